@@ -1,0 +1,100 @@
+//! Growable bytes that are written once and read many times.
+//!
+//! Decoders need a place of known size to write to. A `Vec` would zero that place each time; a
+//! [`Buffer`] remembers how far its memory was initialised before and never zeroes it again.
+
+use std::ops::Deref;
+
+/// Bytes under construction, cheap to reuse.
+#[derive(Default)]
+pub struct Buffer {
+    /// Initialised memory, of which the first `len` bytes count.
+    memory: Vec<u8>,
+    len: usize,
+}
+
+impl Buffer {
+    /// Forget the contents, keep the memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Shorten to `len` bytes; longer ones stay as they are.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Append `count` bytes of unspecified content, to be overwritten by the caller.
+    pub fn space(&mut self, count: usize) -> &mut [u8] {
+        let start = self.len;
+        self.reserve(count);
+        self.len += count;
+        &mut self.memory[start..self.len]
+    }
+
+    /// Append `bytes`.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.space(bytes.len()).copy_from_slice(bytes);
+    }
+
+    /// Append `count` NUL bytes.
+    pub fn zeros(&mut self, count: usize) {
+        self.space(count).fill(0);
+    }
+
+    /// Make room for `count` further bytes, so that appending them moves nothing.
+    pub fn reserve(&mut self, count: usize) {
+        let needed = self.len + count;
+        if needed <= self.memory.len() {
+            return;
+        }
+        if self.len == 0 {
+            // Fresh zero pages from the allocator, in place of a copy of nothing and a memset.
+            self.memory = vec![0; needed];
+        } else {
+            self.memory.resize(needed.max(self.memory.len() * 2), 0);
+        }
+    }
+
+    /// The memory held, in bytes.
+    pub fn capacity(&self) -> usize {
+        self.memory.capacity()
+    }
+
+    /// The contents, to be changed in place.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.memory[..self.len]
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Buffer;
+
+    #[test]
+    fn contents_survive_growth() {
+        let mut buffer = Buffer::default();
+        buffer.extend(b"one");
+        buffer.space(100_000).fill(b'x');
+        buffer.zeros(2);
+        assert_eq!(&buffer[..4], b"onex");
+        assert_eq!(&buffer[100_002..], b"x\0\0");
+    }
+
+    #[test]
+    fn zeros_are_zero_in_reused_memory() {
+        let mut buffer = Buffer::default();
+        buffer.extend(b"old contents");
+        buffer.clear();
+        buffer.zeros(3);
+        assert_eq!(&buffer[..], b"\0\0\0");
+    }
+}

@@ -1,0 +1,107 @@
+//! What was typed. Touches no file, no repository, no terminal.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{ArgAction, Parser};
+
+/// Stream a git tree as an archive: the bytes of 'git archive', several times faster
+#[derive(Parser, Debug)]
+#[command(
+    name = "git sluice",
+    bin_name = "git sluice",
+    version,
+    infer_long_args = true
+)]
+pub struct Args {
+    /// Archive format
+    #[arg(long, value_name = "fmt")]
+    pub format: Option<String>,
+
+    /// Prepend <prefix> to each path in the archive
+    #[arg(
+        long,
+        value_name = "prefix",
+        allow_hyphen_values = true,
+        overrides_with = "prefix"
+    )]
+    pub prefix: Option<OsString>,
+
+    /// Write the archive to this file
+    ///
+    /// A regular file appears under its name only when it is complete.
+    #[arg(
+        short,
+        long,
+        value_name = "file",
+        allow_hyphen_values = true,
+        overrides_with = "output"
+    )]
+    pub output: Option<PathBuf>,
+
+    /// Report archived files on stderr
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Worker threads; by default as many as there are cores to run on
+    #[arg(short = 'j', long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Ceiling for buffers and caches, in bytes or with k, m or g
+    #[arg(long, value_name = "n", default_value = "128m", value_parser = size)]
+    pub memory: u64,
+
+    /// Show progress on stderr from the start of a longer run, terminal or not
+    #[arg(long, overrides_with = "no_progress")]
+    pub progress: bool,
+
+    /// Show no progress
+    #[arg(long, overrides_with = "progress")]
+    pub no_progress: bool,
+
+    /// The tree or commit to archive
+    #[arg(value_name = "tree-ish", required = true)]
+    pub treeish: OsString,
+
+    /// Only these paths
+    #[arg(value_name = "path")]
+    pub paths: Vec<OsString>,
+}
+
+/// Bytes, with git's suffixes.
+fn size(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) = match lower.char_indices().next_back() {
+        Some((at, 'k')) => (&lower[..at], 1 << 10),
+        Some((at, 'm')) => (&lower[..at], 1 << 20),
+        Some((at, 'g')) => (&lower[..at], 1 << 30),
+        _ => (&lower[..], 1),
+    };
+    let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Args;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn the_options_fit_together() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_suffixes() {
+        let memory = |text: &str| {
+            let args = ["git sluice", "--memory", text, "HEAD"];
+            Args::try_parse_from(args).map(|args| args.memory).ok()
+        };
+        assert_eq!(memory("4096"), Some(4096));
+        assert_eq!(memory("2K"), Some(2048));
+        assert_eq!(memory("1g"), Some(1 << 30));
+        assert_eq!(memory("x"), None);
+        assert_eq!(memory("99999999999g"), None);
+    }
+}

@@ -1,0 +1,316 @@
+//! The delta chains behind a window of blobs, and how often each link is needed.
+//!
+//! The planner adds blobs; each pack entry that any of them needs becomes one [`Node`], its header
+//! parsed once. Workers then follow node numbers and never look anything up. A node that is needed
+//! more than once gets a [`Slot`], in which the first to decode it leaves the result for the
+//! others; with its last use the slot is empty again. Slots are locked one by one, for as long as
+//! it takes to copy a pointer.
+
+use std::{
+    collections::HashMap,
+    hash::BuildHasherDefault,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+};
+
+use gix::objs::Kind as ObjectKind;
+use rustc_hash::FxHasher;
+
+use crate::{
+    buffer::Buffer,
+    odb::{
+        Odb, PackId, Place,
+        pack::{Damage, EntryKind, Pack},
+    },
+};
+
+/// More links than any git makes (4095 at most), few enough to follow.
+const MAX_LINKS: usize = 1 << 16;
+
+/// The number of a node in its [`Chains`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(u32);
+
+/// One pack entry.
+pub struct Node {
+    /// Index into the packs of the [`Chains`].
+    pack: u32,
+    /// What the entry is a delta against.
+    base: Option<NodeId>,
+    slot: Option<u32>,
+    /// Where the zlib stream begins.
+    data: u64,
+    /// Inflated size of the entry, in bytes.
+    pub size: u64,
+    /// What the object is.
+    pub kind: ObjectKind,
+    /// The largest size met on the way to the end of the chain, in bytes: a guess at the object's
+    /// size that costs no inflating, exact if the entry is no delta.
+    pub estimate: u64,
+}
+
+impl Node {
+    /// What the entry is a delta against, if it is one.
+    pub fn base(&self) -> Option<NodeId> {
+        self.base
+    }
+}
+
+/// A result that several nodes or entries wait for.
+pub struct Slot {
+    remaining: AtomicU32,
+    kept: Mutex<Option<Arc<Kept>>>,
+}
+
+/// Decoded bytes in a slot, counted against the allowance for all of them.
+pub struct Kept {
+    /// The object.
+    pub bytes: Buffer,
+    allowance: Arc<Allowance>,
+    charged: usize,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.allowance
+            .used
+            .fetch_sub(self.charged, Ordering::Relaxed);
+    }
+}
+
+/// How many bytes all slots of a run may hold together.
+pub struct Allowance {
+    limit: usize,
+    used: AtomicUsize,
+}
+
+impl Allowance {
+    /// Allow `limit` bytes.
+    pub fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    fn charge(&self, bytes: usize) -> bool {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let granted = used + bytes <= self.limit;
+        if !granted {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        granted
+    }
+}
+
+/// The nodes of one window, complete and ready to be shared.
+#[derive(Default)]
+pub struct Chains {
+    packs: Vec<Arc<Pack>>,
+    nodes: Vec<Node>,
+    slots: Vec<Slot>,
+}
+
+/// [`Chains`] that are still growing.
+#[derive(Default)]
+pub struct ChainBuilder {
+    chains: Chains,
+    uses: Vec<u32>,
+    known: HashMap<(PackId, u64), NodeId, BuildHasherDefault<FxHasher>>,
+    pack_numbers: HashMap<PackId, u32, BuildHasherDefault<FxHasher>>,
+}
+
+impl ChainBuilder {
+    /// Add one use of the object at `place`, with all that it is made from.
+    pub fn add(&mut self, odb: &mut Odb, pack: PackId, offset: u64) -> Result<NodeId, Damage> {
+        let start = self.chains.nodes.len();
+        let outcome = self.descend(odb, (pack, offset), start);
+        if outcome.is_err() {
+            // Entries of a broken chain must not be found by the next one.
+            self.chains.nodes.truncate(start);
+            self.uses.truncate(start);
+            self.known.retain(|_, node| (node.0 as usize) < start);
+        } else {
+            self.settle(start);
+        }
+        outcome
+    }
+
+    /// Follow the chain until it ends or meets a node that is known. New nodes lie from `start` on,
+    /// each in front of its base.
+    fn descend(
+        &mut self,
+        odb: &mut Odb,
+        wanted: (PackId, u64),
+        start: usize,
+    ) -> Result<NodeId, Damage> {
+        let mut at = wanted;
+        let mut above: Option<NodeId> = None;
+        loop {
+            if let Some(&node) = self.known.get(&at) {
+                if node.0 as usize >= start {
+                    return Err(Damage("delta chain is a cycle"));
+                }
+                self.uses[node.0 as usize] += 1;
+                return Ok(self.link(above, node, start));
+            }
+            let (pack, offset) = at;
+            let header = odb
+                .pack(pack)
+                .ok_or(Damage("pack is gone"))?
+                .header(offset)?;
+            let node = NodeId(self.chains.nodes.len() as u32);
+            if self.chains.nodes.len() - start >= MAX_LINKS {
+                return Err(Damage("delta chain is too long"));
+            }
+            let number = self.pack_number(odb, pack)?;
+            self.chains.nodes.push(Node {
+                pack: number,
+                base: None,
+                slot: None,
+                data: header.data,
+                size: header.size,
+                kind: ObjectKind::Blob,
+                estimate: header.size,
+            });
+            self.uses.push(1);
+            self.known.insert(at, node);
+            self.link(above, node, start);
+            above = Some(node);
+            at = match header.kind {
+                EntryKind::Object(kind) => {
+                    self.chains.nodes[node.0 as usize].kind = kind;
+                    return Ok(NodeId(start as u32));
+                }
+                EntryKind::OfsDelta(base) => (pack, base),
+                EntryKind::RefDelta(base) => match odb.find(&base) {
+                    Some(Place::Packed(pack, offset)) => (pack, offset),
+                    _ => return Err(Damage("delta base is in no pack")),
+                },
+            };
+        }
+    }
+
+    /// Make `base` the base of `above`, and say which node the whole chain starts with.
+    fn link(&mut self, above: Option<NodeId>, base: NodeId, start: usize) -> NodeId {
+        match above {
+            Some(above) => {
+                self.chains.nodes[above.0 as usize].base = Some(base);
+                NodeId(start as u32)
+            }
+            None => base,
+        }
+    }
+
+    /// Pass kind and estimate from the end of a new chain to its beginning.
+    fn settle(&mut self, start: usize) {
+        for at in (start..self.chains.nodes.len()).rev() {
+            let Some(base) = self.chains.nodes[at].base else {
+                continue;
+            };
+            let Node { kind, estimate, .. } = self.chains.nodes[base.0 as usize];
+            let node = &mut self.chains.nodes[at];
+            node.kind = kind;
+            node.estimate = node.estimate.max(estimate);
+        }
+    }
+
+    fn pack_number(&mut self, odb: &mut Odb, pack: PackId) -> Result<u32, Damage> {
+        if let Some(&number) = self.pack_numbers.get(&pack) {
+            return Ok(number);
+        }
+        let number = self.chains.packs.len() as u32;
+        self.chains
+            .packs
+            .push(Arc::clone(odb.pack(pack).ok_or(Damage("pack is gone"))?));
+        self.pack_numbers.insert(pack, number);
+        Ok(number)
+    }
+
+    /// The node `id` as far as it is known.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.chains.nodes[id.0 as usize]
+    }
+
+    /// Take what was built, with slots for all that is needed more than once, and start anew.
+    pub fn finish(&mut self) -> Chains {
+        let mut chains = std::mem::take(&mut self.chains);
+        for (node, uses) in chains.nodes.iter_mut().zip(self.uses.drain(..)) {
+            if uses > 1 {
+                node.slot = Some(chains.slots.len() as u32);
+                let remaining = AtomicU32::new(uses);
+                chains.slots.push(Slot {
+                    remaining,
+                    kept: Mutex::new(None),
+                });
+            }
+        }
+        self.known.clear();
+        self.pack_numbers.clear();
+        chains
+    }
+}
+
+impl Chains {
+    /// The node `id`.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The zlib stream of `node`, and what follows it in the pack.
+    pub fn stream(&self, node: &Node) -> &[u8] {
+        self.packs[node.pack as usize].stream(node.data)
+    }
+
+    /// What somebody left in the slot of `node`.
+    pub fn kept(&self, node: &Node) -> Option<Arc<Kept>> {
+        lock(&self.slots[node.slot? as usize]).clone()
+    }
+
+    /// Whether somebody else will want `node` after its present user.
+    pub fn wanted_again(&self, node: &Node) -> bool {
+        let slot = node.slot.map(|slot| &self.slots[slot as usize]);
+        slot.is_some_and(|slot| slot.remaining.load(Ordering::Relaxed) > 1)
+    }
+
+    /// Leave `bytes` in the slot of `node`, or give them back if the allowance is used up.
+    pub fn keep(
+        &self,
+        node: &Node,
+        bytes: Buffer,
+        allowance: &Arc<Allowance>,
+    ) -> Result<Arc<Kept>, Buffer> {
+        let charged = bytes.capacity();
+        let Some(slot) = node.slot.filter(|_| allowance.charge(charged)) else {
+            return Err(bytes);
+        };
+        let kept = Arc::new(Kept {
+            bytes,
+            allowance: Arc::clone(allowance),
+            charged,
+        });
+        *lock(&self.slots[slot as usize]) = Some(Arc::clone(&kept));
+        Ok(kept)
+    }
+
+    /// Count one use of `node` as done; with the last one its slot is emptied.
+    pub fn release(&self, node: &Node) {
+        let Some(slot) = node.slot else { return };
+        let slot = &self.slots[slot as usize];
+        let before = slot
+            .remaining
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |uses| {
+                Some(uses.saturating_sub(1))
+            });
+        if before.is_ok_and(|uses| uses <= 1) {
+            lock(slot).take();
+        }
+    }
+}
+
+/// A slot is a pointer or nothing: a panic elsewhere cannot have left it half-changed.
+fn lock(slot: &Slot) -> std::sync::MutexGuard<'_, Option<Arc<Kept>>> {
+    slot.kept.lock().unwrap_or_else(PoisonError::into_inner)
+}

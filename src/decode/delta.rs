@@ -1,0 +1,151 @@
+//! Deltas as packs hold them (gitformat-pack(5), "Deltified representation").
+//!
+//! A delta is two sizes, then instructions that copy from the base or insert bytes of their own.
+//! Applying writes straight to its destination; nothing outside the given slices is touched.
+
+use crate::odb::pack::Damage;
+
+const CORRUPT: Damage = Damage("delta is corrupt");
+
+/// One step of a delta.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instruction<'a> {
+    /// Copy this many bytes from this offset of the base.
+    Copy(usize, usize),
+    /// Insert these bytes.
+    Insert(&'a [u8]),
+}
+
+/// The two sizes a delta begins with, in bytes, and the rest of it.
+pub struct Delta<'a> {
+    /// Size of the base it was made against.
+    pub base_size: u64,
+    /// Size of the result.
+    pub size: u64,
+    /// The instructions, see [`next_instruction`].
+    pub instructions: &'a [u8],
+}
+
+impl<'a> Delta<'a> {
+    /// Read the sizes at the start of `delta`.
+    pub fn parse(mut delta: &'a [u8]) -> Result<Self, Damage> {
+        let base_size = varint(&mut delta)?;
+        let size = varint(&mut delta)?;
+        Ok(Self {
+            base_size,
+            size,
+            instructions: delta,
+        })
+    }
+
+    /// Write the result to `out`, which has exactly its size.
+    pub fn apply(&self, base: &[u8], out: &mut [u8]) -> Result<(), Damage> {
+        if base.len() as u64 != self.base_size {
+            return Err(Damage("delta was made against another base"));
+        }
+        let mut rest = self.instructions;
+        let mut at = 0;
+        while let Some(instruction) = next_instruction(&mut rest)? {
+            let source = match instruction {
+                Instruction::Copy(offset, len) => base.get(offset..offset + len).ok_or(CORRUPT)?,
+                Instruction::Insert(bytes) => bytes,
+            };
+            let end = at + source.len();
+            out.get_mut(at..end).ok_or(CORRUPT)?.copy_from_slice(source);
+            at = end;
+        }
+        if at == out.len() {
+            Ok(())
+        } else {
+            Err(CORRUPT)
+        }
+    }
+}
+
+/// Take the next instruction off `rest`; `None` at its end.
+#[inline]
+pub fn next_instruction<'a>(rest: &mut &'a [u8]) -> Result<Option<Instruction<'a>>, Damage> {
+    let Some((&op, mut tail)) = rest.split_first() else {
+        return Ok(None);
+    };
+    let instruction = if op & 0x80 != 0 {
+        let mut operand = |bits: std::ops::Range<u8>| {
+            let mut value = 0;
+            for bit in bits.clone() {
+                if op & (1 << bit) != 0 {
+                    let (&byte, after) = tail.split_first().ok_or(CORRUPT)?;
+                    value |= usize::from(byte) << (8 * (bit - bits.start));
+                    tail = after;
+                }
+            }
+            Ok(value)
+        };
+        let offset = operand(0..4)?;
+        let len = match operand(4..7)? {
+            0 => 0x10000,
+            len => len,
+        };
+        Instruction::Copy(offset, len)
+    } else if op != 0 {
+        let (bytes, after) = tail.split_at_checked(usize::from(op)).ok_or(CORRUPT)?;
+        tail = after;
+        Instruction::Insert(bytes)
+    } else {
+        return Err(CORRUPT);
+    };
+    *rest = tail;
+    Ok(Some(instruction))
+}
+
+fn varint(bytes: &mut &[u8]) -> Result<u64, Damage> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().ok_or(CORRUPT)?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(CORRUPT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Delta;
+
+    fn apply(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+        let delta = Delta::parse(delta).ok()?;
+        let mut out = vec![0; delta.size as usize];
+        delta.apply(base, &mut out).ok().map(|()| out)
+    }
+
+    #[test]
+    fn copies_and_inserts() {
+        // Base of 5, result of 6: copy 3 from 1, insert "xyz".
+        let delta = b"\x05\x06\x91\x01\x03\x03xyz";
+        assert_eq!(apply(b"abcde", delta).as_deref(), Some(&b"bcdxyz"[..]));
+    }
+
+    #[test]
+    fn an_absent_length_is_65536() {
+        let base = vec![7; 0x10000];
+        assert_eq!(apply(&base, b"\x80\x80\x04\x80\x80\x04\x80"), Some(base));
+    }
+
+    #[test]
+    fn what_leaves_its_bounds_is_refused() {
+        for delta in [
+            &b"\x04\x03\x91\x01\x03"[..], // another base
+            b"\x05\x03\x91\x03\x03",      // reads past the base
+            b"\x05\x02\x91\x01\x03",      // writes past the result
+            b"\x05\x04\x91\x01\x03",      // ends too early
+            b"\x05\x03\x00",              // reserved instruction
+            b"\x05\x03\x03ab",            // insert without its bytes
+            b"\x05\x03\x91\x01",          // copy without its length
+            b"\x85",                      // size without its end
+        ] {
+            assert_eq!(apply(b"abcde", delta), None, "{delta:?}");
+        }
+    }
+}

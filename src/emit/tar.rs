@@ -1,0 +1,417 @@
+//! git's tar, byte for byte: POSIX ustar with pax extended headers where a field is too short.
+//!
+//! Field by field as `git archive` writes them (pax(1), "ustar Interchange Format" and "pax
+//! Interchange Format"): no owner, no per-file times, `root` as names, checksums of seven digits.
+//! The body of a file is appended by the caller between [`Tar::open`] and [`Tar::close`], straight
+//! behind its header, so that the size may be known only when the body is there.
+
+use super::{Kind, Member};
+use crate::buffer::Buffer;
+
+/// The unit of a tar file, in bytes.
+const RECORD: usize = 512;
+/// What git writes at once; the archive's size is a multiple of it.
+const BLOCK: u64 = 20 * RECORD as u64;
+/// Zero records at the end, at least.
+const END_LEN: u64 = 2 * RECORD as u64;
+/// The largest number that eleven octal digits hold: sizes and times beyond go to pax records.
+const OCTAL_MAX: u64 = 0o77777777777;
+const NAME_LEN: usize = 100;
+const PREFIX_LEN: usize = 155;
+const EXTENDED_MODE: u32 = 0o666;
+
+/// Where a header's fields lie.
+mod field {
+    use std::ops::Range;
+
+    pub(super) const NAME: Range<usize> = 0..100;
+    pub(super) const MODE: Range<usize> = 100..108;
+    pub(super) const UID: Range<usize> = 108..116;
+    pub(super) const GID: Range<usize> = 116..124;
+    pub(super) const SIZE: Range<usize> = 124..136;
+    pub(super) const MTIME: Range<usize> = 136..148;
+    pub(super) const CHECKSUM: Range<usize> = 148..156;
+    pub(super) const TYPE: usize = 156;
+    pub(super) const LINK: Range<usize> = 157..257;
+    pub(super) const MAGIC: Range<usize> = 257..265;
+    pub(super) const USER: Range<usize> = 265..269;
+    pub(super) const GROUP: Range<usize> = 297..301;
+    pub(super) const MAJOR: Range<usize> = 329..337;
+    pub(super) const MINOR: Range<usize> = 337..345;
+    pub(super) const PREFIX: Range<usize> = 345..500;
+}
+
+/// What all entries of one archive share.
+#[derive(Clone, Debug)]
+pub struct Tar {
+    /// Modification time in seconds since 1970.
+    pub mtime: u64,
+    /// Permission bits that files and directories go without (`tar.umask`).
+    pub umask: u32,
+}
+
+/// A header that waits for its size.
+#[must_use]
+pub struct Open {
+    header: usize,
+}
+
+impl Tar {
+    /// The global header: the commit's id as a comment, and the time if it fits no field. Nothing
+    /// if there is neither.
+    pub fn begin(&self, commit: Option<&str>, out: &mut Buffer) {
+        let mut records = Vec::new();
+        if let Some(commit) = commit {
+            pax_record(&mut records, "comment", commit.as_bytes());
+        }
+        if self.mtime > OCTAL_MAX {
+            pax_record(&mut records, "mtime", self.mtime.to_string().as_bytes());
+        }
+        if !records.is_empty() {
+            self.extended(out, b'g', b"pax_global_header", &records);
+        }
+    }
+
+    /// The header of a directory.
+    pub fn directory(&self, member: &Member<'_>, out: &mut Buffer) {
+        let header = Header {
+            kind: b'5',
+            mode: 0o777 & !self.umask,
+            size: 0,
+            link: b"",
+        };
+        self.member(member, &header, out);
+    }
+
+    /// A symbolic link to `target`.
+    pub fn symlink(&self, member: &Member<'_>, target: &[u8], out: &mut Buffer) {
+        let header = Header {
+            kind: b'2',
+            mode: 0o777,
+            size: 0,
+            link: target,
+        };
+        self.member(member, &header, out);
+    }
+
+    /// The header of a file of `size` bytes; body and [`Self::pad`] follow.
+    pub fn file(&self, member: &Member<'_>, size: u64, out: &mut Buffer) {
+        let executable = member.kind == Kind::Executable;
+        let mode = if executable { 0o777 } else { 0o666 } & !self.umask;
+        self.member(
+            member,
+            &Header {
+                kind: b'0',
+                mode,
+                size,
+                link: b"",
+            },
+            out,
+        );
+    }
+
+    /// The header of a file whose body, of less than 8 GiB, is then appended to `out`.
+    pub fn open(&self, member: &Member<'_>, out: &mut Buffer) -> Open {
+        self.file(member, 0, out);
+        Open {
+            header: out.len() - RECORD,
+        }
+    }
+
+    /// Complete the header with the size of what was appended since, and pad.
+    pub fn close(&self, open: Open, out: &mut Buffer) {
+        let size = (out.len() - open.header - RECORD) as u64;
+        let header = &mut out.as_mut_slice()[open.header..open.header + RECORD];
+        octal(&mut header[field::SIZE], size);
+        checksum(header);
+        self.pad(size, out);
+    }
+
+    /// Fill the last record of a body of `size` bytes.
+    pub fn pad(&self, size: u64, out: &mut Buffer) {
+        out.zeros(padding(size));
+    }
+
+    /// End an archive that has `written` bytes so far.
+    pub fn end(&self, written: u64, out: &mut Buffer) {
+        let rest = BLOCK - written % BLOCK;
+        let len = if rest < END_LEN { rest + BLOCK } else { rest };
+        out.zeros(len as usize);
+    }
+
+    /// A header whose body never comes: what a cut archive ends with, so that no reader takes it
+    /// for complete.
+    pub fn torn(&self, out: &mut Buffer) {
+        let member = Member {
+            name: b"incomplete-archive",
+            kind: Kind::File,
+            id: b"",
+        };
+        self.file(&member, RECORD as u64, out);
+    }
+
+    fn member(&self, member: &Member<'_>, fields: &Header<'_>, out: &mut Buffer) {
+        let mut records = Vec::new();
+        let name = Name::fit(member);
+        if matches!(name, Name::Extended(_)) {
+            pax_record(&mut records, "path", member.name);
+        }
+        let see;
+        let mut link = fields.link;
+        if link.len() > NAME_LEN {
+            pax_record(&mut records, "linkpath", link);
+            see = format!("see {}.paxheader", member.hex_id());
+            link = see.as_bytes();
+        }
+        let mut size = fields.size;
+        if size > OCTAL_MAX {
+            pax_record(&mut records, "size", size.to_string().as_bytes());
+            size = 0;
+        }
+        if !records.is_empty() {
+            self.extended(
+                out,
+                b'x',
+                format!("{}.paxheader", member.hex_id()).as_bytes(),
+                &records,
+            );
+        }
+        match name {
+            Name::Plain(name) => self.header(
+                out,
+                &Header {
+                    size,
+                    link,
+                    ..*fields
+                },
+                b"",
+                name,
+            ),
+            Name::Split(prefix, name) => {
+                self.header(
+                    out,
+                    &Header {
+                        size,
+                        link,
+                        ..*fields
+                    },
+                    prefix,
+                    name,
+                );
+            }
+            Name::Extended(name) => {
+                self.header(
+                    out,
+                    &Header {
+                        size,
+                        link,
+                        ..*fields
+                    },
+                    b"",
+                    name.as_bytes(),
+                );
+            }
+        }
+    }
+
+    /// An extended header (`x`) or global one (`g`) with its records.
+    fn extended(&self, out: &mut Buffer, kind: u8, name: &[u8], records: &[u8]) {
+        let size = records.len() as u64;
+        self.header(
+            out,
+            &Header {
+                kind,
+                mode: EXTENDED_MODE,
+                size,
+                link: b"",
+            },
+            b"",
+            name,
+        );
+        out.extend(records);
+        self.pad(size, out);
+    }
+
+    fn header(&self, out: &mut Buffer, fields: &Header<'_>, prefix: &[u8], name: &[u8]) {
+        let header = out.space(RECORD);
+        header.fill(0);
+        text(&mut header[field::NAME], name);
+        octal(&mut header[field::MODE], u64::from(fields.mode));
+        octal(&mut header[field::UID], 0);
+        octal(&mut header[field::GID], 0);
+        octal(&mut header[field::SIZE], fields.size);
+        octal(&mut header[field::MTIME], self.mtime.min(OCTAL_MAX));
+        header[field::TYPE] = fields.kind;
+        text(&mut header[field::LINK], fields.link);
+        header[field::MAGIC].copy_from_slice(b"ustar\x0000");
+        header[field::USER].copy_from_slice(b"root");
+        header[field::GROUP].copy_from_slice(b"root");
+        octal(&mut header[field::MAJOR], 0);
+        octal(&mut header[field::MINOR], 0);
+        text(&mut header[field::PREFIX], prefix);
+        checksum(header);
+    }
+}
+
+/// What differs from header to header, beside the name.
+struct Header<'a> {
+    kind: u8,
+    mode: u32,
+    size: u64,
+    link: &'a [u8],
+}
+
+/// How a name fits into a header.
+enum Name<'a> {
+    Plain(&'a [u8]),
+    /// Prefix field and name field, a slash between them.
+    Split(&'a [u8], &'a [u8]),
+    /// Not at all: this stands in for it.
+    Extended(String),
+}
+
+impl<'a> Name<'a> {
+    fn fit(member: &Member<'a>) -> Self {
+        let name = member.name;
+        if name.len() <= NAME_LEN {
+            return Self::Plain(name);
+        }
+        // The last slash within reach of the prefix field; one at the very end does not count.
+        let reach = if name.ends_with(b"/") {
+            name.len() - 1
+        } else {
+            name.len()
+        };
+        let reach = reach.min(PREFIX_LEN);
+        match name[..reach].iter().rposition(|&byte| byte == b'/') {
+            Some(slash) if slash > 0 && name.len() - slash - 1 <= NAME_LEN => {
+                Self::Split(&name[..slash], &name[slash + 1..])
+            }
+            _ => Self::Extended(format!("{}.data", member.hex_id())),
+        }
+    }
+}
+
+fn text(field: &mut [u8], value: &[u8]) {
+    field[..value.len()].copy_from_slice(value);
+}
+
+/// Octal digits that fill the field but for one NUL.
+fn octal(field: &mut [u8], mut value: u64) {
+    let (last, digits) = field.split_last_mut().expect("fields are not empty");
+    *last = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (value & 7) as u8;
+        value >>= 3;
+    }
+}
+
+fn checksum(header: &mut [u8]) {
+    header[field::CHECKSUM].fill(b' ');
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    octal(&mut header[field::CHECKSUM], u64::from(sum));
+}
+
+/// Bytes from the end of a body of `size` bytes to the next record.
+fn padding(size: u64) -> usize {
+    (size.wrapping_neg() % RECORD as u64) as usize
+}
+
+/// `<len> <key>=<value>\n`, where `<len>` counts the whole record and itself.
+fn pax_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
+    let rest = 1 + key.len() + 1 + value.len() + 1;
+    let mut len = rest + 1;
+    while len != rest + len.to_string().len() {
+        len = rest + len.to_string().len();
+    }
+    records.extend_from_slice(format!("{len} {key}=").as_bytes());
+    records.extend_from_slice(value);
+    records.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Member, Name, Tar, pax_record};
+    use crate::buffer::Buffer;
+
+    const TAR: Tar = Tar {
+        mtime: 1_117_231_200,
+        umask: 0o002,
+    };
+
+    fn file(name: &[u8]) -> Member<'_> {
+        Member {
+            name,
+            kind: Kind::File,
+            id: b"\x01\x23",
+        }
+    }
+
+    #[test]
+    fn pax_lengths_count_themselves() {
+        for (value, start) in [
+            (85, "95 p="),
+            (92, "99 p="),
+            (93, "101 p="),
+            (995, "1003 p="),
+        ] {
+            let mut record = Vec::new();
+            pax_record(&mut record, "p", &vec![b'v'; value - 1]);
+            let text = String::from_utf8(record).expect("ASCII");
+            let len: usize = text.split(' ').next().unwrap().parse().unwrap();
+            assert_eq!(len, text.len(), "{start}");
+        }
+    }
+
+    #[test]
+    fn long_names_split_at_the_last_slash_in_reach() {
+        let name = [&[b'd'; 154][..], b"/", &[b'f'; 100]].concat();
+        assert!(matches!(Name::fit(&file(&name)), Name::Split(prefix, _) if prefix.len() == 154));
+        let name = [&[b'd'; 155][..], b"/", &[b'f'; 100]].concat();
+        assert!(matches!(Name::fit(&file(&name)), Name::Extended(_)));
+        let name = [&[b'd'; 150][..], b"/"].concat();
+        assert!(matches!(Name::fit(&file(&name)), Name::Extended(_)));
+    }
+
+    #[test]
+    fn a_file_is_header_body_and_padding() {
+        let mut out = Buffer::default();
+        let open = TAR.open(&file(b"a"), &mut out);
+        out.extend(&[b'x'; 600]);
+        TAR.close(open, &mut out);
+        assert_eq!(out.len(), 512 + 1024);
+        assert_eq!(&out[124..136], b"00000001130\0");
+        let mut known = Buffer::default();
+        TAR.file(&file(b"a"), 600, &mut known);
+        assert_eq!(out[..512], known[..512]);
+    }
+
+    #[test]
+    fn an_archive_ends_on_a_block_with_two_zero_records_at_least() {
+        for (written, len) in [
+            (0, 10240),
+            (512, 9728),
+            (9216, 1024),
+            (9728, 10752),
+            (10240, 10240),
+        ] {
+            let mut out = Buffer::default();
+            TAR.end(written, &mut out);
+            assert_eq!(out.len(), len, "after {written}");
+        }
+    }
+
+    #[test]
+    fn the_global_header_is_there_for_a_commit_or_a_late_time() {
+        let mut out = Buffer::default();
+        TAR.begin(None, &mut out);
+        assert!(out.is_empty());
+        let late = Tar {
+            mtime: 68_719_476_737,
+            umask: 0,
+        };
+        late.begin(None, &mut out);
+        assert_eq!(&out[512..533], b"21 mtime=68719476737\n");
+        assert_eq!(&out[136..148], b"77777777777\0");
+    }
+}

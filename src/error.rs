@@ -1,0 +1,157 @@
+//! What can go wrong, in git's words.
+//!
+//! One type for the whole crate: a kind (which settles the exit status), a sentence in git's
+//! grammar, the cause, and a hint where one helps. Errors of gix are wrapped by their text, since
+//! their types are still moving. Nothing here prints.
+
+use std::fmt;
+
+/// The result of anything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// How a run ends, after git: `fatal:` is 128, a usage error 129, an error of the archive writer 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The run cannot go on; exit status 128, printed as `fatal: …`.
+    Fatal,
+    /// An entry could not be written; exit status 255, printed as `error: …`.
+    Entry,
+    /// The reader went away; the process dies by SIGPIPE and prints nothing.
+    BrokenPipe,
+}
+
+/// What failed, why, and what may help.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    /// Lines that git prints before the last one, each complete with its `error: ` or `hint: `.
+    context: Vec<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    hint: Option<String>,
+}
+
+impl Error {
+    /// A failure that ends the run with status 128.
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Fatal, message)
+    }
+
+    /// A failure of the archive writer, status 255.
+    pub fn entry(message: impl Into<String>) -> Self {
+        Self::new(Kind::Entry, message)
+    }
+
+    /// A failed write to the destination.
+    pub fn write(source: &std::io::Error) -> Self {
+        match source.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::new(Kind::BrokenPipe, "write error"),
+            _ => Self::fatal(format!("write error: {}", strerror(source))),
+        }
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            context: Vec::new(),
+            source: None,
+            hint: None,
+        }
+    }
+
+    /// Add the cause.
+    pub fn caused_by(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Add a hint: what the user may do about it.
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Add a line that git prints in front of the failure, complete with its own label.
+    pub fn after(mut self, line: impl Into<String>) -> Self {
+        self.context.push(line.into());
+        self
+    }
+
+    /// The kind, which settles the exit status.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The process exit status, after git.
+    pub fn exit_status(&self) -> u8 {
+        match self.kind {
+            Kind::Fatal | Kind::BrokenPipe => 128,
+            Kind::Entry => 255,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    /// Several lines: git's own preface, the failure, its causes, the hint.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.context {
+            writeln!(f, "{line}")?;
+        }
+        let label = match self.kind {
+            Kind::Fatal | Kind::BrokenPipe => "fatal",
+            Kind::Entry => "error",
+        };
+        write!(f, "{label}: {}", self.message)?;
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            write!(f, "\ncaused by: {error}")?;
+            cause = error.source();
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// The text of an operating system error as C's `strerror` has it, without Rust's error number.
+pub fn strerror(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((text, _)) => text.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, strerror};
+
+    #[test]
+    fn errors_read_like_git() {
+        let error = Error::fatal("failed to unpack tree object 4b825d")
+            .after("error: invalid path '.git'")
+            .hinted("look at it");
+        assert_eq!(
+            error.to_string(),
+            "error: invalid path '.git'\nfatal: failed to unpack tree object 4b825d\nhint: look at it"
+        );
+        assert_eq!(error.exit_status(), 128);
+    }
+
+    #[test]
+    fn system_errors_carry_no_number() {
+        let full = std::io::Error::from_raw_os_error(28);
+        assert_eq!(strerror(&full), "No space left on device");
+    }
+}

@@ -1,0 +1,81 @@
+//! `git sluice`: parse, resolve, run, say what went wrong, exit.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Write},
+    os::fd::AsFd,
+    process::ExitCode,
+};
+
+use clap::Parser;
+use git_sluice::{
+    cli::Args,
+    error::{Error, Kind, Result},
+    output::Destination,
+    progress::Meter,
+    repository::environment::Environment,
+    request::Request,
+};
+
+/// git's status for arguments that make no sense.
+const USAGE: u8 = 129;
+/// Pipes hold this much if the system allows: fewer turns between us and the reader.
+const PIPE_BYTES: usize = 1 << 20;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::from(USAGE)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))?;
+    let environment = Environment::read(cwd, |name| std::env::var_os(name))?;
+    let mut destination = match &args.output {
+        Some(path) => {
+            gix_tempfile::signal::setup(Default::default());
+            Destination::create(path)?
+        }
+        None => Destination::Direct(standard_output()?),
+    };
+    let request = Request::resolve(args, &environment)?;
+    let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
+    let meter = shown.then(Meter::start);
+    git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;
+    destination.complete()
+}
+
+/// Standard output without the line buffer of `std`, which would copy everything once more.
+fn standard_output() -> Result<File> {
+    let stdout = io::stdout();
+    let owned = stdout
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| Error::write(&error))?;
+    // Refused for what is no pipe, and beyond the user's limit: then it stays as it is.
+    let _ = rustix::pipe::fcntl_setpipe_size(&owned, PIPE_BYTES);
+    Ok(File::from(owned))
+}
+
+/// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
+fn die_of_broken_pipe() -> ExitCode {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+    ExitCode::from(USAGE)
+}

@@ -1,0 +1,106 @@
+//! The object directories of a repository, in the order in which git looks into them.
+//!
+//! Own code since gix resolves a relative path of a nested alternates file against the wrong
+//! directory, treats a cycle as an error, and reads none of git's variables for this.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use gix::bstr::ByteSlice;
+
+/// As many steps from alternate to alternate as git takes.
+const MAX_DEPTH: usize = 5;
+
+/// The main directory first, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`), then
+/// what the `info/alternates` files name, depth first. Missing directories are left out, each
+/// directory comes once.
+pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> Vec<PathBuf> {
+    let mut dirs = Dirs {
+        found: Vec::new(),
+        canonical: Vec::new(),
+    };
+    let alternates: Vec<PathBuf> = extra
+        .map(|list| split(list.as_bytes(), b':'))
+        .unwrap_or_default();
+    dirs.add(main.clone(), None);
+    for dir in alternates {
+        dirs.add(dir, Some(0));
+    }
+    dirs.follow(&main, 0);
+    dirs.found
+}
+
+struct Dirs {
+    found: Vec<PathBuf>,
+    /// The same without symbolic links, to find what was named twice.
+    canonical: Vec<PathBuf>,
+}
+
+impl Dirs {
+    /// Add `dir` if it is a directory not known yet, and with a depth also its own alternates.
+    fn add(&mut self, dir: PathBuf, depth: Option<usize>) {
+        let Ok(canonical) = dir.canonicalize() else {
+            return;
+        };
+        if !canonical.is_dir() || self.canonical.contains(&canonical) {
+            return;
+        }
+        self.canonical.push(canonical);
+        self.found.push(dir.clone());
+        if let Some(depth) = depth {
+            self.follow(&dir, depth);
+        }
+    }
+
+    fn follow(&mut self, dir: &Path, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        let Ok(list) = std::fs::read(dir.join("info/alternates")) else {
+            return;
+        };
+        for path in split(&list, b'\n') {
+            self.add(dir.join(path), Some(depth + 1));
+        }
+    }
+}
+
+/// Split a list at its separators; an item in double quotes is C-quoted, one that begins with `#` is
+/// a comment (git(1), `GIT_ALTERNATE_OBJECT_DIRECTORIES`; gitrepository-layout(5)).
+fn split(mut list: &[u8], separator: u8) -> Vec<PathBuf> {
+    let mut items = Vec::new();
+    while !list.is_empty() {
+        let quoted = list
+            .starts_with(b"\"")
+            .then(|| gix::quote::ansi_c::undo(list.as_bstr()));
+        let (item, len) = match quoted {
+            Some(Ok((item, len))) => (item.into_owned(), len),
+            _ => {
+                let len = list.find_byte(separator).unwrap_or(list.len());
+                (list[..len].into(), len)
+            }
+        };
+        if !item.is_empty() && !list.starts_with(b"#") {
+            items.push(PathBuf::from(OsStr::from_bytes(&item)));
+        }
+        list = &list[len.min(list.len())..];
+        list = list.strip_prefix(&[separator]).unwrap_or(list);
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+    use std::path::PathBuf;
+
+    #[test]
+    fn lists_may_be_quoted() {
+        let expected = ["/a", "/b:c", "/d"].map(PathBuf::from);
+        assert_eq!(split(b"/a:\"/b:c\"::/d", b':'), expected);
+        assert_eq!(split(b"# no\n/a\n", b'\n'), [PathBuf::from("/a")]);
+    }
+}

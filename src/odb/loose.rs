@@ -1,0 +1,165 @@
+//! Loose objects: one zlib file each, `<type> <size>\0<content>` (gitformat-loose(5)).
+//!
+//! Read, not mapped: mapping a small file costs more than copying it, and does not scale over
+//! threads. The header is inflated first, so that nothing is allocated that the size does not ask
+//! for and the caller's limit does not allow.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use gix::{hash::oid, objs::Kind as ObjectKind};
+use sirocco::{Format, inflate::Decoder};
+
+use super::pack::{Damage, MAX_RATIO};
+use crate::buffer::Buffer;
+
+/// Longest header worth looking for: the longest type, a 20 digit size.
+const HEADER_MAX: usize = 64;
+/// Compressed bytes read at once.
+const INPUT_LEN: usize = 64 << 10;
+/// Bytes inflated at once when streaming; more than the 32 KiB that deflate looks back.
+const WINDOW_LEN: usize = 256 << 10;
+const CORRUPT: Damage = Damage("loose object is corrupt");
+
+/// Where the object `id` would lie in the object directory `dir`.
+pub fn path(dir: &Path, id: &oid) -> PathBuf {
+    let hex = id.to_hex().to_string();
+    dir.join(&hex[..2]).join(&hex[2..])
+}
+
+/// What it takes to read loose objects, one after the other.
+pub struct Reader {
+    decoder: Box<Decoder>,
+    /// Compressed bytes, from the beginning of the file.
+    input: Vec<u8>,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            decoder: Box::new(Decoder::new(Format::Zlib)),
+            input: Vec::new(),
+        }
+    }
+}
+
+/// A loose object whose header was read and whose content is still to come.
+pub struct Opened<'a> {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// The size of its content in bytes, as the header claims.
+    pub size: u64,
+    reader: &'a mut Reader,
+    file: File,
+    header_len: usize,
+}
+
+impl Reader {
+    /// Open the object at `path` and read its header.
+    pub fn open(&mut self, path: &Path) -> io::Result<Opened<'_>> {
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        self.input.clear();
+        file.by_ref()
+            .take(INPUT_LEN as u64)
+            .read_to_end(&mut self.input)?;
+        self.decoder.reset();
+        let mut head = [0; HEADER_MAX];
+        let progress = self
+            .decoder
+            .decompress(&self.input, &mut head, false)
+            .map_err(corrupt)?;
+        let (kind, size, header_len) =
+            parse_header(progress.output).ok_or_else(|| corrupt(CORRUPT))?;
+        if size / MAX_RATIO > len {
+            return Err(corrupt(CORRUPT));
+        }
+        Ok(Opened {
+            kind,
+            size,
+            reader: self,
+            file,
+            header_len,
+        })
+    }
+}
+
+impl Opened<'_> {
+    /// Append the content to `out`, which grows by [`Self::size`].
+    pub fn read(mut self, out: &mut Buffer) -> io::Result<()> {
+        let size = usize::try_from(self.size).map_err(corrupt)?;
+        let Reader { decoder, input } = self.reader;
+        if input.len() == INPUT_LEN {
+            // Deflate grows what it cannot shrink by less than this.
+            let rest = self.size + self.size / 1000 + INPUT_LEN as u64;
+            self.file.by_ref().take(rest).read_to_end(input)?;
+        }
+        let start = out.len();
+        let space = out.space(self.header_len + size);
+        decoder.reset();
+        let progress = decoder.decompress(input, space, true).map_err(corrupt)?;
+        if !progress.done || progress.output.len() != self.header_len + size {
+            return Err(corrupt(CORRUPT));
+        }
+        space.copy_within(self.header_len.., 0);
+        out.truncate(start + size);
+        Ok(())
+    }
+
+    /// Hand the content piece by piece to `each`, in constant memory.
+    pub fn stream<E: From<io::Error>>(
+        mut self,
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Reader { decoder, input } = self.reader;
+        let mut window = vec![0; WINDOW_LEN];
+        let mut skip = self.header_len;
+        let mut total = 0;
+        decoder.reset();
+        loop {
+            if input.is_empty() {
+                self.file
+                    .by_ref()
+                    .take(INPUT_LEN as u64)
+                    .read_to_end(input)?;
+            }
+            let end = input.is_empty();
+            let progress = decoder
+                .decompress(input, &mut window, end)
+                .map_err(corrupt)?;
+            let output = &progress.output[skip.min(progress.output.len())..];
+            skip -= progress.output.len() - output.len();
+            total += output.len() as u64;
+            if total > self.size || (progress.done && total < self.size) {
+                return Err(corrupt(CORRUPT).into());
+            }
+            each(output)?;
+            if progress.done {
+                return Ok(());
+            }
+            let (consumed, full) = (progress.consumed, progress.full);
+            input.drain(..consumed);
+            if full {
+                decoder.make_room(&mut window);
+            }
+        }
+    }
+}
+
+fn parse_header(bytes: &[u8]) -> Option<(ObjectKind, u64, usize)> {
+    let end = bytes.iter().position(|&byte| byte == 0)?;
+    let space = bytes[..end].iter().position(|&byte| byte == b' ')?;
+    let kind = ObjectKind::from_bytes(&bytes[..space]).ok()?;
+    let size = std::str::from_utf8(&bytes[space + 1..end])
+        .ok()?
+        .parse()
+        .ok()?;
+    Some((kind, size, end + 1))
+}
+
+fn corrupt(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, source)
+}

@@ -1,0 +1,147 @@
+//! One mapped pack file (gitformat-pack(5), "pack-*.pack files").
+//!
+//! Reads entry headers and inflates entries; knows nothing of chains. Every number in a pack is a
+//! claim: nothing is allocated or followed on its word alone.
+
+use std::{io, path::Path};
+
+use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
+
+use super::{index::Index, map::Map};
+
+/// `PACK`, version, number of objects.
+const HEADER_LEN: usize = 12;
+/// What deflate can reach at most; a header that claims more is a lie.
+pub const MAX_RATIO: u64 = 1032;
+
+/// Why an entry cannot be read. The message is for a cause chain: it names no object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage(pub &'static str);
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Damage {}
+
+/// What a pack entry holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A whole object.
+    Object(ObjectKind),
+    /// A delta against the entry at this offset of the same pack.
+    OfsDelta(u64),
+    /// A delta against this object, wherever it is.
+    RefDelta(ObjectId),
+}
+
+/// The header of a pack entry.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryHeader {
+    /// What the entry holds.
+    pub kind: EntryKind,
+    /// Inflated size of the entry in bytes (of the delta, if it is one).
+    pub size: u64,
+    /// Where the zlib stream begins.
+    pub data: u64,
+}
+
+/// A pack, mapped as a whole for as long as it is needed.
+pub struct Pack {
+    map: Map,
+    hash: HashKind,
+    /// Where the entries end and the checksum begins.
+    end: usize,
+}
+
+impl Pack {
+    /// Map the pack at `path`. Like git, refuse one that does not belong to its `index`.
+    pub fn open(path: &Path, hash: HashKind, index: Option<&Index>) -> io::Result<Self> {
+        let map = Map::open(path)?;
+        let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+        let end = match map.len().checked_sub(hash.len_in_bytes()) {
+            Some(end) if end >= HEADER_LEN => end,
+            _ => return Err(invalid("pack is too short")),
+        };
+        if !map.starts_with(b"PACK") || !matches!(map[4..8], [0, 0, 0, 2 | 3]) {
+            return Err(invalid("not a pack of a known version"));
+        }
+        if let Some(index) = index {
+            let count = u32::from_be_bytes([map[8], map[9], map[10], map[11]]);
+            if count as usize != index.count() || &map[end..] != index.pack_checksum() {
+                return Err(invalid("pack does not match its index"));
+            }
+        }
+        Ok(Self { map, hash, end })
+    }
+
+    /// Read the header of the entry at `offset`.
+    pub fn header(&self, offset: u64) -> Result<EntryHeader, Damage> {
+        let truncated = Damage("pack entry is truncated");
+        let mut at = usize::try_from(offset).map_err(|_| truncated)?;
+        if at < HEADER_LEN || at >= self.end {
+            return Err(Damage("pack entry lies outside of the pack"));
+        }
+        let mut next = || {
+            let byte = *self.map[..self.end].get(at).ok_or(truncated)?;
+            at += 1;
+            Ok(byte)
+        };
+        let mut byte = next()?;
+        let code = (byte >> 4) & 7;
+        let mut size = u64::from(byte & 15);
+        let mut shift = 4;
+        while byte & 0x80 != 0 {
+            byte = next()?;
+            if shift > 57 {
+                return Err(Damage("size of a pack entry is out of range"));
+            }
+            size |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        let kind = match code {
+            1 => EntryKind::Object(ObjectKind::Commit),
+            2 => EntryKind::Object(ObjectKind::Tree),
+            3 => EntryKind::Object(ObjectKind::Blob),
+            4 => EntryKind::Object(ObjectKind::Tag),
+            6 => {
+                let mut byte = next()?;
+                let mut distance = u64::from(byte & 0x7f);
+                while byte & 0x80 != 0 {
+                    byte = next()?;
+                    if distance >= 1 << 56 {
+                        return Err(Damage("offset of a delta base is out of range"));
+                    }
+                    distance = ((distance + 1) << 7) | u64::from(byte & 0x7f);
+                }
+                match offset.checked_sub(distance) {
+                    Some(base) if distance > 0 => EntryKind::OfsDelta(base),
+                    _ => return Err(Damage("offset of a delta base is out of range")),
+                }
+            }
+            7 => {
+                let end = at + self.hash.len_in_bytes();
+                let id = self.map[..self.end].get(at..end).ok_or(truncated)?;
+                at = end;
+                EntryKind::RefDelta(ObjectId::from_bytes_or_panic(id))
+            }
+            _ => return Err(Damage("unknown type of pack entry")),
+        };
+        if size / MAX_RATIO > (self.end - at) as u64 {
+            return Err(Damage("pack entry claims more than its data can hold"));
+        }
+        Ok(EntryHeader {
+            kind,
+            size,
+            data: at as u64,
+        })
+    }
+
+    /// The bytes from `data` (see [`EntryHeader::data`]) to the end of the entries: a zlib stream
+    /// and whatever follows it.
+    pub fn stream(&self, data: u64) -> &[u8] {
+        &self.map[data as usize..self.end]
+    }
+}

@@ -1,0 +1,91 @@
+//! Which paths may be in a tree at all.
+//!
+//! The rules of a git checkout: nothing named `.`, `..` or `.git`, in any spelling that some file
+//! system takes for it, no symbolic link named `.gitmodules`. A slash inside of a tree entry's name
+//! separates components like any other, so no name leaves the directory it is extracted to.
+
+use gix::{
+    bstr::ByteSlice,
+    validate::path::{
+        component,
+        component::{Mode, Options},
+    },
+};
+
+/// Which file systems' spellings are guarded against.
+#[derive(Clone, Copy, Debug)]
+pub struct Protect {
+    /// `core.protectHFS`
+    pub hfs: bool,
+    /// `core.protectNTFS`
+    pub ntfs: bool,
+}
+
+/// Whether git would check out an entry with this `name`.
+pub fn is_valid(name: &[u8], is_symlink: bool, protect: Protect) -> bool {
+    let options = Options {
+        protect_windows: false,
+        protect_hfs: protect.hfs,
+        protect_ntfs: protect.ntfs,
+    };
+    let mode = is_symlink.then_some(Mode::Symlink);
+    let allowed = |part: &[u8]| component(part.as_bstr(), mode, options).is_ok();
+    // To NTFS a backslash separates as well; git looks behind it for `.git` alone.
+    let behind = |part: &[u8]| {
+        !protect.ntfs
+            || part
+                .split_str("\\")
+                .skip(1)
+                .all(|part| part.is_empty() || part == b"." || part == b".." || allowed(part))
+    };
+    name.split_str("/")
+        .all(|part| allowed(part) && behind(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Protect, is_valid};
+
+    #[test]
+    fn what_git_refuses_is_refused() {
+        let protect = Protect {
+            hfs: true,
+            ntfs: true,
+        };
+        for name in [
+            "",
+            ".",
+            "..",
+            ".git",
+            ".GIT",
+            ".git ",
+            ".git...",
+            "git~1",
+            ".git::$INDEX_ALLOCATION",
+            "a/../b",
+            "/abs",
+            "a//b",
+            "a/",
+            "a\\.git",
+            ".g\u{200c}it",
+        ] {
+            assert!(!is_valid(name.as_bytes(), false, protect), "{name:?}");
+        }
+        assert!(!is_valid(b".gitmodules", true, protect));
+    }
+
+    #[test]
+    fn odd_names_pass() {
+        let protect = Protect {
+            hfs: false,
+            ntfs: true,
+        };
+        for name in [
+            "a/b", "a\\b", "a\nb", "...", ".gitx", "con", "aux.txt", "a:b", " ", "\u{ff}",
+        ] {
+            assert!(is_valid(name.as_bytes(), false, protect), "{name:?}");
+        }
+        assert!(is_valid(b".gitmodules", false, protect));
+        assert!(is_valid(b"\xff\xfe", false, protect));
+    }
+}

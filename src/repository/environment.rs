@@ -1,0 +1,116 @@
+//! What git takes from its environment, read once.
+
+use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
+
+use gix::bstr::ByteSlice;
+
+use crate::{
+    error::{Error, Result},
+    plan::select::pathspec::Defaults,
+};
+
+/// The variables of git(1) that matter for an archive and that gix does not read.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// The current directory.
+    pub cwd: PathBuf,
+    /// `GIT_DIR`
+    pub git_dir: Option<PathBuf>,
+    /// `GIT_WORK_TREE` is set.
+    pub has_work_tree: bool,
+    /// `GIT_OBJECT_DIRECTORY`
+    pub object_directory: Option<PathBuf>,
+    /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
+    pub alternates: Option<OsString>,
+    /// `key=value` as given by `git -c`.
+    pub config: Vec<String>,
+    /// How pathspecs are read.
+    pub pathspecs: Defaults,
+}
+
+impl Environment {
+    /// Read what `variable` says, for a process in the directory `cwd`.
+    pub fn read(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let flag = |name: &str| {
+            variable(name).is_some_and(|value| {
+                let value = value.to_string_lossy().to_ascii_lowercase();
+                !matches!(value.as_str(), "" | "0" | "false" | "no" | "off")
+            })
+        };
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let config = match set("GIT_CONFIG_PARAMETERS") {
+            None => Vec::new(),
+            Some(list) => parse_parameters(list.as_bytes())
+                .ok_or_else(|| Error::fatal("bogus format in GIT_CONFIG_PARAMETERS"))?,
+        };
+        Ok(Self {
+            cwd,
+            git_dir: set("GIT_DIR").map(PathBuf::from),
+            has_work_tree: set("GIT_WORK_TREE").is_some(),
+            object_directory: set("GIT_OBJECT_DIRECTORY").map(PathBuf::from),
+            alternates: set("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+            config,
+            pathspecs: Defaults {
+                literal: flag("GIT_LITERAL_PATHSPECS"),
+                glob: flag("GIT_GLOB_PATHSPECS"),
+                noglob: flag("GIT_NOGLOB_PATHSPECS"),
+                icase: flag("GIT_ICASE_PATHSPECS"),
+            },
+        })
+    }
+}
+
+/// `'a.b'='c' 'flag' 'old.style=x'`, as `git -c` hands it on: words in single quotes, in which a
+/// quote or an exclamation mark stands outside behind a backslash.
+fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
+    let mut parameters = Vec::new();
+    loop {
+        list = list.trim_ascii_start();
+        if list.is_empty() {
+            return Some(parameters);
+        }
+        let mut parameter = quoted(&mut list)?;
+        if let Some(rest) = list.strip_prefix(b"=") {
+            list = rest;
+            parameter.push(b'=');
+            if list.first() == Some(&b'\'') {
+                parameter.extend(quoted(&mut list)?);
+            }
+        }
+        parameters.push(String::from_utf8(parameter).ok()?);
+    }
+}
+
+fn quoted(list: &mut &[u8]) -> Option<Vec<u8>> {
+    let mut word = Vec::new();
+    loop {
+        *list = list.strip_prefix(b"'")?;
+        let end = list.find_byte(b'\'')?;
+        word.extend_from_slice(&list[..end]);
+        *list = &list[end + 1..];
+        match *list {
+            [b'\\', escaped @ (b'\'' | b'!'), b'\'', ..] => {
+                word.push(*escaped);
+                *list = &list[2..];
+            }
+            _ => return Some(word),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_parameters;
+
+    #[test]
+    fn parameters_are_unquoted() {
+        let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'=";
+        let expected = ["a.b=c d", "flag", "old.style=x", "q=it's!", "empty="];
+        assert_eq!(
+            parse_parameters(list).as_deref(),
+            Some(&expected.map(str::to_owned)[..])
+        );
+        assert_eq!(parse_parameters(b"bare"), None);
+        assert_eq!(parse_parameters(b"'open"), None);
+    }
+}

@@ -1,0 +1,390 @@
+//! Accidents: objects, packs and indices that are missing, cut short or flipped, with and without a second copy.
+//!
+//! git does not check the id of a blob that it archives, so a flipped bit that leaves everything well formed is
+//! invisible to it and to us. What is claimed here is: right bytes, or git's wrong ones, or a failure.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{assert_refused, assert_right_or_refused};
+use crate::support::Repo;
+use crate::{forge, tape};
+
+/// The files in the pack directory with this extension.
+fn packed(repo: &Repo, extension: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(repo.path().join(".git/objects/pack")).expect("it has packs");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == extension));
+    files.sort();
+    files
+}
+
+/// git's files are read-only, and often one file with others' by hard links.
+fn overwrite(file: &PathBuf, bytes: &[u8]) {
+    fs::remove_file(file).expect("our own");
+    fs::write(file, bytes).expect("our own");
+}
+
+/// For each of `places`, turn over a bit there and look what becomes of `revision`.
+fn assert_flips_are_noticed(
+    repo: &Repo,
+    file: &PathBuf,
+    revision: &str,
+    places: impl Iterator<Item = usize>,
+) {
+    let whole = fs::read(file).expect("our own");
+    let right = repo.archive([revision]).success();
+    let mut noticed = 0;
+    for (number, place) in places.enumerate() {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 1 << (number % 8);
+        overwrite(file, &flipped);
+        let output = repo.sluice(["-j", ["1", "2", "8"][number % 3], revision]);
+        if output.code() == 0 && output.stdout != right {
+            let theirs = repo.archive([revision]);
+            assert!(
+                output.stdout == theirs.stdout && theirs.code() == 0,
+                "byte {place}\n{output}\n{theirs}"
+            );
+        } else {
+            assert_right_or_refused(&output, &right);
+            noticed += i32::from(output.code() != 0);
+        }
+    }
+    assert!(noticed > 0, "not one of them did any harm");
+    overwrite(file, &whole);
+}
+
+#[test]
+fn flipped_bits_in_a_pack() {
+    for (fixture, revision) in [
+        ("deltas", "HEAD~55"),
+        ("deltas", "HEAD"),
+        ("ref-deltas", "HEAD~3"),
+    ] {
+        let repo = Repo::copy(fixture);
+        let pack = packed(&repo, "pack").remove(0);
+        let length = fs::metadata(&pack).expect("our own").len() as usize;
+        assert_flips_are_noticed(&repo, &pack, revision, (0..length).step_by(length / 60));
+    }
+}
+
+#[test]
+fn flipped_bits_in_an_index() {
+    let repo = Repo::copy("deltas");
+    let index = packed(&repo, "idx").remove(0);
+    let length = fs::metadata(&index).expect("our own").len() as usize;
+    assert_flips_are_noticed(
+        &repo,
+        &index,
+        "HEAD",
+        (0..16).chain((16..length).step_by(length / 60)),
+    );
+}
+
+#[test]
+fn flipped_bits_in_a_multi_pack_index() {
+    let repo = Repo::copy("packs-midx");
+    let midx = repo.path().join(".git/objects/pack/multi-pack-index");
+    let length = fs::metadata(&midx).expect("our own").len() as usize;
+    let whole = fs::read(&midx).expect("our own");
+    let right = repo.archive(["HEAD~2"]).success();
+    for place in (0..120).chain((120..length).step_by(length / 60)) {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 1 << (place % 8);
+        overwrite(&midx, &flipped);
+        assert_right_or_refused(&repo.sluice(["-j", "2", "HEAD~2"]), &right);
+    }
+}
+
+#[test]
+fn flipped_bits_in_loose_objects() {
+    let repo = Repo::copy("basic");
+    for object in [
+        "HEAD",
+        "HEAD^{tree}",
+        "HEAD:dir",
+        "HEAD:file.txt",
+        "HEAD:dir/link",
+    ] {
+        let id = repo.git(["rev-parse", object]);
+        let file = repo
+            .path()
+            .join(".git/objects")
+            .join(&id[..2])
+            .join(&id[2..]);
+        let length = fs::metadata(&file).expect("it is loose").len() as usize;
+        assert_flips_are_noticed(
+            &repo,
+            &file,
+            "HEAD",
+            (0..length).step_by((length / 12).max(1)),
+        );
+    }
+}
+
+#[test]
+fn truncated_packs() {
+    let repo = Repo::copy("deltas");
+    let pack = packed(&repo, "pack").remove(0);
+    let whole = fs::read(&pack).expect("our own");
+    for length in [
+        0,
+        1,
+        11,
+        12,
+        13,
+        32,
+        whole.len() / 4,
+        whole.len() / 2,
+        whole.len() - 21,
+        whole.len() - 1,
+    ] {
+        overwrite(&pack, &whole[..length]);
+        for threads in ["1", "8"] {
+            assert_refused(&repo.sluice(["-j", threads, "HEAD"]));
+        }
+    }
+    // Longer is no better.
+    overwrite(&pack, &[whole.as_slice(), b"and more"].concat());
+    assert_refused(&repo.sluice(["HEAD"]));
+}
+
+#[test]
+fn truncated_and_garbage_indices() {
+    let repo = Repo::copy("deltas");
+    let index = packed(&repo, "idx").remove(0);
+    let whole = fs::read(&index).expect("our own");
+    let cuts = [
+        0,
+        1,
+        7,
+        8,
+        100,
+        1031,
+        1032,
+        1033,
+        whole.len() / 2,
+        whole.len() - 41,
+        whole.len() - 1,
+    ];
+    for bytes in cuts
+        .into_iter()
+        .map(|length| &whole[..length])
+        .chain([&[0xff; 3000][..], &[0; 3000]])
+    {
+        overwrite(&index, bytes);
+        assert_refused(&repo.sluice(["HEAD"]));
+    }
+    fs::remove_file(&index).expect("our own");
+    assert_refused(&repo.sluice(["HEAD"]));
+}
+
+#[test]
+fn missing_pack() {
+    let repo = Repo::copy("deltas");
+    fs::remove_file(packed(&repo, "pack").remove(0)).expect("our own");
+    assert_refused(&repo.sluice(["HEAD"]));
+}
+
+/// Whatever is wrong with one pack, a second one that has everything is enough.
+#[test]
+fn a_second_pack_is_enough() {
+    let repo = Repo::copy("deltas");
+    let right = repo.archive(["HEAD~30"]).success();
+    let (pack, index) = (
+        packed(&repo, "pack").remove(0),
+        packed(&repo, "idx").remove(0),
+    );
+    let [pack_bytes, index_bytes] = [&pack, &index].map(|file| fs::read(file).expect("our own"));
+    let ids = repo.git(["rev-list", "--objects", "--no-object-names", "--all"]);
+    repo.git_with_input(
+        ["pack-objects", "-q", "--window=0", ".git/objects/pack/pack"],
+        ids,
+    );
+
+    let assert_right = |what: &str| {
+        for threads in ["1", "8"] {
+            let output = repo.sluice(["-j", threads, "HEAD~30"]);
+            assert!(
+                output.stdout == right && output.code() == 0,
+                "{what}\n{output}"
+            );
+        }
+    };
+    for length in [0, 12, 100, pack_bytes.len() / 2, pack_bytes.len() - 1] {
+        overwrite(&pack, &pack_bytes[..length]);
+        assert_right("truncated pack");
+    }
+    let mut flipped = pack_bytes.clone();
+    flipped[12..]
+        .iter_mut()
+        .step_by(50)
+        .for_each(|byte| *byte ^= 4);
+    let trailer = pack_bytes.len() - 20;
+    flipped[trailer..].copy_from_slice(&pack_bytes[trailer..]);
+    overwrite(&pack, &flipped);
+    assert_right("flipped pack");
+    overwrite(&pack, &pack_bytes);
+    for length in [0, 8, 1032, index_bytes.len() / 2, index_bytes.len() - 1] {
+        overwrite(&index, &index_bytes[..length]);
+        assert_right("truncated index");
+    }
+    overwrite(&index, &[0xff; 4000]);
+    assert_right("garbage index");
+    overwrite(&index, &index_bytes);
+    fs::remove_file(&pack).expect("our own");
+    assert_right("missing pack");
+}
+
+/// The place of an object's data in a pack: where it begins and how long it is.
+fn place_in_pack(repo: &Repo, object: &str) -> std::ops::Range<usize> {
+    let id = repo.git(["rev-parse", object]);
+    let index = packed(repo, "idx").remove(0);
+    let listing = repo.git(["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]);
+    let line = listing
+        .lines()
+        .find(|line| line.starts_with(&id))
+        .expect("it is packed");
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [length, offset] =
+        [fields[3], fields[4]].map(|field| field.parse::<usize>().expect("a number"));
+    offset..offset + length
+}
+
+/// One object is damaged in its pack and has a good copy, loose: as itself, and as the base of a delta.
+#[test]
+fn a_loose_copy_is_enough() {
+    for damaged in [
+        "HEAD:history.txt",
+        "HEAD~40:history.txt",
+        "HEAD:similar/20.txt",
+        "HEAD:similar",
+        "HEAD^{tree}",
+    ] {
+        let repo = Repo::copy("deltas");
+        let pack = packed(&repo, "pack").remove(0);
+        let bytes = fs::read(&pack).expect("our own");
+        let place = place_in_pack(&repo, damaged);
+        let kind = repo.git(["cat-file", "-t", damaged]);
+        let content = repo
+            .command("git")
+            .args(["cat-file", &kind, damaged])
+            .output()
+            .expect("git runs")
+            .stdout;
+        let right = ["HEAD", "HEAD~40"].map(|revision| repo.archive([revision]).success());
+
+        let mut flipped = bytes.clone();
+        // Its check sum is the last of it.
+        flipped[place.end - 2] ^= 0x55;
+        overwrite(&pack, &flipped);
+        if repo.archive(["HEAD"]).code() == 0 && repo.archive(["HEAD~40"]).code() == 0 {
+            panic!("{damaged} was not needed");
+        }
+        let mut loose = format!("{kind} {}\0", content.len()).into_bytes();
+        loose.extend_from_slice(&content);
+        forge::loose(&repo, &repo.git(["rev-parse", damaged]), &loose);
+        for (revision, right) in ["HEAD", "HEAD~40"].iter().zip(&right) {
+            for threads in ["1", "8"] {
+                let output = repo.sluice(["-j", threads, revision]);
+                assert!(
+                    output.code() == 0 && output.stdout == *right,
+                    "{damaged} in {revision}\n{output}"
+                );
+            }
+        }
+    }
+}
+
+/// 300 loose files, of which one is gone: the first, one in the middle, the last.
+#[test]
+fn missing_object_anywhere() {
+    let repo = Repo::init();
+    for number in 100..400 {
+        repo.write(format!("file-{number}"), format!("{number}\n").repeat(300));
+    }
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "many"]);
+    let right = repo.archive(["HEAD"]).success();
+    for number in [100, 101, 250, 398, 399] {
+        let id = repo.git(["rev-parse", &format!("HEAD:file-{number}")]);
+        let file = repo
+            .path()
+            .join(".git/objects")
+            .join(&id[..2])
+            .join(&id[2..]);
+        let bytes = fs::read(&file).expect("it is loose");
+        for damaged in [
+            None,
+            Some(&b""[..]),
+            Some(b"garbage"),
+            Some(&bytes[..bytes.len() / 2]),
+        ] {
+            fs::remove_file(&file).expect("our own");
+            if let Some(damaged) = damaged {
+                fs::write(&file, damaged).expect("our own");
+            }
+            for (threads, memory) in [("1", "1m"), ("2", "256m"), ("8", "1m"), ("8", "256m")] {
+                let output = repo.sluice(["-j", threads, "--memory", memory, "HEAD"]);
+                assert_refused(&output);
+                let common = output
+                    .stdout
+                    .iter()
+                    .zip(&right)
+                    .take_while(|(a, b)| a == b)
+                    .count();
+                assert_eq!(
+                    common,
+                    output.stdout.len(),
+                    "it is not the beginning of the archive\n{output}"
+                );
+                assert!(
+                    output.messages().contains(&id),
+                    "it does not say which\n{output}"
+                );
+            }
+            fs::write(&file, &bytes).expect("our own");
+        }
+    }
+}
+
+/// The first entries are fine and on their way; the file that fails comes after megabytes of them.
+#[test]
+fn damage_after_megabytes() {
+    let repo = Repo::copy("big-loose");
+    let id = repo.git(["rev-parse", "HEAD:zeros"]);
+    let file = repo
+        .path()
+        .join(".git/objects")
+        .join(&id[..2])
+        .join(&id[2..]);
+    let bytes = fs::read(&file).expect("it is loose");
+    overwrite(&file, &bytes[..bytes.len() / 2]);
+    for threads in ["1", "8"] {
+        let output = repo.sluice(["-j", threads, "--memory=4m", "HEAD"]);
+        assert_refused(&output);
+        assert!(!tape::records(&output.stdout).is_empty(), "{output}");
+    }
+}
+
+/// A failure leaves no file behind, however much of it was written.
+#[test]
+fn a_failure_in_the_middle_leaves_no_file() {
+    let repo = Repo::copy("big-loose");
+    let id = repo.git(["rev-parse", "HEAD:zeros"]);
+    let file = repo
+        .path()
+        .join(".git/objects")
+        .join(&id[..2])
+        .join(&id[2..]);
+    let bytes = fs::read(&file).expect("it is loose");
+    overwrite(&file, &bytes[..bytes.len() / 2]);
+    let output = repo.sluice(["--memory=4m", "-o", "out.tar", "HEAD"]);
+    assert_refused(&output);
+    let left: Vec<_> = fs::read_dir(repo.path())
+        .expect("our own")
+        .map(|file| file.expect("ours").path())
+        .collect();
+    assert_eq!(left, [repo.path().join(".git")]);
+}

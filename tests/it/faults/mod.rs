@@ -1,0 +1,48 @@
+//! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the repository holds by accident
+//! (`damage.rs`) and by intent (`bombs.rs`), and a repack under our feet (`repack.rs`).
+//!
+//! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete and is not. That it
+//! ends at all is seen to by `process.rs`.
+
+mod bombs;
+mod damage;
+mod output;
+mod repack;
+
+use crate::process::Output;
+use crate::{readers, tape};
+
+/// A failure as it should be: an exit of its own accord, in git's grammar, with nothing that passes for an archive.
+#[track_caller]
+fn assert_refused(output: &Output) {
+    let code = output.status.code();
+    assert!(
+        matches!(code, Some(128 | 255)),
+        "not a failure, or not an orderly one\n{output}"
+    );
+    let messages = output.messages();
+    let last = messages.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("fatal: ") || last.starts_with("error: "),
+        "it does not say why\n{output}"
+    );
+    assert!(!messages.contains("panicked"), "{output}");
+    assert!(
+        !tape::is_complete(&output.stdout),
+        "it looks complete\n{output}"
+    );
+    readers::assert_rejected(&output.stdout);
+}
+
+/// Either all is well, or all is said.
+#[track_caller]
+fn assert_right_or_refused(output: &Output, expected: &[u8]) {
+    if output.code() != 0 {
+        assert_refused(output);
+    } else if output.stdout != expected {
+        panic!(
+            "success, and wrong bytes\n{output}\n{}",
+            tape::difference(&output.stdout, expected)
+        );
+    }
+}

@@ -1,0 +1,674 @@
+//! Which repository is read, with which configuration, and what the tree-ish names: all the ways that lead to a
+//! tree. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
+//!
+//! In sub-directories git changed its ways with 2.41. We follow the newer one, so an older git is no oracle there.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::support::{Repo, git_version};
+use crate::tape;
+
+// --- through git, and where it looks ---------------------------------------------------------------------------
+
+#[test]
+fn as_a_subcommand_of_git() {
+    let basic = Repo::from("basic");
+    basic
+        .clone()
+        .with(["-c", "tar.umask=0022"])
+        .assert_same(["HEAD"]);
+    let elsewhere = Repo::scratch();
+    let there = basic
+        .path()
+        .to_str()
+        .expect("the target directory has a plain name");
+    elsewhere.clone().with(["-C", there]).assert_same(["HEAD"]);
+    elsewhere
+        .clone()
+        .with(["-C", there, "-C", "dir"])
+        .assert_same(["HEAD"]);
+    elsewhere
+        .clone()
+        .with([format!("--git-dir={there}/.git")])
+        .assert_same(["HEAD"]);
+    elsewhere
+        .clone()
+        .with(["--git-dir", &format!("{there}/.git"), "--work-tree", there])
+        .assert_same(["HEAD"]);
+    basic
+        .clone()
+        .with(["--bare"])
+        .at(".git")
+        .assert_same(["HEAD"]);
+    basic.with(["--no-replace-objects"]).assert_same(["HEAD"]);
+}
+
+#[test]
+fn git_dir_makes_the_current_directory_the_work_tree() {
+    let repo = Repo::from("basic");
+    repo.clone()
+        .at("dir")
+        .env("GIT_DIR", "../.git")
+        .assert_same(["HEAD"]);
+    repo.clone()
+        .at("dir")
+        .env("GIT_DIR", "../.git")
+        .assert_same(["HEAD", "--", "dir"]);
+    repo.clone()
+        .at("dir")
+        .env("GIT_DIR", "../.git")
+        .env("GIT_WORK_TREE", "..")
+        .assert_same(["HEAD"]);
+    repo.clone()
+        .at("dir")
+        .env("GIT_WORK_TREE", "..")
+        .assert_same(["HEAD"]);
+    repo.clone().env("GIT_DIR", "nosuch").assert_same(["HEAD"]);
+    Repo::from("bare").env("GIT_DIR", ".").assert_same(["HEAD"]);
+}
+
+#[test]
+fn inside_the_git_directory() {
+    let repo = Repo::from("basic");
+    repo.clone().at(".git").assert_same(["HEAD"]);
+    repo.clone().at(".git/refs").assert_same(["HEAD"]);
+    repo.at(".git/refs").assert_same(["HEAD", "--", "dir"]);
+    Repo::from("bare").at("objects").assert_same(["HEAD"]);
+}
+
+#[test]
+fn worktrees() {
+    Repo::from("worktree").assert_same(["HEAD"]);
+    Repo::from("worktree").at("../linked").assert_same(["HEAD"]);
+    Repo::from("worktree").at("../linked").assert_same(["main"]);
+    Repo::from("worktree")
+        .at("../linked/sub")
+        .assert_same(["HEAD"]);
+    Repo::from("worktree")
+        .at("../linked")
+        .assert_same(["main-worktree/HEAD"]);
+    Repo::from("worktree").assert_same(["worktrees/linked/HEAD"]);
+    Repo::from("worktree")
+        .at("../gitfile")
+        .assert_same(["HEAD"]);
+    Repo::from("worktree")
+        .at("../elsewhere.git")
+        .assert_same(["HEAD"]);
+}
+
+#[test]
+fn configured_work_tree() {
+    let repo = Repo::copy("basic");
+    repo.git(["config", "core.worktree", "../dir"]);
+    repo.assert_same(["HEAD"]);
+    repo.clone().at("dir").assert_same(["HEAD"]);
+    repo.at("dir/sub").assert_same(["HEAD"]);
+}
+
+#[test]
+fn discovery_stops_at_a_ceiling() {
+    let repo = Repo::copy("basic");
+    let ceiling = repo.path().to_owned();
+    repo.clone()
+        .at("dir")
+        .env("GIT_CEILING_DIRECTORIES", &ceiling)
+        .assert_same(["HEAD"]);
+    repo.clone()
+        .at("dir/sub")
+        .env("GIT_CEILING_DIRECTORIES", "/nosuch")
+        .assert_same(["HEAD"]);
+    repo.env("GIT_CEILING_DIRECTORIES", &ceiling)
+        .assert_same(["HEAD"]);
+}
+
+#[test]
+fn refused_formats() {
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "2"),
+        ("core.repositoryFormatVersion", "99"),
+        ("extensions.objectFormat", "sha256"),
+    ] {
+        let repo = Repo::copy("basic");
+        repo.git(["config", key, value]);
+        repo.assert_same(["HEAD"]);
+    }
+    let repo = Repo::copy("basic");
+    repo.git(["config", "core.repositoryFormatVersion", "1"]);
+    repo.assert_same(["HEAD"]);
+    repo.git(["config", "extensions.nobodyKnowsThis", "true"]);
+    repo.assert_same(["HEAD"]);
+}
+
+#[test]
+fn foreign_owner() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIP: only root can give a directory away");
+        return;
+    }
+    let repo = Repo::copy("basic");
+    for path in [".", ".git"] {
+        std::os::unix::fs::chown(repo.path().join(path), Some(12345), Some(12345))
+            .expect("we are root");
+    }
+    repo.assert_same(["HEAD"]);
+    repo.clone().at("dir").assert_same(["HEAD"]);
+    repo.clone()
+        .with(["-c", "safe.directory=*"])
+        .assert_same(["HEAD"]);
+    repo.clone().env("GIT_DIR", ".git").assert_same(["HEAD"]);
+    let home = Repo::scratch();
+    home.write(
+        ".gitconfig",
+        format!("[safe]\n\tdirectory = {}\n", repo.path().display()),
+    );
+    repo.env("HOME", home.path()).assert_same(["HEAD"]);
+}
+
+// --- configuration ---------------------------------------------------------------------------------------------
+
+#[test]
+fn configuration_from_the_environment() {
+    let repo = Repo::from("basic");
+    let counted = repo.clone().env("GIT_CONFIG_COUNT", "2");
+    let counted = counted
+        .env("GIT_CONFIG_KEY_0", "tar.umask")
+        .env("GIT_CONFIG_VALUE_0", "077");
+    counted
+        .env("GIT_CONFIG_KEY_1", "tar.umask")
+        .env("GIT_CONFIG_VALUE_1", "0")
+        .assert_same(["HEAD"]);
+    for parameters in [
+        "'tar.umask=0777'",
+        "'tar.umask'='0777'",
+        "'user.name'='it'\\''s'\\!'' 'tar.umask'='0'",
+    ] {
+        repo.clone()
+            .env("GIT_CONFIG_PARAMETERS", parameters)
+            .assert_same(["HEAD"]);
+    }
+    let odd = [
+        "-c",
+        "user.name=it's = \"odd\"!",
+        "-c",
+        "TAR.UMASK=0",
+        "-c",
+        "tar.umask=07",
+    ];
+    repo.clone().with(odd).assert_same(["HEAD"]);
+    repo.clone()
+        .with(["--config-env=tar.umask=WANTED"])
+        .env("WANTED", "0700")
+        .assert_same(["HEAD"]);
+    repo.with(["-c", "core.autocrlf"]).assert_same(["HEAD"]);
+}
+
+#[test]
+fn configuration_from_files() {
+    let home = Repo::scratch();
+    home.write(".gitconfig", "[tar]\n\tumask = 0077\n");
+    home.write(
+        "other",
+        "[include]\n\tpath = third\n[core]\n\tautocrlf = true\n",
+    );
+    home.write("third", "[tar]\n\tumask = 0333\n");
+    let repo = Repo::from("basic").env("HOME", home.path());
+    repo.assert_same(["HEAD"]);
+    repo.clone()
+        .env("GIT_CONFIG_GLOBAL", home.path().join("other"))
+        .assert_same(["HEAD"]);
+    repo.clone()
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .assert_same(["HEAD"]);
+    repo.clone()
+        .with(["-c", "tar.umask=0"])
+        .assert_same(["HEAD"]);
+    let system = home.path().join("other");
+    repo.env("GIT_CONFIG_NOSYSTEM", "0")
+        .env("GIT_CONFIG_SYSTEM", system)
+        .assert_same(["HEAD"]);
+
+    let own = Repo::copy("basic");
+    own.git(["config", "tar.umask", "user"]);
+    own.assert_same(["HEAD"]);
+    own.write(".git/config", "[core\n");
+    own.assert_same(["HEAD"]);
+}
+
+#[test]
+fn user_attributes() {
+    let home = Repo::scratch();
+    std::fs::create_dir_all(home.path().join(".config/git")).expect("a directory of ours");
+    home.write(
+        ".config/git/attributes",
+        "file.txt export-ignore\nsize-* text eol=crlf\n",
+    );
+    let repo = Repo::from("basic").env("HOME", home.path());
+    repo.assert_same(["HEAD"]);
+    repo.env("XDG_CONFIG_HOME", home.path())
+        .assert_same(["HEAD"]);
+}
+
+// --- where objects are -----------------------------------------------------------------------------------------
+
+#[test]
+fn object_directories_from_the_environment() {
+    let repo = Repo::from("object-directory").env("GIT_OBJECT_DIRECTORY", "../main-store");
+    let found = repo.clone().env(
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "/nosuch:\"../other:store\"",
+    );
+    found.assert_same(["HEAD"]);
+    found.assert_same(["HEAD~1"]);
+    let found = found.with(["-c", "tar.umask=0"]);
+    found.assert_same(["HEAD"]);
+    let here = repo.path().parent().expect("it is in one").to_owned();
+    let absolute = repo
+        .clone()
+        .env("GIT_OBJECT_DIRECTORY", here.join("main-store"));
+    let mut quoted = std::ffi::OsString::from("\"");
+    quoted.push(here.join("other:store"));
+    quoted.push("\"");
+    absolute
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted)
+        .assert_same(["HEAD"]);
+    Repo::from("object-directory").assert_same(["HEAD"]);
+}
+
+#[test]
+fn alternates_that_lead_nowhere() {
+    let repo = Repo::copy("basic");
+    std::fs::create_dir_all(repo.path().join(".git/objects/info")).expect("a directory of ours");
+    for alternates in [
+        "/nosuch/objects\n",
+        "# nothing\n",
+        "\n\n",
+        "../objects\n",
+        ".\n",
+        "\"../unclosed\n",
+    ] {
+        repo.write(".git/objects/info/alternates", alternates);
+        repo.assert_same(["HEAD"]);
+    }
+}
+
+#[test]
+fn alternates_in_every_notation() {
+    let base = Repo::copy("basic");
+    let objects = base.path().join(".git/objects").display().to_string();
+    let odd = base.path().join("odd \"na\\me\n");
+    std::os::unix::fs::symlink(base.path().join(".git/objects"), &odd)
+        .expect("a directory of ours");
+    let quoted = format!("\"{}/odd \\\"na\\\\me\\n\"", base.path().display());
+    for notation in [
+        objects.clone(),
+        format!("\"{objects}\""),
+        format!("{objects}/"),
+        quoted,
+    ] {
+        let repo = Repo::init();
+        std::fs::create_dir_all(repo.path().join(".git/objects/info"))
+            .expect("a directory of ours");
+        repo.write(".git/objects/info/alternates", notation);
+        repo.assert_same([base.git(["rev-parse", "HEAD"])]);
+    }
+}
+
+/// git follows alternates of alternates only so far, and says so.
+#[test]
+fn alternates_too_deep() {
+    let root = Repo::scratch();
+    let base = Repo::copy("basic");
+    let head = base.git(["rev-parse", "HEAD"]);
+    let mut next = base.path().join(".git/objects");
+    for level in 0..7 {
+        let name = format!("level-{level}.git");
+        root.git(["init", "-q", "--bare", &name]);
+        std::fs::create_dir_all(root.path().join(&name).join("objects/info"))
+            .expect("a directory of ours");
+        root.write(
+            format!("{name}/objects/info/alternates"),
+            format!("{}\n", next.display()),
+        );
+        next = root.path().join(&name).join("objects");
+        root.clone().at(&name).assert_same([&head]);
+    }
+}
+
+/// A multi-pack index, a pack or an index that says nothing useful, beside what is needed.
+#[test]
+fn debris_among_the_packs() {
+    let repo = Repo::copy("packs-midx");
+    let packs = ".git/objects/pack";
+    for name in [
+        "tmp_pack_abc",
+        "pack-.idx",
+        "pack-x.pack",
+        "readme",
+        "pack-1234.keep",
+        ".hidden",
+    ] {
+        repo.write(format!("{packs}/{name}"), "nothing of use");
+    }
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["HEAD~11"]);
+}
+
+#[test]
+fn multi_pack_index_of_packs_that_are_gone() {
+    let repo = Repo::copy("packs-midx");
+    let midx = repo.path().join(".git/objects/pack/multi-pack-index");
+    let stale = std::fs::read(&midx).expect("the fixture has one");
+    repo.git(["repack", "-adq"]);
+    std::fs::write(&midx, stale).expect("our own");
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["HEAD~5"]);
+}
+
+#[test]
+fn commit_graph() {
+    let repo = Repo::copy("dates");
+    repo.git([
+        "tag", "-d", "words", "nothing", "no-zone", "huge", "negative", "odd-name",
+    ]);
+    repo.git(["commit-graph", "write", "--reachable"]);
+    for tag in ["zero", "last-octal", "past-octal", "future", "far-future"] {
+        repo.assert_same([tag]);
+    }
+}
+
+#[test]
+fn replace_refs() {
+    let repo = Repo::from("replace");
+    for revision in ["HEAD", "HEAD~1", "HEAD~2"] {
+        repo.clone()
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .assert_same([revision]);
+        repo.clone()
+            .with(["-c", "core.useReplaceRefs=false"])
+            .assert_same([revision]);
+        repo.clone()
+            .env("GIT_REPLACE_REF_BASE", "refs/nowhere")
+            .assert_same([revision]);
+        repo.clone()
+            .with(["--no-replace-objects"])
+            .assert_same([revision]);
+    }
+}
+
+#[test]
+fn grafts_and_shallow_clones() {
+    let repo = Repo::copy("basic");
+    let [head, first] = ["HEAD", "HEAD~2"].map(|name| repo.git(["rev-parse", name]));
+    std::fs::create_dir_all(repo.path().join(".git/info")).expect("a directory of ours");
+    repo.write(".git/info/grafts", format!("{head} {first}\n"));
+    let quiet = repo.with(["-c", "advice.graftFileDeprecated=false"]);
+    quiet.assert_same(["HEAD~1"]);
+    quiet.assert_same(["HEAD~2"]);
+
+    let shallow = Repo::scratch();
+    let url = format!("file://{}", Repo::from("basic").path().display());
+    shallow.git(["clone", "-q", "--depth=2", &url, "."]);
+    shallow.assert_same(["HEAD~1"]);
+    shallow.assert_same(["HEAD~2"]);
+}
+
+/// Nothing is fetched unless asked for, so a blob that only the promisor has is a missing blob.
+#[test]
+fn promised_blobs_are_not_fetched() {
+    let origin = Repo::copy("basic");
+    origin.git(["config", "uploadpack.allowFilter", "true"]);
+    let partial = Repo::scratch();
+    let url = format!("file://{}", origin.path().display());
+    partial.git(["clone", "-q", "--bare", "--filter=blob:none", &url, "."]);
+    let before = partial.git(["count-objects", "-v"]);
+    let output = partial.sluice(["HEAD"]);
+    assert_eq!(output.code(), 255, "{output}");
+    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert_eq!(partial.git(["count-objects", "-v"]), before);
+}
+
+// --- the tree-ish ----------------------------------------------------------------------------------------------
+
+#[test]
+fn revisions() {
+    let repo = Repo::from("revisions");
+    for revision in [
+        "HEAD",
+        "@",
+        "main",
+        "heads/main",
+        "refs/heads/main",
+        "HEAD~3",
+        "HEAD~2^2",
+        "main^",
+        "main^0",
+        "main^1",
+        "main^^",
+        "main~1^2~1",
+        "v1",
+        "v1^{}",
+        "v1^{commit}",
+        "v1^{tree}",
+        "v1^{tag}",
+        "v1^{object}",
+        "v1~0",
+        "v1:",
+        "v1:one",
+        "tags/v1",
+        "same",
+        "heads/same",
+        "tags/same",
+        "deadbeef",
+        "main@{0}",
+        "main@{1}",
+        "main@{2}",
+        "@{0}",
+        "@{1}",
+        "HEAD@{1}",
+        "@{-1}",
+        "main@{u}",
+        "main@{upstream}",
+        "origin",
+        "origin/main",
+        ":/four",
+        ":/version",
+        "main^{/two}",
+        "main^{/merge}",
+        "HEAD:",
+        "main:dir",
+        "main:dir/",
+        "main:nosuch",
+        "main:./dir",
+        ":dir",
+        ":one",
+        "v1-1-gabcdef",
+        "ORIG_HEAD",
+        "MERGE_HEAD",
+        "-",
+        "--",
+        "HEAD^{blob}",
+        "HEAD^3",
+        "HEAD~99",
+        "main@{99}",
+        "@{-9}",
+        "side@{u}",
+        ":/nothing like it",
+        "HEAD^!",
+        "HEAD^@",
+        "main..side",
+        "main...side",
+        "^HEAD",
+        "HEAD^-",
+        "nosuch",
+        "deadbeef00",
+        "",
+        " ",
+        "HEAD ",
+        "refs",
+        "refs/heads",
+        "HEAD^{}",
+        "HEAD^{nosuch}",
+        "HEAD^{",
+        "HEAD@{",
+        "0000000000000000000000000000000000000000",
+        "1111111111111111111111111111111111111111",
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    ] {
+        repo.assert_same([revision]);
+    }
+    repo.assert_same([OsStr::from_bytes(b"nosuch\xff")]);
+    let id = repo.git(["rev-parse", "main"]);
+    for length in [3, 4, 5, 7, 12, 39, 40] {
+        repo.assert_same([&id[..length]]);
+        repo.assert_same([id[..length].to_uppercase()]);
+        repo.assert_same([format!("{}^{{tree}}", &id[..length])]);
+    }
+    repo.assert_same([format!("{id}0")]);
+    repo.assert_same([format!("{}-dirty", &id[..7])]);
+    repo.assert_same([format!("v1-1-g{}", &id[..7])]);
+}
+
+/// Among 5,000 objects some share their first four digits.
+#[test]
+fn ambiguous_abbreviations() {
+    let repo = Repo::from("wide");
+    let listing = repo.git(["rev-list", "--objects", "--no-object-names", "--all"]);
+    let mut ids: Vec<&str> = listing.lines().collect();
+    ids.sort_unstable();
+    let shared = ids
+        .windows(2)
+        .find(|pair| pair[0][..4] == pair[1][..4])
+        .expect("so many share some");
+    repo.assert_same([&shared[0][..4]]);
+    // A tree-ish is preferred, where there is but one.
+    repo.assert_same([&repo.git(["rev-parse", "HEAD"])[..4]]);
+    repo.assert_same([&repo.git(["rev-parse", "HEAD:wide"])[..4]]);
+}
+
+#[test]
+fn unborn_and_broken_heads() {
+    Repo::init().assert_same(["HEAD"]);
+    Repo::init().assert_same(["4b825dc642cb6eb9a060e54bf8d69288fbee4904"]);
+    let repo = Repo::copy("basic");
+    repo.write(".git/refs/heads/broken", "not an id\n");
+    repo.assert_same(["broken"]);
+    repo.git(["pack-refs", "--all"]);
+    repo.assert_same(["light"]);
+    repo.write(".git/HEAD", "ref: refs/heads/nosuch\n");
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["main"]);
+}
+
+// --- sub-directories of the work tree --------------------------------------------------------------------------
+
+/// Where old and new git agree: no attributes above, no pathspec that leads out.
+#[test]
+fn sub_directories() {
+    let repo = Repo::from("basic").at("dir");
+    for args in [
+        &["HEAD"][..],
+        &["-v", "HEAD"],
+        &["--prefix=p/", "HEAD"],
+        &["-v", "--prefix=p", "v1"],
+        &["HEAD", "sub"],
+        &["HEAD", "."],
+        &["HEAD", "./sub/deeper"],
+        &["HEAD", ":!sub"],
+        &["HEAD~2"],
+        &["HEAD", "nosuch"],
+    ] {
+        repo.assert_same(args);
+    }
+    Repo::from("basic")
+        .at("dir/sub/deeper")
+        .assert_same(["HEAD"]);
+    Repo::from("worktree").at("sub").assert_same(["other"]);
+}
+
+/// What we write in a sub-directory, where only a newer git can be asked.
+#[track_caller]
+fn assert_names_below(repo: &Repo, args: &[&str], expected: &[&str]) {
+    let output = repo.sluice(args);
+    assert_eq!(tape::names(&output.stdout), expected, "\n{output}");
+    assert!(output.status.success(), "{output}");
+    if git_version() >= (2, 41) {
+        repo.assert_same(args);
+    }
+}
+
+#[test]
+fn sub_directory_as_newer_git_has_it() {
+    let dir = Repo::from("basic").at("dir");
+    // The whole tree stays the reference: this looks for dir/dir.
+    assert_names_below(&dir, &["HEAD:dir"], &[]);
+    assert_names_below(
+        &dir,
+        &["HEAD", ":(top)dir/sub"],
+        &["sub/", "sub/deeper/", "sub/deeper/leaf"],
+    );
+    assert_names_below(&dir, &["HEAD", "../dir/link"], &["link"]);
+    // A tree that has no such directory is no error.
+    let repo = Repo::copy("basic");
+    std::fs::create_dir(repo.path().join("untracked")).expect("our own");
+    assert_names_below(&repo.clone().at("untracked"), &["HEAD"], &[]);
+    assert_names_below(&repo.at("untracked"), &["--prefix=p/", "HEAD"], &["p/"]);
+}
+
+#[test]
+fn pathspecs_that_leave_the_sub_directory() {
+    let dir = Repo::from("basic").at("dir");
+    for pathspec in ["..", "../file.txt", ":/", ":(top)file.txt"] {
+        let message =
+            format!("fatal: pathspec '{pathspec}' matches files outside the current directory\n");
+        dir.sluice(["HEAD", pathspec]).assert_failure(128, &message);
+        if git_version() >= (2, 41) {
+            dir.assert_same(["HEAD", pathspec]);
+        }
+    }
+}
+
+/// export-ignore is asked with the path from the root, conversion with the path from here: a defect of git's, and
+/// the bytes depend on it.
+#[test]
+fn attributes_in_a_sub_directory() {
+    let repo = Repo::init();
+    std::fs::create_dir(repo.path().join("sub")).expect("our own");
+    for name in [
+        "both.txt",
+        "rooted.txt",
+        "full.txt",
+        "own.txt",
+        "sub-ignored",
+        "top-ignored",
+    ] {
+        repo.write(format!("sub/{name}"), "line\n");
+    }
+    repo.write(
+        ".gitattributes",
+        "both.txt text eol=crlf\n/rooted.txt text eol=crlf\nsub/full.txt text eol=crlf\n\
+         sub/sub-ignored export-ignore\n/top-ignored export-ignore\n",
+    );
+    repo.write("sub/.gitattributes", "own.txt text eol=crlf\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "attributes"]);
+
+    let sub = repo.at("sub");
+    let names = [
+        ".gitattributes",
+        "both.txt",
+        "full.txt",
+        "own.txt",
+        "rooted.txt",
+        "top-ignored",
+    ];
+    assert_names_below(&sub, &["HEAD"], &names);
+    let archive = sub.sluice(["HEAD"]).success();
+    let converted = tape::records(&archive)
+        .into_iter()
+        .filter(|record| record.data == b"line\r\n");
+    assert_eq!(
+        converted.map(|record| record.name()).collect::<Vec<_>>(),
+        ["both.txt", "rooted.txt"]
+    );
+}

@@ -1,0 +1,301 @@
+//! The small language that the tests are written in: a repository from a fixture, our command and git's in it,
+//! and the claim that both do the same.
+//!
+//! Nothing here may depend on who runs the tests or where: each command gets an environment of its own, and the
+//! environment of the test process is left alone. Fixtures are built once and kept under the target directory,
+//! so whoever wants to change one takes a copy.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock};
+use std::time::SystemTime;
+
+use tempfile::TempDir;
+
+use crate::process::{Output, Running, run, run_with_input};
+use crate::tape;
+
+/// The settings that must not change a byte, each tried with each.
+const THREADS: [&str; 3] = ["1", "2", "8"];
+const MEMORY: [&str; 2] = ["1m", "256m"];
+
+/// The binary under test.
+pub const SLUICE: &str = env!("CARGO_BIN_EXE_git-sluice");
+
+/// A directory to run commands in, with what they are to find in their environment.
+#[derive(Clone)]
+pub struct Repo {
+    cwd: PathBuf,
+    /// Options of `git` itself, such as `-c`; where there are any, our command runs through `git`.
+    globals: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    /// Set when the directory is ours to change; it goes when the last clone goes.
+    own: Option<Arc<TempDir>>,
+}
+
+impl Repo {
+    /// The repository that `fixtures/<name>.sh` builds. It is shared with other tests: look, do not touch.
+    pub fn from(name: &str) -> Repo {
+        Repo {
+            cwd: fixture(name).join("repo"),
+            globals: vec![],
+            environment: vec![],
+            own: None,
+        }
+    }
+
+    /// A copy of that repository, and of all that its script made beside it.
+    pub fn copy(name: &str) -> Repo {
+        let own = Repo::scratch();
+        let mut copy = Command::new("cp");
+        copy.arg("-a").arg(fixture(name).join(".")).arg(&own.cwd);
+        let _ = run(&mut copy).success();
+        own.at("repo")
+    }
+
+    /// An empty directory.
+    pub fn scratch() -> Repo {
+        let own = TempDir::new().expect("temporary directories can be made");
+        let cwd = own.path().canonicalize().expect("made just now");
+        Repo {
+            cwd,
+            globals: vec![],
+            environment: vec![],
+            own: Some(Arc::new(own)),
+        }
+    }
+
+    /// A new repository without a commit.
+    pub fn init() -> Repo {
+        let repo = Repo::scratch();
+        repo.git(["init", "-q", "-b", "main"]);
+        repo
+    }
+
+    /// The same, seen from another directory.
+    pub fn at(mut self, directory: impl AsRef<Path>) -> Repo {
+        self.cwd.push(directory);
+        self
+    }
+
+    /// The same, with one more environment variable.
+    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Repo {
+        self.environment
+            .push((key.as_ref().into(), value.as_ref().into()));
+        self
+    }
+
+    /// The same, with options for `git` itself in front of the command's name.
+    pub fn with<A: AsRef<OsStr>>(mut self, globals: impl IntoIterator<Item = A>) -> Repo {
+        self.globals
+            .extend(globals.into_iter().map(|option| option.as_ref().to_owned()));
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The text of a new file in it.
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        assert!(self.own.is_some(), "a shared fixture is not to be changed");
+        fs::write(self.cwd.join(name), content).expect("our own directory can be written to");
+    }
+
+    /// `git` with these arguments, which has to succeed: its stdout, without the last newline.
+    #[track_caller]
+    pub fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+        self.git_with_input(args, "")
+    }
+
+    /// The same with something on stdin.
+    #[track_caller]
+    pub fn git_with_input<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+        input: impl Into<Vec<u8>>,
+    ) -> String {
+        let mut command = self.command("git");
+        command.args(args);
+        let stdout = run_with_input(&mut command, input).success();
+        String::from_utf8(stdout)
+            .expect("tests ask for text only")
+            .trim_end_matches('\n')
+            .to_owned()
+    }
+
+    /// git's archive: the oracle.
+    pub fn archive<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        let mut command = self.command("git");
+        run(command.args(&self.globals).arg("archive").args(args))
+    }
+
+    /// Ours.
+    #[track_caller]
+    pub fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        run(self.sluice_command().args(args))
+    }
+
+    /// Ours, to be read at leisure.
+    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+        Running::start(self.sluice_command().args(args))
+    }
+
+    /// A shell script, in which `git` and `git-sluice` are found; for redirections, limits and traps.
+    #[track_caller]
+    pub fn shell(&self, script: &str) -> Output {
+        run(self.command("sh").args(["-c", script]))
+    }
+
+    /// Ours says, writes and returns what git's does, however many threads and however little memory it has.
+    #[track_caller]
+    pub fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+        let args: Vec<OsString> = args
+            .into_iter()
+            .map(|arg| arg.as_ref().to_owned())
+            .collect();
+        let start = SystemTime::now();
+        let expected = self.archive(&args);
+        for threads in THREADS {
+            for memory in MEMORY {
+                let limits = [format!("--threads={threads}"), format!("--memory={memory}")];
+                let actual = self.sluice(
+                    limits
+                        .iter()
+                        .map(OsStr::new)
+                        .chain(args.iter().map(AsRef::as_ref)),
+                );
+                assert_same_output(&actual, &expected, start);
+            }
+        }
+    }
+
+    fn sluice_command(&self) -> Command {
+        if self.globals.is_empty() {
+            return self.command(SLUICE);
+        }
+        let mut command = self.command("git");
+        command.args(&self.globals).arg("sluice");
+        command
+    }
+
+    /// A command that sees nothing of the world but this directory and what the tests give it.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = hermetic(program);
+        command.current_dir(&self.cwd);
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
+        command
+    }
+}
+
+#[track_caller]
+fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
+    let same_words = actual.messages() == expected.messages() && actual.code() == expected.code();
+    assert!(same_words, "ours\n{actual}\n\nshould be\n{expected}");
+    let [ours, theirs] = [actual, expected].map(|side| tape::without_clock(&side.stdout, start));
+    if ours != theirs {
+        panic!(
+            "ours\n{actual}\n\nshould be\n{expected}\n\n{}",
+            tape::difference(&ours, &theirs)
+        );
+    }
+}
+
+/// The version of the installed git, as (major, minor).
+pub fn git_version() -> (u32, u32) {
+    static VERSION: LazyLock<(u32, u32)> = LazyLock::new(|| {
+        let text = Repo::scratch().git(["--version"]);
+        let mut numbers = text.split([' ', '.']).filter_map(|word| word.parse().ok());
+        numbers
+            .next()
+            .zip(numbers.next())
+            .expect("git names its version")
+    });
+    *VERSION
+}
+
+/// The program if it is installed; a test that needs it says so and returns when it is not.
+pub fn installed(program: &str) -> bool {
+    let found =
+        std::env::split_paths(&search_path()).any(|directory| directory.join(program).is_file());
+    if !found {
+        eprintln!("SKIP: {program} is not installed");
+    }
+    found
+}
+
+/// Where commands are looked for: the binary under test first, so that git finds it as `git sluice`.
+fn search_path() -> OsString {
+    let binaries = Path::new(SLUICE)
+        .parent()
+        .expect("a file is in a directory")
+        .to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)))
+        .expect("they were one variable before")
+}
+
+fn hermetic(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", search_path())
+        .env("HOME", target().join("home"));
+    command.env("LC_ALL", "C").env("TZ", "UTC");
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_TEMPLATE_DIR", "");
+    for (role, name, address) in [
+        ("AUTHOR", "A", "a@example.com"),
+        ("COMMITTER", "C", "c@example.com"),
+    ] {
+        command
+            .env(format!("GIT_{role}_NAME"), name)
+            .env(format!("GIT_{role}_EMAIL"), address);
+        command.env(format!("GIT_{role}_DATE"), "1117231200 +0000");
+    }
+    command
+}
+
+/// Where this package's tests may leave things; nobody ever makes the `home` in it.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The directory that `fixtures/<name>.sh` filled, building it first if no earlier run did so from the same script
+/// with the same git. It has to be built where it stays, since some repositories know where they are.
+fn fixture(name: &str) -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(format!("{name}.sh"));
+    let mut key = DefaultHasher::new();
+    fs::read(&script)
+        .unwrap_or_else(|error| panic!("no fixture {name}: {error}"))
+        .hash(&mut key);
+    git_version().hash(&mut key);
+    let directory = target()
+        .join("fixtures")
+        .join(format!("{name}-{:016x}", key.finish()));
+    let done = directory.with_extension("done");
+
+    fs::create_dir_all(target().join("fixtures")).expect("the target directory can be written to");
+    let lock = File::create(directory.with_extension("lock")).expect("as above");
+    lock.lock().expect("a file can be locked");
+    if !done.exists() {
+        drop(fs::remove_dir_all(&directory));
+        fs::create_dir_all(directory.join("repo")).expect("as above");
+        let mut build = hermetic("sh");
+        build
+            .arg("-eu")
+            .arg(&script)
+            .current_dir(directory.join("repo"));
+        let _ = run(&mut build).success();
+        File::create(&done).expect("as above");
+    }
+    directory
+}

@@ -1,0 +1,103 @@
+//! What the project promises of its own files, checked: no list of ours may go stale without a test that fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files with this extension, however deep.
+fn files(directory: &str, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![root().join(directory)];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory of this package") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem()
+        .and_then(|stem| stem.to_str())
+        .expect("our files have plain names")
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for directory in ["src", "tests", "benches", "xtask/src"] {
+        if root().join(directory).exists() {
+            for file in files(directory, "rs") {
+                assert!(
+                    text(&file).starts_with("//! "),
+                    "{} does not open with a paragraph",
+                    file.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fixture_says_what_is_special_and_is_compared() {
+    let oracle = text(&root().join("tests/it/oracle.rs"));
+    let elsewhere =
+        text(&root().join("tests/it/repository.rs")) + &text(&root().join("tests/it/golden.rs"));
+    for file in files("fixtures", "sh") {
+        assert!(
+            text(&file).starts_with("#!/bin/sh\n# "),
+            "{} does not say what it is",
+            file.display()
+        );
+        let name = format!("\"{}\"", stem(&file));
+        let used = oracle.contains(&name) || elsewhere.contains(&name);
+        assert!(used, "no test compares the fixture {name} with git");
+    }
+}
+
+#[test]
+fn no_test_file_is_forgotten() {
+    for file in files("tests/it", "rs") {
+        let parent = file.parent().expect("it is in a directory");
+        let declared_in = match stem(&file) {
+            "main" => continue,
+            "mod" => parent.with_file_name("main.rs"),
+            _ if parent.ends_with("it") => parent.join("main.rs"),
+            _ => parent.join("mod.rs"),
+        };
+        let module = if stem(&file) == "mod" {
+            stem(parent)
+        } else {
+            stem(&file)
+        };
+        let declaration = format!("mod {module};");
+        let declared = text(&declared_in).lines().any(|line| line == declaration);
+        assert!(declared, "{} is in no module", file.display());
+    }
+}
+
+#[test]
+fn the_changelog_has_this_version_once() {
+    let heading = format!("## {}", env!("CARGO_PKG_VERSION"));
+    let changelog = text(&root().join("CHANGELOG.md"));
+    let found = changelog.lines().filter(|line| {
+        line.strip_prefix(&heading)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    });
+    assert_eq!(
+        found.count(),
+        1,
+        "CHANGELOG.md should have one line {heading:?}"
+    );
+}

@@ -1,0 +1,121 @@
+//! The Markdown that `compare` prints: how to make it again, what was compared, and the table.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use anyhow::Result;
+
+use super::{Args, Contender, Measured, Peak, Timings};
+use crate::process;
+
+/// Everything above the table.
+pub(super) fn header(
+    args: &Args,
+    directory: &Path,
+    versions: &[String],
+    bytes: u64,
+) -> Result<String> {
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let typed = ["cargo", "xtask"]
+        .into_iter()
+        .chain(typed.iter().map(String::as_str));
+    let mut git = Command::new("git");
+    git.arg("-C")
+        .arg(directory)
+        .args(["rev-parse", "--short", &args.rev]);
+    Ok(format!(
+        "```sh\n{command}\n```\n\n\
+         {versions}; {cores} cores. `{rev}` is {id}; the archives are equal, {bytes} bytes each.\n\
+         Medians of {runs} runs by turns, caches {caches}; peak memory from runs of its own.\n\n",
+        command = process::quote(typed),
+        versions = versions.join(", "),
+        cores = thread::available_parallelism()?,
+        rev = args.rev,
+        id = process::text(&mut git)?,
+        runs = args.runs,
+        caches = if args.drop_caches { "cold" } else { "warm" },
+    ))
+}
+
+/// The table: for each sink one row a contender, the first of which the ratios refer to.
+pub(super) fn table(
+    contenders: &[Contender],
+    timings: &Measured<Timings>,
+    peaks: &Measured<Peak>,
+) -> String {
+    let mut table = String::from(
+        "| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
+         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for ((sink, timings), (_, peaks)) in timings.iter().zip(peaks) {
+        let medians: Vec<Medians> = timings.iter().map(Medians::of).collect();
+        for ((contender, median), peak) in contenders.iter().zip(&medians).zip(peaks) {
+            writeln!(
+                table,
+                "| `{}` | {} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.1} |",
+                contender.label,
+                sink.name(),
+                median.wall * 1e3,
+                median.wall / medians[0].wall,
+                median.user * 1e3,
+                median.system * 1e3,
+                median.cpu / medians[0].cpu,
+                peak.resident as f64 / 1024.0,
+                peak.anonymous as f64 / 1024.0,
+            )
+            .expect("a string takes every write");
+        }
+    }
+    table
+}
+
+/// In seconds.
+struct Medians {
+    wall: f64,
+    user: f64,
+    system: f64,
+    cpu: f64,
+}
+
+impl Medians {
+    fn of(timings: &Timings) -> Self {
+        let cpu: Vec<f64> = timings
+            .user
+            .iter()
+            .zip(&timings.system)
+            .map(|(user, system)| user + system)
+            .collect();
+        Medians {
+            wall: median(&timings.wall),
+            user: median(&timings.user),
+            system: median(&timings.system),
+            cpu: median(&cpu),
+        }
+    }
+}
+
+/// Of at least one value.
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(&[3.0]), 3.0);
+        assert_eq!(median(&[9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), 3.0);
+    }
+}

@@ -1,0 +1,25 @@
+//! The project's own chores, as `cargo xtask <task>`: one file for each subcommand.
+//!
+//! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
+
+mod compare;
+mod corpus;
+mod process;
+mod size;
+
+use clap::Parser;
+
+/// Chores of git-sluice: make a repository to measure on, and measure
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    Corpus(corpus::Args),
+    Compare(compare::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
+        Task::Corpus(args) => corpus::run(&args),
+        Task::Compare(args) => compare::run(&args),
+    }
+}

@@ -1,0 +1,54 @@
+//! Running other programs: each failure names the command, so that it can be repeated by hand.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Runs `command` with its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("could not start {command:?}"))?;
+    ensure!(status.success(), "{command:?} failed: {status}");
+    Ok(())
+}
+
+/// Runs `command` and returns its standard output without the final newline.
+pub(crate) fn text(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("could not start {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", output.status);
+    }
+    let text = String::from_utf8(output.stdout)
+        .with_context(|| format!("{command:?} printed something that is not UTF-8"))?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// One line that a POSIX shell, or hyperfine without a shell, splits into `words` again.
+pub(crate) fn quote<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(quote_word).collect();
+    quoted.join(" ")
+}
+
+fn quote_word(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+,./:@^{}".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quote(["git", "archive", "HEAD~3"]), "git archive 'HEAD~3'");
+        assert_eq!(quote(["a b", "", "it's"]), r"'a b' '' 'it'\''s'");
+    }
+}
