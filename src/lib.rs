@@ -34,19 +34,19 @@
 //!   (gix reads git's own).
 //! * Nothing is fetched from a promisor remote.
 
-pub mod archive;
-pub mod buffer;
 pub mod cli;
+pub mod request;
+pub mod repository;
+pub mod odb;
+pub mod plan;
 pub mod decode;
 pub mod emit;
-pub mod error;
-pub mod odb;
-pub mod output;
 pub mod pipeline;
-pub mod plan;
+pub mod archive;
+pub mod output;
 pub mod progress;
-pub mod repository;
-pub mod request;
+pub mod buffer;
+pub mod error;
 
 use std::io::Write;
 

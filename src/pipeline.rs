@@ -501,7 +501,7 @@ mod tests {
             if self.fails_at == Some(job) {
                 return Err(Error::entry("cannot do it"));
             }
-            if job % 10 == 0 {
+            if job.is_multiple_of(10) {
                 return Ok(Some(job));
             }
             output.push(job);

@@ -6,11 +6,11 @@
 //! [`stream`] instead. It never sees a path and knows no archive format.
 
 pub mod chain;
-pub mod convert;
 pub mod delta;
+pub mod convert;
+pub mod stream;
 pub mod reader;
 pub mod rescue;
-pub mod stream;
 
 use std::{io, path::Path, sync::Arc};
 

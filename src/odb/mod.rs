@@ -97,7 +97,7 @@ enum State {
     Unopened,
     Single(Index, PackId),
     /// A multi-pack index with the packs it speaks of, by its own numbering.
-    Multi(multi_index::File, Vec<PackId>),
+    Multi(Box<multi_index::File>, Vec<PackId>),
     Unusable,
 }
 
@@ -232,7 +232,7 @@ impl Odb {
             .iter()
             .map(|name| self.pack_id(dir.join(name).with_extension("pack")))
             .collect();
-        Some(State::Multi(index, packs))
+        Some(State::Multi(Box::new(index), packs))
     }
 
     fn pack_id(&mut self, path: PathBuf) -> PackId {

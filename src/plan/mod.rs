@@ -5,10 +5,10 @@
 //! [`Job`]s of a few hundred kilobytes each. Two or three windows exist at a time, whatever the
 //! size of the tree. Reads trees, attribute files and headers of pack entries, and no other blob.
 
-pub mod locate;
-pub mod select;
-pub mod trees;
 pub mod walk;
+pub mod trees;
+pub mod select;
+pub mod locate;
 
 use std::{ops::Range, sync::Arc};
 
@@ -157,8 +157,7 @@ impl Draft {
         }
     }
 
-    /// The number of entries so far.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.window.entries.len()
     }
 

@@ -1,25 +1,25 @@
 //! Where plan, decode and emit meet: a job becomes a piece of a tar archive.
 //!
 //! Every entry is decoded straight behind its own header, so that a job's output is written as it
-//! is. What is larger than a job may hold is left to the writer, which streams it in its turn.
+//! is. What is larger than a job may hold is left to the writer, which streams it in its turn: see
+//! [`large`].
+
+mod large;
+mod writer;
 
 use std::sync::Arc;
 
 use crate::{
     buffer::Buffer,
-    decode::{
-        Decoder, Failure,
-        chain::{Allowance, ChainBuilder, Chains, NodeId},
-        convert::convert,
-        rescue, stream,
-    },
+    decode::{Decoder, Failure, chain::Allowance, convert::convert, rescue},
     emit::{Kind, Member, tar::Tar},
     error::{Error, Result},
-    odb::{self, Odb, Place, loose, pack::Damage},
+    odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
     plan::{Blob, Entry, Job, Window},
-    progress::Meter,
 };
+
+pub use writer::Writer;
 
 /// The object is in no place that was looked into.
 const MISSING: Damage = Damage("object does not exist");
@@ -224,62 +224,6 @@ impl Archiver {
         convert(entry.treatment, &id, content, out);
     }
 
-    /// Write a file that is too large for a job, without ever holding all of it.
-    fn large_entry(
-        &self,
-        scratch: &mut Scratch,
-        window: &Window,
-        entry: &Entry,
-        piece: &mut Piece,
-        sink: &mut dyn Sink<Piece>,
-    ) -> Result<(), Failure> {
-        let converted = !entry.treatment.is_none() && entry.kind != Kind::Symlink;
-        if converted || entry.kind == Kind::Symlink {
-            // Conversion looks at the whole; what git converts in memory, so do we.
-            let outcome = self.entry(scratch, window, entry, self.big_file, piece);
-            if !matches!(outcome, Err(Failure::TooLarge)) {
-                return outcome;
-            }
-            piece.clear();
-        }
-        let id = self.odb.replaced(&entry.id);
-        let mut output = Output {
-            archiver: self,
-            member: member(window, entry),
-            piece,
-            sink,
-        };
-        let planned = match entry.blob {
-            Blob::Packed(node) => output.packed(&window.chains, node),
-            Blob::Loose(dir) => output.loose(&self.odb.loose_path(dir, &id)),
-            Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
-        };
-        let mut failure = match planned {
-            Ok(()) => return Ok(()),
-            Err(Attempt::Begun(failure)) => return Err(Failure::Taker(cut(entry, failure))),
-            Err(Attempt::Untouched(failure)) => failure,
-        };
-        let mut odb = Odb::open(self.odb.clone());
-        for place in odb.copies(&id) {
-            let attempt = match place {
-                Place::Loose(dir) => output.loose(&self.odb.loose_path(dir, &id)),
-                Place::Packed(pack, offset) => {
-                    let mut chains = ChainBuilder::default();
-                    match chains.add(&mut odb, pack, offset) {
-                        Ok(node) => output.packed(&chains.finish(), node),
-                        Err(damage) => Err(Attempt::Untouched(damage.into())),
-                    }
-                }
-            };
-            match attempt {
-                Ok(()) => return Ok(()),
-                Err(Attempt::Begun(failure)) => return Err(Failure::Taker(cut(entry, failure))),
-                Err(Attempt::Untouched(next)) => failure = next,
-            }
-        }
-        Err(failure)
-    }
-
     /// The failure of a run whose `entry` cannot be read, in git's words.
     fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
         let error = Error::entry(format!("cannot read '{}'", entry.id));
@@ -302,74 +246,6 @@ impl Archiver {
     }
 }
 
-/// How far an attempt to stream an object came before it failed.
-enum Attempt {
-    /// Nothing was written: another copy may serve.
-    Untouched(Failure),
-    /// The archive is cut inside of this entry.
-    Begun(Failure),
-}
-
-/// Writes one large file.
-struct Output<'a> {
-    archiver: &'a Archiver,
-    member: Member<'a>,
-    piece: &'a mut Piece,
-    sink: &'a mut dyn Sink<Piece>,
-}
-
-impl Output<'_> {
-    fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<(), Attempt> {
-        let size = stream::size(chains, node).map_err(Attempt::Untouched)?;
-        self.file(size, |taker| stream::packed(chains, node, taker))
-    }
-
-    fn loose(&mut self, path: &std::path::Path) -> Result<(), Attempt> {
-        let mut reader = loose::Reader::default();
-        let opened = reader
-            .open(path)
-            .map_err(|error| Attempt::Untouched(error.into()))?;
-        self.file(opened.size, |taker| opened.stream(taker))
-    }
-
-    fn file(
-        &mut self,
-        size: u64,
-        content: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure>,
-    ) -> Result<(), Attempt> {
-        let Self {
-            archiver,
-            member,
-            piece,
-            sink,
-        } = self;
-        archiver.tell(member, piece);
-        archiver.tar.file(member, size, &mut piece.bytes);
-        let mut total = 0;
-        content(&mut |bytes| {
-            total += bytes.len() as u64;
-            piece.bytes.extend(bytes);
-            Ok(sink.write(piece)?)
-        })
-        .map_err(Attempt::Begun)?;
-        if total != size {
-            return Err(Attempt::Begun(
-                Damage("object has another size than it claims").into(),
-            ));
-        }
-        archiver.tar.pad(size, &mut piece.bytes);
-        Ok(())
-    }
-}
-
-/// The archive ends inside of `entry`; what the destination says goes first.
-fn cut(entry: &Entry, failure: Failure) -> Error {
-    match failure {
-        Failure::Taker(error) => error,
-        failure => Error::entry(format!("cannot stream blob {}", entry.id)).caused_by(failure),
-    }
-}
-
 fn member<'a>(window: &'a Window, entry: &'a Entry) -> Member<'a> {
     Member {
         name: window.path(entry),
@@ -385,91 +261,4 @@ fn sanitised(path: &[u8]) -> String {
         .chars()
         .map(printable)
         .collect()
-}
-
-/// Writes pieces to their destination.
-pub struct Writer<'a> {
-    destination: &'a mut (dyn std::io::Write + Send),
-    diagnostics: &'a mut (dyn std::io::Write + Send),
-    tar: &'a Tar,
-    /// What comes before the first piece; nothing is written as long as there is none.
-    head: Option<Buffer>,
-    written: u64,
-    entries: u64,
-    meter: Option<Meter>,
-}
-
-impl<'a> Writer<'a> {
-    /// Write to `destination` what begins with `head`, and say what is to be said to `diagnostics`.
-    pub fn new(
-        destination: &'a mut (dyn std::io::Write + Send),
-        diagnostics: &'a mut (dyn std::io::Write + Send),
-        tar: &'a Tar,
-        head: Buffer,
-        meter: Option<Meter>,
-    ) -> Self {
-        Self {
-            destination,
-            diagnostics,
-            tar,
-            head: Some(head),
-            written: 0,
-            entries: 0,
-            meter,
-        }
-    }
-
-    /// End the archive.
-    pub fn finish(mut self) -> Result<()> {
-        self.put(&[])?;
-        let mut end = Buffer::default();
-        self.tar.end(self.written, &mut end);
-        self.put(&end)?;
-        if let Some(meter) = &mut self.meter {
-            meter.finish(self.diagnostics, self.entries, self.written);
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let head = self.head.take().unwrap_or_default();
-        for bytes in [&head[..], bytes] {
-            self.destination
-                .write_all(bytes)
-                .map_err(|error| Error::write(&error))?;
-            self.written += bytes.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// As for git, a reader of stderr that went away is no reason to fail.
-    fn say(&mut self, log: &[u8]) {
-        if !log.is_empty() {
-            let _ = self.diagnostics.write_all(log);
-        }
-    }
-}
-
-impl Sink<Piece> for Writer<'_> {
-    fn write(&mut self, piece: &mut Piece) -> Result<()> {
-        self.say(&piece.log);
-        if !piece.bytes.is_empty() {
-            self.put(&piece.bytes)?;
-        }
-        self.entries += piece.entries;
-        if let Some(meter) = &mut self.meter {
-            meter.update(self.diagnostics, self.entries, self.written);
-        }
-        piece.clear();
-        Ok(())
-    }
-
-    fn abandon(&mut self, piece: &mut Piece) {
-        if self.written == 0 {
-            return;
-        }
-        self.tar.torn(&mut piece.bytes);
-        // The run fails anyway, with an error that says more.
-        let _ = self.write(piece);
-    }
 }

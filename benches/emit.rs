@@ -1,0 +1,43 @@
+//! Emit alone: entries in memory to tar bytes, by shape of name and size of body.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use git_sluice::{
+    buffer::Buffer,
+    emit::{Kind, Member, tar::Tar},
+};
+
+fn tar(criterion: &mut Criterion) {
+    let tar = Tar {
+        mtime: 1_117_231_200,
+        umask: 0o002,
+    };
+    let long = format!("{}/{}", "directory/".repeat(12), "f".repeat(90));
+    let longer = "n".repeat(300);
+    let names = [("short", "src/main.rs"), ("split", &long), ("pax", &longer)];
+    let mut group = criterion.benchmark_group("emit");
+    for (shape, name) in names {
+        for size in [0, 4 << 10, 256 << 10] {
+            let body = vec![b'x'; size];
+            let mut out = Buffer::default();
+            group.throughput(Throughput::Bytes(512 + size as u64));
+            group.bench_function(format!("{shape}/{size}"), |bencher| {
+                bencher.iter(|| {
+                    out.clear();
+                    let member = Member {
+                        name: name.as_bytes(),
+                        kind: Kind::File,
+                        id: &[7; 20],
+                    };
+                    let open = tar.open(&member, &mut out);
+                    out.extend(&body);
+                    tar.close(open, &mut out);
+                    out.len()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, tar);
+criterion_main!(benches);

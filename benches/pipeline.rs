@@ -1,0 +1,28 @@
+//! The whole: from a resolved request to archive bytes that nobody keeps, by shape and threads.
+
+mod support;
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+
+fn pipeline(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pipeline");
+    for shape in support::Shape::all() {
+        group.throughput(shape.throughput());
+        for threads in ["1", "2", "4"] {
+            group.bench_function(format!("{}/{threads}", shape.name), |bencher| {
+                bencher.iter_batched(
+                    || shape.request(&["-j", threads]),
+                    |request| {
+                        let (mut archive, mut log) = (std::io::sink(), std::io::sink());
+                        git_sluice::run(request, &mut archive, &mut log, None).expect("it works");
+                    },
+                    BatchSize::PerIteration,
+                );
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pipeline);
+criterion_main!(benches);

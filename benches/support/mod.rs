@@ -1,0 +1,137 @@
+//! Repositories for the benches, made by `git fast-import` in a temporary directory, by shape.
+
+use std::{
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use clap::Parser;
+use criterion::Throughput;
+use git_sluice::{cli::Args, repository::environment::Environment, request::Request};
+use tempfile::TempDir;
+
+/// A repository and what is in it.
+pub(crate) struct Shape {
+    /// For the bench's name.
+    pub(crate) name: &'static str,
+    files: u64,
+    bytes: u64,
+    directory: TempDir,
+}
+
+impl Shape {
+    /// `files` files of `lines` lines each, `width` to a directory, changed by `commits` commits.
+    pub(crate) fn new(
+        name: &'static str,
+        files: u64,
+        lines: u64,
+        width: u64,
+        commits: u64,
+    ) -> Self {
+        let directory = tempfile::tempdir().expect("temporary directories can be made");
+        git(directory.path(), &["init", "-q", "--bare", "."], &[]);
+        let mut stream = Vec::new();
+        for commit in 0..commits {
+            writeln!(
+                stream,
+                "commit refs/heads/main\ncommitter C <c@example.com> {commit} +0000"
+            )
+            .and_then(|()| writeln!(stream, "data 1\nc"))
+            .expect("memory takes it");
+            for file in (0..files).filter(|file| commit == 0 || file % commits == commit) {
+                let body = body(file, lines, commit);
+                let path = format!("d{}/f{file}.txt", file / width);
+                writeln!(stream, "M 644 inline {path}\ndata {}\n{body}", body.len())
+                    .expect("memory takes it");
+            }
+        }
+        git(directory.path(), &["fast-import", "--quiet"], &stream);
+        git(directory.path(), &["repack", "-adfq", "--depth=50"], &[]);
+        git(
+            directory.path(),
+            &["symbolic-ref", "HEAD", "refs/heads/main"],
+            &[],
+        );
+        let bytes = files * (512 + body(1, lines, 0).len() as u64);
+        Self {
+            name,
+            files,
+            bytes,
+            directory,
+        }
+    }
+
+    /// Files at HEAD, and bytes of archive, roughly.
+    pub(crate) fn throughput(&self) -> Throughput {
+        Throughput::ElementsAndBytes {
+            elements: self.files,
+            bytes: self.bytes,
+        }
+    }
+
+    /// The shapes that tell most: many small files, source code, a few large files, long chains.
+    pub(crate) fn all() -> Vec<Self> {
+        vec![
+            Self::new("small-files", 8000, 2, 200, 1),
+            Self::new("source", 2000, 300, 40, 4),
+            Self::new("large", 8, 60_000, 8, 2),
+            Self::new("chains", 200, 300, 20, 40),
+        ]
+    }
+
+    /// What `git sluice` with these arguments would be asked here.
+    pub(crate) fn request(&self, arguments: &[&str]) -> Request {
+        let args = ["git sluice"].iter().chain(arguments).chain(&["HEAD"]);
+        let args = Args::try_parse_from(args).expect("the bench knows the options");
+        let environment = Environment {
+            cwd: self.directory.path().to_owned(),
+            git_dir: Some(self.directory.path().to_owned()),
+            ..Environment::default()
+        };
+        Request::resolve(&args, &environment).expect("the repository is sound")
+    }
+}
+
+/// Text that compresses like source code: few words, in an order that differs from file to file.
+fn body(file: u64, lines: u64, commit: u64) -> String {
+    let words = [
+        "let ", "mut ", "buffer", " = ", "self.", "next", "()", ";\n    ", "match ", "{ ",
+    ];
+    let mut state = file.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut text = format!("// file {file}, commit {commit}\n");
+    for line in 0..lines {
+        for _ in 0..6 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            text.push_str(words[(state >> 32) as usize % words.len()]);
+        }
+        text.push_str(&format!("{}\n", (line * 7919) ^ (state & 0xff)));
+    }
+    text
+}
+
+fn git(directory: &Path, arguments: &[&str], input: &[u8]) {
+    let mut child = Command::new("git")
+        .args(arguments)
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", directory)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("git is installed");
+    child
+        .stdin
+        .take()
+        .expect("it is piped")
+        .write_all(input)
+        .expect("git reads it");
+    assert!(
+        child.wait().expect("git ends").success(),
+        "git {arguments:?}"
+    );
+}
