@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Parser};
 
+const END_OF_OPTIONS: &str = "--end-of-options";
+
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Debug)]
 #[command(
@@ -65,6 +67,21 @@ pub struct Args {
     /// Only these paths
     #[arg(value_name = "path")]
     pub paths: Vec<OsString>,
+}
+
+impl Args {
+    /// Parse what was typed, the program's name first. `--end-of-options` ends them like `--`, as
+    /// everywhere in git.
+    pub fn parse_typed(typed: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut typed: Vec<OsString> = typed.collect();
+        if let Some(end) = typed
+            .iter_mut()
+            .find(|word| *word == "--" || *word == END_OF_OPTIONS)
+        {
+            *end = "--".into();
+        }
+        Self::try_parse_from(typed)
+    }
 }
 
 /// Bytes, with git's suffixes.

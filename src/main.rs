@@ -7,14 +7,13 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser;
 use git_sluice::{
     cli::Args,
     error::{Error, Kind, Result},
     output::Destination,
     progress::Meter,
-    repository::environment::Environment,
-    request::Request,
+    repository::{Repository, environment::Environment},
+    request::{Request, check_format},
 };
 
 /// git's status for arguments that make no sense.
@@ -23,7 +22,7 @@ const USAGE: u8 = 129;
 const PIPE_BYTES: usize = 1 << 20;
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::parse_typed(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
@@ -48,6 +47,8 @@ fn run(args: &Args) -> Result<()> {
     let cwd = std::env::current_dir()
         .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))?;
     let environment = Environment::read(cwd, |name| std::env::var_os(name))?;
+    check_format(args)?;
+    let repository = Repository::open(&environment)?;
     let mut destination = match &args.output {
         Some(path) => {
             gix_tempfile::signal::setup(Default::default());
@@ -55,7 +56,7 @@ fn run(args: &Args) -> Result<()> {
         }
         None => Destination::Direct(standard_output()?),
     };
-    let request = Request::resolve(args, &environment)?;
+    let request = Request::resolve(args, &environment, repository, &mut io::stderr())?;
     let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
     let meter = shown.then(Meter::start);
     git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;

@@ -13,6 +13,8 @@ use std::{
 
 use gix_tempfile::{AutoRemove, ContainingDirectory, Handle, handle::Writable};
 
+use rustix::event::{PollFd, PollFlags, poll};
+
 use crate::error::{Error, Result, strerror};
 
 /// An open destination.
@@ -85,13 +87,26 @@ impl Destination {
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Direct(file) => file.write(bytes),
+            Self::Direct(file) => patient_write(file, bytes),
             Self::Replacing(file, _) => file.with_mut(|file| file.write(bytes))?,
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Write, and wait where somebody made the file non-blocking, as git does.
+fn patient_write(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let mut wanted = [PollFd::new(&*file, PollFlags::OUT)];
+                poll(&mut wanted, None)?;
+            }
+            outcome => return outcome,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Made from arguments and an environment that are handed in; after this nobody looks at a flag.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, thread};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, thread};
 
 use gix::bstr::{BString, ByteSlice};
 
@@ -16,9 +16,9 @@ use crate::{
         trees::Rules,
     },
     repository::{
+        Repository,
         environment::Environment,
-        open,
-        settings::{Settings, Umask},
+        settings::Umask,
         treeish::{self, Treeish},
     },
 };
@@ -55,24 +55,28 @@ pub struct Request {
 }
 
 impl Request {
-    /// Work out what `args` ask for.
-    pub fn resolve(args: &Args, environment: &Environment) -> Result<Self> {
-        check_format(args)?;
-        let repository = open::open(environment)?;
-        let settings = Settings::read(&repository)?;
-        let mut reader = Reader::new(Odb::open(open::objects(&repository, environment)));
+    /// Work out what `args` ask of `repository`; what is to be said about it goes to `diagnostics`.
+    pub fn resolve(
+        args: &Args,
+        environment: &Environment,
+        repository: Repository,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Self> {
+        let Repository {
+            gix,
+            settings,
+            objects,
+            prefix: below,
+        } = repository;
+        let mut reader = Reader::new(Odb::open(objects));
         let name = args.treeish.as_bytes().as_bstr();
-        let treeish = treeish::resolve(&repository, &mut reader, name)?;
-        let below = open::prefix(&repository, environment);
+        let treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
         let rules = Rules {
-            hash: repository.object_hash(),
+            hash: gix.object_hash(),
             protect: settings.protect,
             max_depth: settings.max_tree_depth,
         };
-        let top = repository
-            .workdir()
-            .unwrap_or(repository.git_dir())
-            .to_string_lossy();
+        let top = gix.workdir().unwrap_or(gix.git_dir()).to_string_lossy();
         let pathspecs: Vec<BString> = args
             .paths
             .iter()
@@ -105,7 +109,7 @@ impl Request {
 }
 
 /// The format by its name, else by that of the output file; only tar so far.
-fn check_format(args: &Args) -> Result<()> {
+pub fn check_format(args: &Args) -> Result<()> {
     let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
     let by_file = |format: &&&str| {
         let stem = output.and_then(|name| name.strip_suffix(format.as_bytes()));

@@ -8,7 +8,11 @@ use std::{
 
 use clap::Parser;
 use criterion::Throughput;
-use git_sluice::{cli::Args, repository::environment::Environment, request::Request};
+use git_sluice::{
+    cli::Args,
+    repository::{Repository, environment::Environment},
+    request::Request,
+};
 use tempfile::TempDir;
 
 /// A repository and what is in it.
@@ -89,7 +93,9 @@ impl Shape {
             git_dir: Some(self.directory.path().to_owned()),
             ..Environment::default()
         };
-        Request::resolve(&args, &environment).expect("the repository is sound")
+        let repository = Repository::open(&environment).expect("the repository is sound");
+        Request::resolve(&args, &environment, repository, &mut std::io::sink())
+            .expect("the repository is sound")
     }
 }
 

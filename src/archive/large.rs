@@ -117,18 +117,24 @@ impl Output<'_> {
         } = self;
         archiver.tell(member, piece);
         archiver.tar.file(member, size, &mut piece.bytes);
-        let mut total = 0;
-        content(&mut |bytes| {
+        let (mut total, mut begun) = (0, false);
+        let outcome = content(&mut |bytes| {
             total += bytes.len() as u64;
             piece.bytes.extend(bytes);
+            begun = true;
             Ok(sink.write(piece)?)
-        })
-        .map_err(Attempt::Begun)?;
-        if total != size {
-            return Err(Attempt::Begun(
-                Damage("object has another size than it claims").into(),
-            ));
-        }
+        });
+        let outcome = match outcome {
+            Ok(()) if total != size => Err(Damage("object has another size than it claims").into()),
+            outcome => outcome,
+        };
+        outcome.map_err(|failure| {
+            if begun {
+                return Attempt::Begun(failure);
+            }
+            piece.clear();
+            Attempt::Untouched(failure)
+        })?;
         archiver.tar.pad(size, &mut piece.bytes);
         Ok(())
     }

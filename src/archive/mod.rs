@@ -54,6 +54,8 @@ pub struct Archiver {
     pub big_file: u64,
     /// What decoded delta bases may hold together.
     pub allowance: Arc<Allowance>,
+    /// Bytes of any scratch buffer that a thread holds between two jobs.
+    pub scratch_max: usize,
     /// Whether the names of entries are told.
     pub verbose: bool,
 }
@@ -72,7 +74,7 @@ impl Worker for Archiver {
 
     fn scratch(&self) -> Scratch {
         Scratch {
-            decoder: Decoder::new(Arc::clone(&self.allowance)),
+            decoder: Decoder::new(Arc::clone(&self.allowance), self.scratch_max),
             content: Buffer::default(),
         }
     }
@@ -87,7 +89,8 @@ impl Worker for Archiver {
 
     fn work(&self, scratch: &mut Scratch, job: Job, piece: &mut Piece) -> Result<Option<Job>> {
         let estimate = job.output.min(self.in_memory) as usize;
-        piece.bytes.reserve(estimate);
+        // Room for an estimate that is a little low: growing later would copy and zero.
+        piece.bytes.reserve(estimate + estimate / 4);
         // Estimates may be wrong, above all those of deltas: twice is fine, much more is not.
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {

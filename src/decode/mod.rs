@@ -25,10 +25,10 @@ use crate::{
 use chain::{Allowance, Chains, Kept, Node, NodeId};
 use delta::Delta;
 
-/// Scratch memory above this many bytes is given back after use.
-const SCRATCH_KEPT: usize = 1 << 20;
 /// Buffers set aside for results that will be waited for.
-const SPARE_BUFFERS: usize = 16;
+const SPARE_BUFFERS: usize = 64;
+/// The largest of them, in bytes.
+const SPARE_MAX: usize = 256 << 10;
 
 /// Why an object was not decoded.
 #[derive(Debug)]
@@ -112,6 +112,8 @@ pub struct Decoder {
     inflater: Inflater,
     loose: loose::Reader,
     allowance: Arc<Allowance>,
+    /// A buffer with more bytes than this is given back after use.
+    scratch_max: usize,
     /// Nodes from the wanted one down to where its chain begins.
     path: Vec<NodeId>,
     delta: Buffer,
@@ -127,12 +129,14 @@ enum Step {
 }
 
 impl Decoder {
-    /// A decoder whose results for later use count against `allowance`.
-    pub fn new(allowance: Arc<Allowance>) -> Self {
+    /// A decoder whose results for later use count against `allowance`, and that holds on to no
+    /// scratch buffer of more than `scratch_max` bytes.
+    pub fn new(allowance: Arc<Allowance>, scratch_max: usize) -> Self {
         Self {
             inflater: Inflater::default(),
             loose: loose::Reader::default(),
             allowance,
+            scratch_max,
             path: Vec::new(),
             delta: Buffer::default(),
             scratch: Default::default(),
@@ -193,7 +197,7 @@ impl Decoder {
     /// Give back scratch memory that a large object left behind.
     pub fn trim(&mut self) {
         for buffer in self.scratch.iter_mut().chain([&mut self.delta]) {
-            if buffer.capacity() > SCRATCH_KEPT {
+            if buffer.capacity() > self.scratch_max {
                 *buffer = Buffer::default();
             }
         }
@@ -291,7 +295,7 @@ impl Decoder {
         let Step::Kept(kept) = step else { return };
         if let Some(mut kept) = Arc::into_inner(kept)
             && self.spare.len() < SPARE_BUFFERS
-            && kept.bytes.capacity() <= SCRATCH_KEPT
+            && kept.bytes.capacity() <= SPARE_MAX
         {
             self.spare.push(std::mem::take(&mut kept.bytes));
         }

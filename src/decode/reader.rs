@@ -19,6 +19,9 @@ use crate::{
 /// No commit, tree or attribute file has more bytes than this; git ignores attribute files above.
 pub const MAX_CONTROL_SIZE: u64 = 100 << 20;
 
+/// Scratch memory held between two objects, in bytes.
+const SCRATCH_MAX: usize = 1 << 20;
+
 /// Reads whole objects from an object database.
 pub struct Reader {
     /// Where the objects lie.
@@ -32,7 +35,7 @@ impl Reader {
     pub fn new(odb: Odb) -> Self {
         Self {
             odb,
-            decoder: Decoder::new(Allowance::new(0)),
+            decoder: Decoder::new(Allowance::new(0), SCRATCH_MAX),
             chains: ChainBuilder::default(),
         }
     }
@@ -43,7 +46,9 @@ impl Reader {
         let id = self.odb.config().replaced(id);
         out.clear();
         let Some(place) = self.odb.find(&id) else {
-            return Ok(None);
+            // The one object that git knows without storing it.
+            let is_empty_tree = id == ObjectId::empty_tree(id.kind());
+            return Ok(is_empty_tree.then_some(ObjectKind::Tree));
         };
         match self.read_at(&id, place, MAX_CONTROL_SIZE, out) {
             Ok(kind) => Ok(Some(kind)),
@@ -54,6 +59,11 @@ impl Reader {
                 rescue::copy(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
             }
         }
+    }
+
+    /// What the object `id` is, if it can be read.
+    pub fn kind(&mut self, id: &oid) -> Option<ObjectKind> {
+        self.read(id, &mut Buffer::default()).ok().flatten()
     }
 
     /// Append the object `id`, of at most `limit` bytes, from `place` and nowhere else.

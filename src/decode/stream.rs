@@ -15,7 +15,7 @@ use sirocco::{Format, inflate::Decoder};
 use super::{
     Failure,
     chain::{Chains, Node, NodeId},
-    delta::{Instruction, next_instruction},
+    delta::{Delta, Instruction, next_instruction},
 };
 use crate::{buffer::Buffer, odb::pack::Damage};
 
@@ -34,14 +34,21 @@ type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 /// The size of the object at `id` in bytes; of a delta only the beginning is read.
 pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
     let node = chains.node(id);
-    if node.base().is_none() {
-        return Ok(node.size);
+    match node.base() {
+        None => Ok(node.size),
+        Some(_) => head(chains, id).map(|(_, size)| size),
     }
+}
+
+/// What the delta at `id` says of the sizes of its base and its result.
+fn head(chains: &Chains, id: NodeId) -> Result<(u64, u64), Failure> {
     let mut head = [0; SIZES_MAX];
+    let stream = chains.stream(chains.node(id));
     let progress = Decoder::new(Format::Zlib)
-        .decompress(chains.stream(node), &mut head, false)
+        .decompress(stream, &mut head, false)
         .map_err(|_| Damage("pack entry does not inflate"))?;
-    Ok(super::delta::Delta::parse(progress.output)?.size)
+    let delta = Delta::parse(progress.output)?;
+    Ok((delta.base_size, delta.size))
 }
 
 /// Hand the object at `id` to `taker`, piece by piece.
@@ -50,6 +57,7 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
     while let Some(base) = chains.node(path[path.len() - 1]).base() {
         path.push(base);
     }
+    check_sizes(chains, &path)?;
     let mut base = None;
     while let Some(id) = path.pop() {
         let node = chains.node(id);
@@ -59,6 +67,17 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
         let mut file = BufWriter::with_capacity(BLOCK_LEN, tempfile::tempfile()?);
         piecewise(chains, node, base, &mut |piece| Ok(file.write_all(piece)?))?;
         base = Some(file.into_inner().map_err(io::IntoInnerError::into_error)?);
+    }
+    Ok(())
+}
+
+/// Before anything is written to disk: each delta of the chain must be one of what comes below it.
+fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
+    for pair in path.windows(2) {
+        let (delta, base) = (pair[0], pair[1]);
+        if head(chains, delta)?.0 != size(chains, base)? {
+            return Err(Damage("delta was made against another base").into());
+        }
     }
     Ok(())
 }
@@ -153,7 +172,7 @@ impl<'a> Applier<'a> {
         let pending = std::mem::take(&mut self.pending);
         let mut rest = &pending[..];
         if self.size.is_none() && rest.len() > reserve {
-            let delta = super::delta::Delta::parse(rest)?;
+            let delta = Delta::parse(rest)?;
             if delta.base_size != self.base.len {
                 return Err(Damage("delta was made against another base").into());
             }

@@ -7,7 +7,10 @@
 
 use std::{io, path::Path};
 
-use gix::hash::{Kind, oid};
+use gix::{
+    ObjectId,
+    hash::{Kind, oid},
+};
 
 use super::map::Map;
 
@@ -92,7 +95,10 @@ impl Index {
 
     /// The offset of the object `id` in the pack.
     pub fn lookup(&self, id: &oid) -> Option<u64> {
-        let position = self.position(id)?;
+        self.offset(self.position(id)?)
+    }
+
+    fn offset(&self, position: usize) -> Option<u64> {
         let at = self.offsets + position * self.offset_stride;
         let offset = be_u32(&self.map, at)?;
         if self.offset_stride != 4 || offset & LARGE_OFFSET == 0 {
@@ -102,6 +108,12 @@ impl Index {
         let end = self.map.len() - 2 * self.hash_len;
         let bytes = self.map[..end].get(at..at + 8)?;
         Some(u64::from_be_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    /// The object at `offset` of the pack, found by looking at every one.
+    pub fn id_at(&self, offset: u64) -> Option<ObjectId> {
+        let position = (0..self.count).find(|&position| self.offset(position) == Some(offset))?;
+        Some(ObjectId::from_bytes_or_panic(self.name(position)))
     }
 
     fn position(&self, id: &oid) -> Option<usize> {

@@ -144,6 +144,22 @@ impl Odb {
         places
     }
 
+    /// The object at `offset` of `pack`, found the slow way: by looking at every one.
+    pub fn id_at(&mut self, pack: PackId, offset: u64) -> Option<ObjectId> {
+        let at_offset = |source: &Source| match &source.state {
+            State::Single(index, id) if *id == pack => index.id_at(offset),
+            State::Multi(index, packs) => {
+                let number = packs.iter().position(|id| *id == pack)? as u32;
+                let mut entries = index.iter().filter_map(Result::ok);
+                let here =
+                    entries.find(|entry| entry.pack_index == number && entry.pack_offset == offset);
+                here.map(|entry| entry.oid)
+            }
+            _ => None,
+        };
+        self.indices.iter().find_map(at_offset)
+    }
+
     /// The mapped pack `id`, or nothing if it is gone or damaged.
     pub fn pack(&mut self, id: PackId) -> Option<&Arc<Pack>> {
         let file = &mut self.packs[id.0 as usize];

@@ -3,12 +3,9 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use gix::{
-    ObjectId,
-    bstr::ByteSlice,
-    hash::Kind as HashKind,
-    objs::{Kind as ObjectKind, TreeRefIter},
-};
+use std::collections::HashSet;
+
+use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
 use super::select::verify::{Protect, is_valid};
 use crate::{
@@ -35,6 +32,7 @@ pub struct Trees {
     rules: Rules,
     stack: Vec<Frame>,
     spare: Vec<Buffer>,
+    links: Links,
 }
 
 struct Frame {
@@ -45,6 +43,43 @@ struct Frame {
     path_len: usize,
     /// Its own entry is in the archive.
     written: bool,
+    seen: Seen,
+}
+
+/// Names in one tree, so far.
+#[derive(Default)]
+struct Seen {
+    links: HashSet<Vec<u8>>,
+    directories: HashSet<Vec<u8>>,
+}
+
+/// Refuses trees that would be extracted through a symbolic link of their own.
+///
+/// A tree that git wrote cannot be: no name comes twice in it, and none holds a slash. A forged one
+/// may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives would
+/// follow the link. git does not look. Whatever else is odd about a tree passes, as it does there.
+#[derive(Default)]
+struct Links {
+    /// There is a symbolic link somewhere.
+    any: bool,
+    /// A name holds a slash or a directory comes twice: a path may be met by two ways.
+    two_ways: bool,
+}
+
+impl Links {
+    fn lead_away(&mut self, seen: &mut Seen, name: &[u8], kind: Kind, is_tree: bool) -> bool {
+        self.two_ways |= name.contains(&b'/');
+        if kind == Kind::Symlink {
+            self.any = true;
+            seen.links.insert(name.to_owned());
+        } else if seen.links.contains(name) {
+            return true;
+        }
+        if is_tree {
+            self.two_ways |= !seen.directories.insert(name.to_owned());
+        }
+        self.any && self.two_ways
+    }
 }
 
 /// What a tree holds next.
@@ -70,6 +105,7 @@ impl Trees {
             rules,
             stack: Vec::new(),
             spare: Vec::new(),
+            links: Links::default(),
         }
     }
 
@@ -96,6 +132,7 @@ impl Trees {
             at: 0,
             path_len,
             written,
+            seen: Seen::default(),
         });
         Ok(())
     }
@@ -106,34 +143,30 @@ impl Trees {
             return Ok(None);
         };
         path.truncate(frame.path_len);
-        let rest = &frame.content[frame.at..];
-        let mut entries = TreeRefIter::from_bytes(rest, self.rules.hash);
-        let entry = match entries.next() {
-            Some(Ok(entry)) => entry,
-            Some(Err(_)) => {
-                let root = self.root;
-                return Err(Error::fatal(format!("failed to unpack tree object {root}"))
-                    .after("error: malformed tree entry"));
-            }
-            None => {
-                let frame = self.stack.pop().expect("it was just looked at");
-                self.spare.push(frame.content);
-                return Ok(Some(Found::End));
-            }
-        };
+        if frame.at == frame.content.len() {
+            let frame = self.stack.pop().expect("it was just looked at");
+            self.spare.push(frame.content);
+            return Ok(Some(Found::End));
+        }
+        let entry = TreeEntry::parse(&frame.content[frame.at..], self.rules.hash)
+            .map_err(|fault| Error::fatal(fault).caused_by(format!("in tree {}", frame.id)))?;
         if !path.is_empty() {
             path.push(b'/');
         }
-        path.extend_from_slice(entry.filename);
-        let (kind, is_tree) = kind(entry.mode.value());
-        if !is_valid(entry.filename, kind == Kind::Symlink, self.rules.protect) {
+        path.extend_from_slice(entry.name);
+        let (kind, is_tree) = kind(entry.mode);
+        if !is_valid(entry.name, kind == Kind::Symlink, self.rules.protect)
+            || self
+                .links
+                .lead_away(&mut frame.seen, entry.name, kind, is_tree)
+        {
             return Err(
                 Error::fatal(format!("failed to unpack tree object {}", self.root))
                     .after(format!("error: invalid path '{}'", path.as_bstr())),
             );
         }
-        let id = entry.oid.to_owned();
-        frame.at += entries.offset_to_next_entry(rest);
+        let id = ObjectId::from_bytes_or_panic(entry.id);
+        frame.at += entry.len;
         Ok(Some(match is_tree {
             true => Found::Directory(id),
             false => Found::Leaf { kind, id },
@@ -146,10 +179,15 @@ impl Trees {
         if !content.contains_str(".gitattributes\0") {
             return None;
         }
-        let mut entries =
-            TreeRefIter::from_bytes(content, self.rules.hash).filter_map(|entry| entry.ok());
-        let entry = entries.find(|entry| entry.filename == ".gitattributes")?;
-        (!entry.mode.is_tree()).then(|| entry.oid.to_owned())
+        let mut at = 0;
+        while let Ok(entry) = TreeEntry::parse(&content[at..], self.rules.hash) {
+            if entry.name == b".gitattributes" {
+                let (_, is_tree) = kind(entry.mode);
+                return (!is_tree).then(|| ObjectId::from_bytes_or_panic(entry.id));
+            }
+            at += entry.len;
+        }
+        None
     }
 
     /// The directories from the root down whose entries are not in the archive yet, with the
@@ -163,9 +201,53 @@ impl Trees {
     }
 }
 
+/// One entry of a tree object: `<mode> <name>\0<id>`.
+struct TreeEntry<'a> {
+    mode: u32,
+    name: &'a [u8],
+    id: &'a [u8],
+    /// The bytes it takes.
+    len: usize,
+}
+
+impl<'a> TreeEntry<'a> {
+    /// Parse the entry at the start of `tree`, or say in git's words what is wrong with it. Own
+    /// code, since gix folds modes that git tells apart.
+    fn parse(tree: &'a [u8], hash: HashKind) -> std::result::Result<Self, &'static str> {
+        let id_len = hash.len_in_bytes();
+        if tree.len() < id_len + 3 || tree[tree.len() - id_len - 1] != 0 {
+            return Err("too-short tree object");
+        }
+        let digits = tree
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'7'))
+            .count();
+        if digits == 0 || tree.get(digits) != Some(&b' ') {
+            return Err("malformed mode in tree entry");
+        }
+        let mode = tree[..digits]
+            .iter()
+            .fold(0_u32, |mode, byte| (mode << 3) | u32::from(byte - b'0'));
+        let name = &tree[digits + 1..];
+        let end = name.find_byte(0).ok_or("too-short tree object")?;
+        if end == 0 {
+            return Err("empty filename in tree entry");
+        }
+        let id = name
+            .get(end + 1..end + 1 + id_len)
+            .ok_or("too-short tree file")?;
+        Ok(Self {
+            mode,
+            name: &name[..end],
+            id,
+            len: digits + 1 + end + 1 + id_len,
+        })
+    }
+}
+
 /// What a tree entry's mode means, as git reads it, and whether it is a tree: what is no file, link
 /// or tree counts as a submodule, which is a directory in the archive.
-fn kind(mode: u16) -> (Kind, bool) {
+fn kind(mode: u32) -> (Kind, bool) {
     match mode & 0o170_000 {
         0o100_000 if mode & 0o100 != 0 => (Kind::Executable, false),
         0o100_000 => (Kind::File, false),

@@ -18,6 +18,8 @@ pub struct Environment {
     pub git_dir: Option<PathBuf>,
     /// `GIT_WORK_TREE` is set.
     pub has_work_tree: bool,
+    /// `GIT_CEILING_DIRECTORIES`
+    pub ceilings: Vec<PathBuf>,
     /// `GIT_OBJECT_DIRECTORY`
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
@@ -47,6 +49,13 @@ impl Environment {
             cwd,
             git_dir: set("GIT_DIR").map(PathBuf::from),
             has_work_tree: set("GIT_WORK_TREE").is_some(),
+            ceilings: set("GIT_CEILING_DIRECTORIES")
+                .map(|list| {
+                    std::env::split_paths(&list)
+                        .filter(|path| path.is_absolute())
+                        .collect()
+                })
+                .unwrap_or_default(),
             object_directory: set("GIT_OBJECT_DIRECTORY").map(PathBuf::from),
             alternates: set("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
             config,
@@ -77,7 +86,12 @@ fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
                 parameter.extend(quoted(&mut list)?);
             }
         }
-        parameters.push(String::from_utf8(parameter).ok()?);
+        let mut parameter = String::from_utf8(parameter).ok()?;
+        if !parameter.contains('=') {
+            // A name alone is a boolean that holds.
+            parameter.push_str("=true");
+        }
+        parameters.push(parameter);
     }
 }
 
@@ -105,7 +119,7 @@ mod tests {
     #[test]
     fn parameters_are_unquoted() {
         let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'=";
-        let expected = ["a.b=c d", "flag", "old.style=x", "q=it's!", "empty="];
+        let expected = ["a.b=c d", "flag=true", "old.style=x", "q=it's!", "empty="];
         assert_eq!(
             parse_parameters(list).as_deref(),
             Some(&expected.map(str::to_owned)[..])

@@ -5,11 +5,46 @@
 //! the installed git is asked, so that nobody loses a repository or a message by switching.
 
 pub mod environment;
-pub mod open;
+mod open;
 pub mod settings;
 pub mod treeish;
 
 use std::process::{Command, Stdio};
+
+use gix::bstr::BString;
+
+use crate::{error::Result, odb};
+use environment::Environment;
+use settings::Settings;
+
+/// An open repository.
+pub struct Repository {
+    /// Refs and revisions.
+    pub gix: gix::Repository,
+    /// What the configuration says.
+    pub settings: Settings,
+    /// Where the objects lie.
+    pub objects: odb::Config,
+    /// The current directory as a path from the top of the work tree: empty, or with a slash at its
+    /// end.
+    pub prefix: BString,
+}
+
+impl Repository {
+    /// Open the repository that the current directory or `GIT_DIR` names, and read its settings.
+    pub fn open(environment: &Environment) -> Result<Self> {
+        let gix = open::open(environment)?;
+        let settings = Settings::read(&gix)?;
+        let objects = open::objects(&gix, environment);
+        let prefix = open::prefix(&gix, environment);
+        Ok(Self {
+            gix,
+            settings,
+            objects,
+            prefix,
+        })
+    }
+}
 
 /// Run the installed git, its standard input closed and its standard error kept.
 fn git(arguments: &[&std::ffi::OsStr]) -> Option<std::process::Output> {

@@ -1,10 +1,14 @@
 //! Finding and opening the repository.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStringExt, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStringExt,
+    path::{Path, PathBuf},
+};
 
 use gix::{
     bstr::{BString, ByteSlice},
-    discover::upwards,
+    discover::{upwards, upwards::TrustPolicy},
     open::Options,
     sec::{
         Trust,
@@ -30,58 +34,103 @@ const KNOWN_EXTENSIONS: [&str; 7] = [
 ];
 
 /// Open the repository that the current directory or `GIT_DIR` names.
-pub fn open(environment: &Environment) -> Result<gix::Repository> {
-    let options = |level| {
-        Options::default_for_level(level)
-            .bail_if_untrusted(true)
-            .lossy_config(true)
-            .cli_overrides(environment.config.iter().map(String::as_str))
+pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
+    let repository = match &environment.git_dir {
+        Some(dir) => open_named(environment, dir),
+        None => discover(environment, upwards::Options::default().trust),
     };
-    let opened = match &environment.git_dir {
-        // git does not ask who owns what was named outright.
-        Some(dir) => options(Trust::Full)
-            .bail_if_untrusted(false)
-            .filter_config_section(|_| true)
-            .with(Trust::Full)
-            .open_path_as_is(true)
-            .open(dir),
-        None => {
-            let upwards = upwards::Options {
-                match_ceiling_dir_or_error: false,
-                ..Default::default()
-            };
-            let trust = Mapping {
-                full: options(Trust::Full),
-                reduced: options(Trust::Reduced),
-            };
-            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-                &environment.cwd,
-                upwards,
-                trust,
-            )
-        }
+    let repository = match repository {
+        Ok(repository) => repository,
+        Err(cause) => second_try(environment, cause)?,
     };
-    let repository = opened.map_err(refused)?.to_thread_local();
+    if environment.git_dir.is_none() && is_above_ceiling(&repository, environment) {
+        return Err(refused().unwrap_or_else(not_found));
+    }
     refuse_unknown_extensions(&repository)?;
     Ok(repository)
 }
 
-/// The failure to open a repository, in the words of the installed git.
-fn refused(cause: gix::Error) -> Error {
-    let asked = git(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")]);
-    let words = asked
-        .filter(|output| !output.status.success())
-        .map(|output| {
-            let words = output.stderr.trim_end().to_str_lossy().into_owned();
-            words
-                .strip_prefix("fatal: ")
-                .map(str::to_owned)
-                .unwrap_or(words)
-        });
-    match words {
-        Some(words) => Error::fatal(words),
-        None => Error::fatal("cannot open the repository").caused_by(cause.to_string()),
+fn options(environment: &Environment, level: Trust) -> Options {
+    Options::default_for_level(level)
+        .bail_if_untrusted(true)
+        .lossy_config(true)
+        .cli_overrides(environment.config.iter().map(String::as_str))
+}
+
+/// git does not ask who owns what was named outright.
+fn open_named(environment: &Environment, dir: &Path) -> gix::Result<gix::Repository> {
+    options(environment, Trust::Full)
+        .bail_if_untrusted(false)
+        .filter_config_section(|_| true)
+        .with(Trust::Full)
+        .open_path_as_is(true)
+        .open(dir)
+        .map(|repository| repository.to_thread_local())
+}
+
+fn discover(environment: &Environment, trust: TrustPolicy) -> gix::Result<gix::Repository> {
+    let upwards = upwards::Options {
+        match_ceiling_dir_or_error: false,
+        trust,
+        ..upwards::Options::default()
+    };
+    let levels = Mapping {
+        full: options(environment, Trust::Full),
+        reduced: options(environment, Trust::Reduced),
+    };
+    gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+        &environment.cwd,
+        upwards,
+        levels,
+    )
+    .map(|repository| repository.to_thread_local())
+}
+
+/// Where gix refuses, git decides: it alone reads `safe.directory` from the command line and the
+/// environment.
+fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repository> {
+    if let Some(refused) = refused() {
+        return Err(refused);
     }
+    let trusted = match environment.git_dir {
+        Some(_) => None,
+        None => discover(environment, TrustPolicy::Assume(Trust::Full)).ok(),
+    };
+    trusted.ok_or_else(|| Error::fatal("cannot open the repository").caused_by(cause.to_string()))
+}
+
+/// The installed git's refusal to open the repository, if it does refuse.
+fn refused() -> Option<Error> {
+    let output = git(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
+    let words = output.stderr.trim_end().to_str_lossy();
+    let words = words.strip_prefix("fatal: ").unwrap_or(&words);
+    (!output.status.success()).then(|| Error::fatal(words))
+}
+
+fn not_found() -> Error {
+    Error::fatal("not a git repository (or any of the parent directories): .git")
+}
+
+/// git looks strictly below a ceiling (`GIT_CEILING_DIRECTORIES`) and in the current directory; gix
+/// looks into the ceiling as well.
+fn is_above_ceiling(repository: &gix::Repository, environment: &Environment) -> bool {
+    if environment.ceilings.is_empty() {
+        return false;
+    }
+    let cwd = real(&environment.cwd);
+    let found = real(repository.workdir().unwrap_or(repository.git_dir()));
+    let above = |ceiling: &PathBuf| {
+        cwd != *ceiling && cwd.starts_with(ceiling) && ceiling.starts_with(&found)
+    };
+    environment
+        .ceilings
+        .iter()
+        .map(|ceiling| real(ceiling))
+        .any(|ceiling| above(&ceiling))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {
@@ -108,7 +157,7 @@ fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {
 }
 
 /// Where the repository's objects lie.
-pub fn objects(repository: &gix::Repository, environment: &Environment) -> odb::Config {
+pub(super) fn objects(repository: &gix::Repository, environment: &Environment) -> odb::Config {
     let main = environment.object_directory.clone();
     let main = main.unwrap_or_else(|| repository.common_dir().join("objects"));
     let config = repository.config_snapshot();
@@ -122,18 +171,17 @@ pub fn objects(repository: &gix::Repository, environment: &Environment) -> odb::
 
 /// The current directory as a path from the top of the work tree: empty, or with a slash at its
 /// end. Empty as well where there is no work tree, and inside of the git directory.
-pub fn prefix(repository: &gix::Repository, environment: &Environment) -> BString {
+pub(super) fn prefix(repository: &gix::Repository, environment: &Environment) -> BString {
     let config = repository.config_snapshot();
     let configured = environment.has_work_tree || config.string("core.worktree").is_some();
     if environment.git_dir.is_some() && !configured {
         return BString::default();
     }
-    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-    let cwd = real(environment.cwd.clone());
-    if cwd.starts_with(real(repository.git_dir().to_owned())) {
+    let cwd = real(&environment.cwd);
+    if cwd.starts_with(real(repository.git_dir())) {
         return BString::default();
     }
-    let top = repository.workdir().map(|top| real(top.to_owned()));
+    let top = repository.workdir().map(real);
     let below = top.and_then(|top| cwd.strip_prefix(top).map(ToOwned::to_owned).ok());
     let mut prefix = below.map_or_else(BString::default, |below| {
         below.into_os_string().into_vec().into()

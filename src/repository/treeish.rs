@@ -3,11 +3,11 @@
 //! Plain names of refs and full ids need nothing but the ref store. Everything else goes to gix,
 //! and what gix cannot resolve to the installed git.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, time::SystemTime};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, time::SystemTime};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     objs::{CommitRefIter, Kind as ObjectKind, TagRefIter},
     revision::plumbing::Spec,
 };
@@ -34,9 +34,13 @@ pub struct Treeish {
 }
 
 /// Resolve `name`, typed by the user, to a tree.
-pub fn resolve(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<Treeish> {
-    let named = object_id(repository, name)
-        .ok_or_else(|| Error::fatal(format!("not a valid object name: {name}")))?;
+pub fn resolve(
+    repository: &gix::Repository,
+    reader: &mut Reader,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<Treeish> {
+    let named = object_id(repository, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut id = named;
     let mut content = Buffer::default();
@@ -60,10 +64,14 @@ pub fn resolve(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -
                 let seconds = fields
                     .committer()
                     .map_or(0, |committer| committer.seconds());
+                if reader.kind(&tree) != Some(ObjectKind::Tree) {
+                    return Err(not_a_tree());
+                }
+                // git's times have no sign: what is before 1970 lies far in the future.
                 return Ok(Treeish {
                     tree,
                     commit: Some(id),
-                    time: seconds.max(0) as u64,
+                    time: seconds as u64,
                 });
             }
             Some(ObjectKind::Tag) => {
@@ -76,21 +84,38 @@ pub fn resolve(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -
     Err(not_a_tree())
 }
 
-fn object_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+/// The object that `name` names. Lines that git would print first go with the error.
+fn object_id(
+    repository: &gix::Repository,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<ObjectId> {
     let hash = repository.object_hash();
     if name.len() == hash.len_in_hex()
         && let Ok(id) = ObjectId::from_hex(name)
     {
-        return Some(id);
+        return Ok(id);
     }
     if let Some(id) = reference(repository, name) {
-        return Some(id);
+        if is_ambiguous(repository, name) {
+            // As for git, a reader of stderr that went away is no reason to fail.
+            let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
+        }
+        return Ok(id);
+    }
+    // gix takes this ending of git-describe(1) for a part of the name; git does not.
+    if name.ends_with(b"-dirty") {
+        return ask_git(name);
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
-        Ok(Spec::Include(id)) => Some(id),
-        Ok(_) => None,
+        Ok(Spec::Include(id)) => Ok(id),
+        Ok(_) => Err(not_valid(name)),
         Err(_) => ask_git(name),
     }
+}
+
+fn not_valid(name: &BStr) -> Error {
+    Error::fatal(format!("not a valid object name: {name}"))
 }
 
 /// What a plain ref name points to; reading no object, it spares opening gix's object database.
@@ -105,9 +130,37 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     reference.try_id().map(gix::Id::detach)
 }
 
-fn ask_git(name: &BStr) -> Option<ObjectId> {
-    let fixed = ["rev-parse", "--verify", "--quiet", "--end-of-options"].map(OsStr::new);
+/// Whether more than one of the places where git looks for a ref has one of this name.
+fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
+    let config = repository.config_snapshot();
+    if config.boolean("core.warnAmbiguousRefs") == Some(false) {
+        return false;
+    }
+    let exists = |full: BString| {
+        // A full name is looked up as it is; a partial one would be searched for.
+        let found = repository.try_find_reference(full.as_bstr()).ok().flatten();
+        found.is_some_and(|reference| reference.name().as_bstr() == full)
+    };
+    let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+    let full = |place: &&str| [place.as_bytes(), name].concat().into();
+    places.iter().filter(|place| exists(full(place))).count() > 1
+}
+
+fn ask_git(name: &BStr) -> Result<ObjectId> {
+    let fixed = ["rev-parse", "--verify", "--end-of-options"].map(OsStr::new);
     let arguments = [&fixed[..], &[OsStr::from_bytes(name)]].concat();
-    let output = git(&arguments).filter(|output| output.status.success())?;
-    ObjectId::from_hex(output.stdout.trim()).ok()
+    let Some(output) = git(&arguments) else {
+        return Err(not_valid(name));
+    };
+    if output.status.success()
+        && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
+    {
+        return Ok(id);
+    }
+    let told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint: ");
+    let words = output.stderr.to_str_lossy();
+    Err(words
+        .lines()
+        .filter(told)
+        .fold(not_valid(name), |error, line| error.after(line)))
 }

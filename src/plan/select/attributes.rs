@@ -201,17 +201,17 @@ impl Attributes {
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
     fn line_endings(&self, text: &State, eol: &State) -> Option<Crlf> {
-        let auto = match text {
-            State::Unset => return None,
-            State::Value(value) if value == "input" => return None,
-            State::Value(value) => value == "auto",
-            _ => false,
-        };
+        if *text == State::Unset {
+            return None;
+        }
+        let is = |state: &State, value| matches!(state, State::Value(text) if text == value);
+        let auto = is(text, "auto");
         let when = if auto { Crlf::Auto } else { Crlf::Always };
-        match eol {
-            State::Value(value) if value == "lf" => return None,
-            State::Value(value) if value == "crlf" => return Some(when),
-            _ => {}
+        if is(eol, "crlf") {
+            return Some(when);
+        }
+        if is(eol, "lf") || is(text, "input") {
+            return None;
         }
         let autocrlf = self.settings.autocrlf;
         if *text != State::Set && !auto {
