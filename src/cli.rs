@@ -60,6 +60,18 @@ pub struct Args {
     #[arg(long, overrides_with = "progress")]
     pub no_progress: bool,
 
+    /// Forget --format
+    #[arg(long, hide = true, overrides_with = "format")]
+    no_format: bool,
+
+    /// Forget --prefix
+    #[arg(long, hide = true, overrides_with = "prefix")]
+    no_prefix: bool,
+
+    /// Forget --verbose
+    #[arg(long, hide = true, overrides_with = "verbose")]
+    no_verbose: bool,
+
     /// The tree or commit to archive
     #[arg(value_name = "tree-ish", required = true)]
     pub treeish: OsString,

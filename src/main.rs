@@ -4,7 +4,14 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
+    path::PathBuf,
     process::ExitCode,
+    thread,
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM},
+    iterator::Signals,
 };
 
 use git_sluice::{
@@ -50,17 +57,30 @@ fn run(args: &Args) -> Result<()> {
     check_format(args)?;
     let repository = Repository::open(&environment)?;
     let mut destination = match &args.output {
-        Some(path) => {
-            gix_tempfile::signal::setup(Default::default());
-            Destination::create(path)?
-        }
+        Some(path) => Destination::create(path)?,
         None => Destination::Direct(standard_output()?),
     };
+    if let Some(temporary) = destination.temporary() {
+        remove_on_signals(temporary.to_owned())?;
+    }
     let request = Request::resolve(args, &environment, repository, &mut io::stderr())?;
     let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
     let meter = shown.then(Meter::start);
     git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;
     destination.complete()
+}
+
+/// A signal that ends us takes the half-written file along.
+fn remove_on_signals(temporary: PathBuf) -> Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])
+        .map_err(|error| Error::fatal("cannot watch for signals").caused_by(error))?;
+    thread::spawn(move || {
+        for signal in &mut signals {
+            let _ = std::fs::remove_file(&temporary);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
 }
 
 /// Standard output without the line buffer of `std`, which would copy everything once more.
@@ -77,6 +97,6 @@ fn standard_output() -> Result<File> {
 
 /// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
 fn die_of_broken_pipe() -> ExitCode {
-    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+    let _ = signal_hook::low_level::emulate_default_handler(SIGPIPE);
     ExitCode::from(USAGE)
 }

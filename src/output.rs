@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix_tempfile::{AutoRemove, ContainingDirectory, Handle, handle::Writable};
+use tempfile::NamedTempFile;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -22,7 +22,7 @@ pub enum Destination {
     /// Written as it comes.
     Direct(File),
     /// Written to a temporary file that takes the place of the target at the end.
-    Replacing(Handle<Writable>, PathBuf),
+    Replacing(NamedTempFile, PathBuf),
 }
 
 impl Destination {
@@ -35,20 +35,20 @@ impl Destination {
                 strerror(&error)
             ))
         };
+        let open = || {
+            OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(path)
+        };
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
                 // Whoever may not write to the file may not replace it either.
                 OpenOptions::new().write(true).open(path).map_err(failed)?;
                 Some(metadata.permissions())
             }
-            Ok(_) => {
-                let file = OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .open(path);
-                return Ok(Self::Direct(file.map_err(failed)?));
-            }
+            Ok(_) => return Ok(Self::Direct(open().map_err(failed)?)),
             Err(_) => None,
         };
         let directory = match path.parent() {
@@ -58,13 +58,26 @@ impl Destination {
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
+        let replaces = existing.is_some();
         let permissions = existing.unwrap_or_else(|| Permissions::from_mode(0o666 & !umask()));
-        let file = gix_tempfile::new(directory, ContainingDirectory::Exists, AutoRemove::Tempfile)
-            .and_then(|mut file| {
-                file.with_mut(|file| file.as_file().set_permissions(permissions))??;
-                Ok(file)
-            });
-        Ok(Self::Replacing(file.map_err(failed)?, path.to_owned()))
+        let file = NamedTempFile::new_in(directory).and_then(|file| {
+            file.as_file().set_permissions(permissions)?;
+            Ok(file)
+        });
+        match file {
+            Ok(file) => Ok(Self::Replacing(file, path.to_owned())),
+            // The directory takes no new file, but this one may be written to.
+            Err(_) if replaces => Ok(Self::Direct(open().map_err(failed)?)),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// The file that has to go if the run is cut short.
+    pub fn temporary(&self) -> Option<&Path> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Replacing(file, _) => Some(file.path()),
+        }
     }
 
     /// The archive is complete.
@@ -72,15 +85,10 @@ impl Destination {
         let Self::Replacing(file, path) = self else {
             return Ok(());
         };
-        match file.persist(&path) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let (path, error) = (path.display(), strerror(&error.error));
-                Err(Error::fatal(format!(
-                    "could not write to '{path}': {error}"
-                )))
-            }
-        }
+        file.persist(&path).map(drop).map_err(|error| {
+            let (path, error) = (path.display(), strerror(&error.error));
+            Error::fatal(format!("could not write to '{path}': {error}"))
+        })
     }
 }
 
@@ -88,7 +96,7 @@ impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Direct(file) => patient_write(file, bytes),
-            Self::Replacing(file, _) => file.with_mut(|file| file.write(bytes))?,
+            Self::Replacing(file, _) => file.write(bytes),
         }
     }
 

@@ -84,6 +84,8 @@ impl Request {
             .collect();
         let selection = Selection {
             pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
+            relative: (!below.is_empty())
+                .then(|| Attributes::new(settings.attributes.clone(), false)),
             below,
             attributes: Attributes::new(settings.attributes, treeish.commit.is_some()),
         };

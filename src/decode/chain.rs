@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// More links than any git makes (4095 at most), few enough to follow.
-const MAX_LINKS: usize = 1 << 16;
+pub const MAX_LINKS: usize = 1 << 16;
 
 /// The number of a node in its [`Chains`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

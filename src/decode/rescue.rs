@@ -4,9 +4,11 @@
 //! copy of the object, and of each base it is a delta against: another pack, a loose file. git does
 //! the same before it reports damage.
 
+use std::collections::HashSet;
+
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::{Failure, Inflater, delta::Delta, reader::Reader};
+use super::{Failure, Inflater, chain::MAX_LINKS, delta::Delta, reader::Reader};
 use crate::{
     buffer::Buffer,
     odb::{
@@ -76,6 +78,7 @@ impl Rescue {
     fn mend(&mut self, place: Place, out: &mut Buffer) -> Result<ObjectKind, Failure> {
         let mut at = place;
         let mut deltas = Vec::new();
+        let mut seen = HashSet::new();
         let (mut content, mut kind) = loop {
             let Place::Packed(pack, offset) = at else {
                 break self.elsewhere(at, None)?;
@@ -101,8 +104,9 @@ impl Rescue {
             };
             deltas.push((at, header));
             match base {
-                Some(base) if deltas.iter().all(|(place, _)| *place != base) => at = base,
-                _ => return Err(Damage("delta base does not exist").into()),
+                Some(base) if seen.len() < MAX_LINKS && seen.insert(base) => at = base,
+                Some(_) => return Err(Damage("delta chain is too long or a cycle").into()),
+                None => return Err(Damage("delta base does not exist").into()),
             }
         };
         while let Some((at, header)) = deltas.pop() {

@@ -35,7 +35,7 @@ const MAX_REPLACEMENTS: usize = 5;
 pub struct PackId(pub u32);
 
 /// Where an object was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In a pack, at this offset.
     Packed(PackId, u64),

@@ -179,15 +179,8 @@ impl Trees {
         if !content.contains_str(".gitattributes\0") {
             return None;
         }
-        let mut at = 0;
-        while let Ok(entry) = TreeEntry::parse(&content[at..], self.rules.hash) {
-            if entry.name == b".gitattributes" {
-                let (_, is_tree) = kind(entry.mode);
-                return (!is_tree).then(|| ObjectId::from_bytes_or_panic(entry.id));
-            }
-            at += entry.len;
-        }
-        None
+        let (id, is_tree) = find(content, self.rules.hash, b".gitattributes")?;
+        (!is_tree).then_some(id)
     }
 
     /// The directories from the root down whose entries are not in the archive yet, with the
@@ -199,6 +192,41 @@ impl Trees {
             (frame.id, frame.path_len)
         })
     }
+}
+
+/// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
+/// anything on the way is not there or cannot be read.
+pub fn file_at(
+    reader: &mut Reader,
+    root: ObjectId,
+    hash: HashKind,
+    path: &[u8],
+    name: &[u8],
+) -> Option<ObjectId> {
+    let mut content = Buffer::default();
+    let mut tree = root;
+    for part in path.split_str("/").filter(|part| !part.is_empty()) {
+        reader.read(&tree, &mut content).ok()??;
+        tree = find(&content, hash, part)
+            .filter(|(_, is_tree)| *is_tree)?
+            .0;
+    }
+    reader.read(&tree, &mut content).ok()??;
+    find(&content, hash, name)
+        .filter(|(_, is_tree)| !is_tree)
+        .map(|(id, _)| id)
+}
+
+/// The entry `name` of a tree with this `content`, and whether it is a tree.
+fn find(content: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, bool)> {
+    let mut at = 0;
+    while let Ok(entry) = TreeEntry::parse(&content[at..], hash) {
+        if entry.name == name {
+            return Some((ObjectId::from_bytes_or_panic(entry.id), kind(entry.mode).1));
+        }
+        at += entry.len;
+    }
+    None
 }
 
 /// One entry of a tree object: `<mode> <name>\0<id>`.

@@ -7,12 +7,13 @@
 use gix::{
     ObjectId,
     bstr::{BString, ByteSlice},
+    hash::Kind as HashKind,
 };
 
 use super::{
     Draft,
     select::Selection,
-    trees::{Found, Rules, Trees},
+    trees::{Found, Rules, Trees, file_at},
 };
 use crate::{
     buffer::Buffer,
@@ -24,6 +25,7 @@ use crate::{
 /// Where the walk is.
 pub struct Walk {
     tree: ObjectId,
+    hash: HashKind,
     /// Put in front of every name.
     prefix: BString,
     selection: Selection,
@@ -39,6 +41,7 @@ impl Walk {
         let trees = Trees::new(tree, rules);
         Self {
             tree,
+            hash: rules.hash,
             prefix,
             selection,
             trees,
@@ -57,7 +60,7 @@ impl Walk {
         }
         match self.trees.next(&mut self.path)? {
             None => return Ok(false),
-            Some(Found::End) => self.selection.attributes.leave(),
+            Some(Found::End) => self.selection.leave(),
             Some(Found::Directory(id)) => {
                 if self.selection.directory(&self.path) {
                     self.enter(reader, id)?;
@@ -88,17 +91,34 @@ impl Walk {
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        let file = self.trees.attribute_file().and_then(|id| {
-            let mut content = Buffer::default();
-            // As in git, a file that cannot be read has no attributes.
-            reader
-                .read(&id, &mut content)
-                .ok()
-                .flatten()
-                .map(|_| content)
-        });
+        let file = self
+            .trees
+            .attribute_file()
+            .and_then(|id| content(reader, id));
         self.selection.attributes.enter(&self.path, file.as_deref());
+        self.enter_relative(reader);
         Ok(())
+    }
+
+    /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
+    /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
+    fn enter_relative(&mut self, reader: &mut Reader) {
+        let Selection {
+            below,
+            relative: Some(attributes),
+            ..
+        } = &mut self.selection
+        else {
+            return;
+        };
+        let inside = self.path.len() + 1 >= below.len() && !self.path.is_empty();
+        if !inside {
+            return attributes.skip();
+        }
+        let path = self.path.get(below.len()..).unwrap_or_default();
+        let file = file_at(reader, self.tree, self.hash, path, b".gitattributes")
+            .and_then(|id| content(reader, id));
+        attributes.enter(path, file.as_deref());
     }
 
     fn leaf(
@@ -129,4 +149,11 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// As in git, a file that cannot be read has no attributes.
+fn content(reader: &mut Reader, id: ObjectId) -> Option<Buffer> {
+    let mut content = Buffer::default();
+    reader.read(&id, &mut content).ok()??;
+    Some(content)
 }

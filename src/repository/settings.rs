@@ -44,7 +44,12 @@ impl Settings {
     /// Read the configuration of `repository`.
     pub fn read(repository: &gix::Repository) -> Result<Self> {
         let config = repository.config_snapshot();
-        let boolean = |key: &str| config.boolean(key);
+        let boolean = |key: &str| {
+            config
+                .string(key)
+                .map(|value| truth(key, value.as_bstr()))
+                .transpose()
+        };
         let number = |key: &str| {
             config
                 .string(key)
@@ -58,7 +63,7 @@ impl Settings {
         };
         let autocrlf = match config.string("core.autocrlf") {
             Some(value) if value.eq_ignore_ascii_case(b"input") => AutoCrlf::Input,
-            _ if boolean("core.autocrlf") == Some(true) => AutoCrlf::True,
+            _ if boolean("core.autocrlf")? == Some(true) => AutoCrlf::True,
             _ => AutoCrlf::False,
         };
         let big_file = number("core.bigFileThreshold")?;
@@ -69,13 +74,13 @@ impl Settings {
                 .unwrap_or(DEFAULT_TREE_DEPTH)
                 .max(0) as usize,
             protect: Protect {
-                hfs: boolean("core.protectHFS").unwrap_or(false),
-                ntfs: boolean("core.protectNTFS").unwrap_or(true),
+                hfs: boolean("core.protectHFS")?.unwrap_or(false),
+                ntfs: boolean("core.protectNTFS")?.unwrap_or(true),
             },
             attributes: attributes::Settings {
                 files: repository.attribute_global_paths().unwrap_or_default(),
                 info: repository.common_dir().join("info/attributes"),
-                ignore_case: boolean("core.ignoreCase").unwrap_or(false),
+                ignore_case: boolean("core.ignoreCase")?.unwrap_or(false),
                 autocrlf,
                 eol_crlf: config
                     .string("core.eol")
@@ -109,8 +114,26 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Vec<String> {
         .collect()
 }
 
+/// A boolean as git reads it.
+fn truth(key: &str, value: &BStr) -> Result<bool> {
+    match value.to_ascii_lowercase().as_slice() {
+        b"true" | b"yes" | b"on" => Ok(true),
+        b"false" | b"no" | b"off" | b"" => Ok(false),
+        _ => match integer(key, value) {
+            Ok(number) => Ok(number != 0),
+            Err(_) => {
+                let key = key.to_ascii_lowercase();
+                Err(Error::fatal(format!(
+                    "bad boolean config value '{value}' for '{key}'"
+                )))
+            }
+        },
+    }
+}
+
 /// A number as git reads it: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
 fn integer(key: &str, value: &BStr) -> Result<i64> {
+    let key = key.to_ascii_lowercase();
     let bad = |why| {
         Error::fatal(format!(
             "bad numeric config value '{value}' for '{key}': {why}"

@@ -61,17 +61,16 @@ pub fn resolve(
             Some(ObjectKind::Commit) => {
                 let mut fields = CommitRefIter::from_bytes(&content, repository.object_hash());
                 let tree = fields.tree_id().map_err(|_| not_a_tree())?;
-                let seconds = fields
+                let time = fields
                     .committer()
-                    .map_or(0, |committer| committer.seconds());
+                    .map_or(0, |committer| timestamp(committer.time));
                 if reader.kind(&tree) != Some(ObjectKind::Tree) {
                     return Err(not_a_tree());
                 }
-                // git's times have no sign: what is before 1970 lies far in the future.
                 return Ok(Treeish {
                     tree,
                     commit: Some(id),
-                    time: seconds as u64,
+                    time,
                 });
             }
             Some(ObjectKind::Tag) => {
@@ -82,6 +81,27 @@ pub fn resolve(
         }
     }
     Err(not_a_tree())
+}
+
+/// Seconds as git reads them: without a sign, so that what is before 1970 lies far in the future, and
+/// with the largest number for all that are larger.
+fn timestamp(time: &str) -> u64 {
+    let time = time.trim_start();
+    let (negative, digits) = match time.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, time),
+    };
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    if end == 0 {
+        return 0;
+    }
+    match digits[..end].parse::<u64>() {
+        Ok(seconds) if negative => seconds.wrapping_neg(),
+        Ok(seconds) => seconds,
+        Err(_) => u64::MAX,
+    }
 }
 
 /// The object that `name` names. Lines that git would print first go with the error.

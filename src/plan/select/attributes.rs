@@ -152,6 +152,11 @@ impl Attributes {
             .ok();
     }
 
+    /// Enter a directory whose attributes do not count.
+    pub fn skip(&mut self) {
+        self.levels.push(false);
+    }
+
     /// Leave the directory entered last.
     pub fn leave(&mut self) {
         if self.levels.pop() == Some(true) {
@@ -174,13 +179,28 @@ impl Attributes {
         if !self.in_force() {
             return Ok(Some(Treatment::default()));
         }
-        let [ignore, subst, text, crlf, eol, ident, encoding, filter] = self.look_up(path, false);
-        if ignore == State::Set {
+        let states = self.look_up(path, false);
+        let [ignore, subst, ..] = &states;
+        if *ignore == State::Set {
             return Ok(None);
         }
-        if subst == State::Set && self.substitute {
+        if *subst == State::Set && self.substitute {
             return Err(unsupported(path, "export-subst"));
         }
+        self.convert(path, states).map(Some)
+    }
+
+    /// What is done to the content of the file at `path`, which is archived.
+    pub fn conversion(&mut self, path: &[u8]) -> Result<Treatment> {
+        if !self.in_force() {
+            return Ok(Treatment::default());
+        }
+        let states = self.look_up(path, false);
+        self.convert(path, states)
+    }
+
+    fn convert(&self, path: &[u8], states: [State; NAMES.len()]) -> Result<Treatment> {
+        let [_, _, text, crlf, eol, ident, encoding, filter] = states;
         if matches!(&encoding, State::Value(name) if !is_utf8(name)) {
             return Err(unsupported(path, "working-tree-encoding"));
         }
@@ -193,10 +213,10 @@ impl Attributes {
             text
         };
         let crlf = self.line_endings(&text, &eol);
-        Ok(Some(Treatment {
+        Ok(Treatment {
             ident: ident == State::Set,
             crlf,
-        }))
+        })
     }
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").

@@ -26,6 +26,8 @@ pub struct Selection {
     pub pathspecs: Pathspecs,
     /// What the tree says of itself.
     pub attributes: Attributes,
+    /// The same for conversions alone, by paths from `below`, if that is not the root.
+    pub relative: Option<Attributes>,
 }
 
 impl Selection {
@@ -46,9 +48,25 @@ impl Selection {
     /// How an entry that was asked for is treated; nothing if the tree keeps it out of archives.
     pub fn treatment(&mut self, path: &[u8], kind: Kind) -> Result<Option<Treatment>> {
         match kind {
-            Kind::File | Kind::Executable => self.attributes.treatment(path),
+            Kind::File | Kind::Executable => {
+                let treatment = self.attributes.treatment(path)?;
+                match (treatment, &mut self.relative) {
+                    (Some(_), Some(relative)) => {
+                        relative.conversion(&path[self.below.len()..]).map(Some)
+                    }
+                    (treatment, _) => Ok(treatment),
+                }
+            }
             _ if self.attributes.ignores(path, kind == Kind::Directory) => Ok(None),
             _ => Ok(Some(Treatment::default())),
+        }
+    }
+
+    /// Leave the directory entered last.
+    pub fn leave(&mut self) {
+        self.attributes.leave();
+        if let Some(relative) = &mut self.relative {
+            relative.leave();
         }
     }
 

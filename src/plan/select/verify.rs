@@ -30,16 +30,11 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Protect) -> bool {
     };
     let mode = is_symlink.then_some(Mode::Symlink);
     let allowed = |part: &[u8]| component(part.as_bstr(), mode, options).is_ok();
-    // To NTFS a backslash separates as well; git looks behind it for `.git` alone.
-    let behind = |part: &[u8]| {
-        !protect.ntfs
-            || part
-                .split_str("\\")
-                .skip(1)
-                .all(|part| part.is_empty() || part == b"." || part == b".." || allowed(part))
-    };
+    // To NTFS a backslash separates as well; between two of them git looks for `.git` alone.
+    let between = |part: &[u8]| matches!(part, b"" | b"." | b"..") || allowed(part);
+    let on_ntfs = |part: &[u8]| !protect.ntfs || part.split_str("\\").all(between);
     name.split_str("/")
-        .all(|part| allowed(part) && behind(part))
+        .all(|part| allowed(part) && on_ntfs(part))
 }
 
 #[cfg(test)]
@@ -67,6 +62,7 @@ mod tests {
             "a//b",
             "a/",
             "a\\.git",
+            ".git\\x",
             ".g\u{200c}it",
         ] {
             assert!(!is_valid(name.as_bytes(), false, protect), "{name:?}");
