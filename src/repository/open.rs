@@ -37,7 +37,7 @@ const KNOWN_EXTENSIONS: [&str; 7] = [
 pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
     let repository = match &environment.git_dir {
         Some(dir) => open_named(environment, dir),
-        None => discover(environment, upwards::Options::default().trust),
+        None => discover(environment),
     };
     let repository = match repository {
         Ok(repository) => repository,
@@ -57,26 +57,54 @@ fn options(environment: &Environment, level: Trust) -> Options {
         .cli_overrides(environment.config.iter().map(String::as_str))
 }
 
-/// git does not ask who owns what was named outright.
-fn open_named(environment: &Environment, dir: &Path) -> gix::Result<gix::Repository> {
+/// For a repository whose owner does not matter.
+fn trusting_options(environment: &Environment) -> Options {
     options(environment, Trust::Full)
         .bail_if_untrusted(false)
         .filter_config_section(|_| true)
         .with(Trust::Full)
-        .open_path_as_is(true)
+}
+
+/// git does not ask who owns what was named outright.
+fn open_named(environment: &Environment, dir: &Path) -> gix::Result<gix::Repository> {
+    let options = trusting_options(environment).open_path_as_is(true);
+    options
         .open(dir)
         .map(|repository| repository.to_thread_local())
 }
 
-fn discover(environment: &Environment, trust: TrustPolicy) -> gix::Result<gix::Repository> {
-    let upwards = upwards::Options {
-        match_ceiling_dir_or_error: false,
-        trust,
-        ..upwards::Options::default()
-    };
+fn discover(environment: &Environment) -> gix::Result<gix::Repository> {
     let levels = Mapping {
         full: options(environment, Trust::Full),
         reduced: options(environment, Trust::Reduced),
+    };
+    discover_with(environment, upwards::Options::default(), levels)
+}
+
+fn discover_trusting(environment: &Environment) -> gix::Result<gix::Repository> {
+    let trust = TrustPolicy::Assume(Trust::Full);
+    let levels = Mapping {
+        full: trusting_options(environment),
+        reduced: trusting_options(environment),
+    };
+    discover_with(
+        environment,
+        upwards::Options {
+            trust,
+            ..upwards::Options::default()
+        },
+        levels,
+    )
+}
+
+fn discover_with(
+    environment: &Environment,
+    upwards: upwards::Options<'_>,
+    levels: Mapping<Options>,
+) -> gix::Result<gix::Repository> {
+    let upwards = upwards::Options {
+        match_ceiling_dir_or_error: false,
+        ..upwards
     };
     gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
         &environment.cwd,
@@ -94,7 +122,7 @@ fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repos
     }
     let trusted = match environment.git_dir {
         Some(_) => None,
-        None => discover(environment, TrustPolicy::Assume(Trust::Full)).ok(),
+        None => discover_trusting(environment).ok(),
     };
     trusted.ok_or_else(|| Error::fatal("cannot open the repository").caused_by(cause.to_string()))
 }

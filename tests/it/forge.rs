@@ -1,7 +1,9 @@
-//! Trees, packs and pack indices written by hand, so that they can be wrong in every way that git would not write.
+//! Trees, packs and pack indices written by hand, so that they can be wrong in every way that git
+//! would not write.
 //!
-//! Only what is asked for is wrong: check sums, fan-outs and trailers are right, so that a reader gets as far as
-//! the thing under test. Formats after gitformat-pack(5); compression is zlib's stored blocks.
+//! Only what is asked for is wrong: check sums, fan-outs and trailers are right, so that a reader
+//! gets as far as the thing under test. Formats after gitformat-pack(5); compression is zlib's
+//! stored blocks.
 
 use std::fs;
 
@@ -9,23 +11,23 @@ use crate::process::run_with_input;
 use crate::support::Repo;
 
 /// Object kinds as packs number them.
-pub const COMMIT: u8 = 1;
-pub const TREE: u8 = 2;
-pub const BLOB: u8 = 3;
+pub(crate) const COMMIT: u8 = 1;
+pub(crate) const TREE: u8 = 2;
+pub(crate) const BLOB: u8 = 3;
 
 /// An id that no object has by right: 20 times the same byte.
-pub fn made_up(byte: u8) -> String {
+pub(crate) fn made_up(byte: u8) -> String {
     format!("{byte:02x}").repeat(20)
 }
 
 /// A stored tree of any entries in any order, and a commit of it; each entry is (mode, name, id).
-pub fn commit(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
+pub(crate) fn commit(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
     let tree = tree(repo, entries);
     repo.git(["commit-tree", "-m", "forged", &tree])
 }
 
 /// The same without the commit.
-pub fn tree(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
+pub(crate) fn tree(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
     let mut bytes = Vec::new();
     for (mode, name, id) in entries {
         bytes.extend_from_slice(mode.as_bytes());
@@ -41,26 +43,27 @@ pub fn tree(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
 }
 
 /// A stored blob.
-pub fn blob(repo: &Repo, content: impl Into<Vec<u8>>) -> String {
+pub(crate) fn blob(repo: &Repo, content: impl Into<Vec<u8>>) -> String {
     repo.git_with_input(["hash-object", "-w", "--stdin"], content)
 }
 
-/// Put `inflated` (which should begin with a header such as `blob 3\0`) where the loose object `id` belongs.
-pub fn loose(repo: &Repo, id: &str, inflated: &[u8]) {
+/// Put `inflated` (which should begin with a header such as `blob 3\0`) where the loose object `id`
+/// belongs.
+pub(crate) fn loose(repo: &Repo, id: &str, inflated: &[u8]) {
     let directory = repo.path().join(".git/objects").join(&id[..2]);
     fs::create_dir_all(&directory).expect("our own");
     fs::write(directory.join(&id[2..]), zlib(inflated)).expect("our own");
 }
 
 /// A pack and its index under construction.
-pub struct Pack {
+pub(crate) struct Pack {
     bytes: Vec<u8>,
     /// Ids and offsets.
     index: Vec<(Vec<u8>, u64)>,
 }
 
 impl Pack {
-    pub fn new() -> Pack {
+    pub(crate) fn new() -> Pack {
         Pack {
             bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(),
             index: Vec::new(),
@@ -68,38 +71,38 @@ impl Pack {
     }
 
     /// The offset of the next entry.
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.bytes.len() as u64
     }
 
     /// An object stored whole, whose header says that it has `size` bytes.
-    pub fn whole(&mut self, id: &str, kind: u8, size: u64, content: &[u8]) -> &mut Pack {
+    pub(crate) fn whole(&mut self, id: &str, kind: u8, size: u64, content: &[u8]) -> &mut Pack {
         self.entry(id, &entry_header(kind, size), &zlib(content))
     }
 
     /// A delta against what lies `distance` bytes before it.
-    pub fn offset_delta(&mut self, id: &str, distance: u64, delta: &[u8]) -> &mut Pack {
+    pub(crate) fn offset_delta(&mut self, id: &str, distance: u64, delta: &[u8]) -> &mut Pack {
         let mut header = entry_header(6, delta.len() as u64);
         header.extend(base_distance(distance));
         self.entry(id, &header, &zlib(delta))
     }
 
     /// The same for an object that the index does not know.
-    pub fn unknown_offset_delta(&mut self, distance: u64, delta: &[u8]) -> &mut Pack {
+    pub(crate) fn unknown_offset_delta(&mut self, distance: u64, delta: &[u8]) -> &mut Pack {
         self.offset_delta("", distance, delta);
         self.index.pop();
         self
     }
 
     /// A delta against the object `base`.
-    pub fn id_delta(&mut self, id: &str, base: &str, delta: &[u8]) -> &mut Pack {
+    pub(crate) fn id_delta(&mut self, id: &str, base: &str, delta: &[u8]) -> &mut Pack {
         let mut header = entry_header(7, delta.len() as u64);
         header.extend(id_bytes(base));
         self.entry(id, &header, &zlib(delta))
     }
 
     /// Any entry, of any header and any compressed bytes.
-    pub fn entry(&mut self, id: &str, header: &[u8], compressed: &[u8]) -> &mut Pack {
+    pub(crate) fn entry(&mut self, id: &str, header: &[u8], compressed: &[u8]) -> &mut Pack {
         self.index_at(id, self.offset());
         self.bytes.extend_from_slice(header);
         self.bytes.extend_from_slice(compressed);
@@ -107,13 +110,13 @@ impl Pack {
     }
 
     /// Say in the index that the object lies at `offset`.
-    pub fn index_at(&mut self, id: &str, offset: u64) -> &mut Pack {
+    pub(crate) fn index_at(&mut self, id: &str, offset: u64) -> &mut Pack {
         self.index.push((id_bytes(id), offset));
         self
     }
 
     /// Write both files into the repository.
-    pub fn write(&mut self, repo: &Repo) {
+    pub(crate) fn write(&mut self, repo: &Repo) {
         let count = u32::try_from(self.index.len()).expect("few");
         self.bytes[8..12].copy_from_slice(&count.to_be_bytes());
         let mut pack = self.bytes.clone();
@@ -160,7 +163,7 @@ impl Pack {
 }
 
 /// Type and size in front of a pack entry.
-pub fn entry_header(kind: u8, size: u64) -> Vec<u8> {
+pub(crate) fn entry_header(kind: u8, size: u64) -> Vec<u8> {
     let mut header = vec![kind << 4 | (size & 15) as u8];
     let mut rest = size >> 4;
     while rest > 0 {
@@ -184,7 +187,7 @@ fn base_distance(distance: u64) -> Vec<u8> {
 }
 
 /// Delta data: the two sizes, then the instructions.
-pub fn delta(base_size: u64, result_size: u64, instructions: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn delta(base_size: u64, result_size: u64, instructions: &[&[u8]]) -> Vec<u8> {
     let mut bytes = delta_size(base_size);
     bytes.extend(delta_size(result_size));
     bytes.extend(instructions.concat());
@@ -202,7 +205,7 @@ fn delta_size(mut size: u64) -> Vec<u8> {
 }
 
 /// The delta instruction that copies from the base.
-pub fn copy(offset: u32, length: u32) -> Vec<u8> {
+pub(crate) fn copy(offset: u32, length: u32) -> Vec<u8> {
     let mut bytes = vec![0xff];
     bytes.extend_from_slice(&offset.to_le_bytes());
     bytes.extend_from_slice(&length.to_le_bytes()[..3]);
@@ -210,12 +213,12 @@ pub fn copy(offset: u32, length: u32) -> Vec<u8> {
 }
 
 /// The delta instruction that brings bytes of its own, 127 at most.
-pub fn insert(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn insert(bytes: &[u8]) -> Vec<u8> {
     [&[bytes.len() as u8], bytes].concat()
 }
 
 /// A zlib stream of `content`, not compressed.
-pub fn zlib(content: &[u8]) -> Vec<u8> {
+pub(crate) fn zlib(content: &[u8]) -> Vec<u8> {
     let mut stream = vec![0x78, 0x01];
     let mut pieces = content.chunks(0xffff).peekable();
     if content.is_empty() {
@@ -246,7 +249,7 @@ fn sha1(repo: &Repo, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The bytes that these digits stand for.
-pub fn id_bytes(hex: &str) -> Vec<u8> {
+pub(crate) fn id_bytes(hex: &str) -> Vec<u8> {
     let pairs = hex
         .as_bytes()
         .chunks(2)

@@ -1,7 +1,7 @@
 //! Running a command to its end, under a time limit, with everything that it said kept together.
 //!
-//! Nothing here may wait without a limit: a command that hangs is killed with all that it started, and
-//! its test fails. Nothing here reads or changes the environment of the test process.
+//! Nothing here may wait without a limit: a command that hangs is killed with all that it started,
+//! and its test fails. Nothing here reads or changes the environment of the test process.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -18,37 +18,38 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How many lines of stderr a failure shows.
 const SHOWN_LINES: usize = 30;
 
-/// What a command left behind. `Display` shows all of it, with stdout as a listing if it is an archive.
+/// What a command left behind. `Display` shows all of it, with stdout as a listing if it is an
+/// archive.
 #[must_use]
-pub struct Output {
-    pub command: String,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
-    pub status: ExitStatus,
+pub(crate) struct Output {
+    pub(crate) command: String,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) status: ExitStatus,
 }
 
 impl Output {
     /// The exit status, or what a shell shows for a death by signal.
-    pub fn code(&self) -> i32 {
+    pub(crate) fn code(&self) -> i32 {
         self.status
             .code()
             .unwrap_or_else(|| 128 + self.status.signal().expect("exited or was killed"))
     }
 
-    pub fn messages(&self) -> String {
+    pub(crate) fn messages(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 
     /// The stdout of a command that has to succeed.
     #[track_caller]
-    pub fn success(self) -> Vec<u8> {
+    pub(crate) fn success(self) -> Vec<u8> {
         assert!(self.status.success(), "{self}");
         self.stdout
     }
 
     /// Nothing on stdout, and exactly this status and these messages.
     #[track_caller]
-    pub fn assert_failure(&self, code: i32, messages: &str) {
+    pub(crate) fn assert_failure(&self, code: i32, messages: &str) {
         assert_eq!(
             (self.code(), self.messages().as_str()),
             (code, messages),
@@ -74,7 +75,7 @@ impl fmt::Display for Output {
 }
 
 /// A command that runs, and does not outlive this value.
-pub struct Running {
+pub(crate) struct Running {
     command: String,
     child: Child,
     /// None if it is not ours, or once we have hung up.
@@ -85,12 +86,12 @@ pub struct Running {
 
 impl Running {
     /// Start `command` in a process group of its own; its stdin is empty.
-    pub fn start(command: &mut Command) -> Running {
+    pub(crate) fn start(command: &mut Command) -> Running {
         Running::start_between(Vec::new(), command, Stdio::piped())
     }
 
     /// The same with `input` on its stdin, and its stdout where the caller wants it.
-    pub fn start_between(input: Vec<u8>, command: &mut Command, output: Stdio) -> Running {
+    pub(crate) fn start_between(input: Vec<u8>, command: &mut Command, output: Stdio) -> Running {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(output)
@@ -119,13 +120,13 @@ impl Running {
     }
 
     /// Where its output is to be read, as fast or as slow as wanted.
-    pub fn stdout(&mut self) -> &mut ChildStdout {
+    pub(crate) fn stdout(&mut self) -> &mut ChildStdout {
         self.stdout.as_mut().expect("only we take it")
     }
 
     /// Read what is left and wait for the end.
     #[track_caller]
-    pub fn finish(mut self) -> Output {
+    pub(crate) fn finish(mut self) -> Output {
         let mut rest = Vec::new();
         if let Some(stdout) = &mut self.stdout {
             stdout.read_to_end(&mut rest).expect("stdout can be read");
@@ -135,7 +136,7 @@ impl Running {
 
     /// Close the reading side of its stdout and wait for the end.
     #[track_caller]
-    pub fn hang_up(mut self) -> Output {
+    pub(crate) fn hang_up(mut self) -> Output {
         self.stdout = None;
         self.wait(Vec::new())
     }
@@ -214,13 +215,13 @@ fn kill_group(id: u32) {
 
 /// Run `command` to its end.
 #[track_caller]
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     Running::start(command).finish()
 }
 
 /// Run `command` to its end with `input` on its stdin.
 #[track_caller]
-pub fn run_with_input(command: &mut Command, input: impl Into<Vec<u8>>) -> Output {
+pub(crate) fn run_with_input(command: &mut Command, input: impl Into<Vec<u8>>) -> Output {
     Running::start_between(input.into(), command, Stdio::piped()).finish()
 }
 

@@ -1,5 +1,5 @@
-//! Random repositories: whatever git can store, we write as git does. Names, depths, modes, sizes and deltas are drawn;
-//! git's own importer builds them, which takes milliseconds.
+//! Random repositories: whatever git can store, we write as git does. Names, depths, modes, sizes
+//! and deltas are drawn; git's own importer builds them, which takes milliseconds.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! Readers that are not ours open what we write, and find in it what git says is in the tree; and they refuse what we
-//! cut short.
+//! Readers that are not ours open what we write, and find in it what git says is in the tree; and
+//! they refuse what we cut short.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,8 @@ use std::process::Command;
 use crate::process::{Output, run, run_with_input};
 use crate::support::{Repo, installed};
 
-/// What is at a path: a file's content and whether it can be executed, a link's target, or a directory.
+/// What is at a path: a file's content and whether it can be executed, a link's target, or a
+/// directory.
 #[derive(Debug, PartialEq)]
 enum Node {
     File(Vec<u8>, bool),
@@ -303,7 +304,7 @@ for entry in tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode='r:'
 
 /// No reader takes this for a complete archive. What is empty does not pass for one anywhere.
 #[track_caller]
-pub fn assert_rejected(cut: &[u8]) {
+pub(crate) fn assert_rejected(cut: &[u8]) {
     if cut.is_empty() {
         return;
     }

@@ -1,9 +1,9 @@
-//! The small language that the tests are written in: a repository from a fixture, our command and git's in it,
-//! and the claim that both do the same.
+//! The small language that the tests are written in: a repository from a fixture, our command and
+//! git's in it, and the claim that both do the same.
 //!
-//! Nothing here may depend on who runs the tests or where: each command gets an environment of its own, and the
-//! environment of the test process is left alone. Fixtures are built once and kept under the target directory,
-//! so whoever wants to change one takes a copy.
+//! Nothing here may depend on who runs the tests or where: each command gets an environment of its
+//! own, and the environment of the test process is left alone. Fixtures are built once and kept
+//! under the target directory, so whoever wants to change one takes a copy.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
@@ -24,11 +24,11 @@ const THREADS: [&str; 3] = ["1", "2", "8"];
 const MEMORY: [&str; 2] = ["1m", "256m"];
 
 /// The binary under test.
-pub const SLUICE: &str = env!("CARGO_BIN_EXE_git-sluice");
+pub(crate) const SLUICE: &str = env!("CARGO_BIN_EXE_git-sluice");
 
 /// A directory to run commands in, with what they are to find in their environment.
 #[derive(Clone)]
-pub struct Repo {
+pub(crate) struct Repo {
     cwd: PathBuf,
     /// Options of `git` itself, such as `-c`; where there are any, our command runs through `git`.
     globals: Vec<OsString>,
@@ -38,8 +38,9 @@ pub struct Repo {
 }
 
 impl Repo {
-    /// The repository that `fixtures/<name>.sh` builds. It is shared with other tests: look, do not touch.
-    pub fn from(name: &str) -> Repo {
+    /// The repository that `fixtures/<name>.sh` builds. It is shared with other tests: look, do not
+    /// touch.
+    pub(crate) fn from(name: &str) -> Repo {
         Repo {
             cwd: fixture(name).join("repo"),
             globals: vec![],
@@ -49,7 +50,7 @@ impl Repo {
     }
 
     /// A copy of that repository, and of all that its script made beside it.
-    pub fn copy(name: &str) -> Repo {
+    pub(crate) fn copy(name: &str) -> Repo {
         let own = Repo::scratch();
         let mut copy = Command::new("cp");
         copy.arg("-a").arg(fixture(name).join(".")).arg(&own.cwd);
@@ -58,7 +59,7 @@ impl Repo {
     }
 
     /// An empty directory.
-    pub fn scratch() -> Repo {
+    pub(crate) fn scratch() -> Repo {
         let own = TempDir::new().expect("temporary directories can be made");
         let cwd = own.path().canonicalize().expect("made just now");
         Repo {
@@ -70,51 +71,51 @@ impl Repo {
     }
 
     /// A new repository without a commit.
-    pub fn init() -> Repo {
+    pub(crate) fn init() -> Repo {
         let repo = Repo::scratch();
         repo.git(["init", "-q", "-b", "main"]);
         repo
     }
 
     /// The same, seen from another directory.
-    pub fn at(mut self, directory: impl AsRef<Path>) -> Repo {
+    pub(crate) fn at(mut self, directory: impl AsRef<Path>) -> Repo {
         self.cwd.push(directory);
         self
     }
 
     /// The same, with one more environment variable.
-    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Repo {
+    pub(crate) fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Repo {
         self.environment
             .push((key.as_ref().into(), value.as_ref().into()));
         self
     }
 
     /// The same, with options for `git` itself in front of the command's name.
-    pub fn with<A: AsRef<OsStr>>(mut self, globals: impl IntoIterator<Item = A>) -> Repo {
+    pub(crate) fn with<A: AsRef<OsStr>>(mut self, globals: impl IntoIterator<Item = A>) -> Repo {
         self.globals
             .extend(globals.into_iter().map(|option| option.as_ref().to_owned()));
         self
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.cwd
     }
 
     /// The text of a new file in it.
-    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         assert!(self.own.is_some(), "a shared fixture is not to be changed");
         fs::write(self.cwd.join(name), content).expect("our own directory can be written to");
     }
 
     /// `git` with these arguments, which has to succeed: its stdout, without the last newline.
     #[track_caller]
-    pub fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+    pub(crate) fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         self.git_with_input(args, "")
     }
 
     /// The same with something on stdin.
     #[track_caller]
-    pub fn git_with_input<A: AsRef<OsStr>>(
+    pub(crate) fn git_with_input<A: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = A>,
         input: impl Into<Vec<u8>>,
@@ -129,31 +130,59 @@ impl Repo {
     }
 
     /// git's archive: the oracle.
-    pub fn archive<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+    pub(crate) fn archive<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
         let mut command = self.command("git");
         run(command.args(&self.globals).arg("archive").args(args))
     }
 
     /// Ours.
     #[track_caller]
-    pub fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+    pub(crate) fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
         run(self.sluice_command().args(args))
     }
 
     /// Ours, to be read at leisure.
-    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+    pub(crate) fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
         Running::start(self.sluice_command().args(args))
     }
 
-    /// A shell script, in which `git` and `git-sluice` are found; for redirections, limits and traps.
+    /// A shell script, in which `git` and `git-sluice` are found; for redirections, limits and
+    /// traps.
     #[track_caller]
-    pub fn shell(&self, script: &str) -> Output {
+    pub(crate) fn shell(&self, script: &str) -> Output {
         run(self.command("sh").args(["-c", script]))
     }
 
-    /// Ours says, writes and returns what git's does, however many threads and however little memory it has.
+    /// The same by somebody who may not do everything, in a repository that is given to him; nothing
+    /// if there is nobody to be.
+    pub(crate) fn unprivileged_shell(&self, script: &str) -> Option<Output> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(self.shell(script));
+        }
+        if !installed("setpriv") {
+            return None;
+        }
+        let top = self
+            .own
+            .as_ref()
+            .expect("a shared fixture is not to be changed")
+            .path();
+        let top = top.display();
+        let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+        let given = self.shell(&format!(
+            "chmod 755 {top} && chown -R 65534 {top} && {nobody} git-sluice --help"
+        ));
+        if given.code() == 126 {
+            skip("nobody may not run what is built here");
+            return None;
+        }
+        Some(self.shell(&format!("{nobody} sh -c '{script}'")))
+    }
+
+    /// Ours says, writes and returns what git's does, however many threads and however little
+    /// memory it has.
     #[track_caller]
-    pub fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+    pub(crate) fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
         let args: Vec<OsString> = args
             .into_iter()
             .map(|arg| arg.as_ref().to_owned())
@@ -174,6 +203,17 @@ impl Repo {
         }
     }
 
+    /// Both write nothing and die with exactly these messages.
+    #[track_caller]
+    pub(crate) fn assert_both_die<A: AsRef<OsStr> + Clone>(
+        &self,
+        args: impl IntoIterator<Item = A> + Clone,
+        messages: &str,
+    ) {
+        self.sluice(args.clone()).assert_failure(128, messages);
+        self.assert_same(args);
+    }
+
     fn sluice_command(&self) -> Command {
         if self.globals.is_empty() {
             return self.command(SLUICE);
@@ -184,7 +224,7 @@ impl Repo {
     }
 
     /// A command that sees nothing of the world but this directory and what the tests give it.
-    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = hermetic(program);
         command.current_dir(&self.cwd);
         command.envs(self.environment.iter().map(|(key, value)| (key, value)));
@@ -206,7 +246,7 @@ fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
 }
 
 /// The version of the installed git, as (major, minor).
-pub fn git_version() -> (u32, u32) {
+pub(crate) fn git_version() -> (u32, u32) {
     static VERSION: LazyLock<(u32, u32)> = LazyLock::new(|| {
         let text = Repo::scratch().git(["--version"]);
         let mut numbers = text.split([' ', '.']).filter_map(|word| word.parse().ok());
@@ -219,16 +259,23 @@ pub fn git_version() -> (u32, u32) {
 }
 
 /// The program if it is installed; a test that needs it says so and returns when it is not.
-pub fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let found =
         std::env::split_paths(&search_path()).any(|directory| directory.join(program).is_file());
     if !found {
-        eprintln!("SKIP: {program} is not installed");
+        skip(&format!("{program} is not installed"));
     }
     found
 }
 
-/// Where commands are looked for: the binary under test first, so that git finds it as `git sluice`.
+/// Say that a test could not be made here, since nobody would know otherwise.
+#[expect(clippy::print_stderr, reason = "it is for whoever runs the tests")]
+pub(crate) fn skip(why: &str) {
+    eprintln!("SKIP: {why}");
+}
+
+/// Where commands are looked for: the binary under test first, so that git finds it as `git
+/// sluice`.
 fn search_path() -> OsString {
     let binaries = Path::new(SLUICE)
         .parent()
@@ -267,8 +314,9 @@ fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The directory that `fixtures/<name>.sh` filled, building it first if no earlier run did so from the same script
-/// with the same git. It has to be built where it stays, since some repositories know where they are.
+/// The directory that `fixtures/<name>.sh` filled, building it first if no earlier run did so from
+/// the same script with the same git. It has to be built where it stays, since some repositories
+/// know where they are.
 fn fixture(name: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")

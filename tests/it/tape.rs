@@ -1,5 +1,5 @@
-//! The records of a tar stream, as far as tests need them: to list it, to name the place of a difference, and
-//! to take the clock out of it.
+//! The records of a tar stream, as far as tests need them: to list it, to name the place of a
+//! difference, and to take the clock out of it.
 //!
 //! It believes the headers. Whether real readers do is for `readers.rs`.
 
@@ -9,23 +9,23 @@ use std::time::SystemTime;
 const BLOCK: usize = 512;
 
 /// One header and its data.
-pub struct Record<'a> {
-    pub offset: usize,
-    pub header: &'a [u8],
-    pub data: &'a [u8],
+pub(crate) struct Record<'a> {
+    pub(crate) offset: usize,
+    pub(crate) header: &'a [u8],
+    pub(crate) data: &'a [u8],
 }
 
 impl Record<'_> {
-    pub fn kind(&self) -> char {
+    pub(crate) fn kind(&self) -> char {
         char::from(self.header[156])
     }
 
-    pub fn mtime(&self) -> u64 {
+    pub(crate) fn mtime(&self) -> u64 {
         octal(&self.header[136..148])
     }
 
     /// Name with the prefix field in front, or what the header has of it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let (prefix, name) = (text(&self.header[345..500]), text(&self.header[..100]));
         if prefix.is_empty() {
             name
@@ -58,7 +58,7 @@ impl Record<'_> {
 }
 
 /// All records up to the end marker, or as far as the stream goes.
-pub fn records(tape: &[u8]) -> Vec<Record<'_>> {
+pub(crate) fn records(tape: &[u8]) -> Vec<Record<'_>> {
     let mut found = Vec::new();
     let mut offset = 0;
     while let Some(header) = tape
@@ -79,7 +79,7 @@ pub fn records(tape: &[u8]) -> Vec<Record<'_>> {
 }
 
 /// Whether the stream has its end marker and is a whole number of 10,240 byte blocks.
-pub fn is_complete(tape: &[u8]) -> bool {
+pub(crate) fn is_complete(tape: &[u8]) -> bool {
     let end = records(tape).last().map_or(0, Record::end);
     let padding = tape.get(end..).unwrap_or_default();
     tape.len().is_multiple_of(10240)
@@ -88,17 +88,17 @@ pub fn is_complete(tape: &[u8]) -> bool {
 }
 
 /// The entries' names, without those of extended headers.
-pub fn names(tape: &[u8]) -> Vec<String> {
+pub(crate) fn names(tape: &[u8]) -> Vec<String> {
     let entries = records(tape)
         .into_iter()
         .filter(|record| !matches!(record.kind(), 'x' | 'g'));
     entries.map(|record| record.name()).collect()
 }
 
-/// An archive of a tree carries the present time. Where that is so, put 0 for it, after making sure that it is
-/// one time, and between `start` and now; all other archives come back as they are.
+/// An archive of a tree carries the present time. Where that is so, put 0 for it, after making sure
+/// that it is one time, and between `start` and now; all other archives come back as they are.
 #[track_caller]
-pub fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
+pub(crate) fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
     let mut settled = tape.to_vec();
     let records = records(tape);
     let Some(first) = records.first().filter(|first| first.kind() != 'g') else {
@@ -129,8 +129,9 @@ pub fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
     settled
 }
 
-/// Where `actual` first departs from `expected`: in the listing if it shows there, else in the bytes.
-pub fn difference(actual: &[u8], expected: &[u8]) -> String {
+/// Where `actual` first departs from `expected`: in the listing if it shows there, else in the
+/// bytes.
+pub(crate) fn difference(actual: &[u8], expected: &[u8]) -> String {
     let (ours, theirs) = (records(actual), records(expected));
     for number in 0..ours.len().max(theirs.len()) {
         let [our, their] = [&ours, &theirs].map(|side| side.get(number).map(Record::line));

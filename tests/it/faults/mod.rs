@@ -1,8 +1,9 @@
-//! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the repository holds by accident
-//! (`damage.rs`) and by intent (`bombs.rs`), and a repack under our feet (`repack.rs`).
+//! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the
+//! repository holds by accident (`damage.rs`) and by intent (`bombs.rs`), and a repack under our
+//! feet (`repack.rs`).
 //!
-//! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete and is not. That it
-//! ends at all is seen to by `process.rs`.
+//! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete
+//! and is not. That it ends at all is seen to by `process.rs`.
 
 mod bombs;
 mod damage;
@@ -12,7 +13,8 @@ mod repack;
 use crate::process::Output;
 use crate::{readers, tape};
 
-/// A failure as it should be: an exit of its own accord, in git's grammar, with nothing that passes for an archive.
+/// A failure as it should be: an exit of its own accord, in git's grammar, with nothing that passes
+/// for an archive.
 #[track_caller]
 fn assert_refused(output: &Output) {
     let code = output.status.code();
@@ -21,9 +23,9 @@ fn assert_refused(output: &Output) {
         "not a failure, or not an orderly one\n{output}"
     );
     let messages = output.messages();
-    let last = messages.lines().last().unwrap_or_default();
+    let says_why = |line: &str| line.starts_with("fatal: ") || line.starts_with("error: ");
     assert!(
-        last.starts_with("fatal: ") || last.starts_with("error: "),
+        messages.lines().any(says_why),
         "it does not say why\n{output}"
     );
     assert!(!messages.contains("panicked"), "{output}");

@@ -32,7 +32,11 @@ fn reader_goes_away() {
 #[test]
 fn reader_was_never_there() {
     for fixture in ["basic", "wide"] {
-        assert_died_of_sigpipe(&Repo::from(fixture).start(["HEAD"]).hang_up());
+        let (reader, writer) = std::io::pipe().expect("pipes can be made");
+        drop(reader);
+        let mut command = Repo::from(fixture).command(SLUICE);
+        let run = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
+        assert_died_of_sigpipe(&run.finish());
     }
 }
 
@@ -104,7 +108,8 @@ fn slow_reader() {
         for memory in ["--memory=1m", "--memory=256m"] {
             let mut run = repo.start(["-j", "8", memory, revision]);
             let mut read = Vec::new();
-            // Once to fill all that can be filled, and once more when it was refilled from the other end.
+            // Once to fill all that can be filled, and once more when it was refilled from the
+            // other end.
             for _ in 0..2 {
                 std::thread::sleep(Duration::from_millis(300));
                 let mut piece = [0; 10];

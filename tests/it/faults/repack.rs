@@ -5,8 +5,8 @@ use std::io::Read;
 
 use crate::support::Repo;
 
-/// A repository of twenty packs whose first file is large enough to hold up every pipe and buffer, so that most of
-/// the packs have not been looked at when the reader stops.
+/// A repository of twenty packs whose first file is large enough to hold up every pipe and buffer,
+/// so that most of the packs have not been looked at when the reader stops.
 fn held_up_by_its_first_file() -> Repo {
     let repo = Repo::copy("packs-many");
     let lines: String = (0..1_500_000).map(|line| format!("{line}\n")).collect();

@@ -24,8 +24,8 @@ pub(super) struct Peak {
 /// A peak may fall between two looks, so each command runs more than once.
 const RUNS: u32 = 3;
 
-/// Time between two looks.
-const PAUSE: Duration = Duration::from_millis(1);
+/// Time between two looks: short, since a small archive takes two milliseconds.
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// Runs each contender with each sink.
 pub(super) fn measure(contenders: &[Contender], directory: &Path) -> Result<Measured<Peak>> {

@@ -124,8 +124,8 @@ impl Content {
         for _ in 0..1 + random.below(most) {
             let at = random.below(blocks.len() as u64 + 1) as usize;
             match random.below(10) {
-                0..2 => blocks.insert(at, random.next()),
-                2 if at < blocks.len() && blocks.len() > 1 => {
+                0..3 => blocks.insert(at, random.next()),
+                3 if at < blocks.len() && blocks.len() > 1 => {
                     blocks.remove(at);
                 }
                 _ if at < blocks.len() => blocks[at] = random.next(),

@@ -115,7 +115,7 @@ impl<'a> History<'a> {
             return Vec::new();
         }
         let mut random = Random::new(&[self.seed, 2, u64::from(commit)]);
-        let most = (present / 8).clamp(1, 500);
+        let most = (present / 8).clamp(1, 900);
         let count = 4 + random.skewed(most);
         let mut files: Vec<usize> = (0..count)
             .map(|_| {
