@@ -93,7 +93,7 @@ pub fn run(
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
         allowance: Allowance::new(request.memory / 4),
-        scratch_max: request.memory / 8 / request.threads.max(1),
+        scratch_max: request.memory / 128,
         verbose: request.verbose,
     };
     let limits = Limits {

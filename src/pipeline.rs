@@ -85,11 +85,14 @@ pub trait Sink<O>: Send {
     fn abandon(&mut self, output: &mut O);
 }
 
+/// More threads than this help nobody by default: one writer is the limit.
+const MAX_DEFAULT_THREADS: usize = 64;
+
 /// How much may go on at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Threads, the calling one included.
-    pub threads: usize,
+    /// Threads, the calling one included; by default as many as there are cores to run on.
+    pub threads: Option<usize>,
     /// Bytes admitted and not yet written.
     pub budget: usize,
 }
@@ -101,9 +104,10 @@ where
     W: Worker,
     K: Sink<W::Output>,
 {
-    let pipeline = Pipeline {
+    let mut pipeline = Pipeline {
         worker,
-        limits,
+        threads: 1,
+        budget: limits.budget,
         state: Mutex::new(State::default()),
         changed: Condvar::new(),
         source: Mutex::new(source),
@@ -111,12 +115,12 @@ where
     };
     // What comes out of the first look decides whether threads are worth their start.
     pipeline.plan_first();
-    let helpers = match pipeline.lock() {
-        state if state.exhausted && state.planned.len() < 2 => 0,
-        _ => limits.threads.saturating_sub(1),
-    };
+    if pipeline.is_worth_threads() {
+        pipeline.threads = limits.threads.unwrap_or_else(default_threads);
+    }
+    let pipeline = &pipeline;
     thread::scope(|scope| {
-        for number in 1..=helpers {
+        for number in 1..pipeline.threads {
             let name = format!("sluice-{number}");
             let helper = thread::Builder::new()
                 .name(name)
@@ -133,7 +137,8 @@ where
 
 struct Pipeline<'a, S, W: Worker, K> {
     worker: &'a W,
-    limits: Limits,
+    threads: usize,
+    budget: usize,
     state: Mutex<State<W::Job, W::Output>>,
     changed: Condvar,
     /// Locked by the thread that has the role of the planner.
@@ -272,7 +277,7 @@ where
             state.writing = true;
             return Task::Write(done);
         }
-        let ahead = 4 * self.limits.threads + 16;
+        let ahead = 4 * self.threads + 16;
         if !state.planning && !state.exhausted && state.planned.len() < ahead {
             state.planning = true;
             return Task::Plan;
@@ -296,7 +301,7 @@ where
             Err(_) => 0,
         };
         let alone = state.window.is_empty() && !state.writing;
-        if !alone && state.in_flight + cost > self.limits.budget {
+        if !alone && state.in_flight + cost > self.budget {
             return None;
         }
         let output = self.reuse(state, cost);
@@ -336,6 +341,11 @@ where
         let output = state.spare.swap_remove(at);
         state.spare_bytes -= self.worker.held(&output);
         output
+    }
+
+    fn is_worth_threads(&self) -> bool {
+        let state = self.lock();
+        !state.exhausted || state.planned.len() > 1
     }
 
     fn plan_first(&self) {
@@ -415,7 +425,6 @@ where
     fn recycle(&self, state: &mut State<W::Job, W::Output>, output: W::Output) {
         let held = self.worker.held(&output);
         let room = self
-            .limits
             .budget
             .saturating_sub(state.in_flight + state.spare_bytes);
         if held <= room / 4 {
@@ -437,6 +446,13 @@ where
     fn lock(&self) -> Guard<'_, W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Asking the system takes longer than a small archive.
+fn default_threads() -> usize {
+    thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_DEFAULT_THREADS)
 }
 
 fn panicked() -> Error {
@@ -564,7 +580,7 @@ mod tests {
             worker,
             &mut sink,
             Limits {
-                threads,
+                threads: Some(threads),
                 budget: 80,
             },
         );

@@ -2,7 +2,7 @@
 //!
 //! Made from arguments and an environment that are handed in; after this nobody looks at a flag.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, thread};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
 
 use gix::bstr::{BString, ByteSlice};
 
@@ -25,8 +25,6 @@ use crate::{
 
 /// Less memory than this is not worth refusing over.
 const MIN_MEMORY: u64 = 1 << 20;
-/// More threads than this help nobody by default: one writer is the limit.
-const MAX_DEFAULT_THREADS: usize = 64;
 /// The formats git knows, as far as they are not tar.
 const OTHER_FORMATS: [&str; 3] = ["tgz", "tar.gz", "zip"];
 
@@ -44,8 +42,8 @@ pub struct Request {
     pub umask: Umask,
     /// Files above this many bytes are not converted.
     pub big_file: u64,
-    /// Threads, the calling one included.
-    pub threads: usize,
+    /// Threads, the calling one included; by default as many as there are cores to run on.
+    pub threads: Option<usize>,
     /// Ceiling for buffers and caches, in bytes.
     pub memory: usize,
     /// Whether the names of entries are told.
@@ -102,7 +100,7 @@ impl Request {
             rules,
             umask: settings.umask,
             big_file: settings.big_file,
-            threads: args.threads.map_or_else(default_threads, usize::from),
+            threads: args.threads.map(usize::from),
             memory: args.memory.max(MIN_MEMORY) as usize,
             verbose: args.verbose % 2 == 1,
             reader,
@@ -130,10 +128,4 @@ pub fn check_format(args: &Args) -> Result<()> {
         .hinted("use 'git archive' for it, or compress the tar")),
         Some(format) => Err(Error::fatal(format!("Unknown archive format '{format}'"))),
     }
-}
-
-fn default_threads() -> usize {
-    thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MAX_DEFAULT_THREADS)
 }

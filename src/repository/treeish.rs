@@ -7,7 +7,7 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, time::SystemTime};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, BString, ByteSlice},
+    bstr::{BStr, ByteSlice},
     objs::{CommitRefIter, Kind as ObjectKind, TagRefIter},
     revision::plumbing::Spec,
 };
@@ -156,14 +156,18 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     if config.boolean("core.warnAmbiguousRefs") == Some(false) {
         return false;
     }
-    let exists = |full: BString| {
-        // A full name is looked up as it is; a partial one would be searched for.
-        let found = repository.try_find_reference(full.as_bstr()).ok().flatten();
-        found.is_some_and(|reference| reference.name().as_bstr() == full)
+    // By file and by line of `packed-refs`: looked for by gix, each would be tried in every place.
+    let packed = repository.refs.cached_packed_buffer().ok().flatten();
+    let exists = |place: &&&str| {
+        let full = [place.as_bytes(), name].concat();
+        let path = OsStr::from_bytes(&full);
+        let packed = || packed.as_ref()?.try_find(full.as_bstr()).ok()?;
+        repository.git_dir().join(path).is_file()
+            || repository.common_dir().join(path).is_file()
+            || packed().is_some()
     };
     let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
-    let full = |place: &&str| [place.as_bytes(), name].concat().into();
-    places.iter().filter(|place| exists(full(place))).count() > 1
+    places.iter().filter(exists).count() > 1
 }
 
 fn ask_git(name: &BStr) -> Result<ObjectId> {
