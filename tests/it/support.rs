@@ -203,6 +203,17 @@ impl Repo {
         }
     }
 
+    /// The same but for stderr: where git complains and goes on, we may go on in silence.
+    #[track_caller]
+    pub(crate) fn assert_same_archive<A: AsRef<OsStr> + Clone>(
+        &self,
+        args: impl IntoIterator<Item = A> + Clone,
+    ) {
+        let (ours, theirs) = (self.sluice(args.clone()), self.archive(args));
+        let same = ours.stdout == theirs.stdout && ours.code() == theirs.code();
+        assert!(same, "ours\n{ours}\n\nshould be\n{theirs}");
+    }
+
     /// Both write nothing and die with exactly these messages.
     #[track_caller]
     pub(crate) fn assert_both_die<A: AsRef<OsStr> + Clone>(

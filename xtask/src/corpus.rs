@@ -27,7 +27,7 @@ use history::History;
 /// Make a large bare repository from a seed, with the history and the packs of a real one
 ///
 /// The tree holds source code, build files, documents, tables, binaries, symbolic links and
-/// executables, up to eight names deep. Each commit edits from four to a few hundred files, so that
+/// executables, up to eight names deep. Each commit edits from four to some hundred files, so that
 /// old revisions lie behind delta chains. The tag `old` stands at a tenth of the history. The same
 /// arguments always give the same commit ids.
 #[derive(clap::Args)]
@@ -251,7 +251,7 @@ mod tests {
         fs::remove_dir_all(&dir).unwrap();
         fsck.unwrap();
         assert_eq!(packs, 3);
-        assert_eq!(head, "8d20709c20ced28dadff196ef43a5d42136f7bf4");
+        assert_eq!(head, "f2c278d6816c0f0e8b472ae93598f07f109f56db");
     }
 
     #[test]

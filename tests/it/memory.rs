@@ -1,0 +1,46 @@
+//! The budget holds: what cannot fit is streamed or spilled, never held.
+//!
+//! `ulimit -d` limits the memory that a process may write to, mapped packs not counted. What is
+//! asked for beyond it is a failure even if nobody would ever touch it.
+
+use crate::support::Repo;
+
+/// The budget given, and the limit set, both in kilobytes: the difference is for the program
+/// itself, with eight threads and without optimisation.
+const BUDGET: u32 = 16 << 10;
+const LIMIT: u32 = 64 << 10;
+
+/// Blobs of 40 MB, packed whole, loose, and as a delta of 40 MB more.
+#[test]
+fn large_blobs() {
+    for fixture in ["big", "big-loose", "big-delta"] {
+        assert_fits(&Repo::from(fixture), "HEAD");
+    }
+}
+
+#[test]
+fn many_entries() {
+    assert_fits(&Repo::from("wide"), "HEAD");
+    assert_fits(&Repo::from("names-long"), "HEAD");
+    assert_fits(&Repo::from("deltas"), "HEAD~59");
+}
+
+/// A reader that takes its time does not make us keep what it has not read.
+#[test]
+fn slow_reader() {
+    let repo = Repo::from("big");
+    let expected = repo.archive(["HEAD"]).success();
+    let run = "git-sluice -j 8 --memory=16m HEAD";
+    let script = format!("{{ ulimit -d {LIMIT}; {run}; }} | {{ sleep 1; cat; }}");
+    assert!(repo.shell(&script).success() == expected);
+}
+
+#[track_caller]
+fn assert_fits(repo: &Repo, revision: &str) {
+    let expected = repo.archive([revision]).success();
+    for threads in ["1", "2", "8"] {
+        let run = format!("git-sluice -j {threads} --memory={BUDGET}k {revision}");
+        let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
+        assert!(output.code() == 0 && output.stdout == expected, "{output}");
+    }
+}

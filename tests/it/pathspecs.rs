@@ -1,0 +1,155 @@
+//! Which entries pathspecs select, and which of them are errors.
+
+use crate::support::Repo;
+
+#[test]
+fn without_a_match() {
+    let repo = Repo::from("basic");
+    for (args, unmatched) in [
+        ("HEAD nosuch", "nosuch"),
+        ("HEAD dir nosuch neither", "nosuch"),
+        ("HEAD file.txt/", "file.txt/"),
+        ("HEAD dir/module/x", "dir/module/x"),
+        ("HEAD :!*", ":!*"),
+        ("HEAD -v -- -x", "-x"),
+        ("HEAD:dir dir", "dir"),
+    ] {
+        let message = format!("fatal: pathspec '{unmatched}' did not match any files\n");
+        repo.assert_both_die(args.split_whitespace(), &message);
+    }
+    let message = "fatal: pathspec '.' did not match any files\n";
+    Repo::from("empty").assert_both_die(["HEAD", "."], message);
+}
+
+#[test]
+fn malformed() {
+    let repo = Repo::from("basic");
+    let empty = "fatal: empty string is not a valid pathspec. \
+                 please use . instead if you meant to match all paths\n";
+    repo.assert_both_die(["HEAD", ""], empty);
+    let top = repo.path().display();
+    let outside = format!("fatal: ../x: '../x' is outside repository at '{top}'\n");
+    repo.assert_both_die(["HEAD", "../x"], &outside);
+    for (pathspec, complaint) in [
+        (":(bogus)x", "Invalid pathspec magic 'bogus' in ':(bogus)x'"),
+        (
+            ":(glob",
+            "Missing ')' at the end of pathspec magic in ':(glob'",
+        ),
+        (":%x", "Unimplemented pathspec magic '%' in ':%x'"),
+        (
+            ":(glob,literal)x",
+            ":(glob,literal)x: 'literal' and 'glob' are incompatible",
+        ),
+    ] {
+        repo.assert_both_die(["HEAD", pathspec], &format!("fatal: {complaint}\n"));
+    }
+}
+
+/// One line is one command line's pathspecs.
+const SELECTIONS: &str = "
+    dir/
+    dir
+    dir/sub/deeper/leaf
+    ./dir
+    dir//sub
+    dir/../file.txt
+    bin/../bin
+    .
+    ./
+    :
+    :/
+    :/dir
+    :(top)dir
+    dir/module
+    dir/module/
+    dir/link
+    empty
+    file.txt file.txt
+    size-* bin
+    *
+    *.txt
+    *.md
+    d*
+    d?r
+    ?
+    [df]i*
+    dir\\/link
+    */*
+    dir/*
+    dir/**
+    :(glob)*
+    :(glob)d*
+    :(glob)dir/*
+    :(glob)**/leaf
+    :(glob)dir/**/leaf
+    :(literal)dir
+    :(literal)d*
+    :(icase)DIR
+    :(icase)*.TXT
+    :(glob,icase)D*/**
+    :!dir
+    :^dir
+    :!/dir
+    :(exclude)dir
+    :(icase,exclude)DIR
+    :!*a*
+    dir :!dir/sub
+    dir :!dir
+";
+
+#[test]
+fn selections() {
+    let repo = Repo::from("basic");
+    for line in SELECTIONS.lines().filter(|line| !line.is_empty()) {
+        repo.assert_same(["-v", "HEAD"].into_iter().chain(line.split_whitespace()));
+    }
+}
+
+#[test]
+fn odd_names() {
+    let repo = Repo::from("names-odd");
+    for pathspec in [
+        "star*",
+        ":(literal)star*",
+        ":(literal):colon",
+        "*colon",
+        "new*",
+        "back\\\\slash",
+        "[[]*",
+    ] {
+        repo.assert_same(["inner", "--", pathspec]);
+    }
+}
+
+#[test]
+fn variables_and_options_of_git() {
+    let repo = Repo::from("basic");
+    for kind in ["LITERAL", "GLOB", "NOGLOB", "ICASE"] {
+        let repo = repo.clone().env(format!("GIT_{kind}_PATHSPECS"), "1");
+        for pathspec in ["d*", "DIR", "dir", ":(top)dir"] {
+            repo.assert_same(["HEAD", pathspec]);
+        }
+    }
+    repo.clone()
+        .with(["--literal-pathspecs"])
+        .assert_same(["HEAD", "dir"]);
+    repo.with(["--icase-pathspecs"])
+        .assert_same(["HEAD", "DIR"]);
+}
+
+/// Pathspecs are checked against the whole tree; what is then left out by attributes is no error.
+#[test]
+fn ignored_entries() {
+    let repo = Repo::from("export-ignore");
+    for pathspec in [
+        "ignored",
+        "whole",
+        "contents",
+        "only-directory",
+        "nested",
+        "link-ignored",
+    ] {
+        repo.assert_same(["-v", "HEAD", pathspec]);
+    }
+}

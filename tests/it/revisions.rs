@@ -1,0 +1,113 @@
+//! What a tree-ish names: the words of gitrevisions(7), and those that are none.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::forge;
+use crate::support::Repo;
+
+const NAMES: &str = "
+    HEAD ORIG_HEAD @ main heads/main refs/heads/main origin origin/main deadbeef
+    HEAD~3 HEAD~2^2 main^ main^0 main^1 main^^ main~1^2~1
+    v1 tags/v1 v1^{} v1^{commit} v1^{tree} v1^{tag} v1^{object} v1~0 HEAD^{}
+    main@{0} main@{1} main@{2} @{0} @{1} HEAD@{1} @{-1} main@{u} main@{upstream}
+    :/four :/version main^{/two} main^{/merge}
+    HEAD: v1: v1:one main:dir main:dir/ main:./dir main:nosuch :dir :one
+    same heads/same tags/same
+";
+
+const NOT_NAMES: &str = "
+    nosuch deadbeef00 refs refs/heads - MERGE_HEAD v1-1-gabcdef
+    HEAD~99 HEAD^3 HEAD^{blob} HEAD^{nosuch} HEAD^{ HEAD@{ @{-9}
+    HEAD^! HEAD^@ HEAD^- main..side main...side ^HEAD
+    0000000000000000000000000000000000000000 1111111111111111111111111111111111111111
+";
+
+#[test]
+fn names() {
+    let repo = Repo::from("revisions");
+    for name in NAMES.split_whitespace() {
+        repo.assert_same([name]);
+    }
+}
+
+/// Both fail with the same status and the same last line. What git has to say before it, we may.
+#[track_caller]
+fn assert_no_name(repo: &Repo, name: impl AsRef<OsStr>) {
+    let (ours, theirs) = (repo.sluice([&name]), repo.archive([&name]));
+    assert!(ours.stdout.is_empty(), "{ours}");
+    let [our, their] = [&ours, &theirs].map(|output| (output.code(), output.messages()));
+    assert_eq!(
+        (our.0, our.1.lines().last()),
+        (their.0, their.1.lines().last()),
+        "{ours}"
+    );
+}
+
+#[test]
+fn what_is_no_name() {
+    let repo = Repo::from("revisions");
+    let with_spaces = ["", " ", "HEAD ", ":/nothing like it"];
+    for name in NOT_NAMES.split_whitespace().chain(with_spaces) {
+        assert_no_name(&repo, name);
+    }
+    assert_no_name(&repo, OsStr::from_bytes(b"nosuch\xff"));
+    // For these git has words that tell more, and we need not.
+    for name in ["main@{99}", "side@{u}"] {
+        let output = repo.sluice([name]);
+        assert!(
+            output.code() == 128 && output.messages().starts_with("fatal: "),
+            "{output}"
+        );
+    }
+}
+
+#[test]
+fn ids() {
+    let repo = Repo::from("revisions");
+    let id = repo.git(["rev-parse", "main"]);
+    for length in [3, 4, 5, 7, 12, 39, 40] {
+        repo.assert_same([&id[..length]]);
+        repo.assert_same([id[..length].to_uppercase()]);
+        repo.assert_same([format!("{}^{{tree}}", &id[..length])]);
+    }
+    repo.assert_same([format!("{id}0")]);
+    repo.assert_same([format!("{}-dirty", &id[..7])]);
+    repo.assert_same([format!("v1-1-g{}", &id[..7])]);
+}
+
+/// Among 5,000 objects some share their first four digits.
+#[test]
+fn ambiguous_abbreviations() {
+    let repo = Repo::from("wide");
+    let listing = repo.git(["rev-list", "--objects", "--no-object-names", "--all"]);
+    let mut ids: Vec<&str> = listing.lines().collect();
+    ids.sort_unstable();
+    let shared = ids.windows(2).find(|pair| pair[0][..4] == pair[1][..4]);
+    assert_no_name(&repo, &shared.expect("so many share some")[0][..4]);
+    // A tree-ish is preferred, where there is but one.
+    repo.assert_same([&repo.git(["rev-parse", "HEAD"])[..4]]);
+    repo.assert_same([&repo.git(["rev-parse", "HEAD:wide"])[..4]]);
+}
+
+#[test]
+fn unborn_and_broken() {
+    Repo::init().assert_same(["HEAD"]);
+    let repo = Repo::copy("basic");
+    repo.write(".git/refs/heads/broken", "not an id\n");
+    assert_no_name(&repo, "broken");
+    repo.git(["pack-refs", "--all"]);
+    repo.assert_same(["light"]);
+    repo.write(".git/HEAD", "ref: refs/heads/nosuch\n");
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["main"]);
+}
+
+/// git knows the empty tree without having it.
+#[test]
+fn the_empty_tree() {
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let repo = Repo::init();
+    repo.assert_same([empty]);
+    repo.assert_same([forge::commit(&repo, &[("40000", b"nothing", empty)])]);
+}
