@@ -1,6 +1,9 @@
 //! What was typed. Touches no file, no repository, no terminal.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 use clap::{ArgAction, Parser};
 
@@ -12,32 +15,26 @@ const END_OF_OPTIONS: &str = "--end-of-options";
     name = "git sluice",
     bin_name = "git sluice",
     version,
-    infer_long_args = true
+    infer_long_args = true,
+    args_override_self = true
 )]
 pub struct Args {
     /// Archive format
     #[arg(long, value_name = "fmt")]
     pub format: Option<String>,
 
-    /// Prepend <prefix> to each path in the archive
-    #[arg(
-        long,
-        value_name = "prefix",
-        allow_hyphen_values = true,
-        overrides_with = "prefix"
-    )]
+    /// Prepend this to each path in the archive
+    #[arg(long, value_name = "prefix", allow_hyphen_values = true)]
     pub prefix: Option<OsString>,
+
+    /// The compression level: the last of `-<n>`
+    #[arg(skip)]
+    pub level: Option<u32>,
 
     /// Write the archive to this file
     ///
     /// A regular file appears under its name only when it is complete.
-    #[arg(
-        short,
-        long,
-        value_name = "file",
-        allow_hyphen_values = true,
-        overrides_with = "output"
-    )]
+    #[arg(short, long, value_name = "file", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
 
     /// Report archived files on stderr
@@ -82,18 +79,34 @@ pub struct Args {
 }
 
 impl Args {
-    /// Parse what was typed, the program's name first. `--end-of-options` ends them like `--`, as
-    /// everywhere in git.
+    /// Parse what was typed, the program's name first. As everywhere in git, `--end-of-options` ends
+    /// them like `--`; as in `git archive`, a dash and digits are a compression level.
     pub fn parse_typed(typed: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut typed: Vec<OsString> = typed.collect();
-        if let Some(end) = typed
-            .iter_mut()
-            .find(|word| *word == "--" || *word == END_OF_OPTIONS)
-        {
-            *end = "--".into();
+        let end = typed
+            .iter()
+            .position(|word| word == "--" || word == END_OF_OPTIONS);
+        if let Some(end) = end {
+            typed[end] = "--".into();
         }
-        Self::try_parse_from(typed)
+        let mut level = None;
+        let mut options = typed
+            .drain(..end.unwrap_or(typed.len()))
+            .collect::<Vec<_>>();
+        options.retain(|word| {
+            let found = compression_level(word);
+            level = found.or(level);
+            found.is_none()
+        });
+        let args = Self::try_parse_from(options.into_iter().chain(typed))?;
+        Ok(Self { level, ..args })
     }
+}
+
+fn compression_level(word: &OsStr) -> Option<u32> {
+    let digits = word.to_str()?.strip_prefix('-')?;
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().unwrap_or(u32::MAX))
 }
 
 /// Bytes, with git's suffixes.

@@ -85,8 +85,8 @@ pub fn run(
             .as_deref(),
         &mut head,
     );
-    // A quarter of the memory for delta bases, half for what is in flight, an eighth for any one
-    // object; the plan and the threads' scratch buffers take the rest.
+    // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
+    // object; the plan, the threads' scratch buffers and the allocator take the rest.
     let archiver = Archiver {
         tar: tar.clone(),
         odb: request.reader.odb.config().clone(),
@@ -98,7 +98,7 @@ pub fn run(
     };
     let limits = Limits {
         threads: request.threads,
-        budget: request.memory / 2,
+        budget: request.memory / 4,
     };
     let tree = request.treeish.tree;
     let walk = Walk::new(tree, request.prefix, request.selection, request.rules);

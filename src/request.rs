@@ -121,7 +121,12 @@ pub fn check_format(args: &Args) -> Result<()> {
         None => OTHER_FORMATS.iter().find(by_file).copied(),
     };
     match format {
-        None | Some("tar") => Ok(()),
+        None | Some("tar") => match args.level {
+            None => Ok(()),
+            Some(level) => Err(Error::fatal(format!(
+                "Argument not supported for format 'tar': -{level}"
+            ))),
+        },
         Some(format) if OTHER_FORMATS.contains(&format) => Err(Error::fatal(format!(
             "archive format '{format}' is not supported yet"
         ))

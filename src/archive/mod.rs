@@ -2,7 +2,7 @@
 //!
 //! Every entry is decoded straight behind its own header, so that a job's output is written as it
 //! is. What is larger than a job may hold is left to the writer, which streams it in its turn: see
-//! [`large`].
+//! `large`.
 
 mod large;
 mod writer;

@@ -26,9 +26,9 @@ use chain::{Allowance, Chains, Kept, Node, NodeId};
 use delta::Delta;
 
 /// Buffers set aside for results that will be waited for.
-const SPARE_BUFFERS: usize = 64;
+const SPARE_BUFFERS: usize = 32;
 /// The largest of them, in bytes.
-const SPARE_MAX: usize = 256 << 10;
+const SPARE_MAX: usize = 64 << 10;
 
 /// Why an object was not decoded.
 #[derive(Debug)]

@@ -82,16 +82,15 @@ fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
         if let Some(rest) = list.strip_prefix(b"=") {
             list = rest;
             parameter.push(b'=');
-            if list.first() == Some(&b'\'') {
-                parameter.extend(quoted(&mut list)?);
+            // No value at all is a boolean that holds; an empty one comes in quotes.
+            match list.first() {
+                Some(b'\'') => parameter.extend(quoted(&mut list)?),
+                _ => parameter.extend(b"true"),
             }
+        } else if !parameter.contains(&b'=') {
+            parameter.extend(b"=true");
         }
-        let mut parameter = String::from_utf8(parameter).ok()?;
-        if !parameter.contains('=') {
-            // A name alone is a boolean that holds.
-            parameter.push_str("=true");
-        }
-        parameters.push(parameter);
+        parameters.push(String::from_utf8(parameter).ok()?);
     }
 }
 
@@ -118,8 +117,15 @@ mod tests {
 
     #[test]
     fn parameters_are_unquoted() {
-        let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'=";
-        let expected = ["a.b=c d", "flag=true", "old.style=x", "q=it's!", "empty="];
+        let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'='' 'on'=";
+        let expected = [
+            "a.b=c d",
+            "flag=true",
+            "old.style=x",
+            "q=it's!",
+            "empty=",
+            "on=true",
+        ];
         assert_eq!(
             parse_parameters(list).as_deref(),
             Some(&expected.map(str::to_owned)[..])

@@ -162,9 +162,10 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
         let full = [place.as_bytes(), name].concat();
         let path = OsStr::from_bytes(&full);
         let packed = || packed.as_ref()?.try_find(full.as_bstr()).ok()?;
+        let is_it = |found: gix::refs::packed::Reference<'_>| found.name.as_bstr() == full;
         repository.git_dir().join(path).is_file()
             || repository.common_dir().join(path).is_file()
-            || packed().is_some()
+            || packed().is_some_and(is_it)
     };
     let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
     places.iter().filter(exists).count() > 1

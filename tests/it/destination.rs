@@ -1,5 +1,5 @@
-//! Where the archive goes with `-o`: into a new file, over an old one, through links, into what is no file; and
-//! nowhere at all if it did not come to an end.
+//! Where the archive goes with `-o`: into a new file, over an old one, through links, into what is
+//! no file; and nowhere at all if it did not come to an end.
 
 use std::fs;
 

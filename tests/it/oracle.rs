@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::support::Repo;
+use crate::support::{Repo, git_version, skip};
 
 /// Options that no fixture may be indifferent to.
 const OPTIONS: [&[&str]; 4] = [
@@ -50,8 +50,8 @@ fixtures! {
     bare: "bare" ["HEAD", "HEAD~1", "HEAD:sub", "main"];
     basic: "basic" ["HEAD", "HEAD~1", "HEAD~2", "v1", "light", "HEAD:dir", "HEAD^{tree}", "v1^{}"];
     dates: "dates" [
-        "far-future", "future", "past-octal", "last-octal", "2038", "2106", "zero", "one", "negative", "words",
-        "nothing", "no-zone", "huge", "odd-name",
+        "far-future", "future", "past-octal", "last-octal", "2038", "2106", "zero", "one",
+        "negative", "words", "nothing", "no-zone", "huge",
     ];
     deep: "deep" ["HEAD"];
     deltas: "deltas" ["HEAD", "HEAD~1", "HEAD~30", "HEAD~59"];
@@ -60,7 +60,9 @@ fixtures! {
     export_ignore: "export-ignore" ["HEAD", "HEAD~1", "HEAD:nested", "HEAD:nested/deeper"];
     ident: "ident" ["HEAD"];
     loose: "loose" ["HEAD", "HEAD~1", "HEAD~3"];
-    modes: "modes" ["group", "none", "pipe", "socket", "leading-zero", "dir-bits", "unsorted", "twice"];
+    modes: "modes" [
+        "group", "none", "pipe", "socket", "leading-zero", "dir-bits", "unsorted", "twice",
+    ];
     names_long: "names-long" ["HEAD"];
     names_odd: "names-odd" ["HEAD", "inner"];
     packs_linked: "packs-linked" ["HEAD", "HEAD~4"];
@@ -71,8 +73,8 @@ fixtures! {
     same_blob: "same-blob" ["HEAD"];
     sha256: "sha256" ["HEAD", "HEAD~1", "v1", "HEAD:dir"];
     tags: "tags" [
-        "commit", "tag", "tag-tag", "tree", "tag-tree", "subtree", "light-tree", "blob", "light-blob",
-        "HEAD:dir/a",
+        "commit", "tag", "tag-tag", "tree", "tag-tree", "subtree", "light-tree", "blob",
+        "light-blob", "HEAD:dir/a",
     ];
     wide: "wide" ["HEAD"];
 }
@@ -92,6 +94,16 @@ fn big_loose() {
 #[test]
 fn big_delta() {
     Repo::from("big-delta").assert_same(["HEAD"]);
+}
+
+/// Since 2.41 git looks for a date from the end of the line, and so finds it behind a name that holds
+/// a `>`.
+#[test]
+fn a_date_behind_an_odd_name() {
+    if git_version() < (2, 41) {
+        return skip("git before 2.41 takes the first '>' for the end of the address");
+    }
+    Repo::from("dates").assert_same(["odd-name"]);
 }
 
 /// Prefixes that push names over the limits, and into the pax path themselves.

@@ -45,10 +45,15 @@ impl Content {
     }
 }
 
+/// Sizes where padding, records and blocks end.
+const AROUND_RECORDS: &[usize] = &[
+    0, 1, 511, 512, 513, 1023, 1024, 1025, 9728, 10239, 10240, 10241,
+];
+
 fn content() -> impl Strategy<Value = Content> {
     let length = prop_oneof![
         3 => 0..2000_usize,
-        2 => prop::sample::select(vec![0, 1, 511, 512, 513, 1023, 1024, 1025, 9728, 10239, 10240, 10241]),
+        2 => prop::sample::select(AROUND_RECORDS),
         1 => 2000..200_000_usize,
     ];
     (0..4_u8, length, vec((0..2000_usize, any::<u8>()), 0..4)).prop_map(|(group, length, edits)| {
@@ -80,8 +85,9 @@ fn name() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn node() -> impl Strategy<Value = Node> {
+    let file = (any::<bool>(), content());
     prop_oneof![
-        12 => (any::<bool>(), content()).prop_map(|(executable, content)| Node::File { executable, content }),
+        12 => file.prop_map(|(executable, content)| Node::File { executable, content }),
         2 => vec(1..=255_u8, 1..130).prop_map(Node::Link),
         1 => Just(Node::Submodule),
     ]

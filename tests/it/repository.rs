@@ -1,8 +1,5 @@
-//! Which repository is read, with which configuration, and what the tree-ish names: all the ways
-//! that lead to a tree. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
-//!
-//! In sub-directories git changed its ways with 2.41. We follow the newer one, so an older git is
-//! no oracle there.
+//! Which repository is read, with which configuration and from which object stores: all the ways
+//! that lead to it. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
 
 use crate::support::{Repo, skip};
 use crate::tape;
@@ -286,12 +283,24 @@ fn alternates_that_lead_nowhere() {
         "/nosuch/objects\n",
         "# nothing\n",
         "\n\n",
-        "../objects\n",
-        ".\n",
         "\"../unclosed\n",
     ] {
         repo.write(".git/objects/info/alternates", alternates);
         repo.assert_same_archive(["HEAD"]);
+    }
+}
+
+/// git ignores a cycle; gix, which opens repositories for us, does not.
+#[test]
+fn alternates_that_form_a_cycle() {
+    let repo = Repo::copy("basic");
+    std::fs::create_dir_all(repo.path().join(".git/objects/info")).expect("a directory of ours");
+    for alternates in ["../objects\n", ".\n"] {
+        repo.write(".git/objects/info/alternates", alternates);
+        let output = repo.sluice(["HEAD"]);
+        assert_eq!(output.code(), 128, "{output}");
+        assert!(output.stdout.is_empty(), "{output}");
+        assert!(output.messages().contains("cycle"), "{output}");
     }
 }
 

@@ -153,8 +153,8 @@ impl Repo {
         run(self.command("sh").args(["-c", script]))
     }
 
-    /// The same by somebody who may not do everything, in a repository that is given to him; nothing
-    /// if there is nobody to be.
+    /// The same by somebody who may not do everything, in a repository that is given to him;
+    /// nothing if there is nobody to be.
     pub(crate) fn unprivileged_shell(&self, script: &str) -> Option<Output> {
         if !rustix::process::geteuid().is_root() {
             return Some(self.shell(script));
@@ -169,9 +169,8 @@ impl Repo {
             .path();
         let top = top.display();
         let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
-        let given = self.shell(&format!(
-            "chmod 755 {top} && chown -R 65534 {top} && {nobody} git-sluice --help"
-        ));
+        let give = format!("chmod 755 {top} && chown -R 65534 {top}");
+        let given = self.shell(&format!("{give} && {nobody} git-sluice --help"));
         if given.code() == 126 {
             skip("nobody may not run what is built here");
             return None;

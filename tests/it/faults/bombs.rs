@@ -243,8 +243,8 @@ fn deltas_that_lie() {
     }
 }
 
-/// Each delta doubles its base: a few hundred bytes that are 64 MB, and say so truthfully. More than
-/// what we may hold in memory, so they come out right or are refused.
+/// Each delta doubles its base: a few hundred bytes that are 64 MB, and say so truthfully. More
+/// than we may hold in memory, so they come out right or are refused.
 #[test]
 fn deltas_that_grow() {
     let doubled = |levels: u32| {

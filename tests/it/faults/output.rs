@@ -56,7 +56,8 @@ fn reader_goes_away_and_the_signal_is_ignored() {
     let repo = Repo::from("big");
     for threads in ["1", "8"] {
         let script = format!(
-            "trap '' PIPE; {{ git-sluice -j {threads} HEAD; echo $? >&2; }} | head -c 1000 >/dev/null"
+            "trap '' PIPE; \
+             {{ git-sluice -j {threads} HEAD; echo $? >&2; }} | head -c 1000 >/dev/null"
         );
         assert_eq!(repo.shell(&script).messages(), "141\n");
     }
