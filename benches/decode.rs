@@ -29,7 +29,7 @@ fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     for shape in support::Shape::all() {
         group.throughput(shape.throughput());
-        let mut decoder = Decoder::new(Allowance::new(32 << 20), 8 << 20);
+        let mut decoder = Decoder::new(Allowance::new(32 << 20));
         let mut out = Buffer::default();
         group.bench_function(shape.name, |bencher| {
             bencher.iter_batched(

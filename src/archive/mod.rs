@@ -67,6 +67,16 @@ pub struct Scratch {
     content: Buffer,
 }
 
+impl Scratch {
+    /// Give back what large objects left behind.
+    fn trim(&mut self, max: usize) {
+        self.decoder.trim(max);
+        if self.content.capacity() > max {
+            self.content = Buffer::default();
+        }
+    }
+}
+
 impl Worker for Archiver {
     type Job = Job;
     type Output = Piece;
@@ -74,7 +84,7 @@ impl Worker for Archiver {
 
     fn scratch(&self) -> Scratch {
         Scratch {
-            decoder: Decoder::new(Arc::clone(&self.allowance), self.scratch_max),
+            decoder: Decoder::new(Arc::clone(&self.allowance)),
             content: Buffer::default(),
         }
     }
@@ -113,7 +123,7 @@ impl Worker for Archiver {
                 }
             }
         }
-        scratch.decoder.trim();
+        scratch.trim(self.scratch_max);
         Ok(None)
     }
 
@@ -140,7 +150,7 @@ impl Worker for Archiver {
             piece.entries += 1;
             sink.write(&mut piece)?;
         }
-        scratch.decoder.trim();
+        scratch.trim(self.scratch_max);
         Ok(())
     }
 }

@@ -112,8 +112,6 @@ pub struct Decoder {
     inflater: Inflater,
     loose: loose::Reader,
     allowance: Arc<Allowance>,
-    /// A buffer with more bytes than this is given back after use.
-    scratch_max: usize,
     /// Nodes from the wanted one down to where its chain begins.
     path: Vec<NodeId>,
     delta: Buffer,
@@ -129,14 +127,12 @@ enum Step {
 }
 
 impl Decoder {
-    /// A decoder whose results for later use count against `allowance`, and that holds on to no
-    /// scratch buffer of more than `scratch_max` bytes.
-    pub fn new(allowance: Arc<Allowance>, scratch_max: usize) -> Self {
+    /// A decoder whose results for later use count against `allowance`.
+    pub fn new(allowance: Arc<Allowance>) -> Self {
         Self {
             inflater: Inflater::default(),
             loose: loose::Reader::default(),
             allowance,
-            scratch_max,
             path: Vec::new(),
             delta: Buffer::default(),
             scratch: Default::default(),
@@ -194,10 +190,10 @@ impl Decoder {
         Ok(kind)
     }
 
-    /// Give back scratch memory that a large object left behind.
-    pub fn trim(&mut self) {
+    /// Give back every scratch buffer of more than `max` bytes.
+    pub fn trim(&mut self, max: usize) {
         for buffer in self.scratch.iter_mut().chain([&mut self.delta]) {
-            if buffer.capacity() > self.scratch_max {
+            if buffer.capacity() > max {
                 *buffer = Buffer::default();
             }
         }

@@ -35,7 +35,7 @@ impl Reader {
     pub fn new(odb: Odb) -> Self {
         Self {
             odb,
-            decoder: Decoder::new(Allowance::new(0), SCRATCH_MAX),
+            decoder: Decoder::new(Allowance::new(0)),
             chains: ChainBuilder::default(),
         }
     }
@@ -74,6 +74,7 @@ impl Reader {
         limit: u64,
         out: &mut Buffer,
     ) -> Result<ObjectKind, Failure> {
+        self.decoder.trim(SCRATCH_MAX);
         match place {
             Place::Packed(pack, offset) => {
                 let node = self.chains.add(&mut self.odb, pack, offset)?;
