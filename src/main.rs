@@ -10,7 +10,7 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGXFSZ},
     iterator::Signals,
 };
 
@@ -72,7 +72,7 @@ fn run(args: &Args) -> Result<()> {
 
 /// A signal that ends us takes the half-written file along.
 fn remove_on_signals(temporary: PathBuf) -> Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ])
         .map_err(|error| Error::fatal("cannot watch for signals").caused_by(error))?;
     thread::spawn(move || {
         for signal in &mut signals {
