@@ -27,7 +27,8 @@
 //! * The plan reads trees, attribute files and headers of pack entries, and no blob. An ignored
 //!   directory is not read.
 //! * `emit` does not know git; `pipeline` knows neither git nor tar; `decode` sees no path.
-//! * Every queue and cache is bounded in bytes; an object above the bound is streamed.
+//! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
+//!   packs are given back as the walk moves on.
 //! * Nothing a repository says is believed beyond the bytes that back it: no panic, no endless loop,
 //!   no entry that leaves the directory it is extracted to.
 //! * Nothing but the binary touches arguments, standard streams, signals and environment variables

@@ -23,6 +23,15 @@ impl Map {
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(Self(Some(map)))
     }
+
+    /// Give the pages that were touched so far back to the kernel; whoever touches them again gets
+    /// them from its cache. Only a hint: nothing depends on it.
+    pub(super) fn release(&self) {
+        let Some(map) = &self.0 else { return };
+        // SAFETY: the mapping is of a file and read-only, so the dropped pages hold nothing that
+        // the file does not: slices into it read the same bytes before and after.
+        let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
 }
 
 impl Deref for Map {

@@ -173,6 +173,14 @@ impl Odb {
         file.pack.as_ref()
     }
 
+    /// Let go of the memory that reading packs took so far; they stay mapped.
+    pub fn release_packs(&self) {
+        self.packs
+            .iter()
+            .filter_map(|file| file.pack.as_ref())
+            .for_each(|pack| pack.release());
+    }
+
     fn find_once(&mut self, id: &oid) -> Option<Place> {
         if let Some(place) = self.find_packed(self.recent, id) {
             return Some(place);

@@ -77,6 +77,11 @@ impl Pack {
         Ok(Self { map, hash, end })
     }
 
+    /// Let go of the memory that reading took so far.
+    pub fn release(&self) {
+        self.map.release();
+    }
+
     /// Read the header of the entry at `offset`.
     pub fn header(&self, offset: u64) -> Result<EntryHeader, Damage> {
         let truncated = Damage("pack entry is truncated");

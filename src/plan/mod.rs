@@ -33,6 +33,9 @@ const JOB_ENTRIES: usize = 512;
 const FIRST_WINDOW: usize = 128;
 /// Entries in a later window. Links that two windows share are decoded twice.
 const WINDOW: usize = 4096;
+/// Estimated bytes of archive after which the pack pages read so far are given back: less than a
+/// hundred megabytes of them, as packs go.
+const RELEASE_BYTES: u64 = 512 << 20;
 /// How much deflate shrinks a loose object, as a guess at its size.
 const LOOSE_RATIO: u64 = 3;
 /// An archive entry without its content, roughly.
@@ -186,6 +189,8 @@ pub struct Planner {
     reader: Reader,
     draft: Draft,
     window: usize,
+    /// Estimated bytes planned since pack pages were given back.
+    unreleased: u64,
     /// What ended the walk, to be told after the entries before it.
     failure: Option<Error>,
 }
@@ -198,7 +203,19 @@ impl Planner {
             reader,
             draft: Draft::default(),
             window: FIRST_WINDOW,
+            unreleased: 0,
             failure: None,
+        }
+    }
+}
+
+impl Planner {
+    /// Keep resident memory from growing with the packs: what lies behind the walk is not needed.
+    fn release(&mut self, jobs: &[Job]) {
+        self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
+        if self.unreleased > RELEASE_BYTES {
+            self.unreleased = 0;
+            self.reader.odb.release_packs();
         }
     }
 }
@@ -225,9 +242,8 @@ impl Source for Planner {
             }
         }
         self.window = (self.window * 4).min(WINDOW);
-        Ok(Batch {
-            jobs: self.draft.finish(),
-            last,
-        })
+        let jobs = self.draft.finish();
+        self.release(&jobs);
+        Ok(Batch { jobs, last })
     }
 }
