@@ -176,42 +176,21 @@ impl Tar {
                 &records,
             );
         }
-        match name {
-            Name::Plain(name) => self.header(
-                out,
-                &Header {
-                    size,
-                    link,
-                    ..*fields
-                },
-                b"",
-                name,
-            ),
-            Name::Split(prefix, name) => {
-                self.header(
-                    out,
-                    &Header {
-                        size,
-                        link,
-                        ..*fields
-                    },
-                    prefix,
-                    name,
-                );
-            }
-            Name::Extended(name) => {
-                self.header(
-                    out,
-                    &Header {
-                        size,
-                        link,
-                        ..*fields
-                    },
-                    b"",
-                    name.as_bytes(),
-                );
-            }
-        }
+        let (prefix, name): (&[u8], &[u8]) = match &name {
+            Name::Plain(name) => (b"", name),
+            Name::Split(prefix, name) => (prefix, name),
+            Name::Extended(name) => (b"", name.as_bytes()),
+        };
+        self.header(
+            out,
+            &Header {
+                size,
+                link,
+                ..*fields
+            },
+            prefix,
+            name,
+        );
     }
 
     /// An extended header (`x`) or global one (`g`) with its records.

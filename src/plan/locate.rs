@@ -11,30 +11,48 @@ use crate::{
     odb::{Odb, Place},
 };
 
-/// Find the content of `id` (or of its replacement), with a guess at its size and at the memory
-/// that decoding takes on top, in bytes.
-pub fn locate(odb: &mut Odb, chains: &mut ChainBuilder, id: ObjectId) -> (Blob, u64, u64) {
+/// Where a blob lies and what it will take.
+pub struct Located {
+    /// Where its content is.
+    pub blob: Blob,
+    /// A guess at its size, in bytes.
+    pub size: u64,
+    /// A guess at the memory that decoding takes on top, in bytes.
+    pub scratch: u64,
+}
+
+/// Find the content of `id`, or of its replacement.
+pub fn locate(odb: &mut Odb, chains: &mut ChainBuilder, id: ObjectId) -> Located {
     let id = odb.config().replaced(&id);
+    let unknown = Located {
+        blob: Blob::Unknown,
+        size: 0,
+        scratch: 0,
+    };
     match odb.find(&id) {
-        Some(Place::Packed(pack, offset)) => match chains.add(odb, pack, offset) {
-            Ok(node) => {
-                let node_info = chains.node(node);
-                let size = node_info.estimate;
-                // A delta is decoded beside its base, each as large as the result.
-                let scratch = if node_info.base().is_some() {
-                    3 * size
-                } else {
-                    0
-                };
-                (Blob::Packed(node), size, scratch)
+        Some(Place::Packed(pack, offset)) => {
+            let Ok(id) = chains.add(odb, pack, offset) else {
+                return unknown;
+            };
+            let node = chains.node(id);
+            let size = node.estimate;
+            // A delta is decoded beside its base, each as large as the result.
+            let scratch = node.base().map_or(0, |_| 3 * size);
+            Located {
+                blob: Blob::Packed(id),
+                size,
+                scratch,
             }
-            Err(_) => (Blob::Unknown, 0, 0),
-        },
+        }
         Some(Place::Loose(dir)) => {
             let file = std::fs::metadata(odb.config().loose_path(dir, &id));
             let size = file.map_or(0, |file| file.len() * LOOSE_RATIO);
-            (Blob::Loose(dir), size, size)
+            Located {
+                blob: Blob::Loose(dir),
+                size,
+                scratch: size,
+            }
         }
-        None => (Blob::Unknown, 0, 0),
+        None => unknown,
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     odb::Odb,
     pipeline::{Batch, Source},
 };
+use locate::{Located, locate};
 use walk::Walk;
 
 /// Estimated bytes of archive in one job.
@@ -127,9 +128,17 @@ impl Draft {
             self.window.paths.extend_from_slice(part);
         }
         let path = start..self.window.paths.len() as u32;
-        let (blob, size, scratch) = match kind {
-            Kind::Directory => (Blob::None, 0, 0),
-            _ => self.locate(odb, id),
+        let Located {
+            blob,
+            size,
+            scratch,
+        } = match kind {
+            Kind::Directory => Located {
+                blob: Blob::None,
+                size: 0,
+                scratch: 0,
+            },
+            _ => locate(odb, &mut self.chains, id),
         };
         self.job.0 += ENTRY_OVERHEAD + path.len() as u64 + size;
         self.job.1 = self.job.1.max(scratch);
@@ -145,11 +154,6 @@ impl Draft {
         if self.job.0 >= JOB_BYTES || entries - first >= JOB_ENTRIES {
             self.close_job();
         }
-    }
-
-    /// Find the content of `id`; also a guess at its size and at the memory it takes to decode.
-    fn locate(&mut self, odb: &mut Odb, id: ObjectId) -> (Blob, u64, u64) {
-        locate::locate(odb, &mut self.chains, id)
     }
 
     fn close_job(&mut self) {
