@@ -284,18 +284,12 @@ impl From<StateRef<'_>> for State {
 
 /// Whether an attribute file speaks of anything that changes an archive.
 fn matters(file: &[u8]) -> bool {
-    const WORDS: [&str; 9] = [
-        "export-",
-        "text",
-        "crlf",
-        "eol",
-        "ident",
-        "working-tree-encoding",
-        "filter",
-        "binary",
-        "[attr]",
-    ];
-    WORDS.iter().any(|word| file.contains_str(word))
+    // Macros, built in or not, may stand for any of the names.
+    const MACROS: [&str; 2] = ["binary", "[attr]"];
+    NAMES
+        .iter()
+        .chain(&MACROS)
+        .any(|word| file.contains_str(word))
 }
 
 fn is_utf8(name: &str) -> bool {
