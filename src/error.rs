@@ -133,9 +133,18 @@ pub fn strerror(error: &std::io::Error) -> String {
     }
 }
 
+/// A path as it may be shown on a terminal.
+pub fn sanitised(path: &[u8]) -> String {
+    let printable = |c: char| if c.is_control() { '?' } else { c };
+    String::from_utf8_lossy(path)
+        .chars()
+        .map(printable)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Error, strerror};
+    use super::{Error, sanitised, strerror};
 
     #[test]
     fn errors_read_like_git() {
@@ -147,6 +156,11 @@ mod tests {
             "error: invalid path '.git'\nfatal: failed to unpack tree object 4b825d\nhint: look at it"
         );
         assert_eq!(error.exit_status(), 128);
+    }
+
+    #[test]
+    fn paths_cannot_control_a_terminal() {
+        assert_eq!(sanitised(b"a\x1b[2Jb\n\xff"), "a?[2Jb?\u{fffd}");
     }
 
     #[test]

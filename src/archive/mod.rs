@@ -13,7 +13,7 @@ use crate::{
     buffer::Buffer,
     decode::{Decoder, Failure, chain::Allowance, convert::convert, rescue},
     emit::{Kind, Member, tar::Tar},
-    error::{Error, Result},
+    error::{Error, Result, sanitised},
     odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
     plan::{Blob, Entry, Job, Window},
@@ -265,13 +265,4 @@ fn member<'a>(window: &'a Window, entry: &'a Entry) -> Member<'a> {
         kind: entry.kind,
         id: entry.id.as_bytes(),
     }
-}
-
-/// A path as it may be shown on a terminal.
-fn sanitised(path: &[u8]) -> String {
-    let printable = |c: char| if c.is_control() { '?' } else { c };
-    String::from_utf8_lossy(path)
-        .chars()
-        .map(printable)
-        .collect()
 }

@@ -12,7 +12,7 @@ use crate::{
     buffer::Buffer,
     decode::reader::Reader,
     emit::Kind,
-    error::{Error, Result},
+    error::{Error, Result, sanitised},
 };
 
 /// How trees are read.
@@ -162,7 +162,7 @@ impl Trees {
         {
             return Err(
                 Error::fatal(format!("failed to unpack tree object {}", self.root))
-                    .after(format!("error: invalid path '{}'", path.as_bstr())),
+                    .after(format!("error: invalid path '{}'", sanitised(path))),
             );
         }
         let id = ObjectId::from_bytes_or_panic(entry.id);
