@@ -95,8 +95,11 @@ fn standard_output() -> Result<File> {
     Ok(File::from(owned))
 }
 
+/// What a shell shows for a death by SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
+
 /// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
 fn die_of_broken_pipe() -> ExitCode {
     let _ = signal_hook::low_level::emulate_default_handler(SIGPIPE);
-    ExitCode::from(USAGE)
+    ExitCode::from(BROKEN_PIPE)
 }
