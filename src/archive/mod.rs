@@ -234,7 +234,7 @@ impl Archiver {
             return out.extend(content);
         }
         let id = self.odb.replaced(&entry.id).to_hex().to_string();
-        convert(entry.treatment, &id, content, out);
+        convert(&entry.treatment, &id, content, out);
     }
 
     /// The failure of a run whose `entry` cannot be read, in git's words.

@@ -3,15 +3,38 @@
 //! What is done to a blob was settled in the plan from its path; here it is done, from the content
 //! alone. Only regular files come here, and none above `core.bigFileThreshold`.
 
+use std::sync::Arc;
+
+use gix::bstr::BString;
+
 use crate::buffer::Buffer;
 
-/// What is done to the content of a file on its way into the archive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is done to the content of a file on its way into the archive, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Treatment {
     /// Expand `$Id$`.
     pub ident: bool,
     /// Turn LF into CRLF.
     pub crlf: Option<Crlf>,
+    /// The encoding to convert it to from UTF-8.
+    pub encoding: Option<Arc<str>>,
+    /// The filter to run it through.
+    pub filter: Option<Arc<Driver>>,
+    /// Expand `$Format:…$`.
+    pub substitute: bool,
+}
+
+/// A filter that is configured (gitattributes(5), "filter").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// What attributes call it.
+    pub name: BString,
+    /// `filter.<name>.smudge`: a command for each file.
+    pub smudge: Option<BString>,
+    /// `filter.<name>.process`: a command for all files.
+    pub process: Option<BString>,
+    /// `filter.<name>.required`: without it there is no archive.
+    pub required: bool,
 }
 
 /// When line endings become CRLF.
@@ -25,13 +48,13 @@ pub enum Crlf {
 
 impl Treatment {
     /// Whether the content stays as it is stored.
-    pub fn is_none(self) -> bool {
-        self == Self::default()
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
     }
 }
 
 /// Append `content`, treated, to `out`; `id` is the hexadecimal id of the content.
-pub fn convert(treatment: Treatment, id: &str, content: &[u8], out: &mut Buffer) {
+pub fn convert(treatment: &Treatment, id: &str, content: &[u8], out: &mut Buffer) {
     if !treatment.ident {
         return line_endings(treatment.crlf, content, out);
     }
@@ -117,12 +140,12 @@ mod tests {
 
     fn converted(ident: bool, crlf: Option<Crlf>, content: &str) -> String {
         let mut out = Buffer::default();
-        convert(
-            Treatment { ident, crlf },
-            "abc",
-            content.as_bytes(),
-            &mut out,
-        );
+        let treatment = Treatment {
+            ident,
+            crlf,
+            ..Treatment::default()
+        };
+        convert(&treatment, "abc", content.as_bytes(), &mut out);
         String::from_utf8(out.to_vec()).expect("text stays text")
     }
 

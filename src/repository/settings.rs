@@ -1,8 +1,14 @@
 //! What the configuration says about archives.
 
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
+    decode::convert::Driver,
     error::{Error, Result},
     plan::select::{
         attributes::{self, AutoCrlf},
@@ -85,33 +91,44 @@ impl Settings {
                 eol_crlf: config
                     .string("core.eol")
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
-                drivers: drivers(&config),
+                drivers: drivers(&config)?,
             },
         })
     }
 }
 
-/// The filters that would run: those with a command.
-fn drivers(config: &gix::config::Snapshot<'_>) -> Vec<String> {
+/// The filters that would run or refuse to: an empty command is none.
+fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Driver>>> {
     let sections = config
         .plumbing()
         .sections_by_name("filter")
         .into_iter()
         .flatten();
-    let commands = ["smudge", "process", "required"];
-    let has_command = |name: &gix::bstr::BString| {
-        commands.iter().any(|key| {
-            config
-                .string(format!("filter.{name}.{key}").as_str())
-                .is_some()
-        })
-    };
-    let names =
-        sections.filter_map(|section| section.header().subsection_name().map(ToOwned::to_owned));
-    names
-        .filter(has_command)
-        .map(|name| name.to_string())
-        .collect()
+    let names: BTreeSet<_> = sections
+        .filter_map(|section| section.header().subsection_name())
+        .collect();
+    let mut drivers = HashMap::new();
+    for name in names {
+        let key = |key: &str| format!("filter.{name}.{key}");
+        let command = |kind: &str| {
+            let value = config.string(key(kind).as_str())?;
+            (!value.is_empty()).then_some(value)
+        };
+        let required = config.string(key("required").as_str());
+        let driver = Driver {
+            name: name.to_owned(),
+            smudge: command("smudge"),
+            process: command("process"),
+            required: required
+                .map(|value| truth(&key("required"), value.as_bstr()))
+                .transpose()?
+                .unwrap_or_default(),
+        };
+        if driver.required || driver.smudge.is_some() || driver.process.is_some() {
+            drivers.insert(name.to_string(), Arc::new(driver));
+        }
+    }
+    Ok(drivers)
 }
 
 /// A boolean as git reads it.

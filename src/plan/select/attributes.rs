@@ -5,7 +5,11 @@
 //! `info/attributes`, the directory's own file, its parents', the user's, the system's. Matching is
 //! gix's; the order of sources is ours, since gix puts `info/attributes` too low.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gix::{
     attrs::{
@@ -17,7 +21,7 @@ use gix::{
 };
 
 use crate::{
-    decode::convert::{Crlf, Treatment},
+    decode::convert::{Crlf, Driver, Treatment},
     error::{Error, Result},
 };
 
@@ -46,8 +50,8 @@ pub struct Settings {
     pub autocrlf: AutoCrlf,
     /// `core.eol` is `crlf`
     pub eol_crlf: bool,
-    /// The names of filter drivers with a command.
-    pub drivers: Vec<String>,
+    /// The filter drivers that do something, by name.
+    pub drivers: HashMap<String, Arc<Driver>>,
 }
 
 /// `core.autocrlf`
@@ -201,22 +205,25 @@ impl Attributes {
 
     fn convert(&self, path: &[u8], states: [State; NAMES.len()]) -> Result<Treatment> {
         let [_, _, text, crlf, eol, ident, encoding, filter] = states;
-        if matches!(&encoding, State::Value(name) if !is_utf8(name)) {
-            return Err(unsupported(path, "working-tree-encoding"));
-        }
-        if matches!(&filter, State::Value(name) if self.settings.drivers.contains(name)) {
-            return Err(unsupported(path, "filter"));
-        }
         let text = if text == State::Unspecified {
             crlf
         } else {
             text
         };
-        let crlf = self.line_endings(&text, &eol);
-        Ok(Treatment {
+        let treatment = Treatment {
             ident: ident == State::Set,
-            crlf,
-        })
+            crlf: self.line_endings(&text, &eol),
+            encoding: match encoding {
+                State::Value(name) if !is_utf8(&name) => Some(name.into()),
+                _ => None,
+            },
+            filter: match filter {
+                State::Value(name) => self.settings.drivers.get(&name).cloned(),
+                _ => None,
+            },
+            substitute: false,
+        };
+        supported(path, treatment)
     }
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
@@ -294,6 +301,18 @@ fn matters(file: &[u8]) -> bool {
 
 fn is_utf8(name: &str) -> bool {
     name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
+}
+
+fn supported(path: &[u8], treatment: Treatment) -> Result<Treatment> {
+    match &treatment {
+        Treatment {
+            encoding: Some(_), ..
+        } => Err(unsupported(path, "working-tree-encoding")),
+        Treatment {
+            filter: Some(_), ..
+        } => Err(unsupported(path, "filter")),
+        _ => Ok(treatment),
+    }
 }
 
 fn unsupported(path: &[u8], attribute: &str) -> Error {
