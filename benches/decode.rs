@@ -13,7 +13,13 @@ use git_sluice::{
 fn jobs(shape: &support::Shape) -> Vec<Job> {
     let request = shape.request(&[]);
     let tree = request.treeish.tree;
-    let walk = Walk::new(tree, request.prefix, request.selection, request.rules);
+    let walk = Walk::new(
+        tree,
+        request.prefix,
+        request.selection,
+        request.rules,
+        request.extras,
+    );
     let mut planner = Planner::new(walk, request.reader);
     let mut jobs = Vec::new();
     loop {

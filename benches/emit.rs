@@ -1,15 +1,13 @@
 //! Emit alone: entries in memory to tar bytes, by shape of name and size of body.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use git_sluice::{
-    buffer::Buffer,
-    emit::{Kind, Member, tar::Tar},
-};
+use git_sluice::emit::{Format, Kind, Layout, Member, Part, tar::Tar};
 
 fn tar(criterion: &mut Criterion) {
     let tar = Tar {
         mtime: 1_117_231_200,
         umask: 0o002,
+        comment: None,
     };
     let long = format!("{}/{}", "directory/".repeat(12), "f".repeat(90));
     let longer = "n".repeat(300);
@@ -18,20 +16,21 @@ fn tar(criterion: &mut Criterion) {
     for (shape, name) in names {
         for size in [0, 4 << 10, 256 << 10] {
             let body = vec![b'x'; size];
-            let mut out = Buffer::default();
+            let mut part = Part::default();
             group.throughput(Throughput::Bytes(512 + size as u64));
             group.bench_function(format!("{shape}/{size}"), |bencher| {
                 bencher.iter(|| {
-                    out.clear();
+                    part.bytes.clear();
                     let member = Member {
                         name: name.as_bytes(),
                         kind: Kind::File,
                         id: &[7; 20],
+                        text: None,
                     };
-                    let open = tar.open(&member, &mut out);
-                    out.extend(&body);
-                    tar.close(open, &mut out);
-                    out.len()
+                    let begun = tar.begin_file(&member, &mut part);
+                    part.bytes.extend(&body);
+                    tar.end_file(&mut (), begun, &member, Layout::Whole, &mut part);
+                    part.bytes.len()
                 });
             });
         }

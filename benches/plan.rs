@@ -17,7 +17,13 @@ fn plan(criterion: &mut Criterion) {
                 || {
                     let request = shape.request(&[]);
                     let tree = request.treeish.tree;
-                    let walk = Walk::new(tree, request.prefix, request.selection, request.rules);
+                    let walk = Walk::new(
+                        tree,
+                        request.prefix,
+                        request.selection,
+                        request.rules,
+                        request.extras,
+                    );
                     Planner::new(walk, request.reader)
                 },
                 |mut planner| {

@@ -29,7 +29,7 @@ pub struct Args {
 
     /// The compression level: the last of `-<n>`
     #[arg(skip)]
-    pub level: Option<u32>,
+    pub level: Option<i32>,
 
     /// Write the archive to this file
     ///
@@ -103,10 +103,10 @@ impl Args {
     }
 }
 
-fn compression_level(word: &OsStr) -> Option<u32> {
+fn compression_level(word: &OsStr) -> Option<i32> {
     let digits = word.to_str()?.strip_prefix('-')?;
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| digits.parse().unwrap_or(u32::MAX))
+    all_digits.then(|| digits.parse().unwrap_or(i32::MAX))
 }
 
 /// Bytes, with git's suffixes.

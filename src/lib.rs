@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!  arguments ─> request ─> plan ──────────────> decode ──────> emit ─> standard output / file
-//!  (cli)        (what it   trees ─> walk ─>     bytes of a     tar
-//!               means)     select ─> locate     blob
+//!  (cli)        (what it   trees ─> walk ─>     bytes of a     tar, zip,
+//!               means)     select ─> locate     blob           compressors
 //!                          └──────── pipeline: ordered, bounded in bytes ────────┘
 //! ```
 //!
@@ -49,48 +49,75 @@ pub mod progress;
 pub mod buffer;
 pub mod error;
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use archive::{Archiver, Writer};
-use buffer::Buffer;
 use decode::chain::Allowance;
-use emit::tar::Tar;
-use error::Result;
+use emit::{gzip::Gzip, tar::Tar, zip::Zip, zstd::Zstd};
+use error::{Error, Result};
 use pipeline::Limits;
 use plan::{Planner, walk::Walk};
 use progress::Meter;
 use repository::settings::Umask;
-use request::Request;
+use request::{Request, format::Format};
 
-/// Make the archive that `request` asks for.
+/// Make the archive that `request` asks for. What goes through a command goes to `destination` as it
+/// is before that.
 pub fn run(
     request: Request,
     destination: &mut (dyn Write + Send),
     diagnostics: &mut (dyn Write + Send),
     meter: Option<Meter>,
 ) -> Result<()> {
-    let umask = match request.umask {
-        Umask::Bits(bits) => bits,
-        Umask::User => output::umask(),
-    };
-    let tar = Tar {
+    let failed = |error: std::io::Error| Error::write(&error);
+    let comment = request.treeish.commit.map(|id| id.to_hex().to_string());
+    let tar = |request: &Request| Tar {
         mtime: request.treeish.time,
-        umask,
+        umask: match request.umask {
+            Umask::Bits(bits) => bits,
+            Umask::User => output::umask(),
+        },
+        comment: comment.clone(),
     };
-    let mut head = Buffer::default();
-    tar.begin(
-        request
-            .treeish
-            .commit
-            .map(|id| id.to_hex().to_string())
-            .as_deref(),
-        &mut head,
-    );
+    match request.format {
+        Format::Tar | Format::Filtered(_) => {
+            stream(tar(&request), request, destination, diagnostics, meter)
+        }
+        Format::TarGz(level) => {
+            let mut gzip = Gzip::new(destination, level);
+            stream(tar(&request), request, &mut gzip, diagnostics, meter)?;
+            gzip.finish().map_err(failed)
+        }
+        Format::TarZst(level) => {
+            let threads = request.threads.unwrap_or_else(pipeline::default_threads);
+            let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
+            stream(tar(&request), request, &mut zstd, diagnostics, meter)?;
+            zstd.finish().map_err(failed)
+        }
+        Format::Zip(level) => {
+            let zip = Zip {
+                times: request.times,
+                level,
+                comment,
+            };
+            stream(zip, request, destination, diagnostics, meter)
+        }
+    }
+}
+
+fn stream<F: emit::Format>(
+    format: F,
+    request: Request,
+    destination: &mut (dyn Write + Send),
+    diagnostics: &mut (dyn Write + Send),
+    meter: Option<Meter>,
+) -> Result<()> {
     // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
     // object; the plan, the threads' scratch buffers and the allocator take the rest.
     let archiver = Archiver {
-        tar: tar.clone(),
+        format,
         odb: request.reader.odb.config().clone(),
+        extras: Arc::clone(&request.extras),
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
         allowance: Allowance::new(request.memory / 4),
@@ -101,10 +128,15 @@ pub fn run(
         threads: request.threads,
         budget: request.memory / 4,
     };
-    let tree = request.treeish.tree;
-    let walk = Walk::new(tree, request.prefix, request.selection, request.rules);
+    let walk = Walk::new(
+        request.treeish.tree,
+        request.prefix,
+        request.selection,
+        request.rules,
+        request.extras,
+    );
     let planner = Planner::new(walk, request.reader);
-    let mut writer = Writer::new(destination, diagnostics, &tar, head, meter);
+    let mut writer = Writer::new(destination, diagnostics, &archiver.format, meter);
     pipeline::run(planner, &archiver, &mut writer, limits)?;
     writer.finish()
 }

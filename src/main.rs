@@ -1,9 +1,10 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, IsTerminal, Write},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::ffi::OsStrExt},
     path::PathBuf,
     process::ExitCode,
     thread,
@@ -20,7 +21,10 @@ use git_sluice::{
     output::Destination,
     progress::Meter,
     repository::{Repository, environment::Environment},
-    request::{Request, check_format},
+    request::{
+        Request,
+        format::{Format, Formats},
+    },
 };
 
 /// git's status for arguments that make no sense.
@@ -54,8 +58,15 @@ fn run(args: &Args) -> Result<()> {
     let cwd = std::env::current_dir()
         .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))?;
     let environment = Environment::read(cwd, |name| std::env::var_os(name))?;
-    check_format(args)?;
-    let repository = Repository::open(&environment)?;
+    let repository = Repository::open(&environment);
+    let formats = match &repository {
+        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing())?,
+        Err(_) => Formats::read(&environment.config()?)?,
+    };
+    let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
+    let format = formats.choose(args.format.as_deref().map(OsStr::new), output)?;
+    format.check_level(args.level)?;
+    let repository = repository?;
     let mut destination = match &args.output {
         Some(path) => Destination::create(path)?,
         None => Destination::Direct(standard_output()?),
@@ -63,10 +74,17 @@ fn run(args: &Args) -> Result<()> {
     if let Some(temporary) = destination.temporary() {
         remove_on_signals(temporary.to_owned())?;
     }
-    let request = Request::resolve(args, &environment, repository, &mut io::stderr())?;
+    let request = Request::resolve(args, format, &environment, repository, &mut io::stderr())?;
     let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
     let meter = shown.then(Meter::start);
-    git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;
+    if let Format::Filtered(command) = &request.format {
+        let mut filter =
+            destination.filter(command.as_ref(), &request.directory, request.below.as_ref())?;
+        git_sluice::run(request, &mut filter, &mut io::stderr(), meter)?;
+        filter.finish()?;
+    } else {
+        git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;
+    }
     destination.complete()
 }
 

@@ -448,8 +448,8 @@ where
     }
 }
 
-/// Asking the system takes longer than a small archive.
-fn default_threads() -> usize {
+/// As many threads as there are cores to run on. Asking the system takes longer than a small archive.
+pub fn default_threads() -> usize {
     thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_DEFAULT_THREADS)

@@ -11,7 +11,7 @@ use criterion::Throughput;
 use git_sluice::{
     cli::Args,
     repository::{Repository, environment::Environment},
-    request::Request,
+    request::{Request, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -94,8 +94,17 @@ impl Shape {
             ..Environment::default()
         };
         let repository = Repository::open(&environment).expect("the repository is sound");
-        Request::resolve(&args, &environment, repository, &mut std::io::sink())
-            .expect("the repository is sound")
+        let formats = Formats::read(repository.gix.config_snapshot().plumbing())
+            .expect("the configuration is sound");
+        let format = formats.choose(None, None).expect("there is a default");
+        Request::resolve(
+            &args,
+            format,
+            &environment,
+            repository,
+            &mut std::io::sink(),
+        )
+        .expect("the repository is sound")
     }
 }
 

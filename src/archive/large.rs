@@ -3,41 +3,45 @@
 //! Never holds all of a file. An attempt that fails before its first byte may be followed by one on
 //! another copy of the object; after it, the archive is cut inside of the file.
 
-use super::{Archiver, MISSING, Piece, Scratch, member};
+use std::path::Path;
+
+use super::{Archiver, MISSING, Piece, Scratch, extra, member};
 use crate::{
     decode::{
         Failure,
         chain::{ChainBuilder, Chains, NodeId},
         stream,
     },
-    emit::{Kind, Member},
-    error::{Error, Result},
+    emit::{Format, Kind, Member, Outline, Part},
+    error::Error,
     odb::{Odb, Place, loose, pack::Damage},
     pipeline::Sink,
-    plan::{Blob, Entry, Window},
+    plan::{Blob, Entry, Window, extra::Extra},
 };
 
-impl Archiver {
+impl<F: Format> Archiver<F> {
     /// Write a file that is too large for a job, without ever holding all of it.
     pub(super) fn large_entry(
         &self,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
-        piece: &mut Piece,
-        sink: &mut dyn Sink<Piece>,
-    ) -> Result<(), Failure> {
+        piece: &mut Piece<F::Records>,
+        sink: &mut dyn Sink<Piece<F::Records>>,
+    ) -> Result<(), Attempt> {
         if !entry.treatment.is_none() || entry.kind == Kind::Symlink {
             // Conversion looks at the whole; what git converts in memory, so do we.
             let outcome = self.entry(scratch, window, entry, self.big_file, piece);
             if !matches!(outcome, Err(Failure::TooLarge)) {
-                return outcome;
+                return outcome.map_err(Attempt::Untouched);
             }
             piece.clear();
         }
         let id = self.odb.replaced(&entry.id);
         let mut output = Output {
             archiver: self,
+            scratch: &mut scratch.format,
+            entry,
             member: member(window, entry),
             piece,
             sink,
@@ -45,12 +49,11 @@ impl Archiver {
         let planned = match entry.blob {
             Blob::Packed(node) => output.packed(&window.chains, node),
             Blob::Loose(dir) => output.loose(&self.odb.loose_path(dir, &id)),
+            Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
         };
-        let mut failure = match planned {
-            Ok(()) => return Ok(()),
-            Err(Attempt::Begun(failure)) => return Err(Failure::Taker(cut(entry, failure))),
-            Err(Attempt::Untouched(failure)) => failure,
+        let Err(Attempt::Untouched(mut failure)) = planned else {
+            return planned;
         };
         let mut odb = Odb::open(self.odb.clone());
         for place in odb.copies(&id) {
@@ -64,18 +67,17 @@ impl Archiver {
                     }
                 }
             };
-            match attempt {
-                Ok(()) => return Ok(()),
-                Err(Attempt::Begun(failure)) => return Err(Failure::Taker(cut(entry, failure))),
-                Err(Attempt::Untouched(next)) => failure = next,
-            }
+            let Err(Attempt::Untouched(next)) = attempt else {
+                return attempt;
+            };
+            failure = next;
         }
-        Err(failure)
+        Err(Attempt::Untouched(failure))
     }
 }
 
 /// How far an attempt to stream an object came before it failed.
-enum Attempt {
+pub(super) enum Attempt {
     /// Nothing was written: another copy may serve.
     Untouched(Failure),
     /// The archive is cut inside of this entry.
@@ -83,65 +85,112 @@ enum Attempt {
 }
 
 /// Writes one large file.
-struct Output<'a> {
-    archiver: &'a Archiver,
+struct Output<'a, F: Format> {
+    archiver: &'a Archiver<F>,
+    scratch: &'a mut F::Scratch,
+    entry: &'a Entry,
     member: Member<'a>,
-    piece: &'a mut Piece,
-    sink: &'a mut dyn Sink<Piece>,
+    piece: &'a mut Piece<F::Records>,
+    sink: &'a mut dyn Sink<Piece<F::Records>>,
 }
 
-impl Output<'_> {
+/// Takes the pieces of a file.
+type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
+
+impl<F: Format> Output<'_, F> {
     fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<(), Attempt> {
         let size = stream::size(chains, node).map_err(Attempt::Untouched)?;
         self.file(size, |taker| stream::packed(chains, node, taker))
     }
 
-    fn loose(&mut self, path: &std::path::Path) -> Result<(), Attempt> {
+    fn loose(&mut self, path: &Path) -> Result<(), Attempt> {
         let mut reader = loose::Reader::default();
         let opened = reader
             .open(path)
             .map_err(|error| Attempt::Untouched(error.into()))?;
-        self.file(opened.size, |taker| opened.stream(taker))
+        self.file(opened.size, |taker| {
+            loose::Reader::default().open(path)?.stream(taker)
+        })
     }
 
+    fn extra(&mut self, extra: &Extra) -> Result<(), Attempt> {
+        let size = extra::size(extra).map_err(Attempt::Untouched)?;
+        self.file(size, |taker| extra::stream(extra, taker))
+    }
+
+    /// Write a file of `size` bytes, which `content` brings as often as it is asked to.
     fn file(
         &mut self,
         size: u64,
-        content: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure>,
+        mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<(), Attempt> {
-        let Self {
-            archiver,
-            member,
-            piece,
-            sink,
-        } = self;
-        archiver.tell(member, piece);
-        archiver.tar.file(member, size, &mut piece.bytes);
-        let (mut total, mut begun) = (0, false);
-        let outcome = content(&mut |bytes| {
-            total += bytes.len() as u64;
-            piece.bytes.extend(bytes);
-            begun = true;
-            Ok(sink.write(piece)?)
-        });
-        let outcome = match outcome {
-            Ok(()) if total != size => Err(Damage("object has another size than it claims").into()),
-            outcome => outcome,
-        };
+        let mut begun = false;
+        let outcome = self.attempt(size, &mut content, &mut begun);
         outcome.map_err(|failure| {
             if begun {
                 return Attempt::Begun(failure);
             }
-            piece.clear();
+            self.piece.clear();
             Attempt::Untouched(failure)
-        })?;
-        archiver.tar.pad(size, &mut piece.bytes);
-        Ok(())
+        })
+    }
+
+    fn attempt(
+        &mut self,
+        size: u64,
+        content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
+        begun: &mut bool,
+    ) -> Result<(), Failure> {
+        let Self {
+            archiver,
+            scratch,
+            entry,
+            member,
+            piece,
+            sink,
+        } = self;
+        let outline = Outline {
+            size,
+            layout: archiver.layout(entry, size),
+        };
+        archiver.announce(entry, member, &mut piece.log)?;
+        let Piece { part, log, .. } = &mut **piece;
+        let mut flush = |part: &mut Part<F::Records>| {
+            *begun = true;
+            let mut sent = Piece {
+                part: std::mem::take(part),
+                log: std::mem::take(log),
+                entries: 0,
+            };
+            let outcome = sink.write(&mut sent);
+            *part = sent.part;
+            Ok(outcome?)
+        };
+        let mut body = |taker: Taker<'_>| exactly(size, content, taker);
+        let format = &archiver.format;
+        format.stream_file(scratch, member, outline, &mut body, part, &mut flush)
+    }
+}
+
+/// What `content` brings, if that is as much as was promised.
+fn exactly(
+    size: u64,
+    content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
+    taker: Taker<'_>,
+) -> Result<(), Failure> {
+    let mut total = 0;
+    content(&mut |bytes| {
+        total += bytes.len() as u64;
+        taker(bytes)
+    })?;
+    match total == size {
+        true => Ok(()),
+        false => Err(Damage("object has another size than it claims").into()),
     }
 }
 
 /// The archive ends inside of `entry`; what the destination says goes first.
-fn cut(entry: &Entry, failure: Failure) -> Error {
+pub(super) fn cut(entry: &Entry, failure: Failure) -> Error {
     match failure {
         Failure::Taker(error) => error,
         failure => Error::entry(format!("cannot stream blob {}", entry.id)).caused_by(failure),

@@ -1,9 +1,10 @@
-//! Where plan, decode and emit meet: a job becomes a piece of a tar archive.
+//! Where plan, decode and emit meet: a job becomes a piece of an archive.
 //!
 //! Every entry is decoded straight behind its own header, so that a job's output is written as it
 //! is. What is larger than a job may hold is left to the writer, which streams it in its turn: see
 //! `large`.
 
+mod extra;
 mod large;
 mod writer;
 
@@ -12,12 +13,13 @@ use std::sync::Arc;
 use crate::{
     buffer::Buffer,
     decode::{Decoder, Failure, chain::Allowance, convert::convert, rescue},
-    emit::{Kind, Member, tar::Tar},
+    emit::{Format, Kind, Layout, Member, Part, Records},
     error::{Error, Result, sanitised},
     odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
-    plan::{Blob, Entry, Job, Window},
+    plan::{Blob, Entry, Job, Window, extra::Extra},
 };
+use large::{Attempt, cut};
 
 pub use writer::Writer;
 
@@ -26,28 +28,54 @@ const MISSING: Damage = Damage("object does not exist");
 
 /// A piece of the archive on its way to the writer.
 #[derive(Default)]
-pub struct Piece {
+pub struct Piece<R> {
     /// Archive bytes.
-    bytes: Buffer,
+    part: Part<R>,
     /// What is to be said on stderr before they are written.
     log: Buffer,
     entries: u64,
 }
 
-impl Piece {
+/// How far a piece was filled.
+#[derive(Clone, Copy)]
+struct Mark {
+    bytes: usize,
+    records: usize,
+    log: usize,
+}
+
+impl<R: Records> Piece<R> {
+    fn mark(&self) -> Mark {
+        Mark {
+            bytes: self.part.bytes.len(),
+            records: self.part.records.mark(),
+            log: self.log.len(),
+        }
+    }
+
+    /// Forget what came after `mark`.
+    fn truncate(&mut self, mark: Mark) {
+        self.part.bytes.truncate(mark.bytes);
+        self.part.records.truncate(mark.records);
+        self.log.truncate(mark.log);
+    }
+
     fn clear(&mut self) {
-        self.bytes.clear();
+        self.part.bytes.clear();
+        self.part.records.truncate(0);
         self.log.clear();
         self.entries = 0;
     }
 }
 
 /// Turns jobs into pieces.
-pub struct Archiver {
+pub struct Archiver<F> {
     /// The format.
-    pub tar: Tar,
+    pub format: F,
     /// Where to look when an object is not where the plan says.
     pub odb: odb::Config,
+    /// Files that are in no tree.
+    pub extras: Arc<[Extra]>,
     /// Objects above this many bytes are streamed.
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
@@ -61,13 +89,14 @@ pub struct Archiver {
 }
 
 /// What one thread needs.
-pub struct Scratch {
+pub struct Scratch<F: Format> {
     decoder: Decoder,
     /// Content that is not archived as it is: link targets, files to be converted.
     content: Buffer,
+    format: F::Scratch,
 }
 
-impl Scratch {
+impl<F: Format> Scratch<F> {
     /// Give back what large objects left behind.
     fn trim(&mut self, max: usize) {
         self.decoder.trim(max);
@@ -77,15 +106,16 @@ impl Scratch {
     }
 }
 
-impl Worker for Archiver {
+impl<F: Format> Worker for Archiver<F> {
     type Job = Job;
-    type Output = Piece;
-    type Scratch = Scratch;
+    type Output = Piece<F::Records>;
+    type Scratch = Scratch<F>;
 
-    fn scratch(&self) -> Scratch {
+    fn scratch(&self) -> Scratch<F> {
         Scratch {
             decoder: Decoder::new(Arc::clone(&self.allowance)),
             content: Buffer::default(),
+            format: F::Scratch::default(),
         }
     }
 
@@ -93,32 +123,36 @@ impl Worker for Archiver {
         (job.output + job.scratch).min(8 * self.in_memory) as usize
     }
 
-    fn held(&self, piece: &Piece) -> usize {
-        piece.bytes.capacity() + piece.log.capacity()
+    fn held(&self, piece: &Piece<F::Records>) -> usize {
+        piece.part.bytes.capacity() + piece.part.records.capacity() + piece.log.capacity()
     }
 
-    fn work(&self, scratch: &mut Scratch, job: Job, piece: &mut Piece) -> Result<Option<Job>> {
+    fn work(
+        &self,
+        scratch: &mut Scratch<F>,
+        job: Job,
+        piece: &mut Piece<F::Records>,
+    ) -> Result<Option<Job>> {
         let estimate = job.output.min(self.in_memory) as usize;
         // Room for an estimate that is a little low: growing later would copy and zero.
-        piece.bytes.reserve(estimate + estimate / 4);
+        piece.part.bytes.reserve(estimate + estimate / 4);
         // Estimates may be wrong, above all those of deltas: twice is fine, much more is not.
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {
-            let (start, logged) = (piece.bytes.len(), piece.log.len());
-            let outcome = match start > limit {
+            let mark = piece.mark();
+            let outcome = match mark.bytes > limit {
                 true => Err(Failure::TooLarge),
                 false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
             };
             match outcome {
                 Ok(()) => piece.entries += 1,
                 Err(Failure::TooLarge) => {
-                    piece.bytes.truncate(start);
-                    piece.log.truncate(logged);
+                    piece.truncate(mark);
                     let range = job.range.start + at..job.range.end;
                     return Ok(Some(Job { range, ..job }));
                 }
                 Err(failure) => {
-                    piece.bytes.truncate(start);
+                    piece.part.bytes.truncate(mark.bytes);
                     return Err(self.cannot_read(entry, job.window.path(entry), failure));
                 }
             }
@@ -127,7 +161,12 @@ impl Worker for Archiver {
         Ok(None)
     }
 
-    fn finish(&self, scratch: &mut Scratch, rest: Job, sink: &mut dyn Sink<Piece>) -> Result<()> {
+    fn finish(
+        &self,
+        scratch: &mut Scratch<F>,
+        rest: Job,
+        sink: &mut dyn Sink<Piece<F::Records>>,
+    ) -> Result<()> {
         let mut piece = Piece::default();
         for entry in rest.entries() {
             let window = &rest.window;
@@ -136,12 +175,12 @@ impl Worker for Archiver {
                     piece.clear();
                     self.large_entry(scratch, window, entry, &mut piece, sink)
                 }
-                outcome => outcome,
+                outcome => outcome.map_err(Attempt::Untouched),
             };
             match outcome {
                 Ok(()) => {}
-                Err(Failure::Taker(error)) => return Err(error),
-                Err(failure) => {
+                Err(Attempt::Begun(failure)) => return Err(cut(entry, failure)),
+                Err(Attempt::Untouched(failure)) => {
                     piece.clear();
                     sink.abandon(&mut piece);
                     return Err(self.cannot_read(entry, window.path(entry), failure));
@@ -155,47 +194,66 @@ impl Worker for Archiver {
     }
 }
 
-impl Archiver {
+impl<F: Format> Archiver<F> {
     /// Append one whole entry to `piece`, or nothing that counts if it is too large.
     fn entry(
         &self,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
         limit: u64,
-        piece: &mut Piece,
+        piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
         let member = member(window, entry);
-        self.tell(&member, piece);
-        let Scratch { decoder, content } = scratch;
-        let out = &mut piece.bytes;
+        self.announce(entry, &member, &mut piece.log)?;
+        let Scratch {
+            decoder,
+            content,
+            format,
+        } = scratch;
+        let part = &mut piece.part;
         match entry.kind {
-            Kind::Directory => self.tar.directory(&member, out),
+            Kind::Directory => self.format.directory(&member, part),
             Kind::Symlink => {
                 content.clear();
                 self.decode(decoder, window, entry, limit, content)?;
-                self.tar.symlink(&member, content, out);
+                self.format.symlink(&member, content, part);
             }
             Kind::File | Kind::Executable => {
-                let open = self.tar.open(&member, out);
-                if entry.treatment.is_none() {
-                    self.decode(decoder, window, entry, limit, out)?;
+                let begun = self.format.begin_file(&member, part);
+                let stored = if entry.treatment.is_none() {
+                    let start = part.bytes.len();
+                    self.decode(decoder, window, entry, limit, &mut part.bytes)?;
+                    part.bytes.len() - start
                 } else {
                     content.clear();
                     self.decode(decoder, window, entry, limit, content)?;
-                    self.convert(entry, content, out);
-                }
-                self.tar.close(open, out);
+                    self.convert(entry, content, &mut part.bytes);
+                    content.len()
+                };
+                let layout = self.layout(entry, stored as u64);
+                self.format.end_file(format, begun, &member, layout, part);
             }
         }
         Ok(())
     }
 
-    fn tell(&self, member: &Member<'_>, piece: &mut Piece) {
-        if self.verbose {
-            piece.log.extend(member.name);
-            piece.log.extend(b"\n");
+    /// Whether git would stream this file of `size` bytes as it is stored.
+    fn layout(&self, entry: &Entry, size: u64) -> Layout {
+        let extra = matches!(entry.blob, Blob::Extra(_));
+        match size > self.big_file && !extra {
+            true => Layout::Streamed,
+            false => Layout::Whole,
         }
+    }
+
+    /// Say what is to be said of an entry before it is written.
+    fn announce(&self, entry: &Entry, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
+        if self.verbose && !matches!(entry.blob, Blob::Extra(_)) {
+            log.extend(member.name);
+            log.extend(b"\n");
+        }
+        self.format.check(member, log)
     }
 
     /// Append the content of `entry` as it is stored to `out`.
@@ -217,6 +275,7 @@ impl Archiver {
                     .loose(&self.odb.loose_path(dir, &id), limit, out)
                     .map(drop)
             }
+            Blob::Extra(number) => return extra::read(&self.extras[number as usize], limit, out),
             Blob::Unknown => Err(MISSING.into()),
         };
         match outcome {
@@ -239,6 +298,9 @@ impl Archiver {
 
     /// The failure of a run whose `entry` cannot be read, in git's words.
     fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
+        if let Failure::Taker(error) = failure {
+            return error;
+        }
         let error = Error::entry(format!("cannot read '{}'", entry.id));
         let mode = match entry.kind {
             Kind::File => "100644",
@@ -264,5 +326,6 @@ fn member<'a>(window: &'a Window, entry: &'a Entry) -> Member<'a> {
         name: window.path(entry),
         kind: entry.kind,
         id: entry.id.as_bytes(),
+        text: None,
     }
 }

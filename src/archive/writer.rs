@@ -5,17 +5,18 @@ use std::io::Write;
 use super::Piece;
 use crate::{
     buffer::Buffer,
-    emit::tar::Tar,
+    emit::{Format, Part},
     error::{Error, Result},
     pipeline::Sink,
     progress::Meter,
 };
 
 /// Writes pieces to their destination.
-pub struct Writer<'a> {
+pub struct Writer<'a, F: Format> {
     destination: &'a mut (dyn Write + Send),
     diagnostics: &'a mut (dyn Write + Send),
-    tar: &'a Tar,
+    format: &'a F,
+    directory: F::Directory,
     /// What comes before the first piece; nothing is written as long as there is none.
     head: Option<Buffer>,
     written: u64,
@@ -23,19 +24,21 @@ pub struct Writer<'a> {
     meter: Option<Meter>,
 }
 
-impl<'a> Writer<'a> {
-    /// Write to `destination` what begins with `head`, and say what is to be said to `diagnostics`.
+impl<'a, F: Format> Writer<'a, F> {
+    /// Write to `destination`, and say what is to be said to `diagnostics`.
     pub fn new(
         destination: &'a mut (dyn Write + Send),
         diagnostics: &'a mut (dyn Write + Send),
-        tar: &'a Tar,
-        head: Buffer,
+        format: &'a F,
         meter: Option<Meter>,
     ) -> Self {
+        let mut head = Buffer::default();
+        format.head(&mut head);
         Self {
             destination,
             diagnostics,
-            tar,
+            format,
+            directory: F::Directory::default(),
             head: Some(head),
             written: 0,
             entries: 0,
@@ -47,7 +50,8 @@ impl<'a> Writer<'a> {
     pub fn finish(mut self) -> Result<()> {
         self.put(&[])?;
         let mut end = Buffer::default();
-        self.tar.end(self.written, &mut end);
+        let directory = std::mem::take(&mut self.directory);
+        self.format.end(directory, self.written, &mut end);
         self.put(&end)?;
         if let Some(meter) = &mut self.meter {
             meter.finish(self.diagnostics, self.entries, self.written);
@@ -74,11 +78,15 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Sink<Piece> for Writer<'_> {
-    fn write(&mut self, piece: &mut Piece) -> Result<()> {
+impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
+    fn write(&mut self, piece: &mut Piece<F::Records>) -> Result<()> {
         self.say(&piece.log);
-        if !piece.bytes.is_empty() {
-            self.put(&piece.bytes)?;
+        let Part { bytes, records } = &mut piece.part;
+        if !bytes.is_empty() {
+            let head = self.head.as_deref().map_or(0, <[u8]>::len);
+            let start = self.written + head as u64;
+            self.format.place(&mut self.directory, records, start);
+            self.put(bytes)?;
         }
         self.entries += piece.entries;
         if let Some(meter) = &mut self.meter {
@@ -88,11 +96,11 @@ impl Sink<Piece> for Writer<'_> {
         Ok(())
     }
 
-    fn abandon(&mut self, piece: &mut Piece) {
+    fn abandon(&mut self, piece: &mut Piece<F::Records>) {
         if self.written == 0 {
             return;
         }
-        self.tar.torn(&mut piece.bytes);
+        self.format.torn(&mut piece.part.bytes);
         // The run fails anyway, with an error that says more.
         let _ = self.write(piece);
     }

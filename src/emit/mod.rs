@@ -1,9 +1,16 @@
 //! From entries to archive bytes. Knows nothing of git: it takes names, kinds, ids and bytes.
 //!
-//! An entry's bytes do not depend on those around it, so that many threads can make them at once.
-//! Same input, same bytes.
+//! An entry's bytes do not depend on those around it, so that many threads can make them at once; what
+//! the end of an archive has to know of its entries travels beside them, as records. Same input,
+//! same bytes.
 
 pub mod tar;
+pub mod zip;
+pub mod deflate;
+pub mod gzip;
+pub mod zstd;
+
+use crate::{buffer::Buffer, error::Result};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +34,8 @@ pub struct Member<'a> {
     pub kind: Kind,
     /// Its object id, in binary; stands in where the name does not fit.
     pub id: &'a [u8],
+    /// Whether it counts as text; by its content if unknown.
+    pub text: Option<bool>,
 }
 
 impl Member<'_> {
@@ -34,4 +43,131 @@ impl Member<'_> {
     fn hex_id(&self) -> String {
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// How the size of a file is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Everything about it stands in front of it.
+    Whole,
+    /// What is not known before its last byte comes behind it, in formats that have a way to.
+    Streamed,
+}
+
+/// What is known of a file before its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// The size of the body in bytes.
+    pub size: u64,
+    /// How it is told.
+    pub layout: Layout,
+}
+
+/// Archive bytes and the records of the entries in them.
+#[derive(Default)]
+pub struct Part<R> {
+    /// The bytes.
+    pub bytes: Buffer,
+    /// What the end of the archive has to know of them.
+    pub records: R,
+}
+
+/// Hands the pieces of a body to a taker, from the first to the last; more than once if asked again.
+pub type Body<'a, E> = &'a mut dyn FnMut(&mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E>;
+
+/// Sends off what a part holds so far, and empties it.
+pub type Flush<'a, R, E> = &'a mut dyn FnMut(&mut Part<R>) -> Result<(), E>;
+
+/// A format of archives.
+///
+/// A file that fits into memory is begun, its body appended to the part's bytes, and ended. A larger
+/// one is streamed.
+pub trait Format: Sync {
+    /// What a thread keeps from entry to entry.
+    type Scratch: Default;
+    /// What the end of the archive has to know of some entries, as long as their place in it is
+    /// not known.
+    type Records: Records;
+    /// The same of all entries written so far.
+    type Directory: Default + Send;
+
+    /// What comes before all entries.
+    fn head(&self, out: &mut Buffer);
+
+    /// Refuse what the format cannot hold; what is merely odd is told to `log`.
+    fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()>;
+
+    /// Append a directory.
+    fn directory(&self, member: &Member<'_>, part: &mut Part<Self::Records>);
+
+    /// Append a symbolic link to `target`.
+    fn symlink(&self, member: &Member<'_>, target: &[u8], part: &mut Part<Self::Records>);
+
+    /// Begin a file whose body is appended next; [`Self::end_file`] wants what this returns.
+    fn begin_file(&self, member: &Member<'_>, part: &mut Part<Self::Records>) -> Begun;
+
+    /// End the file that was begun.
+    fn end_file(
+        &self,
+        scratch: &mut Self::Scratch,
+        begun: Begun,
+        member: &Member<'_>,
+        layout: Layout,
+        part: &mut Part<Self::Records>,
+    );
+
+    /// Append a file that does not fit into memory.
+    fn stream_file<E: From<std::io::Error>>(
+        &self,
+        scratch: &mut Self::Scratch,
+        member: &Member<'_>,
+        outline: Outline,
+        body: Body<'_, E>,
+        part: &mut Part<Self::Records>,
+        flush: Flush<'_, Self::Records, E>,
+    ) -> Result<(), E>;
+
+    /// Note the place of entries: the part that `records` belong to begins at byte `start`.
+    fn place(&self, directory: &mut Self::Directory, records: &mut Self::Records, start: u64);
+
+    /// End an archive that has `written` bytes so far.
+    fn end(&self, directory: Self::Directory, written: u64, out: &mut Buffer);
+
+    /// The beginning of a file whose body never comes: what a cut archive ends with, so that no
+    /// reader takes it for complete.
+    fn torn(&self, out: &mut Buffer);
+}
+
+/// Records of entries, in order.
+pub trait Records: Default + Send {
+    /// How many there are, as a mark to come back to.
+    fn mark(&self) -> usize;
+
+    /// Forget those after `mark`.
+    fn truncate(&mut self, mark: usize);
+
+    /// The memory held, in bytes.
+    fn capacity(&self) -> usize;
+}
+
+/// For formats whose end knows nothing of their entries.
+impl Records for () {
+    fn mark(&self) -> usize {
+        0
+    }
+
+    fn truncate(&mut self, _: usize) {}
+
+    fn capacity(&self) -> usize {
+        0
+    }
+}
+
+/// A file whose body is being appended.
+#[must_use]
+pub struct Begun {
+    /// Where its header begins.
+    header: usize,
+    /// Where its body begins.
+    body: usize,
 }

@@ -2,11 +2,10 @@
 //!
 //! Field by field as `git archive` writes them (pax(1), "ustar Interchange Format" and "pax
 //! Interchange Format"): no owner, no per-file times, `root` as names, checksums of seven digits.
-//! The body of a file is appended by the caller between [`Tar::open`] and [`Tar::close`], straight
-//! behind its header, so that the size may be known only when the body is there.
+//! The body of a file lies straight behind its header, which is completed when the body is there.
 
-use super::{Kind, Member};
-use crate::buffer::Buffer;
+use super::{Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part};
+use crate::{buffer::Buffer, error::Result};
 
 /// The unit of a tar file, in bytes.
 const RECORD: usize = 512;
@@ -48,21 +47,20 @@ pub struct Tar {
     pub mtime: u64,
     /// Permission bits that files and directories go without (`tar.umask`).
     pub umask: u32,
+    /// Noted at the beginning: the commit's id in hexadecimal.
+    pub comment: Option<String>,
 }
 
-/// A header that waits for its size.
-#[must_use]
-pub struct Open {
-    header: usize,
-}
+impl Format for Tar {
+    type Scratch = ();
+    type Records = ();
+    type Directory = ();
 
-impl Tar {
-    /// The global header: the commit's id as a comment, and the time if it fits no field. Nothing
-    /// if there is neither.
-    pub fn begin(&self, commit: Option<&str>, out: &mut Buffer) {
+    /// The global header: the comment, and the time if it fits no field. Nothing if there is neither.
+    fn head(&self, out: &mut Buffer) {
         let mut records = Vec::new();
-        if let Some(commit) = commit {
-            pax_record(&mut records, "comment", commit.as_bytes());
+        if let Some(comment) = &self.comment {
+            pax_record(&mut records, "comment", comment.as_bytes());
         }
         if self.mtime > OCTAL_MAX {
             pax_record(&mut records, "mtime", self.mtime.to_string().as_bytes());
@@ -72,82 +70,97 @@ impl Tar {
         }
     }
 
-    /// The header of a directory.
-    pub fn directory(&self, member: &Member<'_>, out: &mut Buffer) {
+    fn check(&self, _: &Member<'_>, _: &mut Buffer) -> Result<()> {
+        Ok(())
+    }
+
+    fn directory(&self, member: &Member<'_>, part: &mut Part<()>) {
         let header = Header {
             kind: b'5',
             mode: 0o777 & !self.umask,
             size: 0,
             link: b"",
         };
-        self.member(member, &header, out);
+        self.member(member, &header, &mut part.bytes);
     }
 
-    /// A symbolic link to `target`.
-    pub fn symlink(&self, member: &Member<'_>, target: &[u8], out: &mut Buffer) {
+    fn symlink(&self, member: &Member<'_>, target: &[u8], part: &mut Part<()>) {
         let header = Header {
             kind: b'2',
             mode: 0o777,
             size: 0,
             link: target,
         };
-        self.member(member, &header, out);
+        self.member(member, &header, &mut part.bytes);
     }
 
-    /// The header of a file of `size` bytes; body and [`Self::pad`] follow.
-    pub fn file(&self, member: &Member<'_>, size: u64, out: &mut Buffer) {
-        let executable = member.kind == Kind::Executable;
-        let mode = if executable { 0o777 } else { 0o666 } & !self.umask;
-        self.member(
-            member,
-            &Header {
-                kind: b'0',
-                mode,
-                size,
-                link: b"",
-            },
-            out,
-        );
-    }
-
-    /// The header of a file whose body, of less than 8 GiB, is then appended to `out`.
-    pub fn open(&self, member: &Member<'_>, out: &mut Buffer) -> Open {
-        self.file(member, 0, out);
-        Open {
-            header: out.len() - RECORD,
+    fn begin_file(&self, member: &Member<'_>, part: &mut Part<()>) -> Begun {
+        self.file(member, 0, &mut part.bytes);
+        let body = part.bytes.len();
+        Begun {
+            header: body - RECORD,
+            body,
         }
     }
 
-    /// Complete the header with the size of what was appended since, and pad.
-    pub fn close(&self, open: Open, out: &mut Buffer) {
-        let size = (out.len() - open.header - RECORD) as u64;
-        let header = &mut out.as_mut_slice()[open.header..open.header + RECORD];
+    /// Complete the header with the size of the body, which has less than 8 GiB, and pad.
+    fn end_file(&self, (): &mut (), begun: Begun, _: &Member<'_>, _: Layout, part: &mut Part<()>) {
+        let out = &mut part.bytes;
+        let size = (out.len() - begun.body) as u64;
+        let header = &mut out.as_mut_slice()[begun.header..begun.body];
         octal(&mut header[field::SIZE], size);
         checksum(header);
-        self.pad(size, out);
-    }
-
-    /// Fill the last record of a body of `size` bytes.
-    pub fn pad(&self, size: u64, out: &mut Buffer) {
         out.zeros(padding(size));
     }
 
-    /// End an archive that has `written` bytes so far.
-    pub fn end(&self, written: u64, out: &mut Buffer) {
+    fn stream_file<E: From<std::io::Error>>(
+        &self,
+        (): &mut (),
+        member: &Member<'_>,
+        outline: Outline,
+        body: Body<'_, E>,
+        part: &mut Part<()>,
+        flush: Flush<'_, (), E>,
+    ) -> Result<(), E> {
+        self.file(member, outline.size, &mut part.bytes);
+        body(&mut |bytes| {
+            part.bytes.extend(bytes);
+            flush(part)
+        })?;
+        part.bytes.zeros(padding(outline.size));
+        Ok(())
+    }
+
+    fn place(&self, (): &mut (), (): &mut (), _: u64) {}
+
+    fn end(&self, (): (), written: u64, out: &mut Buffer) {
         let rest = BLOCK - written % BLOCK;
         let len = if rest < END_LEN { rest + BLOCK } else { rest };
         out.zeros(len as usize);
     }
 
-    /// A header whose body never comes: what a cut archive ends with, so that no reader takes it
-    /// for complete.
-    pub fn torn(&self, out: &mut Buffer) {
+    fn torn(&self, out: &mut Buffer) {
         let member = Member {
             name: b"incomplete-archive",
             kind: Kind::File,
             id: b"",
+            text: None,
         };
         self.file(&member, RECORD as u64, out);
+    }
+}
+
+impl Tar {
+    /// The header of a file of `size` bytes.
+    fn file(&self, member: &Member<'_>, size: u64, out: &mut Buffer) {
+        let executable = member.kind == Kind::Executable;
+        let header = Header {
+            kind: b'0',
+            mode: if executable { 0o777 } else { 0o666 } & !self.umask,
+            size,
+            link: b"",
+        };
+        self.member(member, &header, out);
     }
 
     fn member(&self, member: &Member<'_>, fields: &Header<'_>, out: &mut Buffer) {
@@ -208,7 +221,7 @@ impl Tar {
             name,
         );
         out.extend(records);
-        self.pad(size, out);
+        out.zeros(padding(size));
     }
 
     fn header(&self, out: &mut Buffer, fields: &Header<'_>, prefix: &[u8], name: &[u8]) {
@@ -310,12 +323,13 @@ fn pax_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Member, Name, Tar, pax_record};
+    use super::{Format, Kind, Layout, Member, Name, Part, Tar, pax_record};
     use crate::buffer::Buffer;
 
     const TAR: Tar = Tar {
         mtime: 1_117_231_200,
         umask: 0o002,
+        comment: None,
     };
 
     fn file(name: &[u8]) -> Member<'_> {
@@ -323,6 +337,7 @@ mod tests {
             name,
             kind: Kind::File,
             id: b"\x01\x23",
+            text: None,
         }
     }
 
@@ -354,15 +369,15 @@ mod tests {
 
     #[test]
     fn a_file_is_header_body_and_padding() {
-        let mut out = Buffer::default();
-        let open = TAR.open(&file(b"a"), &mut out);
-        out.extend(&[b'x'; 600]);
-        TAR.close(open, &mut out);
-        assert_eq!(out.len(), 512 + 1024);
-        assert_eq!(&out[124..136], b"00000001130\0");
+        let mut part = Part::default();
+        let begun = TAR.begin_file(&file(b"a"), &mut part);
+        part.bytes.extend(&[b'x'; 600]);
+        TAR.end_file(&mut (), begun, &file(b"a"), Layout::Whole, &mut part);
+        assert_eq!(part.bytes.len(), 512 + 1024);
+        assert_eq!(&part.bytes[124..136], b"00000001130\0");
         let mut known = Buffer::default();
         TAR.file(&file(b"a"), 600, &mut known);
-        assert_eq!(out[..512], known[..512]);
+        assert_eq!(part.bytes[..512], known[..512]);
     }
 
     #[test]
@@ -375,7 +390,7 @@ mod tests {
             (10240, 10240),
         ] {
             let mut out = Buffer::default();
-            TAR.end(written, &mut out);
+            TAR.end((), written, &mut out);
             assert_eq!(out.len(), len, "after {written}");
         }
     }
@@ -383,13 +398,14 @@ mod tests {
     #[test]
     fn the_global_header_is_there_for_a_commit_or_a_late_time() {
         let mut out = Buffer::default();
-        TAR.begin(None, &mut out);
+        TAR.head(&mut out);
         assert!(out.is_empty());
         let late = Tar {
             mtime: 68_719_476_737,
             umask: 0,
+            comment: None,
         };
-        late.begin(None, &mut out);
+        late.head(&mut out);
         assert_eq!(&out[512..533], b"21 mtime=68719476737\n");
         assert_eq!(&out[136..148], b"77777777777\0");
     }

@@ -9,10 +9,11 @@ pub mod walk;
 pub mod trees;
 pub mod select;
 pub mod locate;
+pub mod extra;
 
 use std::{ops::Range, sync::Arc};
 
-use gix::ObjectId;
+use gix::{ObjectId, hash::Kind as HashKind};
 
 use crate::{
     decode::chain::{ChainBuilder, Chains, NodeId},
@@ -23,6 +24,7 @@ use crate::{
     odb::Odb,
     pipeline::{Batch, Source},
 };
+use extra::Extra;
 use locate::{Located, locate};
 use walk::Walk;
 
@@ -64,6 +66,8 @@ pub enum Blob {
     Packed(NodeId),
     /// In the loose file of this object directory.
     Loose(u32),
+    /// In no object: the extra file of this number.
+    Extra(u32),
     /// Not where it should be: what reads it has to look everywhere, and then fail.
     Unknown,
 }
@@ -123,16 +127,7 @@ impl Draft {
         id: ObjectId,
         treatment: Treatment,
     ) {
-        let start = self.window.paths.len() as u32;
-        for part in name {
-            self.window.paths.extend_from_slice(part);
-        }
-        let path = start..self.window.paths.len() as u32;
-        let Located {
-            blob,
-            size,
-            scratch,
-        } = match kind {
+        let located = match kind {
             Kind::Directory => Located {
                 blob: Blob::None,
                 size: 0,
@@ -140,6 +135,44 @@ impl Draft {
             },
             _ => locate(odb, &mut self.chains, id),
         };
+        self.append(name, kind, id, treatment, located);
+    }
+
+    /// Append the extra file of this `number`; its id is of the kind `hash`.
+    pub fn push_extra(&mut self, hash: HashKind, number: u32, extra: &Extra) {
+        let located = Located {
+            blob: Blob::Extra(number),
+            size: 0,
+            scratch: 0,
+        };
+        let id = extra::id(hash, number);
+        self.append(
+            &[&extra.name],
+            extra.kind,
+            id,
+            Treatment::default(),
+            located,
+        );
+    }
+
+    fn append(
+        &mut self,
+        name: &[&[u8]],
+        kind: Kind,
+        id: ObjectId,
+        treatment: Treatment,
+        located: Located,
+    ) {
+        let Located {
+            blob,
+            size,
+            scratch,
+        } = located;
+        let start = self.window.paths.len() as u32;
+        for part in name {
+            self.window.paths.extend_from_slice(part);
+        }
+        let path = start..self.window.paths.len() as u32;
         self.job.0 += ENTRY_OVERHEAD + path.len() as u64 + size;
         self.job.1 = self.job.1.max(scratch);
         self.window.entries.push(Entry {

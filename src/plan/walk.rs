@@ -4,6 +4,8 @@
 //! directories in which nothing was asked for never appear. Attribute files are read on entering a directory, and
 //! only if they are there.
 
+use std::sync::Arc;
+
 use gix::{
     ObjectId,
     bstr::{BString, ByteSlice},
@@ -12,6 +14,7 @@ use gix::{
 
 use super::{
     Draft,
+    extra::Extra,
     select::Selection,
     trees::{Found, Rules, Trees, file_at},
 };
@@ -33,11 +36,20 @@ pub struct Walk {
     /// The current path from the root of the tree.
     path: Vec<u8>,
     begun: bool,
+    extras: Arc<[Extra]>,
+    /// Extra files that had their turn.
+    added: usize,
 }
 
 impl Walk {
-    /// Walk `tree`, with `prefix` in front of every name.
-    pub fn new(tree: ObjectId, prefix: BString, selection: Selection, rules: Rules) -> Self {
+    /// Walk `tree`, with `prefix` in front of every name, and then the `extras`.
+    pub fn new(
+        tree: ObjectId,
+        prefix: BString,
+        selection: Selection,
+        rules: Rules,
+        extras: Arc<[Extra]>,
+    ) -> Self {
         let trees = Trees::new(tree, rules);
         Self {
             tree,
@@ -47,6 +59,8 @@ impl Walk {
             trees,
             path: Vec::new(),
             begun: false,
+            extras,
+            added: 0,
         }
     }
 
@@ -59,7 +73,7 @@ impl Walk {
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(&mut self.path)? {
-            None => return Ok(false),
+            None => return Ok(self.extra(draft)),
             Some(Found::End) => self.selection.leave(),
             Some(Found::Directory(id)) => {
                 if self.selection.directory(&self.path) {
@@ -87,6 +101,16 @@ impl Walk {
                 Treatment::default(),
             );
         }
+    }
+
+    /// Append the next extra file; `false` if there is none.
+    fn extra(&mut self, draft: &mut Draft) -> bool {
+        let Some(extra) = self.extras.get(self.added) else {
+            return false;
+        };
+        draft.push_extra(self.hash, self.added as u32, extra);
+        self.added += 1;
+        true
     }
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {

@@ -69,6 +69,21 @@ impl Environment {
     }
 }
 
+impl Environment {
+    /// The configuration that holds outside of any repository.
+    pub fn config(&self) -> Result<gix::config::File> {
+        let unreadable = |error| Error::fatal("cannot read the configuration").caused_by(error);
+        let mut config = gix::config::File::from_globals().map_err(unreadable)?;
+        for parameter in &self.config {
+            let (key, value) = parameter.split_once('=').unwrap_or((parameter, "true"));
+            config
+                .set_raw_value(key, value)
+                .map_err(|error| Error::fatal(format!("bad config '{key}'")).caused_by(error))?;
+        }
+        Ok(config)
+    }
+}
+
 /// `'a.b'='c' 'flag' 'old.style=x'`, as `git -c` hands it on: words in single quotes, in which a
 /// quote or an exclamation mark stands outside behind a backslash.
 fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {

@@ -132,7 +132,7 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
 }
 
 /// A boolean as git reads it.
-fn truth(key: &str, value: &BStr) -> Result<bool> {
+pub fn truth(key: &str, value: &BStr) -> Result<bool> {
     match value.to_ascii_lowercase().as_slice() {
         b"true" | b"yes" | b"on" => Ok(true),
         b"false" | b"no" | b"off" | b"" => Ok(false),

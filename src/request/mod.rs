@@ -2,16 +2,21 @@
 //!
 //! Made from arguments and an environment that are handed in; after this nobody looks at a flag.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
+pub mod format;
+mod clock;
+
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
 
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
     cli::Args,
     decode::reader::Reader,
-    error::{Error, Result},
+    emit::zip::Times,
+    error::Result,
     odb::Odb,
     plan::{
+        extra::Extra,
         select::{Selection, attributes::Attributes, pathspec::Pathspecs},
         trees::Rules,
     },
@@ -22,20 +27,29 @@ use crate::{
         treeish::{self, Treeish},
     },
 };
+use format::{Format, Named};
 
 /// Less memory than this is not worth refusing over.
 const MIN_MEMORY: u64 = 1 << 20;
-/// The formats git knows, as far as they are not tar.
-const OTHER_FORMATS: [&str; 3] = ["tgz", "tar.gz", "zip"];
 
 /// One archive to be made.
 pub struct Request {
+    /// Its format.
+    pub format: Format,
     /// What to archive.
     pub treeish: Treeish,
+    /// Where commands are run: the top of the work tree.
+    pub directory: PathBuf,
+    /// The current directory, from there.
+    pub below: BString,
     /// Put in front of every name.
     pub prefix: BString,
     /// What of it.
     pub selection: Selection,
+    /// Files that come behind the tree's.
+    pub extras: Arc<[Extra]>,
+    /// The archive's time as zip tells it.
+    pub times: Times,
     /// How trees are read.
     pub rules: Rules,
     /// Permission bits that are withheld.
@@ -56,6 +70,7 @@ impl Request {
     /// Work out what `args` ask of `repository`; what is to be said about it goes to `diagnostics`.
     pub fn resolve(
         args: &Args,
+        format: &Named,
         environment: &Environment,
         repository: Repository,
         diagnostics: &mut dyn Write,
@@ -74,7 +89,8 @@ impl Request {
             protect: settings.protect,
             max_depth: settings.max_tree_depth,
         };
-        let top = gix.workdir().unwrap_or(gix.git_dir()).to_string_lossy();
+        let directory = gix.workdir().unwrap_or(gix.git_dir()).to_owned();
+        let top = directory.to_string_lossy();
         let pathspecs: Vec<BString> = args
             .paths
             .iter()
@@ -84,11 +100,23 @@ impl Request {
             pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
             relative: (!below.is_empty())
                 .then(|| Attributes::new(settings.attributes.clone(), false)),
-            below,
+            below: below.clone(),
             attributes: Attributes::new(settings.attributes, treeish.commit.is_some()),
         };
         selection.check(treeish.tree, rules, &mut reader)?;
+        let times = Times {
+            dos: match format.is_zip() {
+                true => clock::dos(treeish.time)?,
+                false => [0; 2],
+            },
+            unix: treeish.time as u32,
+        };
         Ok(Self {
+            format: format.at_level(args.level)?,
+            extras: Arc::default(),
+            times,
+            below,
+            directory,
             treeish,
             prefix: args
                 .prefix
@@ -105,32 +133,5 @@ impl Request {
             verbose: args.verbose % 2 == 1,
             reader,
         })
-    }
-}
-
-/// The format by its name, else by that of the output file; only tar so far.
-pub fn check_format(args: &Args) -> Result<()> {
-    let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
-    let by_file = |format: &&&str| {
-        let stem = output.and_then(|name| name.strip_suffix(format.as_bytes()));
-        stem.and_then(|stem| stem.strip_suffix(b"."))
-            .is_some_and(|stem| !stem.is_empty())
-    };
-    let format = match &args.format {
-        Some(format) => Some(format.as_str()),
-        None => OTHER_FORMATS.iter().find(by_file).copied(),
-    };
-    match format {
-        None | Some("tar") => match args.level {
-            None => Ok(()),
-            Some(level) => Err(Error::fatal(format!(
-                "Argument not supported for format 'tar': -{level}"
-            ))),
-        },
-        Some(format) if OTHER_FORMATS.contains(&format) => Err(Error::fatal(format!(
-            "archive format '{format}' is not supported yet"
-        ))
-        .hinted("use 'git archive' for it, or compress the tar")),
-        Some(format) => Err(Error::fatal(format!("Unknown archive format '{format}'"))),
     }
 }

@@ -4,6 +4,8 @@
 //! was there before; what was written so far is removed, also on a signal. A target that is no
 //! regular file (a device, a pipe, a symbolic link) is written in place and never replaced.
 
+mod filter;
+
 use std::{
     fs::{File, OpenOptions, Permissions},
     io::{self, Write},
@@ -15,7 +17,10 @@ use tempfile::NamedTempFile;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
+use gix::bstr::BStr;
+
 use crate::error::{Error, Result, strerror};
+pub use filter::Filter;
 
 /// An open destination.
 pub enum Destination {
@@ -70,6 +75,16 @@ impl Destination {
             Err(_) if replaces => Ok(Self::Direct(open().map_err(failed)?)),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Put `command` in front of it, run in `directory`; `below` is where the user is, from there.
+    pub fn filter(&self, command: &BStr, directory: &Path, below: &BStr) -> Result<Filter> {
+        let file = match self {
+            Self::Direct(file) => file,
+            Self::Replacing(file, _) => file.as_file(),
+        };
+        let output = file.try_clone().map_err(|error| Error::write(&error))?;
+        Filter::start(command, output, directory, below)
     }
 
     /// The file that has to go if the run is cut short.

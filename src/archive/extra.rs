@@ -1,0 +1,69 @@
+//! The content of files that are in no tree.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use crate::{
+    buffer::Buffer,
+    decode::Failure,
+    error::{Error, sanitised, strerror},
+    plan::extra::{Content, Extra},
+};
+
+/// Bytes read at once.
+const READ_LEN: usize = 64 << 10;
+
+/// Its size in bytes.
+pub(super) fn size(extra: &Extra) -> Result<u64, Failure> {
+    match &extra.content {
+        Content::Bytes(bytes) => Ok(bytes.len() as u64),
+        Content::File { path, .. } => File::open(path)
+            .and_then(|file| file.metadata())
+            .map(|metadata| metadata.len())
+            .map_err(|error| cannot_read(extra, &error)),
+    }
+}
+
+/// Append its content to `out`, unless it has more than `limit` bytes.
+pub(super) fn read(extra: &Extra, limit: u64, out: &mut Buffer) -> Result<(), Failure> {
+    if size(extra)? > limit {
+        return Err(Failure::TooLarge);
+    }
+    stream(extra, &mut |bytes| {
+        out.extend(bytes);
+        Ok(())
+    })
+}
+
+/// Hand its content to `taker`, piece by piece.
+pub(super) fn stream(
+    extra: &Extra,
+    taker: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let path = match &extra.content {
+        Content::Bytes(bytes) => return taker(bytes),
+        Content::File { path, .. } => path,
+    };
+    let failed = |error| cannot_read(extra, &error);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut piece = vec![0; READ_LEN];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(len) => taker(&piece[..len])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+fn cannot_read(extra: &Extra, error: &io::Error) -> Failure {
+    let shown = match &extra.content {
+        Content::File { shown, .. } => shown,
+        Content::Bytes(_) => &extra.name,
+    };
+    let (shown, error) = (sanitised(shown), strerror(error));
+    Failure::Taker(Error::entry(format!("cannot read '{shown}': {error}")))
+}

@@ -1,0 +1,421 @@
+//! git's zip, byte for byte: local headers, deflated bodies, a directory at the end.
+//!
+//! Each body is a deflate stream of its own, so that many threads can make them at once. A body that
+//! does not get smaller is stored; of a streamed one that is known too late, so it stays deflated.
+//! What `Layout` asks for is git's: whether a file is streamed shows in its bytes, so a whole one that does
+//! not fit into memory goes through a temporary file.
+
+mod record;
+
+use std::io::{self, Read, Seek, Write};
+
+use super::{
+    Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part,
+    deflate::{Deflater, Level},
+};
+use crate::{
+    buffer::Buffer,
+    error::{Error, Result, sanitised},
+};
+pub use record::{Directory, Pending, Times};
+use record::{Entry, Method};
+
+/// Made on MS-DOS, for what has no mode worth telling.
+const MADE_BY_DOS: u16 = 0;
+/// Made on Unix, by version 2.3.
+const MADE_BY_UNIX: u16 = 0x0317;
+const EXECUTABLE: u32 = 0o100755 << 16;
+const SYMLINK: u32 = 0o120777 << 16;
+/// The directory bit of MS-DOS.
+const DIRECTORY: u32 = 0x10;
+/// Bytes in which git looks for a NUL.
+const LOOKED_AT: usize = 8000;
+/// The longest name that the format holds.
+const NAME_MAX: usize = u16::MAX as usize;
+/// Bytes copied at once.
+const COPY_LEN: usize = 64 << 10;
+
+/// What all entries of one archive share.
+#[derive(Clone, Debug)]
+pub struct Zip {
+    /// The time of all entries.
+    pub times: Times,
+    /// How hard bodies are compressed; 0 stores them.
+    pub level: Level,
+    /// Noted at the end: the commit's id in hexadecimal.
+    pub comment: Option<String>,
+}
+
+/// What a thread needs to deflate.
+#[derive(Default)]
+pub struct Scratch {
+    deflater: Deflater,
+    packed: Buffer,
+}
+
+impl Format for Zip {
+    type Scratch = Scratch;
+    type Records = Pending;
+    type Directory = Directory;
+
+    fn head(&self, _: &mut Buffer) {}
+
+    fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
+        let name = member.name;
+        if !name.is_ascii() && !is_utf8(name) {
+            log.extend(b"warning: path is not valid UTF-8: ");
+            log.extend(name);
+            log.extend(b"\n");
+        }
+        if name.len() > NAME_MAX {
+            return Err(Error::entry(format!(
+                "path too long ({} chars, SHA1: {}): {}",
+                name.len(),
+                member.hex_id(),
+                sanitised(name)
+            )));
+        }
+        Ok(())
+    }
+
+    fn directory(&self, member: &Member<'_>, part: &mut Part<Pending>) {
+        self.small(member, b"", false, part);
+    }
+
+    fn symlink(&self, member: &Member<'_>, target: &[u8], part: &mut Part<Pending>) {
+        let text = member.text.unwrap_or_else(|| looks_like_text(target));
+        self.small(member, target, text, part);
+    }
+
+    /// Leaves room for the header, which is not known before the body.
+    fn begin_file(&self, member: &Member<'_>, part: &mut Part<Pending>) -> Begun {
+        let header = part.bytes.len();
+        part.bytes.zeros(entry(member).local_len(member.name));
+        Begun {
+            header,
+            body: part.bytes.len(),
+        }
+    }
+
+    fn end_file(
+        &self,
+        scratch: &mut Scratch,
+        begun: Begun,
+        member: &Member<'_>,
+        layout: Layout,
+        part: &mut Part<Pending>,
+    ) {
+        let out = &mut part.bytes;
+        let body = &out[begun.body..];
+        let size = body.len() as u64;
+        let mut entry = Entry {
+            method: self.method(size),
+            streamed: layout == Layout::Streamed,
+            crc: crc32fast::hash(body),
+            size,
+            packed: size,
+            text: member.text.unwrap_or_else(|| looks_like_text(body)),
+            ..entry(member)
+        };
+        if entry.method == Method::Deflate {
+            // One that is streamed cannot turn back.
+            let room = if entry.streamed {
+                usize::MAX
+            } else {
+                body.len()
+            };
+            let Scratch { deflater, packed } = scratch;
+            let fits = deflater.whole(self.level, body, room, packed);
+            if entry.streamed || (fits && packed.len() < body.len()) {
+                entry.packed = packed.len() as u64;
+                out.truncate(begun.body);
+                out.extend(packed);
+            } else {
+                entry.method = Method::Store;
+            }
+        }
+        self.header(&entry, &begun, member, out);
+        if entry.streamed {
+            entry.descriptor(out);
+        }
+        part.records.push(entry, member.name, begun.header as i64);
+    }
+
+    fn stream_file<E: From<io::Error>>(
+        &self,
+        scratch: &mut Scratch,
+        member: &Member<'_>,
+        outline: Outline,
+        body: Body<'_, E>,
+        part: &mut Part<Pending>,
+        flush: Flush<'_, Pending, E>,
+    ) -> Result<(), E> {
+        let entry = Entry {
+            method: self.method(outline.size),
+            size: outline.size,
+            ..entry(member)
+        };
+        match outline.layout {
+            Layout::Streamed => self.streamed(scratch, member, entry, body, part, flush),
+            Layout::Whole => self.spooled(scratch, member, entry, body, part, flush),
+        }
+    }
+
+    fn place(&self, directory: &mut Directory, records: &mut Pending, start: u64) {
+        directory.place(records, self.times, start);
+    }
+
+    fn end(&self, directory: Directory, written: u64, out: &mut Buffer) {
+        directory.end(self.comment.as_deref().unwrap_or_default(), written, out);
+    }
+
+    fn torn(&self, out: &mut Buffer) {
+        let member = Member {
+            name: b"incomplete-archive",
+            kind: Kind::File,
+            id: b"",
+            text: None,
+        };
+        let torn = Entry {
+            packed: 1,
+            size: 1,
+            ..entry(&member)
+        };
+        torn.local(member.name, self.times, out);
+    }
+}
+
+impl Zip {
+    fn method(&self, size: u64) -> Method {
+        match self.level.stores() || size == 0 {
+            true => Method::Store,
+            false => Method::Deflate,
+        }
+    }
+
+    /// What is never deflated.
+    fn small(&self, member: &Member<'_>, body: &[u8], text: bool, part: &mut Part<Pending>) {
+        let entry = Entry {
+            crc: crc32fast::hash(body),
+            size: body.len() as u64,
+            packed: body.len() as u64,
+            text,
+            ..entry(member)
+        };
+        let offset = part.bytes.len() as i64;
+        entry.local(member.name, self.times, &mut part.bytes);
+        part.bytes.extend(body);
+        part.records.push(entry, member.name, offset);
+    }
+
+    /// Put the header where room was left for it; one that got too long moves the body.
+    fn header(&self, entry: &Entry, begun: &Begun, member: &Member<'_>, out: &mut Buffer) {
+        let mut header = Buffer::default();
+        entry.known().local(member.name, self.times, &mut header);
+        let (end, longer) = (out.len(), header.len() - (begun.body - begun.header));
+        out.zeros(longer);
+        let out = out.as_mut_slice();
+        if longer > 0 {
+            out.copy_within(begun.body..end, begun.body + longer);
+        }
+        out[begun.header..][..header.len()].copy_from_slice(&header);
+    }
+
+    fn streamed<E>(
+        &self,
+        scratch: &mut Scratch,
+        member: &Member<'_>,
+        mut entry: Entry,
+        body: Body<'_, E>,
+        part: &mut Part<Pending>,
+        flush: Flush<'_, Pending, E>,
+    ) -> Result<(), E> {
+        entry.streamed = true;
+        entry.packed = entry.size;
+        let header = part.bytes.len();
+        entry
+            .known()
+            .local(member.name, self.times, &mut part.bytes);
+        // The header's place, seen from the part, which is emptied again and again.
+        let mut offset = header as i64;
+        let (mut sum, mut packed) = (Sum::default(), 0);
+        let mut packer = self.packer(scratch, entry.method);
+        let mut flush = |part: &mut Part<Pending>, offset: &mut i64| {
+            *offset -= part.bytes.len() as i64;
+            flush(part)
+        };
+        body(&mut |bytes| {
+            sum.add(bytes);
+            packed += packer.pack(bytes, &mut part.bytes);
+            flush(part, &mut offset)
+        })?;
+        packed += packer.finish(&mut part.bytes);
+        entry.crc = sum.crc.finalize();
+        entry.packed = packed;
+        entry.text = member.text.unwrap_or(!sum.binary);
+        entry.descriptor(&mut part.bytes);
+        part.records.push(entry, member.name, offset);
+        Ok(())
+    }
+
+    fn spooled<E: From<io::Error>>(
+        &self,
+        scratch: &mut Scratch,
+        member: &Member<'_>,
+        mut entry: Entry,
+        body: Body<'_, E>,
+        part: &mut Part<Pending>,
+        flush: Flush<'_, Pending, E>,
+    ) -> Result<(), E> {
+        let mut spool = tempfile::tempfile()?;
+        let (mut sum, mut packed) = (Sum::default(), 0);
+        let mut out = Buffer::default();
+        if entry.method == Method::Store {
+            body(&mut |bytes| {
+                sum.add(bytes);
+                Ok(())
+            })?;
+        } else {
+            let mut packer = self.packer(scratch, entry.method);
+            let mut spill = |out: &mut Buffer, packed: u64| {
+                // What is not smaller will be stored: no need to keep it.
+                let kept = if packed < entry.size {
+                    spool.write_all(out)
+                } else {
+                    Ok(())
+                };
+                out.clear();
+                kept
+            };
+            body(&mut |bytes| {
+                sum.add(bytes);
+                packed += packer.pack(bytes, &mut out);
+                Ok(spill(&mut out, packed)?)
+            })?;
+            packed += packer.finish(&mut out);
+            spill(&mut out, packed)?;
+        }
+        let shrunk = entry.method == Method::Deflate && packed < entry.size;
+        if !shrunk {
+            entry.method = Method::Store;
+            packed = entry.size;
+        }
+        entry.packed = packed;
+        entry.crc = sum.crc.finalize();
+        entry.text = member.text.unwrap_or(!sum.binary);
+        part.records
+            .push(entry, member.name, part.bytes.len() as i64);
+        entry.local(member.name, self.times, &mut part.bytes);
+        if !shrunk {
+            return body(&mut |bytes| {
+                part.bytes.extend(bytes);
+                flush(part)
+            });
+        }
+        spool.rewind()?;
+        let mut left = packed;
+        while left > 0 {
+            let len = left.min(COPY_LEN as u64) as usize;
+            spool.read_exact(part.bytes.space(len))?;
+            left -= len as u64;
+            flush(part)?;
+        }
+        Ok(())
+    }
+
+    fn packer<'a>(&self, scratch: &'a mut Scratch, method: Method) -> Packer<'a> {
+        match method {
+            Method::Store => Packer::Store,
+            Method::Deflate => Packer::Deflate(scratch.deflater.begin(self.level)),
+        }
+    }
+}
+
+/// Packs a body piece by piece; each call says how many bytes came out.
+enum Packer<'a> {
+    Store,
+    Deflate(super::deflate::Stream<'a>),
+}
+
+impl Packer<'_> {
+    fn pack(&mut self, bytes: &[u8], out: &mut Buffer) -> u64 {
+        let start = out.len();
+        match self {
+            Self::Store => out.extend(bytes),
+            Self::Deflate(stream) => stream.feed(bytes, out),
+        }
+        (out.len() - start) as u64
+    }
+
+    fn finish(self, out: &mut Buffer) -> u64 {
+        let start = out.len();
+        if let Self::Deflate(stream) = self {
+            stream.finish(out);
+        }
+        (out.len() - start) as u64
+    }
+}
+
+impl Entry {
+    /// What is known of it when its header is written.
+    fn known(&self) -> Self {
+        match (self.streamed, self.method) {
+            (false, _) => *self,
+            (true, Method::Store) => Self { crc: 0, ..*self },
+            (true, Method::Deflate) => Self {
+                crc: 0,
+                packed: 0,
+                ..*self
+            },
+        }
+    }
+}
+
+/// An entry of which nothing is known but what it is.
+fn entry(member: &Member<'_>) -> Entry {
+    let (made_by, attributes) = match member.kind {
+        Kind::File => (MADE_BY_DOS, 0),
+        Kind::Executable => (MADE_BY_UNIX, EXECUTABLE),
+        Kind::Symlink => (MADE_BY_UNIX, SYMLINK),
+        Kind::Directory => (MADE_BY_DOS, DIRECTORY),
+    };
+    Entry {
+        made_by,
+        method: Method::Store,
+        streamed: false,
+        utf8: !member.name.is_ascii() && is_utf8(member.name),
+        crc: 0,
+        packed: 0,
+        size: 0,
+        text: false,
+        attributes,
+    }
+}
+
+/// What is to be known of a body that is never there as a whole.
+#[derive(Default)]
+struct Sum {
+    crc: crc32fast::Hasher,
+    seen: usize,
+    binary: bool,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        let looked_at = bytes.len().min(LOOKED_AT.saturating_sub(self.seen));
+        self.binary |= bytes[..looked_at].contains(&0);
+        self.seen = self.seen.saturating_add(bytes.len());
+    }
+}
+
+fn looks_like_text(content: &[u8]) -> bool {
+    !content[..content.len().min(LOOKED_AT)].contains(&0)
+}
+
+/// Whether git takes `name` for UTF-8: as the standard has it, but without the two code points that end
+/// each plane and say that something went wrong.
+fn is_utf8(name: &[u8]) -> bool {
+    std::str::from_utf8(name)
+        .is_ok_and(|name| !name.chars().any(|c| matches!(c, '\u{fffe}' | '\u{ffff}')))
+}

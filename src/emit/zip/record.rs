@@ -1,0 +1,267 @@
+//! The records that make up a zip file, field by field (APPNOTE.TXT, section 4.3), as git fills
+//! them.
+
+use super::super::Records;
+use crate::buffer::Buffer;
+
+/// The largest number that the 32-bit fields hold: sizes and offsets beyond go to zip64 fields.
+const MAX32: u64 = u32::MAX as u64;
+/// git is afraid of streamed files from this size on, although their fields would hold more.
+const STREAM_MAX: u64 = i32::MAX as u64;
+const LOCAL_LEN: usize = 30;
+const TIMES_LEN: usize = 9;
+const LOCAL_ZIP64_LEN: usize = 20;
+const VERSION: u16 = 10;
+const VERSION_ZIP64: u16 = 45;
+/// Sizes and checksum follow the body.
+const STREAMED: u16 = 1 << 3;
+/// The name is UTF-8.
+const UTF8: u16 = 1 << 11;
+
+/// How a body is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Store = 0,
+    Deflate = 8,
+}
+
+/// The time of all entries, in the two ways in which a zip file tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Local time and date as MS-DOS had them.
+    pub dos: [u16; 2],
+    /// Seconds since 1970, as far as the field goes.
+    pub unix: u32,
+}
+
+/// What is told of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) made_by: u16,
+    pub(super) method: Method,
+    pub(super) streamed: bool,
+    pub(super) utf8: bool,
+    pub(super) crc: u32,
+    pub(super) packed: u64,
+    pub(super) size: u64,
+    pub(super) text: bool,
+    /// Attributes for MS-DOS below, mode for Unix above.
+    pub(super) attributes: u32,
+}
+
+impl Entry {
+    fn local_zip64(&self) -> bool {
+        let limit = if self.streamed { STREAM_MAX } else { MAX32 };
+        self.size > limit || self.packed > MAX32
+    }
+
+    /// What comes before the sizes, in both kinds of record.
+    fn common(&self, times: Times, out: &mut Buffer) {
+        let version = if self.local_zip64() {
+            VERSION_ZIP64
+        } else {
+            VERSION
+        };
+        let streamed = if self.streamed { STREAMED } else { 0 };
+        let utf8 = if self.utf8 { UTF8 } else { 0 };
+        put16(out, version);
+        put16(out, streamed | utf8);
+        put16(out, self.method as u16);
+        put16(out, times.dos[0]);
+        put16(out, times.dos[1]);
+    }
+
+    /// The length of the header in front of the body.
+    pub(super) fn local_len(&self, name: &[u8]) -> usize {
+        let zip64 = if self.local_zip64() {
+            LOCAL_ZIP64_LEN
+        } else {
+            0
+        };
+        LOCAL_LEN + name.len() + TIMES_LEN + zip64
+    }
+
+    /// The header in front of the body. Of a streamed one the checksum is not known, nor the packed size
+    /// if it is deflated.
+    pub(super) fn local(&self, name: &[u8], times: Times, out: &mut Buffer) {
+        let zip64 = self.local_zip64();
+        out.extend(b"PK\x03\x04");
+        self.common(times, out);
+        put32(out, self.crc.into());
+        put32(out, if zip64 { MAX32 } else { self.packed });
+        put32(out, if zip64 { MAX32 } else { self.size });
+        put16(out, name.len() as u16);
+        put16(out, (self.local_len(name) - LOCAL_LEN - name.len()) as u16);
+        out.extend(name);
+        unix_time(times, out);
+        if zip64 {
+            put16(out, 1);
+            put16(out, 16);
+            put64(out, self.size);
+            put64(out, self.packed);
+        }
+    }
+
+    /// What follows the body of a streamed file.
+    pub(super) fn descriptor(&self, out: &mut Buffer) {
+        out.extend(b"PK\x07\x08");
+        put32(out, self.crc.into());
+        let wide = self.packed >= MAX32 || self.size >= MAX32;
+        let put = if wide { put64 } else { put32 };
+        put(out, self.packed);
+        put(out, self.size);
+    }
+
+    /// Its record in the directory; its header is at byte `offset` of the archive.
+    pub(super) fn central(&self, name: &[u8], times: Times, offset: u64, out: &mut Buffer) {
+        let values = [self.size, self.packed, offset];
+        let zip64 = match values.iter().any(|&value| value > MAX32) {
+            true => values.iter().filter(|&&value| value >= MAX32).count() * 8 + 4,
+            false => 0,
+        };
+        out.extend(b"PK\x01\x02");
+        put16(out, self.made_by);
+        self.common(times, out);
+        put32(out, self.crc.into());
+        put32(out, self.packed);
+        put32(out, self.size);
+        put16(out, name.len() as u16);
+        put16(out, (TIMES_LEN + zip64) as u16);
+        // No comment, first disk.
+        put16(out, 0);
+        put16(out, 0);
+        put16(out, self.text.into());
+        put32(out, self.attributes.into());
+        put32(out, offset);
+        out.extend(name);
+        unix_time(times, out);
+        if zip64 > 0 {
+            put16(out, 1);
+            put16(out, zip64 as u16 - 4);
+            for value in values.into_iter().filter(|&value| value >= MAX32) {
+                put64(out, value);
+            }
+        }
+    }
+}
+
+/// The extra field with the time that has a zone ("UT").
+fn unix_time(times: Times, out: &mut Buffer) {
+    out.extend(b"UT\x05\x00\x01");
+    put32(out, times.unix.into());
+}
+
+/// Entries whose place in the archive is not known yet.
+#[derive(Default)]
+pub struct Pending {
+    entries: Vec<Placed>,
+    names: Vec<u8>,
+}
+
+/// An entry and where its header lies.
+struct Placed {
+    entry: Entry,
+    /// Where its name ends among all names.
+    name_end: usize,
+    /// From the beginning of the part; negative for what was written in earlier parts.
+    offset: i64,
+}
+
+impl Pending {
+    pub(super) fn push(&mut self, entry: Entry, name: &[u8], offset: i64) {
+        self.names.extend_from_slice(name);
+        self.entries.push(Placed {
+            entry,
+            name_end: self.names.len(),
+            offset,
+        });
+    }
+}
+
+impl Records for Pending {
+    fn mark(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.entries.truncate(mark);
+        self.names
+            .truncate(self.entries.last().map_or(0, |last| last.name_end));
+    }
+
+    fn capacity(&self) -> usize {
+        self.entries.capacity() * size_of::<Placed>() + self.names.capacity()
+    }
+}
+
+/// The directory at the end of the archive.
+#[derive(Default)]
+pub struct Directory {
+    records: Buffer,
+    entries: u64,
+    made_by: u16,
+}
+
+impl Directory {
+    /// Take over the `pending` entries of a part that begins at byte `start`.
+    pub(super) fn place(&mut self, pending: &mut Pending, times: Times, start: u64) {
+        let mut name = 0;
+        for placed in pending.entries.drain(..) {
+            let Placed {
+                entry,
+                name_end,
+                offset,
+            } = placed;
+            let at = start.wrapping_add_signed(offset);
+            entry.central(&pending.names[name..name_end], times, at, &mut self.records);
+            name = name_end;
+            self.entries += 1;
+            self.made_by = self.made_by.max(entry.made_by);
+        }
+        pending.names.clear();
+    }
+
+    /// The directory, which begins at byte `start`, and the records behind it.
+    pub(super) fn end(self, comment: &str, start: u64, out: &mut Buffer) {
+        let (entries, len) = (self.entries, self.records.len() as u64);
+        *out = self.records;
+        if entries > u16::MAX.into() || start > MAX32 {
+            out.extend(b"PK\x06\x06");
+            put64(out, 44);
+            put16(out, self.made_by);
+            put16(out, VERSION_ZIP64);
+            put32(out, 0);
+            put32(out, 0);
+            for value in [entries, entries, len, start] {
+                put64(out, value);
+            }
+            out.extend(b"PK\x06\x07");
+            put32(out, 0);
+            put64(out, start + len);
+            put32(out, 1);
+        }
+        let few = entries.min(u16::MAX.into()) as u16;
+        out.extend(b"PK\x05\x06");
+        for value in [0, 0, few, few] {
+            put16(out, value);
+        }
+        // Not capped, as in git.
+        put32(out, len & MAX32);
+        put32(out, start);
+        put16(out, comment.len() as u16);
+        out.extend(comment.as_bytes());
+    }
+}
+
+fn put16(out: &mut Buffer, value: u16) {
+    out.extend(&value.to_le_bytes());
+}
+
+/// Capped where the field is too small: the number is in a zip64 field then.
+fn put32(out: &mut Buffer, value: u64) {
+    out.extend(&(value.min(MAX32) as u32).to_le_bytes());
+}
+
+fn put64(out: &mut Buffer, value: u64) {
+    out.extend(&value.to_le_bytes());
+}

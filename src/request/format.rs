@@ -1,0 +1,317 @@
+//! The formats there are, and which of them is meant (git-archive(1), "CONFIGURATION").
+//!
+//! Built in are git's, in git's order, and behind them Zstandard. The configuration may add formats
+//! that pipe the tar through a command, and may change or take away the built-in compressors.
+
+use std::ffi::OsStr;
+
+use gix::{
+    bstr::{BStr, BString, ByteSlice},
+    config::file::SectionRef,
+};
+
+use crate::{
+    emit::{deflate, zstd},
+    error::{Error, Result},
+    repository::settings::truth,
+};
+
+/// The command that stands for the compressor that is built in.
+const INTERNAL_GZIP: &str = "git archive gzip";
+
+/// What the bytes of an archive are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Plain tar.
+    Tar,
+    /// Tar, compressed as gzip does.
+    TarGz(deflate::Level),
+    /// Tar, compressed as zstd does.
+    TarZst(zstd::Level),
+    /// Tar, piped through this command.
+    Filtered(BString),
+    /// Zip.
+    Zip(deflate::Level),
+}
+
+/// A format by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    name: BString,
+    family: Family,
+    /// Whether it is served to others (`git archive --remote`).
+    remote: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Family {
+    Tar,
+    Gzip,
+    Zstd,
+    Command(BString),
+    Zip,
+}
+
+/// All formats, in the order in which they are looked for.
+#[derive(Clone, Debug)]
+pub struct Formats(Vec<Named>);
+
+impl Formats {
+    /// The formats that are built in or that `config` adds.
+    pub fn read(config: &gix::config::File) -> Result<Self> {
+        let mut filters = vec![Filter::internal("tgz"), Filter::internal("tar.gz")];
+        for section in config.sections_by_name("tar").into_iter().flatten() {
+            let Some(name) = section.header().subsection_name() else {
+                continue;
+            };
+            for key in section.value_names() {
+                let at = filters.iter().position(|filter| filter.name == name);
+                let at = at.unwrap_or_else(|| {
+                    filters.push(Filter::new(name));
+                    filters.len() - 1
+                });
+                filters[at].set(key.as_bytes(), &section)?;
+            }
+        }
+        let filters = filters.into_iter().filter_map(Filter::named);
+        Ok(Self(
+            [Named::served("tar", Family::Tar)]
+                .into_iter()
+                .chain(filters)
+                .chain([
+                    Named::served("zip", Family::Zip),
+                    Named::served("tar.zst", Family::Zstd),
+                ])
+                .collect(),
+        ))
+    }
+
+    /// Keep those that are served to others.
+    pub fn served(self) -> Self {
+        Self(self.0.into_iter().filter(|format| format.remote).collect())
+    }
+
+    /// The names of the formats that git has too, in its order.
+    pub fn names(&self) -> impl Iterator<Item = &BStr> {
+        let known_to_git = |format: &&Named| format.family != Family::Zstd;
+        let names = self.0.iter().filter(known_to_git);
+        names.map(|format| format.name.as_bstr())
+    }
+
+    /// The format that is called `name`, else the one that the file name `output` tells, else tar.
+    pub fn choose(&self, name: Option<&OsStr>, output: Option<&[u8]>) -> Result<&Named> {
+        if let Some(name) = name {
+            let name = name.as_encoded_bytes();
+            return self
+                .0
+                .iter()
+                .find(|format| format.name == name)
+                .ok_or_else(|| {
+                    let name = name.as_bstr();
+                    Error::fatal(format!("Unknown archive format '{name}'"))
+                });
+        }
+        let told = output.and_then(|output| self.0.iter().find(|format| format.ends(output)));
+        Ok(told.unwrap_or(&self.0[0]))
+    }
+}
+
+impl Named {
+    fn served(name: &str, family: Family) -> Self {
+        Self {
+            name: name.into(),
+            family,
+            remote: true,
+        }
+    }
+
+    /// Whether the time is told as MS-DOS had it.
+    pub fn is_zip(&self) -> bool {
+        self.family == Family::Zip
+    }
+
+    /// Whether a file called `path` is of this format: a name, a dot, the format.
+    fn ends(&self, path: &[u8]) -> bool {
+        let stem = path.strip_suffix(self.name.as_slice());
+        let stem = stem.and_then(|stem| stem.strip_suffix(b"."));
+        stem.is_some_and(|stem| !stem.is_empty())
+    }
+
+    /// Refuse a compression level that this format never has.
+    pub fn check_level(&self, level: Option<i32>) -> Result<()> {
+        let Some(level) = level else { return Ok(()) };
+        let known = match self.family {
+            Family::Tar => false,
+            Family::Zip => (0..=9).contains(&level),
+            Family::Zstd => zstd::Level::new(level as u32).is_some(),
+            Family::Gzip | Family::Command(_) => true,
+        };
+        match known {
+            true => Ok(()),
+            false => Err(Error::fatal(format!(
+                "Argument not supported for format '{}': -{level}",
+                self.name
+            ))),
+        }
+    }
+
+    /// The format at this level.
+    pub fn at_level(&self, level: Option<i32>) -> Result<Format> {
+        let deflate = || match level {
+            None => Ok(deflate::Level::DEFAULT),
+            Some(level) => deflate::Level::new(level as u32)
+                .ok_or_else(|| Error::fatal("deflateInit2: stream consistency error (no message)")),
+        };
+        Ok(match &self.family {
+            Family::Tar => Format::Tar,
+            Family::Gzip => Format::TarGz(deflate()?),
+            Family::Zip => Format::Zip(deflate()?),
+            Family::Zstd => Format::TarZst(
+                level
+                    .and_then(|level| zstd::Level::new(level as u32))
+                    .unwrap_or(zstd::Level::DEFAULT),
+            ),
+            Family::Command(command) => Format::Filtered(match level {
+                None => command.clone(),
+                Some(level) => format!("{command} -{level}").into(),
+            }),
+        })
+    }
+}
+
+/// A tar filter as it is being configured.
+struct Filter {
+    name: BString,
+    command: Option<BString>,
+    remote: bool,
+}
+
+impl Filter {
+    fn new(name: &BStr) -> Self {
+        Self {
+            name: name.to_owned(),
+            command: None,
+            remote: false,
+        }
+    }
+
+    fn internal(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            command: Some(INTERNAL_GZIP.into()),
+            remote: true,
+        }
+    }
+
+    /// Take over what `section` says of `key` in the end.
+    fn set(&mut self, key: &[u8], section: &SectionRef<'_>) -> Result<()> {
+        let name = &self.name;
+        let full = |key: &str| format!("tar.{name}.{key}");
+        if key.eq_ignore_ascii_case(b"command") {
+            let Some(command) = section.value("command") else {
+                let key = full("command");
+                return Err(Error::fatal(format!(
+                    "unable to parse '{key}' from command-line config"
+                ))
+                .after(format!("error: missing value for '{key}'")));
+            };
+            self.command = Some(command);
+        } else if key.eq_ignore_ascii_case(b"remote") {
+            self.remote = match section.value("remote") {
+                Some(value) => truth(&full("remote"), value.as_bstr())?,
+                None => true,
+            };
+        }
+        Ok(())
+    }
+
+    /// Without a command there is no format.
+    fn named(self) -> Option<Named> {
+        let command = self.command?;
+        Some(Named {
+            family: match command == INTERNAL_GZIP {
+                true => Family::Gzip,
+                false => Family::Command(command),
+            },
+            name: self.name,
+            remote: self.remote,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Format, Formats};
+    use crate::emit::deflate;
+
+    fn formats(config: &str) -> Formats {
+        let config = gix::config::File::try_from(config).expect("valid");
+        Formats::read(&config).expect("valid")
+    }
+
+    const USERS: &str = "[tar \"tar.xz\"]\ncommand = xz -c\nremote\n[tar \"zip\"]\ncommand = mine\n\
+                         [tar \"tgz\"]\nremote = no\n[tar \"none\"]\nremote = yes\n[tar]\numask = 2\n";
+
+    #[test]
+    fn formats_are_listed_in_the_order_of_git() {
+        let names =
+            |formats: &Formats| formats.names().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&formats("")), ["tar", "tgz", "tar.gz", "zip"]);
+        let formats = formats(USERS);
+        assert_eq!(
+            names(&formats),
+            ["tar", "tgz", "tar.gz", "tar.xz", "zip", "zip"]
+        );
+        assert_eq!(names(&formats.served()), ["tar", "tar.gz", "tar.xz", "zip"]);
+    }
+
+    #[test]
+    fn file_names_tell_the_format() {
+        let formats = formats(USERS);
+        for (output, expected) in [
+            ("d/x.zip", "zip"),
+            ("x.tar.gz.zip", "zip"),
+            (".zip", "tar"),
+            ("./.zip", "zip"),
+            ("x.ZIP", "tar"),
+            ("xtgz", "tar"),
+            ("a.tgz.gz", "tar"),
+            ("a.tar.gz", "tar.gz"),
+            ("a.tar.xz", "tar.xz"),
+            ("a.tar.zst", "tar.zst"),
+        ] {
+            let chosen = formats
+                .choose(None, Some(output.as_bytes()))
+                .expect("always one");
+            assert_eq!(chosen.name, expected, "{output}");
+        }
+        let zip = formats.choose(Some("zip".as_ref()), None).expect("known");
+        assert_eq!(zip.family, Family::Command("mine".into()));
+    }
+
+    #[test]
+    fn levels_are_for_compressors() {
+        let formats = formats(USERS);
+        let at = |name: &str, level| {
+            let format = formats.choose(Some(name.as_ref()), None)?;
+            format.check_level(Some(level))?;
+            format.at_level(Some(level))
+        };
+        assert!(at("tar", 1).is_err());
+        assert_eq!(
+            at("tar.gz", 9).ok(),
+            deflate::Level::new(9).map(Format::TarGz)
+        );
+        assert!(
+            at("tar.gz", 10)
+                .unwrap_err()
+                .to_string()
+                .contains("deflateInit2")
+        );
+        assert_eq!(
+            at("tar.xz", 77).ok(),
+            Some(Format::Filtered("xz -c -77".into()))
+        );
+        assert!(at("tar.zst", 20).is_err());
+    }
+}
