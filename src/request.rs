@@ -16,7 +16,7 @@ use crate::{
         trees::Rules,
     },
     repository::{
-        Repository,
+        Repository, date,
         environment::Environment,
         settings::Umask,
         treeish::{self, Treeish},
@@ -67,8 +67,12 @@ impl Request {
             prefix: below,
         } = repository;
         let mut reader = Reader::new(Odb::open(objects));
-        let name = args.treeish.as_bytes().as_bstr();
-        let treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
+        let name = args.treeish.as_deref().unwrap_or_default();
+        let name = name.as_bytes().as_bstr();
+        let mut treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
+        if let Some(time) = &args.mtime {
+            treeish.time = date::mtime(time)?;
+        }
         let rules = Rules {
             hash: gix.object_hash(),
             protect: settings.protect,
@@ -100,8 +104,8 @@ impl Request {
             rules,
             umask: settings.umask,
             big_file: settings.big_file,
-            threads: args.threads.map(usize::from),
-            memory: args.memory.max(MIN_MEMORY) as usize,
+            threads: args.ours.threads.map(usize::from),
+            memory: args.ours.memory.max(MIN_MEMORY) as usize,
             verbose: args.verbose % 2 == 1,
             reader,
         })
@@ -133,4 +137,17 @@ pub fn check_format(args: &Args) -> Result<()> {
         .hinted("use 'git archive' for it, or compress the tar")),
         Some(format) => Err(Error::fatal(format!("Unknown archive format '{format}'"))),
     }
+}
+
+/// Refuse what cannot be done yet.
+pub fn check_supported(args: &Args) -> Result<()> {
+    for (given, option) in [
+        (!args.extras.is_empty(), "--add-file"),
+        (args.worktree_attributes, "--worktree-attributes"),
+    ] {
+        if given {
+            return Err(Error::fatal(format!("{option} is not supported yet")));
+        }
+    }
+    Ok(())
 }
