@@ -24,3 +24,4 @@ mod repository;
 mod revisions;
 mod subdirectory;
 mod tidy;
+mod usage;
