@@ -47,11 +47,11 @@ pub struct Args {
     #[arg(long, value_name = "prefix")]
     pub prefix: Option<OsString>,
 
-    /// Add a file that is in no tree, its prefix the one given before it
+    /// Add an untracked file, under the prefix given before it
     #[arg(long = "add-file", value_name = "file")]
     _add_file: (),
 
-    /// Add a file that is nowhere
+    /// Add a file with this content
     #[arg(long = "add-virtual-file", value_name = "path:content")]
     _add_virtual_file: (),
 
@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(short, long, value_name = "file")]
     pub output: Option<PathBuf>,
 
-    /// Read attributes from the work tree too
+    /// Read .gitattributes of the work tree too
     #[arg(long)]
     pub worktree_attributes: bool,
 
@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// The time of all entries
+    /// Modification time of all entries
     #[arg(long, value_name = "time")]
     pub mtime: Option<OsString>,
 
@@ -89,7 +89,7 @@ pub struct Args {
     #[arg(long, value_name = "repo")]
     pub remote: Option<OsString>,
 
-    /// The command git-upload-archive over there
+    /// What to run there for git-upload-archive
     #[arg(long, value_name = "command")]
     pub exec: Option<OsString>,
 
