@@ -1,28 +1,30 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
 
 use std::{
-    ffi::OsStr,
+    ffi::OsString,
     fs::File,
     io::{self, IsTerminal, Write},
-    os::{fd::AsFd, unix::ffi::OsStrExt},
-    path::PathBuf,
-    process::ExitCode,
+    os::{fd::AsFd, unix::ffi::OsStringExt},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
     thread,
 };
 
+use gix::bstr::BString;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGXFSZ},
     iterator::Signals,
 };
 
 use git_sluice::{
-    cli::Args,
-    error::{Error, Kind, Result},
+    cli::{Args, Stop, Typed, pathspecs_from},
+    error::{Error, Kind, Result, strerror},
     output::Destination,
     progress::Meter,
-    repository::{Repository, environment::Environment},
+    remote::{self, handover, server},
+    repository::{Repository, environment::Environment, extra_file},
     request::{
-        Request,
+        Access, Request,
         format::{Format, Formats},
     },
 };
@@ -33,59 +35,147 @@ const USAGE: u8 = 129;
 const PIPE_BYTES: usize = 1 << 20;
 
 fn main() -> ExitCode {
-    let args = match Args::parse_typed(std::env::args_os()) {
-        Ok(args) => args,
-        Err(error) => {
+    match run(std::env::args_os().skip(1).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Usage(error)) => {
             let _ = error.print();
-            return if error.use_stderr() {
+            if error.use_stderr() {
                 ExitCode::from(USAGE)
             } else {
                 ExitCode::SUCCESS
-            };
+            }
         }
-    };
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "{error}");
+        Err(Stop::Fatal(error)) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
+        Err(Stop::Fatal(error)) => {
+            // In one piece: others may write to the same place, as a client of ours does.
+            let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
             ExitCode::from(error.exit_status())
         }
     }
 }
 
-fn run(args: &Args) -> Result<()> {
+/// Modes are flags, since the first word is a tree-ish.
+fn run(mut words: Vec<OsString>) -> Result<(), Stop> {
+    match words.first().and_then(|word| word.to_str()) {
+        Some(remote::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
+        Some(remote::WRITER) => {
+            let typed = Typed::of_client(words.drain(1..));
+            archive(typed, Access::Remote)
+        }
+        _ => {
+            let typed = Typed::first_pass(words.into_iter(), |file| Path::new(file).exists())?;
+            match typed.remote {
+                Some(_) => Err(handover::git_archive(&typed.for_git()?).into()),
+                None => archive(typed, Access::Local),
+            }
+        }
+    }
+}
+
+/// Serve a client, with ourselves as the writer.
+fn upload_archive(words: &[OsString]) -> Result<()> {
+    if words == ["-h"] {
+        return writeln!(io::stdout(), "{}", server::USAGE).map_err(|error| Error::write(&error));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
+    let mut writer = Command::new(program);
+    writer.arg(remote::WRITER);
+    let output = Destination::Direct(standard_output()?);
+    server::upload_archive(&mut io::stdin().lock(), output, words, writer)
+}
+
+/// What is wrong is noticed in git's order: that of these lines.
+fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let cwd = std::env::current_dir()
         .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))?;
     let environment = Environment::read(cwd, |name| std::env::var_os(name))?;
-    let repository = Repository::open(&environment);
-    let formats = match &repository {
-        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing())?,
-        Err(_) => Formats::read(&environment.config()?)?,
-    };
-    let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
-    let format = formats.choose(args.format.as_deref().map(OsStr::new), output)?;
-    format.check_level(args.level)?;
-    let repository = repository?;
-    let mut destination = match &args.output {
+    let repository = Repository::open(&environment)?;
+    let formats = formats(&environment, &repository, access)?;
+    let mut destination = match &typed.output {
         Some(path) => Destination::create(path)?,
         None => Destination::Direct(standard_output()?),
     };
     if let Some(temporary) = destination.temporary() {
         remove_on_signals(temporary.to_owned())?;
     }
-    let request = Request::resolve(args, format, &environment, repository, &mut io::stderr())?;
-    let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
-    let meter = shown.then(Meter::start);
-    if let Format::Filtered(command) = &request.format {
-        let mut filter =
-            destination.filter(command.as_ref(), &request.directory, request.below.as_ref())?;
-        git_sluice::run(request, &mut filter, &mut io::stderr(), meter)?;
-        filter.finish()?;
-    } else {
-        git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;
+    let below = match &repository {
+        Ok(repository) => repository.prefix.clone(),
+        Err(_) => BString::default(),
+    };
+    let mut args = typed.second_pass(|file| extra_file::examine(file, below.as_ref()))?;
+    if access == Access::Remote && !args.extras.is_empty() {
+        let refused = "options '--add-file' and '--remote' cannot be used together";
+        return Err(Error::fatal(refused).into());
     }
-    destination.complete()
+    if args.list {
+        list(&formats, &mut destination);
+        return Ok(destination.complete()?);
+    }
+    read_pathspecs(&mut args)?;
+    let meter = meter(&args);
+    let told = &mut io::stderr();
+    let request = Request::resolve(&args, &formats, &environment, repository, access, told)?;
+    make(request, &mut destination, meter)?;
+    Ok(destination.complete()?)
+}
+
+fn formats(
+    environment: &Environment,
+    repository: &Result<Repository>,
+    access: Access,
+) -> Result<Formats> {
+    let formats = match repository {
+        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing())?,
+        Err(_) => Formats::read(&environment.config()?)?,
+    };
+    Ok(match access {
+        Access::Local => formats,
+        Access::Remote => formats.served(),
+    })
+}
+
+/// As for git, the list has no reader who must not miss anything.
+fn list(formats: &Formats, destination: &mut Destination) {
+    for name in formats.names() {
+        let _ = writeln!(destination, "{name}");
+    }
+}
+
+fn meter(args: &Args) -> Option<Meter> {
+    let ours = &args.ours;
+    let shown = ours.progress || (!ours.no_progress && io::stderr().is_terminal());
+    shown.then(Meter::start)
+}
+
+fn make(request: Request, destination: &mut Destination, meter: Option<Meter>) -> Result<()> {
+    let Format::Filtered(command) = &request.format else {
+        return git_sluice::run(request, destination, &mut io::stderr(), meter);
+    };
+    let (directory, below) = (&request.directory, request.below.as_ref());
+    let mut filter = destination.filter(command.as_ref(), directory, below)?;
+    git_sluice::run(request, &mut filter, &mut io::stderr(), meter)?;
+    filter.finish()
+}
+
+/// Pathspecs that come from a file are as good as typed.
+fn read_pathspecs(args: &mut Args) -> Result<()> {
+    let Some(file) = &args.ours.pathspec_from_file else {
+        return Ok(());
+    };
+    let nul = args.ours.pathspec_file_nul;
+    let pathspecs = if file == "-" {
+        pathspecs_from(io::stdin().lock(), nul)?
+    } else {
+        let opened = File::open(file).map_err(|error| {
+            let (file, why) = (file.to_string_lossy(), strerror(&error));
+            Error::fatal(format!("could not open '{file}' for reading: {why}"))
+        })?;
+        pathspecs_from(opened, nul)?
+    };
+    let word = |pathspec: BString| OsString::from_vec(pathspec.into());
+    args.paths = pathspecs.into_iter().map(word).collect();
+    Ok(())
 }
 
 /// A signal that ends us takes the half-written file along.

@@ -1,17 +1,17 @@
 //! Repositories for the benches, made by `git fast-import` in a temporary directory, by shape.
 
 use std::{
+    ffi::OsString,
     io::Write,
     path::Path,
     process::{Command, Stdio},
 };
 
-use clap::Parser;
 use criterion::Throughput;
 use git_sluice::{
-    cli::Args,
+    cli::Typed,
     repository::{Repository, environment::Environment},
-    request::{Request, format::Formats},
+    request::{Access, Request, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -86,22 +86,23 @@ impl Shape {
 
     /// What `git sluice` with these arguments would be asked here.
     pub(crate) fn request(&self, arguments: &[&str]) -> Request {
-        let args = ["git sluice"].iter().chain(arguments).chain(&["HEAD"]);
-        let args = Args::try_parse_from(args).expect("the bench knows the options");
+        let words = arguments.iter().chain(&["HEAD"]).map(OsString::from);
+        let args = Typed::first_pass(words, |_| false)
+            .and_then(|typed| typed.second_pass(|_| Ok(false)))
+            .expect("the bench knows the options");
         let environment = Environment {
             cwd: self.directory.path().to_owned(),
             git_dir: Some(self.directory.path().to_owned()),
             ..Environment::default()
         };
-        let repository = Repository::open(&environment).expect("the repository is sound");
-        let formats = Formats::read(repository.gix.config_snapshot().plumbing())
-            .expect("the configuration is sound");
-        let format = formats.choose(None, None).expect("there is a default");
+        let repository = Repository::open(&environment).expect("the configuration is sound");
+        let formats = Formats::read(&gix::config::File::default()).expect("there are some");
         Request::resolve(
             &args,
-            format,
+            &formats,
             &environment,
             repository,
+            Access::Local,
             &mut std::io::sink(),
         )
         .expect("the repository is sound")

@@ -4,8 +4,11 @@
 //! `git`, object directories, a current directory that is the work tree. Where gix cannot go on,
 //! the installed git is asked, so that nobody loses a repository or a message by switching.
 
+pub mod date;
 pub mod environment;
+pub mod extra_file;
 mod open;
+pub mod served;
 pub mod settings;
 pub mod treeish;
 
@@ -32,17 +35,23 @@ pub struct Repository {
 
 impl Repository {
     /// Open the repository that the current directory or `GIT_DIR` names, and read its settings.
-    pub fn open(environment: &Environment) -> Result<Self> {
-        let gix = open::open(environment)?;
+    ///
+    /// Settings that make no sense are an error at once; that there is no repository is for the
+    /// caller to say when one is needed, and git looks at much else before.
+    pub fn open(environment: &Environment) -> Result<Result<Self>> {
+        let gix = match open::open(environment) {
+            Ok(gix) => gix,
+            Err(error) => return Ok(Err(error)),
+        };
         let settings = Settings::read(&gix)?;
         let objects = open::objects(&gix, environment);
         let prefix = open::prefix(&gix, environment);
-        Ok(Self {
+        Ok(Ok(Self {
             gix,
             settings,
             objects,
             prefix,
-        })
+        }))
     }
 }
 

@@ -10,27 +10,36 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, path::PathBuf, sync::A
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
-    cli::Args,
+    cli::{self, Args, ExtraContent},
     decode::reader::Reader,
-    emit::zip::Times,
+    emit::{Kind, zip::Times},
     error::Result,
     odb::Odb,
     plan::{
-        extra::Extra,
+        extra::{Content, Extra},
         select::{Selection, attributes::Attributes, pathspec::Pathspecs},
         trees::Rules,
     },
     repository::{
-        Repository,
+        Repository, date,
         environment::Environment,
         settings::Umask,
         treeish::{self, Treeish},
     },
 };
-use format::{Format, Named};
+use format::{Format, Formats};
 
 /// Less memory than this is not worth refusing over.
 const MIN_MEMORY: u64 = 1 << 20;
+
+/// For whom an archive is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Somebody who can read the repository anyway.
+    Local,
+    /// The client of a server: refs and what they name, in the formats that the configuration allows.
+    Remote,
+}
 
 /// One archive to be made.
 pub struct Request {
@@ -70,26 +79,41 @@ impl Request {
     /// Work out what `args` ask of `repository`; what is to be said about it goes to `diagnostics`.
     pub fn resolve(
         args: &Args,
-        format: &Named,
+        formats: &Formats,
         environment: &Environment,
-        repository: Repository,
+        repository: Result<Repository>,
+        access: Access,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
+        let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
+        let format = formats.choose(args.format.as_deref().map(OsStr::new), output)?;
+        format.check_level(args.level)?;
         let Repository {
             gix,
             settings,
             objects,
             prefix: below,
-        } = repository;
+        } = repository?;
         let mut reader = Reader::new(Odb::open(objects));
-        let name = args.treeish.as_bytes().as_bstr();
-        let treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
+        let name = args.treeish.as_deref().unwrap_or_default();
+        let name = name.as_bytes().as_bstr();
+        if access == Access::Remote && !settings.allow_unreachable {
+            treeish::require_ref(&gix, name)?;
+        }
+        let mut treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
+        if let Some(time) = &args.mtime {
+            treeish.time = date::mtime(time)?;
+        }
         let rules = Rules {
             hash: gix.object_hash(),
             protect: settings.protect,
             max_depth: settings.max_tree_depth,
         };
-        let directory = gix.workdir().unwrap_or(gix.git_dir()).to_owned();
+        let directory = match access {
+            Access::Local => gix.workdir().unwrap_or(gix.git_dir()).to_owned(),
+            // A server sees no work tree, and names the git directory it is in as git does.
+            Access::Remote => environment.cwd.join("."),
+        };
         let top = directory.to_string_lossy();
         let pathspecs: Vec<BString> = args
             .paths
@@ -113,9 +137,12 @@ impl Request {
         };
         Ok(Self {
             format: format.at_level(args.level)?,
-            extras: Arc::default(),
+            extras: args
+                .extras
+                .iter()
+                .map(|extra| planned(extra, &below))
+                .collect(),
             times,
-            below,
             directory,
             treeish,
             prefix: args
@@ -124,14 +151,41 @@ impl Request {
                 .map(OsStr::as_bytes)
                 .unwrap_or_default()
                 .into(),
+            below,
             selection,
             rules,
             umask: settings.umask,
             big_file: settings.big_file,
-            threads: args.threads.map(usize::from),
-            memory: args.memory.max(MIN_MEMORY) as usize,
+            threads: args.ours.threads.map(usize::from),
+            memory: args.ours.memory.max(MIN_MEMORY) as usize,
             verbose: args.verbose % 2 == 1,
             reader,
         })
+    }
+}
+
+/// An extra file as it is planned, given in the directory `below` of the work tree.
+fn planned(extra: &cli::Extra, below: &BString) -> Extra {
+    let kind = match extra.executable {
+        true => Kind::Executable,
+        false => Kind::File,
+    };
+    let from_top = |path: &[u8]| match path.starts_with(b"/") {
+        true => path.into(),
+        false => [below.as_bytes(), path].concat().into(),
+    };
+    let (name, content) = match &extra.content {
+        ExtraContent::Virtual(bytes) => (from_top(&extra.name), Content::Bytes(bytes.to_vec())),
+        ExtraContent::File(path) => {
+            let shown = from_top(path.as_os_str().as_bytes());
+            let path = path.clone();
+            (extra.name.clone(), Content::File { path, shown })
+        }
+    };
+    Extra {
+        name,
+        kind,
+        text: None,
+        content,
     }
 }

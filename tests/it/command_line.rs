@@ -1,70 +1,209 @@
-//! Options as git reads them, and what becomes of those that it would not.
+//! Options as git reads them, in any place and notation, and what the command itself answers.
 //!
 //! What an option does to the archive is for `oracle.rs`, where the archive goes for
 //! `destination.rs`.
 
-use crate::support::Repo;
+use std::fs;
 
-/// A usage error has git's status, nothing on stdout and a usage text. The words are our parser's,
-/// so all that is asked of them is the name of what is wrong.
-#[track_caller]
-fn assert_usage(args: &[&str], culprit: &str) {
-    let ours = Repo::from("basic").sluice(args);
-    assert_eq!(ours.code(), 129, "{ours}");
-    assert!(ours.stdout.is_empty(), "{ours}");
-    let messages = ours.messages();
-    assert!(messages.starts_with("error: "), "{ours}");
-    assert!(
-        messages
-            .lines()
-            .next()
-            .is_some_and(|line| line.contains(culprit)),
-        "{ours}"
-    );
-    let theirs = Repo::from("basic").archive(args);
-    assert_eq!(theirs.code(), 129, "{theirs}");
-}
+use crate::support::{Repo, git_version, skip};
+use crate::usage::assert_complaint;
 
+/// The newest git; older ones open a file with no name, and let `--no-output` take the name back.
 #[test]
-fn unknown_and_malformed_options() {
-    assert_usage(&["--x=1", "HEAD"], "--x");
-    assert_usage(&["--nosuch", "HEAD"], "--nosuch");
-    assert_usage(&["HEAD", "--nosuch"], "--nosuch");
-    assert_usage(&["-Z", "HEAD"], "-Z");
-    assert_usage(&["--format"], "--format");
-    assert_usage(&["HEAD", "--prefix"], "--prefix");
-    assert_usage(&["-o"], "--output");
-    assert_usage(&["--verbose=3", "HEAD"], "--verbose");
-}
-
-#[test]
-fn malformed_options_of_our_own() {
+fn output_that_is_no_file() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD"]).success();
     for args in [
-        ["--threads=x", "HEAD"],
-        ["-j=", "HEAD"],
-        ["--memory=1q", "HEAD"],
-        ["--memory=", "HEAD"],
+        "--output= HEAD",
+        "-o :(optional)new HEAD",
+        "-o new --output= HEAD",
     ] {
-        let output = Repo::from("basic").sluice(args);
-        assert_eq!(output.code(), 129, "{output}");
-        assert!(
-            output.stdout.is_empty() && output.messages().starts_with("error: "),
-            "{output}"
-        );
+        let written = repo.sluice(args.split_whitespace()).success();
+        assert!(written == expected, "{args}");
+    }
+    assert!(!repo.path().join("new").exists());
+    repo.write("old", "");
+    for args in [
+        "-o :(optional)old HEAD",
+        "-o old --no-output HEAD",
+        "-oold -o:(optional)new HEAD",
+    ] {
+        let nothing = repo.sluice(args.split_whitespace()).success();
+        assert!(nothing.is_empty(), "{args}");
+        let written = fs::read(repo.path().join("old")).expect("it is ours");
+        assert!(written == expected, "{args}");
+        repo.write("old", "");
     }
 }
 
 #[test]
-fn no_tree_ish() {
-    for args in ["", "-v", "--", "--prefix=p/", "--format=nosuch"] {
-        let output = Repo::from("basic").sluice(args.split_whitespace());
-        assert_eq!(output.code(), 129, "{output}");
-        assert!(output.stdout.is_empty(), "{output}");
-        assert!(
-            output.messages().to_lowercase().contains("usage: "),
+fn extra_files_taken_back() {
+    let repo = Repo::from("basic");
+    repo.assert_same(["--add-file=file.txt", "--no-add-virtual-file", "HEAD"]);
+    repo.assert_same(["--add-virtual-file=a:b", "--no-add-file", "HEAD"]);
+}
+
+#[test]
+fn list() {
+    let repo = Repo::copy("basic");
+    for args in [
+        "--list",
+        "-l",
+        "-lv",
+        "--l -9 --format=nosuch",
+        "--no-list -l --add-file=file.txt",
+    ] {
+        repo.assert_same(args.split_whitespace());
+    }
+    repo.assert_same(["-l", "--no-l", "HEAD"]);
+    Repo::scratch().assert_same(["--list"]);
+    let _ = repo.sluice(["-l", "-o", "formats"]).success();
+    let written = fs::read_to_string(repo.path().join("formats")).expect("named by -o");
+    assert_eq!(written, "tar\ntgz\ntar.gz\nzip\n");
+    // Before 2.43.1 git does not mind.
+    assert_complaint(
+        &repo,
+        "--list x y",
+        128,
+        "fatal: extra command line parameter 'x'",
+    );
+    assert_complaint(
+        &repo,
+        "-l -- x",
+        128,
+        "fatal: extra command line parameter 'x'",
+    );
+}
+
+/// Help is what was asked for: on stdout, and no failure, which is how the newest git sees it.
+#[test]
+fn help() {
+    let repo = Repo::from("basic");
+    for args in [
+        "-h",
+        "-vh HEAD",
+        "HEAD --help",
+        "--help-all HEAD",
+        "--help",
+        "-h --bogus",
+        "--version",
+    ] {
+        let output = repo.sluice(args.split_whitespace());
+        assert_eq!(
+            (output.code(), output.messages().as_str()),
+            (0, ""),
             "{output}"
         );
+        assert!(!output.stdout.is_empty(), "{output}");
     }
+    assert_complaint(&repo, "--bogus -h", 129, "error: unknown option `bogus'");
+}
+
+/// The time of the first entry, in seconds since 1970.
+fn mtime(repo: &Repo, value: &str) -> u64 {
+    let archive = repo.sluice(["--mtime", value, "HEAD"]).success();
+    let mut archive = tar::Archive::new(archive.as_slice());
+    let entry = archive
+        .entries()
+        .expect("an archive")
+        .next()
+        .expect("not empty");
+    entry.expect("readable").header().mtime().expect("a number")
+}
+
+/// git 2.39 has no `--mtime`, but it has the same parser of dates.
+#[test]
+fn dates() {
+    let repo = Repo::from("basic").env("TZ", "XXX-03:30");
+    let theirs = |value: &str| {
+        let answer = repo.git(["rev-parse", &format!("--since={value}")]);
+        let seconds = answer
+            .strip_prefix("--max-age=")
+            .and_then(|seconds| seconds.parse().ok());
+        seconds.expect("git always finds a time")
+    };
+    for value in [
+        "@0 +0000",
+        "@1 -1200",
+        "@8589934591 +0530",
+        "100000000",
+        "1117231200",
+        "4102444799",
+        "@1117231200",
+        "2005-05-27T22:00:00Z",
+        "2005-05-27 22:00:00 Z",
+        "2005-05-27 22:00:00 +0545",
+        "2005-05-27T22:00:00.75-07:00",
+        "2004-02-29T23:59:59+1400",
+        "2005-02-29T23:59:59+0000",
+        "1970-01-01T00:00:00Z",
+        "2099-12-31T23:59:59Z",
+        "2005-05-27T22:00:60Z",
+        "2005-05-27T24:00:00Z",
+        "2005-05-27 22:00:00",
+        "2005-05-27 22:00",
+        "Fri, 27 May 2005 22:00:00 +0100",
+        "never",
+    ] {
+        assert_eq!(mtime(&repo, value), theirs(value), "{value}");
+    }
+    for value in [
+        "now",
+        "2005-05-27",
+        "yesterday",
+        "1000",
+        "@1000",
+        "",
+        "nonsense",
+        "2100-01-01T00:00:00Z",
+    ] {
+        let difference = mtime(&repo, value).abs_diff(theirs(value));
+        assert!(difference < 60, "{value}: {difference} seconds");
+    }
+    if git_version() >= (2, 40) {
+        repo.assert_same(["--mtime=2005-05-27T22:00:00Z", "HEAD"]);
+    } else {
+        skip("git archive has no --mtime");
+    }
+}
+
+/// Ours, as elsewhere in git.
+#[test]
+fn pathspecs_from_a_file() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD", "file.txt", "dir/sub"]).success();
+    repo.write("lines", "file.txt\r\n\"dir/s\\165b\"\n");
+    repo.write("nul", "file.txt\0dir/sub");
+    for args in [
+        "--pathspec-from-file=lines HEAD",
+        "HEAD --pathspec-from-file nul --pathspec-file-nul",
+    ] {
+        let written = repo.sluice(args.split_whitespace()).success();
+        assert!(written == expected, "{args}");
+    }
+    let piped = repo
+        .shell("git-sluice --pathspec-from-file=- HEAD <lines")
+        .success();
+    assert!(piped == expected);
+    for (args, message) in [
+        (
+            "--pathspec-from-file=lines HEAD dir",
+            "'--pathspec-from-file' and pathspec arguments cannot be used together",
+        ),
+        (
+            "--pathspec-file-nul HEAD dir",
+            "the option '--pathspec-file-nul' requires '--pathspec-from-file'",
+        ),
+        (
+            "--pathspec-from-file=nosuch HEAD",
+            "could not open 'nosuch' for reading: No such file or directory",
+        ),
+    ] {
+        assert_complaint(&repo, args, 128, &format!("fatal: {message}"));
+    }
+    repo.write("lines", "\"file.txt\n");
+    let quoted = "fatal: line is badly quoted: \"file.txt";
+    assert_complaint(&repo, "--pathspec-from-file=lines HEAD", 128, quoted);
 }
 
 #[test]
@@ -88,6 +227,8 @@ fn options_in_any_place_and_notation() {
         "--format=nosuch --no-format HEAD",
         "--format=nosuch --format=tar HEAD",
         "--pref=p/ --verb --form=tar HEAD",
+        "HEAD --end-of-options dir",
+        "--prefix= -v HEAD dir --no-list",
     ] {
         Repo::from("basic").assert_same(args.split_whitespace());
     }
@@ -129,6 +270,11 @@ fn levels() {
     let level = "fatal: Argument not supported for format 'tar': -9\n";
     Repo::from("basic").assert_both_die(["-9", "HEAD"], level);
     Repo::from("basic").assert_both_die(["-1", "-9", "nosuch"], level);
+    Repo::from("basic").assert_both_die(["-9v9", "HEAD"], level);
+    let cut = "fatal: Argument not supported for format 'tar': --2\n";
+    Repo::from("basic").assert_both_die(["-4294967294", "HEAD"], cut);
+    // A level of -1 is none.
+    Repo::from("basic").assert_same(["-9", "-99999999999999999999", "HEAD"]);
 }
 
 /// On a pipe there is nothing to see unless it is asked for, and it is never mixed up with the

@@ -1,0 +1,138 @@
+//! What was typed. Touches no file, no repository, no terminal.
+//!
+//! Options are declared once, in [`Args`], with clap, which renders the help and reads the values of
+//! our own. How options may be written is `grammar`'s, since git's rules are not clap's; like git,
+//! [`Typed`] goes over the words twice.
+
+mod extra;
+mod grammar;
+mod ours;
+mod pathspec_file;
+mod typed;
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{
+    ArgAction, Parser,
+    builder::{OsStringValueParser, TypedValueParser},
+};
+
+use crate::error::{Error, Result};
+pub use extra::{Extra, ExtraContent};
+pub use ours::Ours;
+pub use pathspec_file::pathspecs_from;
+pub use typed::{Stop, Typed};
+
+const NAME: &str = "git sluice";
+const USAGE: &str = "\
+git sluice [<options>] <tree-ish> [<path>...]
+       git sluice [<options>] --list";
+
+/// Stream a git tree as an archive: the bytes of 'git archive', several times faster
+#[derive(Parser, Debug)]
+#[command(
+    name = NAME,
+    bin_name = NAME,
+    version,
+    args_override_self = true,
+    override_usage = USAGE,
+    after_help = "-<number> sets the compression level."
+)]
+pub struct Args {
+    /// Archive format
+    #[arg(long, value_name = "fmt", value_parser = lossy())]
+    pub format: Option<String>,
+
+    /// Prepend this to each path in the archive
+    #[arg(long, value_name = "prefix")]
+    pub prefix: Option<OsString>,
+
+    /// Add an untracked file, under the prefix given before it
+    #[arg(long = "add-file", value_name = "file")]
+    _add_file: (),
+
+    /// Add a file with this content
+    #[arg(long = "add-virtual-file", value_name = "path:content")]
+    _add_virtual_file: (),
+
+    /// All extra files, in order
+    #[arg(skip)]
+    pub extras: Vec<Extra>,
+
+    /// Write the archive to this file
+    ///
+    /// A regular file appears under its name only when it is complete.
+    #[arg(short, long, value_name = "file")]
+    pub output: Option<PathBuf>,
+
+    /// Read .gitattributes of the work tree too
+    #[arg(long)]
+    pub worktree_attributes: bool,
+
+    /// Report archived files on stderr
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Modification time of all entries
+    #[arg(long, value_name = "time")]
+    pub mtime: Option<OsString>,
+
+    /// The compression level: the last of `-<number>`
+    #[arg(skip)]
+    pub level: Option<i32>,
+
+    /// List the archive formats
+    #[arg(short, long)]
+    pub list: bool,
+
+    /// Retrieve the archive from this repository
+    #[arg(long, value_name = "repo")]
+    pub remote: Option<OsString>,
+
+    /// What to run there for git-upload-archive
+    #[arg(long, value_name = "command")]
+    pub exec: Option<OsString>,
+
+    /// The tree or commit to archive
+    #[arg(value_name = "tree-ish", required_unless_present = "list")]
+    pub treeish: Option<OsString>,
+
+    /// Only these paths
+    #[arg(value_name = "path")]
+    pub paths: Vec<OsString>,
+
+    /// What git archive does not have.
+    #[command(flatten)]
+    pub ours: Ours,
+}
+
+impl Args {
+    /// What does not go together.
+    fn check(&self) -> Result<()> {
+        if self.list
+            && let Some(word) = &self.treeish
+        {
+            let word = word.to_string_lossy();
+            return Err(Error::fatal(format!(
+                "extra command line parameter '{word}'"
+            )));
+        }
+        let from_file = self.ours.pathspec_from_file.is_some();
+        if from_file && !self.paths.is_empty() {
+            return Err(Error::fatal(
+                "'--pathspec-from-file' and pathspec arguments cannot be used together",
+            ));
+        }
+        if self.ours.pathspec_file_nul && !from_file {
+            return Err(Error::fatal(
+                "the option '--pathspec-file-nul' requires '--pathspec-from-file'",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A text, if need be with replacements; no format has such a name.
+fn lossy() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|text| text.to_string_lossy().into_owned())
+}

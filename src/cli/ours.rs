@@ -1,0 +1,61 @@
+//! The options that `git archive` does not have.
+
+use std::ffi::OsString;
+
+/// Options that `git archive` does not have.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Beyond git archive")]
+pub struct Ours {
+    /// Worker threads; by default as many as there are cores to run on
+    #[arg(short = 'j', long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Ceiling for buffers and caches, in bytes or with k, m or g
+    #[arg(long, value_name = "n", default_value = "128m", value_parser = size)]
+    pub memory: u64,
+
+    /// Show progress on stderr from the start of a longer run, terminal or not
+    #[arg(long, overrides_with = "no_progress")]
+    pub progress: bool,
+
+    /// Show no progress
+    #[arg(long, overrides_with = "progress")]
+    pub no_progress: bool,
+
+    /// Only the paths in this file, one a line; - is standard input
+    #[arg(long, value_name = "file")]
+    pub pathspec_from_file: Option<OsString>,
+
+    /// There, paths end with NUL and are not quoted
+    #[arg(long)]
+    pub pathspec_file_nul: bool,
+}
+
+/// Bytes, with git's suffixes.
+fn size(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) = match lower.char_indices().next_back() {
+        Some((at, 'k')) => (&lower[..at], 1 << 10),
+        Some((at, 'm')) => (&lower[..at], 1 << 20),
+        Some((at, 'g')) => (&lower[..at], 1 << 30),
+        _ => (&lower[..], 1),
+    };
+    let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("2K"), Ok(2048));
+        assert_eq!(size("1g"), Ok(1 << 30));
+        assert!(size("x").is_err());
+        assert!(size("99999999999g").is_err());
+    }
+}

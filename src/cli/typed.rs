@@ -1,0 +1,402 @@
+//! From words to arguments, in the two passes that git takes.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
+
+use clap::{Command, CommandFactory, FromArgMatches, error::ErrorKind};
+
+use super::{
+    Args, NAME,
+    extra::Extra,
+    grammar::{Item, Opt, Scanner},
+};
+use crate::error::{Error, Result};
+
+/// Options of the first pass.
+const FIRST: [&str; 3] = ["output", "remote", "exec"];
+/// Options of ours that change no byte.
+const HARMLESS: [&str; 4] = ["threads", "memory", "progress", "no-progress"];
+/// The one option that git cannot take back.
+const FINAL: &str = "mtime";
+
+/// Why there are no arguments.
+#[derive(Debug)]
+pub enum Stop {
+    /// A usage error, or the answer to a question about the program.
+    Usage(clap::Error),
+    /// An option that cannot be followed.
+    Fatal(Error),
+}
+
+impl From<clap::Error> for Stop {
+    fn from(error: clap::Error) -> Self {
+        Self::Usage(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+/// The words after the first pass, which takes out where the archive goes and who makes it; the
+/// output file is opened before the second pass reads the rest.
+#[derive(Debug)]
+pub struct Typed {
+    /// `--output`
+    pub output: Option<PathBuf>,
+    /// `--remote`
+    pub remote: Option<OsString>,
+    /// `--exec`
+    pub exec: Option<OsString>,
+    /// What else was typed, in order.
+    pub rest: Vec<OsString>,
+    command: Command,
+    options: Vec<Opt>,
+}
+
+impl Typed {
+    /// Read the words after the program's name; `exists` says whether a file is there.
+    pub fn first_pass(
+        words: impl Iterator<Item = OsString>,
+        exists: impl Fn(&OsStr) -> bool,
+    ) -> Result<Self, Stop> {
+        let command = Args::command();
+        let options = options(&command);
+        let first = |option: &&Opt| FIRST.contains(&option.name.as_str());
+        let first: Vec<Opt> = options.iter().filter(first).cloned().collect();
+        let mut typed = Self {
+            output: None,
+            remote: None,
+            exec: None,
+            rest: Vec::new(),
+            command,
+            options,
+        };
+        for item in Scanner::of_some(&first, words.collect()) {
+            match item.map_err(|message| misuse(&mut typed.command, message))? {
+                Item::Set("output", Some(file)) => typed.set_output(&file, &exists),
+                Item::Set("remote", repository) => typed.remote = repository,
+                Item::Set("exec", program) => typed.exec = program,
+                Item::Unset("remote") => typed.remote = None,
+                Item::Unset("exec") => typed.exec = None,
+                Item::Operand(word) => typed.rest.push(word),
+                // Since git 2.52 `--no-output` takes nothing back.
+                _ => {}
+            }
+        }
+        Ok(typed)
+    }
+
+    /// The words of a client, who has made the first pass: whatever is ours stays out of reach, since
+    /// it may read a file or take as much memory as it likes.
+    pub fn of_client(words: impl Iterator<Item = OsString>) -> Self {
+        let command = Args::command();
+        let mut options = options(&command);
+        options.retain(|option| option.of_git);
+        Self {
+            output: None,
+            remote: None,
+            exec: None,
+            rest: words.collect(),
+            command,
+            options,
+        }
+    }
+
+    /// The same for `git archive`: without those of our options that change no byte. Others go along,
+    /// to be refused, so that nobody gets what was not asked for.
+    pub fn for_git(self) -> Result<Vec<OsString>, Stop> {
+        let Self {
+            mut command,
+            options,
+            ..
+        } = self;
+        let own: Vec<Opt> = options
+            .into_iter()
+            .filter(|option| HARMLESS.contains(&option.name.as_str()))
+            .collect();
+        let mut words = Vec::new();
+        for (name, value) in [
+            ("--output=", self.output.map(PathBuf::into_os_string)),
+            ("--remote=", self.remote),
+            ("--exec=", self.exec),
+        ] {
+            words.extend(value.map(|value| [name.into(), value].join(OsStr::new(""))));
+        }
+        for item in Scanner::of_some(&own, self.rest) {
+            if let Item::Operand(word) = item.map_err(|message| misuse(&mut command, message))? {
+                words.push(word);
+            }
+        }
+        Ok(words)
+    }
+
+    fn set_output(&mut self, file: &OsStr, exists: impl Fn(&OsStr) -> bool) {
+        let optional = file.as_bytes().strip_prefix(b":(optional)");
+        let optional = optional.map(OsStr::from_bytes);
+        if optional.is_none_or(exists) {
+            let file = optional.unwrap_or(file);
+            self.output = (!file.is_empty()).then(|| file.into());
+        }
+    }
+
+    /// Read the rest; `examine` says whether an extra file is executable, or what is wrong with it.
+    pub fn second_pass(self, examine: impl Fn(&OsStr) -> Result<bool>) -> Result<Args, Stop> {
+        let Self {
+            mut command,
+            options,
+            ..
+        } = self;
+        let mut given = Given::default();
+        for item in Scanner::of_all(&options, self.rest) {
+            match item.map_err(|message| misuse(&mut command, message))? {
+                Item::Question(word) => return Ok(parse(&mut command, [word.into()])?),
+                Item::Set("add-file", Some(file)) => {
+                    let executable = examine(&file)?;
+                    given
+                        .extras
+                        .push(Extra::file(given.prefix(), file, executable));
+                }
+                Item::Set("add-virtual-file", Some(text)) => {
+                    given.extras.push(Extra::of_text(&text)?);
+                }
+                Item::Unset("add-file" | "add-virtual-file") => given.extras.clear(),
+                Item::Set(name, value) => given.options.push((name, value)),
+                Item::Unset(name) => given.options.retain(|(other, _)| *other != name),
+                Item::Level(level) => given.level = Some(level),
+                Item::Operand(word) => given.operands.push(word),
+            }
+        }
+        given.refuse_late()?;
+        let args = Args {
+            output: self.output,
+            remote: self.remote,
+            exec: self.exec,
+            level: given.level.filter(|&level| level != -1),
+            extras: std::mem::take(&mut given.extras),
+            ..parse(&mut command, given.words())?
+        };
+        args.check()?;
+        Ok(args)
+    }
+}
+
+/// What the second pass has found.
+#[derive(Default)]
+struct Given<'t> {
+    /// All that was not taken back.
+    options: Vec<(&'t str, Option<OsString>)>,
+    extras: Vec<Extra>,
+    level: Option<i32>,
+    operands: Vec<OsString>,
+}
+
+impl Given<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(other, _)| *other == name)
+    }
+
+    /// The prefix in force at this point.
+    fn prefix(&self) -> &OsStr {
+        let prefix = self.options.iter().rfind(|(name, _)| *name == "prefix");
+        let prefix = prefix.and_then(|(_, value)| value.as_deref());
+        prefix.unwrap_or_default()
+    }
+
+    /// Abbreviated or in a cluster, an option of the first pass is found too late.
+    fn refuse_late(&self) -> Result<()> {
+        for (name, message) in [
+            ("remote", "Unexpected option --remote"),
+            ("exec", "the option '--exec' requires '--remote'"),
+            ("output", "Unexpected option --output"),
+        ] {
+            if self.has(name) {
+                return Err(Error::fatal(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same in a form that leaves nothing to interpret.
+    fn words(self) -> impl Iterator<Item = OsString> {
+        let options = self.options.into_iter().map(|(name, value)| {
+            let mut word = OsString::from("--");
+            word.push(name);
+            if let Some(value) = value {
+                word.push("=");
+                word.push(value);
+            }
+            word
+        });
+        options.chain(["--".into()]).chain(self.operands)
+    }
+}
+
+/// The table for the grammar.
+fn options(command: &Command) -> Vec<Opt> {
+    let has = |name: &str| {
+        command
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(name))
+    };
+    let table = command.get_arguments().filter_map(|arg| {
+        let name = arg.get_long()?.to_owned();
+        Some(Opt {
+            short: arg.get_short(),
+            takes_value: arg.get_action().takes_values(),
+            negatable: name != FINAL && !name.starts_with("no-") && !has(&format!("no-{name}")),
+            of_git: arg.get_help_heading().is_none(),
+            name,
+        })
+    });
+    table.collect()
+}
+
+/// What the words mean, which are in a form that leaves nothing to interpret.
+fn parse(
+    command: &mut Command,
+    words: impl IntoIterator<Item = OsString>,
+) -> Result<Args, clap::Error> {
+    let words = std::iter::once(NAME.into()).chain(words);
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    Args::from_arg_matches_mut(&mut matches)
+}
+
+fn misuse(command: &mut Command, message: String) -> clap::Error {
+    command.error(ErrorKind::UnknownArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stop, Typed};
+    use crate::cli::Args;
+    use clap::CommandFactory;
+    use std::ffi::{OsStr, OsString};
+
+    #[test]
+    fn the_options_fit_together() {
+        Args::command().debug_assert();
+    }
+
+    /// Both passes, in a directory where all files are there and nothing is executable.
+    fn parse(line: &str) -> Result<Args, String> {
+        let words = line.split_whitespace().map(OsString::from);
+        let typed = Typed::first_pass(words, |_| true);
+        let args = typed.and_then(|typed| typed.second_pass(|_| Ok(false)));
+        args.map_err(|stop| match stop {
+            Stop::Usage(error) => error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            Stop::Fatal(error) => error.to_string(),
+        })
+    }
+
+    #[test]
+    fn the_last_one_counts_unless_it_is_taken_back() {
+        let prefix = |line| parse(line).expect("sound").prefix.unwrap_or_default();
+        assert_eq!(prefix("--prefix=a HEAD --pref b"), "b");
+        assert_eq!(prefix("--prefix=a --no-p HEAD"), "");
+        assert_eq!(
+            prefix("--prefix=a --no-prefix --prefix= --prefix -v HEAD"),
+            "-v"
+        );
+        let verbose = |line| parse(line).expect("sound").verbose;
+        assert_eq!(verbose("-vv -9v HEAD"), 3);
+        assert_eq!(verbose("-vv --no-verb --verb HEAD"), 1);
+    }
+
+    #[test]
+    fn levels() {
+        let level = |line| parse(line).expect("sound").level;
+        assert_eq!(level("HEAD"), None);
+        assert_eq!(level("-9 HEAD -03"), Some(3));
+        assert_eq!(level("-v12v HEAD"), Some(12));
+        assert_eq!(level("-9 -4294967295 HEAD"), None);
+        assert_eq!(level("-4294967294 HEAD"), Some(-2));
+        assert_eq!(level("-9 -99999999999999999999 HEAD"), None);
+    }
+
+    #[test]
+    fn output() {
+        let output = |line: &str| {
+            parse(line)
+                .expect("sound")
+                .output
+                .unwrap_or_default()
+                .into_os_string()
+        };
+        for line in [
+            "--output=x",
+            "--output x",
+            "-ox",
+            "HEAD -o x",
+            "-o a -o x --no-output",
+        ] {
+            assert_eq!(output(&format!("{line} HEAD")), "x", "{line}");
+        }
+        assert_eq!(output("HEAD -o :(optional)x"), "x");
+        assert_eq!(output("HEAD -o a --output="), "");
+        assert_eq!(output("-- HEAD -o x"), "");
+        let typed = Typed::first_pass(
+            ["-oa", "-o:(optional)x"].map(Into::into).into_iter(),
+            |_| false,
+        );
+        assert_eq!(typed.expect("sound").output, Some("a".into()));
+    }
+
+    /// Whoever archives elsewhere gets the words as they are.
+    #[test]
+    fn words_for_the_remote_side() {
+        let words = "--remote=r --no-form -9o x --exec c --prefix --exec d HEAD -- --remote=s";
+        let words = words.split(' ').map(OsString::from);
+        let typed = Typed::first_pass(words, |_| true).expect("sound");
+        let joined = typed.rest.join(OsStr::new(" "));
+        assert_eq!(joined, "--no-form -9o x --prefix HEAD -- --remote=s");
+        assert_eq!(
+            (typed.remote, typed.exec),
+            (Some("r".into()), Some("d".into()))
+        );
+    }
+
+    #[test]
+    fn extra_files() {
+        let names = |line| {
+            let args = parse(line).expect("sound");
+            let names = args.extras.iter().map(|extra| extra.name.to_string());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let line =
+            "--add-file=x/f --prefix=p/ --add-file g --add-virt=v:t --no-prefix --add-f=h HEAD";
+        assert_eq!(names(line), "f p/g v h");
+        assert_eq!(names("--add-file=f --no-add-v --add-v=v:t HEAD"), "v");
+        assert_eq!(names("--add-file=f --add-v=v:t --no-add-file HEAD"), "");
+    }
+
+    /// Options of ours are in the same grammar, and in nobody's way.
+    #[test]
+    fn options_of_ours() {
+        let args = parse("-vj4 --mem=1k --pro --no-pro --thr 8 --p=p/ HEAD").expect("sound");
+        assert_eq!(args.ours.threads, Some(8));
+        assert_eq!(args.ours.memory, 1024);
+        assert!(args.ours.no_progress && !args.ours.progress);
+        assert_eq!(args.prefix, Some("p/".into()));
+        assert_eq!(
+            parse("--threads=8 --no-threads HEAD")
+                .expect("sound")
+                .ours
+                .threads,
+            None
+        );
+        let ambiguous = "error: ambiguous option: pathspec-f (could be --pathspec-from-file or \
+                         --pathspec-file-nul)";
+        assert_eq!(parse("--pathspec-f").expect_err("ambiguous"), ambiguous);
+    }
+}
