@@ -68,8 +68,9 @@ fn trusting_options(environment: &Environment) -> Options {
 /// git does not ask who owns what was named outright.
 fn open_named(environment: &Environment, dir: &Path) -> gix::Result<gix::Repository> {
     let options = trusting_options(environment).open_path_as_is(true);
+    // gix takes the work tree for the git directory where that is `.`, but not with a whole path.
     options
-        .open(dir)
+        .open(environment.cwd.join(dir))
         .map(|repository| repository.to_thread_local())
 }
 

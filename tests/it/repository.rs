@@ -67,6 +67,10 @@ fn git_dir_makes_the_current_directory_the_work_tree() {
 fn inside_the_git_directory() {
     let repo = Repo::from("basic");
     repo.clone().at(".git").assert_same(["HEAD"]);
+    repo.clone()
+        .at(".git")
+        .env("GIT_DIR", ".")
+        .assert_same(["HEAD"]);
     repo.clone().at(".git/refs").assert_same(["HEAD"]);
     repo.at(".git/refs").assert_same(["HEAD", "--", "dir"]);
     Repo::from("bare").at("objects").assert_same(["HEAD"]);
