@@ -28,6 +28,15 @@ const MIN_MEMORY: u64 = 1 << 20;
 /// The formats git knows, as far as they are not tar.
 const OTHER_FORMATS: [&str; 3] = ["tgz", "tar.gz", "zip"];
 
+/// For whom an archive is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Somebody who can read the repository anyway.
+    Local,
+    /// The client of a server: refs and what they name, in the formats that the configuration allows.
+    Remote,
+}
+
 /// One archive to be made.
 pub struct Request {
     /// What to archive.
@@ -58,6 +67,7 @@ impl Request {
         args: &Args,
         environment: &Environment,
         repository: Repository,
+        access: Access,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
         let Repository {
@@ -68,20 +78,32 @@ impl Request {
         } = repository;
         let mut reader = Reader::new(Odb::open(objects));
         let name = args.treeish.as_bytes().as_bstr();
+        if access == Access::Remote && !settings.allow_unreachable {
+            treeish::require_ref(&gix, name)?;
+        }
         let treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
         let rules = Rules {
             hash: gix.object_hash(),
             protect: settings.protect,
             max_depth: settings.max_tree_depth,
         };
-        let top = gix.workdir().unwrap_or(gix.git_dir()).to_string_lossy();
+        let top = match access {
+            Access::Local => gix.workdir().unwrap_or(gix.git_dir()).to_owned(),
+            // A server sees no work tree, and names the git directory it is in as git does.
+            Access::Remote => environment.cwd.join("."),
+        };
         let pathspecs: Vec<BString> = args
             .paths
             .iter()
             .map(|path| path.as_bytes().into())
             .collect();
         let selection = Selection {
-            pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
+            pathspecs: Pathspecs::parse(
+                &pathspecs,
+                below.as_bstr(),
+                &top.to_string_lossy(),
+                environment.pathspecs,
+            )?,
             relative: (!below.is_empty())
                 .then(|| Attributes::new(settings.attributes.clone(), false)),
             below,

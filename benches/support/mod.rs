@@ -11,7 +11,7 @@ use criterion::Throughput;
 use git_sluice::{
     cli::Args,
     repository::{Repository, environment::Environment},
-    request::Request,
+    request::{Access, Request},
 };
 use tempfile::TempDir;
 
@@ -94,8 +94,14 @@ impl Shape {
             ..Environment::default()
         };
         let repository = Repository::open(&environment).expect("the repository is sound");
-        Request::resolve(&args, &environment, repository, &mut std::io::sink())
-            .expect("the repository is sound")
+        Request::resolve(
+            &args,
+            &environment,
+            repository,
+            Access::Local,
+            &mut std::io::sink(),
+        )
+        .expect("the repository is sound")
     }
 }
 

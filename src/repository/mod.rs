@@ -6,6 +6,7 @@
 
 pub mod environment;
 mod open;
+pub mod served;
 pub mod settings;
 pub mod treeish;
 

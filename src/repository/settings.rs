@@ -27,6 +27,8 @@ pub struct Settings {
     pub max_tree_depth: usize,
     /// `core.protectHFS`, `core.protectNTFS`
     pub protect: Protect,
+    /// `uploadarchive.allowUnreachable`: clients of a server may name what they like.
+    pub allow_unreachable: bool,
     /// What affects the content of files.
     pub attributes: attributes::Settings,
 }
@@ -77,6 +79,7 @@ impl Settings {
                 hfs: boolean("core.protectHFS")?.unwrap_or(false),
                 ntfs: boolean("core.protectNTFS")?.unwrap_or(true),
             },
+            allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
             attributes: attributes::Settings {
                 files: repository.attribute_global_paths().unwrap_or_default(),
                 info: repository.common_dir().join("info/attributes"),

@@ -83,6 +83,42 @@ pub fn resolve(
     Err(not_a_tree())
 }
 
+/// Fail unless `name`, up to its first colon, is the name of a ref.
+pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
+    let end = name.find_byte(b':').unwrap_or(name.len());
+    let name = name[..end].as_bstr();
+    match reference(repository, name) {
+        Some(_) => Ok(()),
+        None => ask_git_for_ref(name),
+    }
+}
+
+/// git alone knows what ref `@{-1}` and `main@{upstream}` are, and what there is to say where there
+/// is none.
+fn ask_git_for_ref(name: &BStr) -> Result<()> {
+    let not_a_ref = || Error::fatal(format!("no such ref: {name}"));
+    let fixed = [
+        "rev-parse",
+        "--verify",
+        "--symbolic-full-name",
+        "--end-of-options",
+    ];
+    let arguments = [&fixed.map(OsStr::new)[..], &[OsStr::from_bytes(name)]].concat();
+    let output = git(&arguments).ok_or_else(not_a_ref)?;
+    let full_name = output.stdout.trim();
+    if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
+        return Ok(());
+    }
+    let lower = name.to_ascii_lowercase();
+    let tracks = ["@{u}", "@{upstream}", "@{push}"]
+        .iter()
+        .any(|suffix| lower.ends_with(suffix.as_bytes()));
+    match output.stderr.trim_end().strip_prefix(b"fatal: ") {
+        Some(words) if tracks => Err(Error::fatal(words.to_str_lossy())),
+        _ => Err(not_a_ref()),
+    }
+}
+
 /// Seconds as git reads them: without a sign, so that what is before 1970 lies far in the future, and
 /// with the largest number for all that are larger.
 fn timestamp(time: &str) -> u64 {

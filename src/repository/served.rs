@@ -1,0 +1,142 @@
+//! The repository that a client of a server names, found as `git upload-archive` finds it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::Write,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use gix::{
+    bstr::ByteSlice,
+    config::path::interpolate::home_for_user,
+    discover::{is_git, path::from_gitdir_file},
+    sec::identity::is_path_owned_by_current_user,
+};
+
+use crate::error::{Error, Result};
+
+/// What is tried behind the path, in this order.
+const SUFFIXES: [&str; 4] = ["/.git", "", ".git/.git", ".git"];
+/// The status of a usage error, which is as far as git gets with nothing to do.
+const USAGE: i32 = 129;
+
+/// The git directory of the repository that `path` names. Whose it is matters: nobody is served from
+/// what another could have prepared.
+pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
+    let found = find(path);
+    if let Some(found) = &found
+        && found.is_ours()
+    {
+        return Ok(found.git_dir.clone());
+    }
+    // git alone knows `safe.directory` and the words of each refusal.
+    match (found, refusal(path)) {
+        (Some(found), Some(Ok(()))) => Ok(found.git_dir),
+        (_, Some(Err(refused))) => Err(refused),
+        (Some(found), None) => Err(Error::fatal(format!(
+            "detected dubious ownership in repository at '{}'",
+            found.entrance.display()
+        ))),
+        (None, _) => Err(Error::fatal(format!(
+            "'{}' does not appear to be a git repository",
+            path.display()
+        ))),
+    }
+}
+
+struct Found {
+    /// The directory, or the file that leads to it.
+    entrance: PathBuf,
+    git_dir: PathBuf,
+}
+
+impl Found {
+    fn is_ours(&self) -> bool {
+        let ours = |path: &Path| is_path_owned_by_current_user(path).unwrap_or(false);
+        ours(&self.entrance) && ours(&self.git_dir)
+    }
+}
+
+fn find(path: &OsStr) -> Option<Found> {
+    let base = home_expanded(without_slashes(path.as_bytes()))?;
+    let entrance = SUFFIXES
+        .iter()
+        .map(|suffix| {
+            let mut path = base.clone();
+            path.push(suffix);
+            PathBuf::from(path)
+        })
+        .find(|path| path.is_file() || is_git(path).is_ok())?;
+    let git_dir = if entrance.is_file() {
+        from_gitdir_file(&entrance)
+            .ok()
+            .filter(|dir| is_git(dir).is_ok())?
+    } else {
+        entrance.clone()
+    };
+    Some(Found { entrance, git_dir })
+}
+
+/// Without the slashes at its end, but for the root.
+fn without_slashes(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte != b'/');
+    &path[..end.map_or(path.len().min(1), |last| last + 1)]
+}
+
+/// `~` and `~user` stand for a directory.
+fn home_expanded(path: &[u8]) -> Option<OsString> {
+    let Some(named) = path.strip_prefix(b"~") else {
+        return Some(OsString::from_vec(path.to_owned()));
+    };
+    let (user, rest) = named.split_at(named.find_byte(b'/').unwrap_or(named.len()));
+    let mut home = match user {
+        b"" => gix::path::env::home_dir()?,
+        user => home_for_user(user.to_str().ok()?)?,
+    }
+    .into_os_string();
+    home.push(OsStr::from_bytes(rest));
+    Some(home)
+}
+
+/// What the installed git has against `path`; nothing if there is no git to ask.
+fn refusal(path: &OsStr) -> Option<Result<()>> {
+    let mut git = Command::new("git")
+        .arg("upload-archive--writer")
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    if let Some(mut stdin) = git.stdin.take() {
+        // No argument at all. Whoever refuses does not read it.
+        let _ = stdin.write_all(b"0000");
+    }
+    let output = git.wait_with_output().ok()?;
+    if output.status.code() == Some(USAGE) {
+        return Some(Ok(()));
+    }
+    let words = output.stderr.trim_end().to_str_lossy();
+    let words = words.strip_prefix("fatal: ").unwrap_or(&words);
+    Some(Err(Error::fatal(words)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{home_expanded, without_slashes};
+
+    #[test]
+    fn slashes_at_the_end_do_not_count() {
+        for (path, expected) in [("a//", "a"), ("/a/b", "/a/b"), ("//", "/"), ("", "")] {
+            assert_eq!(without_slashes(path.as_bytes()), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn nobody_is_at_home() {
+        assert_eq!(home_expanded(b"~no/such/user"), None);
+        assert_eq!(home_expanded(b"a~b"), Some("a~b".into()));
+    }
+}
