@@ -18,6 +18,7 @@
 //! * [`emit`] turns names and bytes into archive bytes.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
+//! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
 //! # What holds
 //!
@@ -46,6 +47,7 @@ pub mod pipeline;
 pub mod archive;
 pub mod output;
 pub mod progress;
+pub mod remote;
 pub mod buffer;
 pub mod error;
 

@@ -1,11 +1,12 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
     path::PathBuf,
-    process::ExitCode,
+    process::{Command, ExitCode},
     thread,
 };
 
@@ -19,8 +20,9 @@ use git_sluice::{
     error::{Error, Kind, Result},
     output::Destination,
     progress::Meter,
+    remote::{self, allowed, handover, server},
     repository::{Repository, environment::Environment},
-    request::{Request, check_format},
+    request::{Access, Request, check_format},
 };
 
 /// git's status for arguments that make no sense.
@@ -29,7 +31,26 @@ const USAGE: u8 = 129;
 const PIPE_BYTES: usize = 1 << 20;
 
 fn main() -> ExitCode {
-    let args = match Args::parse_typed(std::env::args_os()) {
+    let mut typed: Vec<OsString> = std::env::args_os().collect();
+    match typed.get(1).and_then(|word| word.to_str()) {
+        Some(remote::UPLOAD_ARCHIVE) => conclude(upload_archive(&typed[2..])),
+        Some(remote::WRITER) => {
+            typed.remove(1);
+            archive(&typed, Access::Remote)
+        }
+        _ if handover::is_wanted(&typed[1..]) => conclude(Err(handover::git_archive(&typed[1..]))),
+        _ => archive(&typed, Access::Local),
+    }
+}
+
+fn archive(typed: &[OsString], access: Access) -> ExitCode {
+    if access == Access::Remote
+        && let Some(refusal) = allowed::refusal(&typed[1..])
+    {
+        let _ = writeln!(io::stderr(), "error: {refusal}");
+        return ExitCode::from(USAGE);
+    }
+    let args = match Args::parse_typed(typed.iter().cloned()) {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
@@ -40,17 +61,38 @@ fn main() -> ExitCode {
             };
         }
     };
-    match run(&args) {
+    conclude(run(&args, access))
+}
+
+fn conclude(outcome: Result<()>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
         Err(error) => {
-            let _ = writeln!(io::stderr(), "{error}");
+            // In one piece: others may write to the same place, as a client of ours does.
+            let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
             ExitCode::from(error.exit_status())
         }
     }
 }
 
-fn run(args: &Args) -> Result<()> {
+/// Serve a client, with ourselves as the writer.
+fn upload_archive(words: &[OsString]) -> Result<()> {
+    if words == ["-h"] {
+        return writeln!(io::stdout(), "{}", server::USAGE).map_err(|error| Error::write(&error));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
+    let mut writer = Command::new(program);
+    writer.arg(remote::WRITER);
+    let output = Destination::Direct(standard_output()?);
+    server::upload_archive(&mut io::stdin().lock(), output, words, writer)
+}
+
+fn run(args: &Args, access: Access) -> Result<()> {
+    if access == Access::Remote && args.output.is_some() {
+        return Err(Error::fatal("Unexpected option --output"));
+    }
     let cwd = std::env::current_dir()
         .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))?;
     let environment = Environment::read(cwd, |name| std::env::var_os(name))?;
@@ -63,7 +105,7 @@ fn run(args: &Args) -> Result<()> {
     if let Some(temporary) = destination.temporary() {
         remove_on_signals(temporary.to_owned())?;
     }
-    let request = Request::resolve(args, &environment, repository, &mut io::stderr())?;
+    let request = Request::resolve(args, &environment, repository, access, &mut io::stderr())?;
     let shown = args.progress || (!args.no_progress && io::stderr().is_terminal());
     let meter = shown.then(Meter::start);
     git_sluice::run(request, &mut destination, &mut io::stderr(), meter)?;

@@ -1,0 +1,19 @@
+//! Archives over a distance: the server's side of `git archive --remote`, and handing the client's
+//! side over to the installed git.
+//!
+//! [`server`] speaks the protocol of git-upload-archive(1) and leaves the archive to a process that it
+//! starts, the *writer*: whatever becomes of that one, the client is told. It must never know what an
+//! archive looks like, and it trusts nothing that a client sends: the writer takes only what is
+//! [`allowed`], and grants only what [`Access::Remote`](crate::request::Access) may have.
+
+pub mod allowed;
+pub mod handover;
+pub mod pkt_line;
+pub mod server;
+pub mod side_band;
+
+/// The first argument that makes a server of us.
+pub const UPLOAD_ARCHIVE: &str = "--upload-archive";
+/// The first argument that makes us its writer, in the git directory that is served; what the client
+/// asks for follows.
+pub const WRITER: &str = "--upload-archive--writer";
