@@ -15,13 +15,13 @@ use crate::support::{Repo, installed};
 /// What is at a path: a file's content and whether it can be executed, a link's target, or a
 /// directory.
 #[derive(Debug, PartialEq)]
-enum Node {
+pub(crate) enum Node {
     File(Vec<u8>, bool),
     Link(Vec<u8>),
     Directory,
 }
 
-type Contents = BTreeMap<Vec<u8>, Node>;
+pub(crate) type Contents = BTreeMap<Vec<u8>, Node>;
 
 /// The tree as git shows it, with the directories that hold something.
 fn in_tree(repo: &Repo, revision: &str) -> Contents {
@@ -81,7 +81,7 @@ fn blobs<'a>(repo: &Repo, ids: impl Iterator<Item = &'a str>) -> impl Iterator<I
 }
 
 /// What a reader put below `root`.
-fn on_disk(root: &Path) -> Contents {
+pub(crate) fn on_disk(root: &Path) -> Contents {
     let mut contents = Contents::new();
     let mut pending = vec![root.to_owned()];
     while let Some(directory) = pending.pop() {
