@@ -11,6 +11,7 @@ mod support;
 mod tape;
 mod zip;
 
+mod attributes;
 mod command_line;
 mod destination;
 mod errors;

@@ -286,7 +286,11 @@ fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
         [0x1f, 0x8b, ..] => {
             let plain = gunzip(archive);
             let settled = tape::without_clock(&plain, start);
-            if settled == plain { archive.to_vec() } else { settled }
+            if settled == plain {
+                archive.to_vec()
+            } else {
+                settled
+            }
         }
         _ => tape::without_clock(archive, start),
     }

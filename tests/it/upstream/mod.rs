@@ -54,7 +54,8 @@ fn work_tree(repo: &Repo) -> Contents {
 
 /// `contents` below a directory.
 fn below(directory: &str, contents: Contents) -> Contents {
-    let moved = |(path, node): (Vec<u8>, Node)| ([directory.as_bytes(), b"/", &path].concat(), node);
+    let moved =
+        |(path, node): (Vec<u8>, Node)| ([directory.as_bytes(), b"/", &path].concat(), node);
     let mut below: Contents = contents.into_iter().map(moved).collect();
     below.insert(directory.into(), Node::Directory);
     below

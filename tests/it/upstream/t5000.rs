@@ -2,7 +2,8 @@
 //! holds.
 
 use super::{
-    SIDES, assert_same_contents, beginning, below, content, file, untarred, with_huge_blob, work_tree,
+    SIDES, assert_same_contents, beginning, below, content, file, untarred, with_huge_blob,
+    work_tree,
 };
 use crate::process::run_with_input;
 use crate::readers::Contents;
@@ -136,7 +137,9 @@ fn git_archive_with_output() {
     let plain = repo.sluice(["HEAD"]).success();
     let _ = repo.sluice(["--output=b4.tar", "HEAD"]).success();
     assert!(content(&repo, "b4.tar") == plain);
-    let _ = repo.sluice(["--format=tar", "-o", "d4.zip", "HEAD"]).success();
+    let _ = repo
+        .sluice(["--format=tar", "-o", "d4.zip", "HEAD"])
+        .success();
     assert!(content(&repo, "d4.zip") == plain);
 }
 
@@ -167,7 +170,10 @@ fn git_get_tar_commit_id() {
     let repo = Repo::from(FIXTURE);
     let archive = repo.sluice(["HEAD"]).success();
     let found = run_with_input(repo.command("git").arg("get-tar-commit-id"), archive).success();
-    assert_eq!(found.trim_ascii_end(), repo.git(["rev-parse", "HEAD"]).as_bytes());
+    assert_eq!(
+        found.trim_ascii_end(),
+        repo.git(["rev-parse", "HEAD"]).as_bytes()
+    );
 }
 
 #[test]
@@ -382,7 +388,9 @@ fn generate_tar_with_future_mtime() {
     repo.write("file", "content\n");
     repo.git(["add", "file"]);
     for (time, year) in [(17_179_869_183_u64, "2514"), (68_719_476_737, "4147")] {
-        let dated = repo.clone().env("GIT_COMMITTER_DATE", format!("@{time} +0000"));
+        let dated = repo
+            .clone()
+            .env("GIT_COMMITTER_DATE", format!("@{time} +0000"));
         dated.git(["commit", "-q", "--allow-empty", "-m", "tempus fugit"]);
         let archive = repo.sluice(["HEAD"]).success();
         repo.assert_same(["HEAD"]);

@@ -11,8 +11,12 @@ const FIXTURE: &str = "upstream-attributes";
 #[track_caller]
 fn files(repo: &Repo, args: &[&str]) -> Vec<String> {
     let contents = untarred(repo.sluice(args).success());
-    let names = contents.into_keys().map(|path| path.escape_ascii().to_string());
-    names.filter(|name| !name.ends_with(".gitattributes")).collect()
+    let names = contents
+        .into_keys()
+        .map(|path| path.escape_ascii().to_string());
+    names
+        .filter(|name| !name.ends_with(".gitattributes"))
+        .collect()
 }
 
 const ALL: [&str; 13] = [
@@ -33,10 +37,16 @@ const ALL: [&str; 13] = [
 
 /// `ALL` but these and what begins with one of them.
 fn all_but(absent: &[&str]) -> Vec<String> {
-    let mut left: Vec<String> = ALL.iter().chain(&["substfile2"]).map(|&n| n.into()).collect();
+    let mut left: Vec<String> = ALL
+        .iter()
+        .chain(&["substfile2"])
+        .map(|&n| n.into())
+        .collect();
     left.retain(|name| {
         let base = name.rsplit('/').next().unwrap_or(name);
-        !absent.iter().any(|absent| name.starts_with(&format!("{absent}/")) || base == *absent)
+        !absent
+            .iter()
+            .any(|absent| name.starts_with(&format!("{absent}/")) || base == *absent)
     });
     left
 }
@@ -60,7 +70,11 @@ fn git_archive_with_pathspec() {
     let repo = Repo::from(FIXTURE);
     let expected = all_but(&[&BY_TREE[..], &["excluded-by-pathspec.d"]].concat());
     for pathspec in [":!excluded-by-pathspec.d", ":!excluded-by-p*"] {
-        assert_eq!(files(&repo, &["HEAD", ".", pathspec]), expected, "{pathspec}");
+        assert_eq!(
+            files(&repo, &["HEAD", ".", pathspec]),
+            expected,
+            "{pathspec}"
+        );
     }
 }
 

@@ -30,7 +30,11 @@ fn check(archive: Vec<u8>, prefix: &str, expected: &Contents) {
     };
     let unchanged = |name: &str, end: &str| {
         let path = format!("{prefix}eol/{name}.{end}");
-        assert_eq!(Some(&file(line_end(name, end))), expected.get(path.as_bytes()), "{path}");
+        assert_eq!(
+            Some(&file(line_end(name, end))),
+            expected.get(path.as_bytes()),
+            "{path}"
+        );
     };
     for end in ["cr", "crlf", "lf"] {
         for text in ["text", "diff"] {
@@ -140,7 +144,10 @@ fn git_archive_zip_with_big_file_delta_chains() {
     let repo = Repo::from("deltas").with(["-c", "core.bigFileThreshold=1k"]);
     repo.assert_same(["--format=zip", "HEAD"]);
     let archive = repo.sluice(["--format=zip", "HEAD"]).success();
-    let streamed = zip::entries(&archive).iter().filter(|e| e.flags() & 8 != 0).count();
+    let streamed = zip::entries(&archive)
+        .iter()
+        .filter(|e| e.flags() & 8 != 0)
+        .count();
     assert_ne!(streamed, 0, "nothing is above the threshold");
     if installed("unzip") {
         let target = Repo::scratch();

@@ -124,7 +124,10 @@ fn tar_archive_with_long_paths() {
             entries.push(vec![b'n'; length]);
         }
     }
-    let entries: Vec<_> = entries.iter().map(|name| ("100644", &name[..], blob.as_str())).collect();
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|name| ("100644", &name[..], blob.as_str()))
+        .collect();
     let commit = forge::commit(&repo, &entries);
     repo.assert_same_within(&["1", "8"], &["1m"], [&commit]);
 }
