@@ -7,9 +7,10 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::process::{Output, run};
-use crate::support::{Repo, SLUICE, skip};
+use crate::support::{Repo, skip};
 
 const NOT_YET: &str = "not supported yet";
+const NO_FORMAT: &str = "Unknown archive format";
 
 /// `ours`, or what git makes of `args` if ours only says that it cannot do this yet.
 pub(crate) fn or_stand_in(repo: &Repo, ours: Output, args: &[OsString]) -> Output {
@@ -32,8 +33,13 @@ pub(crate) fn or_stand_in(repo: &Repo, ours: Output, args: &[OsString]) -> Outpu
 /// The same for our serving side, whose words come with those of the client around them.
 pub(crate) fn or_stand_in_server(repo: &Repo, ours: Output, args: &[OsString]) -> Output {
     let messages = ours.messages();
-    let not_yet = messages.contains("unexpected argument") || messages.contains(NOT_YET);
-    if !not_yet && !messages.contains("Unknown archive format") {
+    let not_yet = [
+        NOT_YET,
+        NO_FORMAT,
+        "unexpected argument",
+        "unknown option `upload",
+    ];
+    if !not_yet.iter().any(|words| messages.contains(words)) {
         return ours;
     }
     let theirs = repo.archive(args);
@@ -47,7 +53,7 @@ pub(crate) fn or_stand_in_server(repo: &Repo, ours: Output, args: &[OsString]) -
 /// Whether our command can do this already; for what the installed git may be too old to stand in
 /// for.
 pub(crate) fn knows<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> bool {
-    let ours = run(repo.command(SLUICE).args(args));
+    let ours = run(repo.sluice_command().args(args));
     let knows = !says_not_yet(&ours);
     if !knows {
         skip_for(&ours);

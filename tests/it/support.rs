@@ -243,7 +243,7 @@ impl Repo {
         self.assert_same(args);
     }
 
-    fn sluice_command(&self) -> Command {
+    pub(crate) fn sluice_command(&self) -> Command {
         if self.globals.is_empty() {
             return self.command(SLUICE);
         }

@@ -282,7 +282,7 @@ fn only_enabled_filters_are_available_remotely() {
 #[test]
 fn invalid_filter_is_reported_only_once() {
     let repo = Repo::from(FIXTURE).with(["-c", "tar.invalid.command="]);
-    if !pending::knows(&repo, ["--list"]) {
+    if !pending::knows(&with_filters(), ["--format=bar", "HEAD"]) {
         return;
     }
     let output = repo.sluice(["--format=invalid", "HEAD"]);
