@@ -125,9 +125,10 @@ fn formats(
     repository: &Result<Repository>,
     access: Access,
 ) -> Result<Formats> {
+    let bare_keys = environment.bare_keys();
     let formats = match repository {
-        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing())?,
-        Err(_) => Formats::read(&environment.config()?)?,
+        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing(), bare_keys)?,
+        Err(_) => Formats::read(&environment.config()?, bare_keys)?,
     };
     Ok(match access {
         Access::Local => formats,

@@ -96,7 +96,8 @@ impl Shape {
             ..Environment::default()
         };
         let repository = Repository::open(&environment).expect("the configuration is sound");
-        let formats = Formats::read(&gix::config::File::default()).expect("there are some");
+        let formats = Formats::read(&gix::config::File::default(), std::iter::empty())
+            .expect("there are some");
         Request::resolve(
             &args,
             &formats,

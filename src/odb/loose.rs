@@ -54,6 +54,7 @@ pub struct Opened<'a> {
     pub size: u64,
     reader: &'a mut Reader,
     file: File,
+    file_len: u64,
     header_len: usize,
 }
 
@@ -74,14 +75,12 @@ impl Reader {
             .map_err(corrupt)?;
         let (kind, size, header_len) =
             parse_header(progress.output).ok_or_else(|| corrupt(CORRUPT))?;
-        if size / MAX_RATIO > len {
-            return Err(corrupt(CORRUPT));
-        }
         Ok(Opened {
             kind,
             size,
             reader: self,
             file,
+            file_len: len,
             header_len,
         })
     }
@@ -90,6 +89,9 @@ impl Reader {
 impl Opened<'_> {
     /// Append the content to `out`, which grows by [`Self::size`].
     pub fn read(mut self, out: &mut Buffer) -> io::Result<()> {
+        if self.size / MAX_RATIO > self.file_len {
+            return Err(corrupt(CORRUPT));
+        }
         let size = usize::try_from(self.size).map_err(corrupt)?;
         let Reader { decoder, input } = self.reader;
         if input.len() == INPUT_LEN {

@@ -24,7 +24,7 @@ pub struct Environment {
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
     pub alternates: Option<OsString>,
-    /// `key=value` as given by `git -c`.
+    /// `key=value` or `key` as given by `git -c`.
     pub config: Vec<String>,
     /// How pathspecs are read.
     pub pathspecs: Defaults,
@@ -70,12 +70,28 @@ impl Environment {
 }
 
 impl Environment {
+    /// `key=value` for all; no value at all is a boolean that holds.
+    pub fn overrides(&self) -> impl Iterator<Item = String> {
+        self.config
+            .iter()
+            .map(|parameter| match parameter.contains('=') {
+                true => parameter.clone(),
+                false => format!("{parameter}=true"),
+            })
+    }
+
+    /// The keys that were given without a value.
+    pub fn bare_keys(&self) -> impl Iterator<Item = &str> {
+        let keys = self.config.iter().map(String::as_str);
+        keys.filter(|parameter| !parameter.contains('='))
+    }
+
     /// The configuration that holds outside of any repository.
     pub fn config(&self) -> Result<gix::config::File> {
         let unreadable = |error| Error::fatal("cannot read the configuration").caused_by(error);
         let mut config = gix::config::File::from_globals().map_err(unreadable)?;
-        for parameter in &self.config {
-            let (key, value) = parameter.split_once('=').unwrap_or((parameter, "true"));
+        for parameter in self.overrides() {
+            let (key, value) = parameter.split_once('=').unwrap_or_default();
             config
                 .set_raw_value(key, value)
                 .map_err(|error| Error::fatal(format!("bad config '{key}'")).caused_by(error))?;
@@ -96,14 +112,11 @@ fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
         let mut parameter = quoted(&mut list)?;
         if let Some(rest) = list.strip_prefix(b"=") {
             list = rest;
-            parameter.push(b'=');
-            // No value at all is a boolean that holds; an empty one comes in quotes.
-            match list.first() {
-                Some(b'\'') => parameter.extend(quoted(&mut list)?),
-                _ => parameter.extend(b"true"),
+            // An empty value comes in quotes.
+            if list.first() == Some(&b'\'') {
+                parameter.push(b'=');
+                parameter.extend(quoted(&mut list)?);
             }
-        } else if !parameter.contains(&b'=') {
-            parameter.extend(b"=true");
         }
         parameters.push(String::from_utf8(parameter).ok()?);
     }
@@ -133,14 +146,7 @@ mod tests {
     #[test]
     fn parameters_are_unquoted() {
         let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'='' 'on'=";
-        let expected = [
-            "a.b=c d",
-            "flag=true",
-            "old.style=x",
-            "q=it's!",
-            "empty=",
-            "on=true",
-        ];
+        let expected = ["a.b=c d", "flag", "old.style=x", "q=it's!", "empty=", "on"];
         assert_eq!(
             parse_parameters(list).as_deref(),
             Some(&expected.map(str::to_owned)[..])

@@ -54,7 +54,7 @@ fn options(environment: &Environment, level: Trust) -> Options {
     Options::default_for_level(level)
         .bail_if_untrusted(true)
         .lossy_config(true)
-        .cli_overrides(environment.config.iter().map(String::as_str))
+        .cli_overrides(environment.overrides())
 }
 
 /// For a repository whose owner does not matter.

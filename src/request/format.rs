@@ -57,8 +57,18 @@ enum Family {
 pub struct Formats(Vec<Named>);
 
 impl Formats {
-    /// The formats that are built in or that `config` adds.
-    pub fn read(config: &gix::config::File) -> Result<Self> {
+    /// The formats that are built in or that `config` adds; `bare_keys` were given without a value.
+    pub fn read<'k>(
+        config: &gix::config::File,
+        mut bare_keys: impl Iterator<Item = &'k str>,
+    ) -> Result<Self> {
+        let is_command = |key: &&str| key.starts_with("tar.") && key.ends_with(".command");
+        if let Some(key) = bare_keys.find(is_command) {
+            return Err(
+                Error::fatal(format!("unable to parse '{key}' from command-line config"))
+                    .after(format!("error: missing value for '{key}'")),
+            );
+        }
         let mut filters = vec![Filter::internal("tgz"), Filter::internal("tar.gz")];
         for section in config.sections_by_name("tar").into_iter().flatten() {
             let Some(name) = section.header().subsection_name() else {
@@ -209,11 +219,11 @@ impl Filter {
         let full = |key: &str| format!("tar.{name}.{key}");
         if key.eq_ignore_ascii_case(b"command") {
             let Some(command) = section.value("command") else {
-                let key = full("command");
-                return Err(Error::fatal(format!(
-                    "unable to parse '{key}' from command-line config"
-                ))
-                .after(format!("error: missing value for '{key}'")));
+                let (key, path) = (full("command"), section.meta().path.as_deref());
+                let place =
+                    path.map_or_else(String::new, |path| format!(" in file {}", path.display()));
+                return Err(Error::fatal(format!("bad config variable '{key}'{place}"))
+                    .after(format!("error: missing value for '{key}'")));
             };
             self.command = Some(command);
         } else if key.eq_ignore_ascii_case(b"remote") {
@@ -246,7 +256,7 @@ mod tests {
 
     fn formats(config: &str) -> Formats {
         let config = gix::config::File::try_from(config).expect("valid");
-        Formats::read(&config).expect("valid")
+        Formats::read(&config, std::iter::empty()).expect("valid")
     }
 
     const USERS: &str = "[tar \"tar.xz\"]\ncommand = xz -c\nremote\n[tar \"zip\"]\ncommand = mine\n\

@@ -2,7 +2,7 @@
 //! with the installed git; these may not.
 
 use crate::process::run_with_input;
-use crate::support::{Repo, installed, skip};
+use crate::support::{Repo, installed};
 
 /// Fixture, arguments, SHA-256 of the archive.
 const GOLDEN: [(&str, &[&str], &str); 8] = [
@@ -48,30 +48,83 @@ const GOLDEN: [(&str, &[&str], &str); 8] = [
     ),
 ];
 
+/// Compressed, with the bytes of zlib 1.2 and 1.3.
+const COMPRESSED: [(&str, &[&str], &str); 10] = [
+    (
+        "golden",
+        &["--format=zip", "HEAD"],
+        "711f99954634f8dd912ef395f0a9d170ee07b0063034bd81b3025c42c532f5fb",
+    ),
+    (
+        "golden",
+        &["--format=zip", "--prefix=p/", "HEAD"],
+        "67ab2dd06db4c3e6d3ed82d6d78408a933f9b3b68f6d4a605643d9fe9cdf2dcf",
+    ),
+    (
+        "golden",
+        &["--format=tgz", "HEAD"],
+        "c3065a89f273a48118ec48abf47fbfb6817218d74fbabd5cc63335eb496be55a",
+    ),
+    (
+        "golden",
+        &["--format=tar.gz", "--prefix=p/", "HEAD"],
+        "f210ded278556e51bb560c5ca907b1249454e85a82d3f9a13a6ac71e59b878d7",
+    ),
+    (
+        "names-odd",
+        &["--format=zip", "HEAD"],
+        "dbccdaf16d81f2dd9e6d3734a8eca44207e1fbec67c900d70c63dfee9ab819c1",
+    ),
+    (
+        "names-odd",
+        &["--format=zip", "-0", "HEAD"],
+        "dbccdaf16d81f2dd9e6d3734a8eca44207e1fbec67c900d70c63dfee9ab819c1",
+    ),
+    (
+        "eol",
+        &["--format=zip", "HEAD"],
+        "11af030297c142f152842ea643d11abde36b0797d843def6d9d1b5b137947501",
+    ),
+    (
+        "eol",
+        &["--format=zip", "-9", "HEAD"],
+        "be0de5308b90fa01d62575d8994ed0c90cd14571546af8c261100b9e17e6731b",
+    ),
+    (
+        "eol",
+        &["--format=tgz", "-0", "HEAD"],
+        "88aa5ea75ad30d072c90a9baafd56faface89e5bfcce91141b630c2429d0fef3",
+    ),
+    (
+        "eol",
+        &["--format=tgz", "-9", "HEAD"],
+        "de4f504fc5c0032bbabea8e0e48e75139410dcc6aa8951637c2f978317f3b239",
+    ),
+];
+
 #[test]
 fn tar() {
+    check(&GOLDEN);
+}
+
+#[test]
+fn compressed() {
+    check(&COMPRESSED);
+}
+
+#[track_caller]
+fn check(golden: &[(&str, &[&str], &str)]) {
     if !installed("sha256sum") {
         return;
     }
-    for (fixture, args, expected) in GOLDEN {
+    for (fixture, args, expected) in golden {
         let repo = Repo::from(fixture);
-        let output = repo.sluice(args);
-        if output
-            .messages()
-            .contains("'export-subst' is not supported yet")
-        {
-            assert_eq!(output.code(), 128, "{output}");
-            skip(&format!(
-                "{fixture} {args:?}: export-subst is not supported yet"
-            ));
-            continue;
-        }
-        let archive = output.success();
+        let archive = repo.sluice(*args).success();
         let sum = run_with_input(&mut repo.command("sha256sum"), archive).success();
         let sum = String::from_utf8_lossy(&sum);
         assert_eq!(
             sum.trim_end_matches("  -\n"),
-            expected,
+            *expected,
             "{fixture} {args:?}"
         );
     }

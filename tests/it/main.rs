@@ -1,22 +1,27 @@
 //! All tests of the command, as one binary: what they share is compiled once, and they run side by
 //! side.
 //!
-//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs` and `forge.rs`
-//! below it; of the tests, `oracle.rs` is the main thing.
+//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`
+//! and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod forge;
+mod pending;
 mod process;
 mod support;
 mod tape;
+mod zip;
 
+mod attributes;
 mod command_line;
 mod conversation;
 mod destination;
 mod errors;
 mod faults;
+mod formats;
 mod golden;
 mod handover;
 mod hostile;
+mod matrix;
 mod memory;
 mod oracle;
 mod pathspecs;
@@ -28,3 +33,4 @@ mod revisions;
 mod subdirectory;
 mod tidy;
 mod usage;
+mod upstream;

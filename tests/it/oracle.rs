@@ -34,12 +34,27 @@ fn check(repo: &Repo, revisions: &[&str]) {
     }
 }
 
-/// Tests of one line each: the fixture and its revisions, of which the first gets all options.
+/// Tests of one line each: the fixture and its revisions, of which the first gets all options. The
+/// other formats are checked by `formats.rs`.
 macro_rules! fixtures {
     ($($name:ident: $fixture:literal $revisions:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            check(&Repo::from($fixture), &$revisions);
+        mod $name {
+            use crate::{formats, oracle, support::Repo};
+
+            #[test]
+            fn tar() {
+                oracle::check(&Repo::from($fixture), &$revisions);
+            }
+
+            #[test]
+            fn zip() {
+                formats::check("--format=zip", &Repo::from($fixture), &$revisions);
+            }
+
+            #[test]
+            fn tar_gz() {
+                formats::check("--format=tar.gz", &Repo::from($fixture), &$revisions);
+            }
         }
     )*};
 }

@@ -11,17 +11,18 @@ use std::process::Command;
 
 use crate::process::{Output, run, run_with_input};
 use crate::support::{Repo, installed};
+use crate::{pending, zip};
 
 /// What is at a path: a file's content and whether it can be executed, a link's target, or a
 /// directory.
 #[derive(Debug, PartialEq)]
-enum Node {
+pub(crate) enum Node {
     File(Vec<u8>, bool),
     Link(Vec<u8>),
     Directory,
 }
 
-type Contents = BTreeMap<Vec<u8>, Node>;
+pub(crate) type Contents = BTreeMap<Vec<u8>, Node>;
 
 /// The tree as git shows it, with the directories that hold something.
 fn in_tree(repo: &Repo, revision: &str) -> Contents {
@@ -81,7 +82,7 @@ fn blobs<'a>(repo: &Repo, ids: impl Iterator<Item = &'a str>) -> impl Iterator<I
 }
 
 /// What a reader put below `root`.
-fn on_disk(root: &Path) -> Contents {
+pub(crate) fn on_disk(root: &Path) -> Contents {
     let mut contents = Contents::new();
     let mut pending = vec![root.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -131,9 +132,19 @@ const EXTRACTED: [(&str, &str); 8] = [
 /// Extract all of them with `reader` and compare. Everything happens below temporary directories.
 #[track_caller]
 fn assert_extracts(reader: impl Fn(&Repo, &Path, Vec<u8>)) {
-    for (fixture, revision) in EXTRACTED {
+    assert_extracts_from("tar", &EXTRACTED, reader);
+}
+
+#[track_caller]
+fn assert_extracts_from(
+    format: &str,
+    cases: &[(&str, &str)],
+    reader: impl Fn(&Repo, &Path, Vec<u8>),
+) {
+    for &(fixture, revision) in cases {
         let repo = Repo::from(fixture);
-        let archive = repo.sluice([revision]).success();
+        let format = format!("--format={format}");
+        let archive = repo.sluice([&format, revision]).success();
         let target = Repo::scratch();
         reader(&repo, target.path(), archive);
         let (found, expected) = (on_disk(target.path()), in_tree(&repo, revision));
@@ -168,6 +179,105 @@ fn tar_extracts() {
         let output = run_with_input(gnu_tar(repo).arg("-xf-").arg("-C").arg(target), archive);
         assert_eq!(output.messages(), "", "{output}");
         let _ = output.success();
+    });
+}
+
+#[test]
+fn tar_extracts_what_is_compressed() {
+    for (format, option, program) in [("tar.gz", "-z", "gzip"), ("tar.zst", "--zstd", "zstd")] {
+        if !installed("tar") || !installed(program) {
+            continue;
+        }
+        let asked = format!("--format={format}");
+        if !pending::knows(&Repo::from("basic"), [&asked, "HEAD"]) {
+            continue;
+        }
+        assert_extracts_from(format, &EXTRACTED, |repo, target, archive| {
+            let mut check = repo.command(program);
+            let _ = run_with_input(check.arg("-t"), archive.as_slice()).success();
+            let mut tar = gnu_tar(repo);
+            tar.args([option, "-xf-"]).arg("-C").arg(target);
+            let _ = run_with_input(&mut tar, archive).success();
+        });
+    }
+}
+
+/// Those whose names are text: what else there is in a zip file, each reader takes differently.
+const UNZIPPED: [(&str, &str); 6] = [
+    ("basic", "HEAD"),
+    ("deltas", "HEAD"),
+    ("deep", "HEAD"),
+    ("same-blob", "HEAD"),
+    ("wide", "HEAD"),
+    ("sha256", "HEAD"),
+];
+
+#[test]
+fn unzip_extracts() {
+    if !installed("unzip") || !installed("zipinfo") {
+        return;
+    }
+    assert_extracts_from("zip", &UNZIPPED, |repo, target, archive| {
+        let file = Repo::scratch();
+        file.write("archive.zip", &archive);
+        let path = file.path().join("archive.zip");
+        let _ = run(repo.command("unzip").arg("-tqq").arg(&path)).success();
+        let listing = run(repo.command("zipinfo").arg("-1").arg(&path)).success();
+        assert_eq!(listing, (zip::names(&archive).join("\n") + "\n").as_bytes());
+        let _ = run(repo
+            .command("unzip")
+            .arg("-qq")
+            .arg(&path)
+            .arg("-d")
+            .arg(target))
+        .success();
+    });
+}
+
+/// The names are not looked at, but all else is.
+#[test]
+fn unzip_tests_what_is_odd() {
+    if !installed("unzip") {
+        return;
+    }
+    for (fixture, revision) in [("names-odd", "HEAD"), ("eol", "HEAD"), ("modes", "group")] {
+        let repo = Repo::from(fixture).with(["-c", "core.bigFileThreshold=1k"]);
+        let file = Repo::scratch();
+        file.write(
+            "archive.zip",
+            repo.sluice(["--format=zip", revision]).success(),
+        );
+        let output = run(file.command("unzip").args(["-tqq", "archive.zip"]));
+        assert_eq!(output.messages(), "", "{output}");
+        let _ = output.success();
+    }
+}
+
+/// The module has no notion of links and modes; the script puts in what it lacks.
+const PYTHON_UNZIP: &str = "
+import io, os, stat, sys, zipfile
+os.chdir(sys.argv[1])
+with zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())) as archive:
+    assert archive.testzip() is None
+    for entry in archive.infolist():
+        mode = entry.external_attr >> 16
+        if stat.S_ISLNK(mode):
+            os.symlink(archive.read(entry), entry.filename)
+        else:
+            archive.extract(entry)
+            if mode & 0o100:
+                os.chmod(entry.filename, 0o755)
+";
+
+#[test]
+fn python_unzips() {
+    if !installed("python3") {
+        return;
+    }
+    assert_extracts_from("zip", &UNZIPPED, |repo, target, archive| {
+        let mut python = repo.command("python3");
+        python.args(["-c", PYTHON_UNZIP]).arg(target);
+        let _ = run_with_input(&mut python, archive).success();
     });
 }
 

@@ -17,7 +17,7 @@ use std::time::SystemTime;
 use tempfile::TempDir;
 
 use crate::process::{Output, Running, run, run_with_input};
-use crate::tape;
+use crate::{pending, tape, zip};
 
 /// The settings that must not change a byte, each tried with each.
 const THREADS: [&str; 3] = ["1", "2", "8"];
@@ -138,7 +138,18 @@ impl Repo {
     /// Ours.
     #[track_caller]
     pub(crate) fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
-        run(self.sluice_command().args(args))
+        let args = owned(args);
+        let ours = run(self.sluice_command().args(&args));
+        pending::or_stand_in(self, ours, &args)
+    }
+
+    /// git's archive of what our command serves; `args` say from where.
+    #[track_caller]
+    pub(crate) fn served<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        let args = owned(args);
+        let exec = OsString::from("--exec=git-sluice --upload-archive");
+        let ours = self.archive(std::iter::once(&exec).chain(&args));
+        pending::or_stand_in_server(self, ours, &args)
     }
 
     /// Ours, to be read at leisure.
@@ -182,14 +193,22 @@ impl Repo {
     /// memory it has.
     #[track_caller]
     pub(crate) fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
-        let args: Vec<OsString> = args
-            .into_iter()
-            .map(|arg| arg.as_ref().to_owned())
-            .collect();
+        self.assert_same_within(&THREADS, &MEMORY, args);
+    }
+
+    /// The same for some of these limits only, where a test has many cases.
+    #[track_caller]
+    pub(crate) fn assert_same_within<A: AsRef<OsStr>>(
+        &self,
+        threads: &[&str],
+        memory: &[&str],
+        args: impl IntoIterator<Item = A>,
+    ) {
+        let args = owned(args);
         let start = SystemTime::now();
         let expected = self.archive(&args);
-        for threads in THREADS {
-            for memory in MEMORY {
+        for threads in threads {
+            for memory in memory {
                 let limits = [format!("--threads={threads}"), format!("--memory={memory}")];
                 let actual = self.sluice(
                     limits
@@ -224,7 +243,7 @@ impl Repo {
         self.assert_same(args);
     }
 
-    fn sluice_command(&self) -> Command {
+    pub(crate) fn sluice_command(&self) -> Command {
         if self.globals.is_empty() {
             return self.command(SLUICE);
         }
@@ -246,13 +265,46 @@ impl Repo {
 fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
     let same_words = actual.messages() == expected.messages() && actual.code() == expected.code();
     assert!(same_words, "ours\n{actual}\n\nshould be\n{expected}");
-    let [ours, theirs] = [actual, expected].map(|side| tape::without_clock(&side.stdout, start));
-    if ours != theirs {
-        panic!(
-            "ours\n{actual}\n\nshould be\n{expected}\n\n{}",
-            tape::difference(&ours, &theirs)
-        );
+    if actual.stdout == expected.stdout {
+        return;
     }
+    let [ours, theirs] = [actual, expected].map(|side| without_clock(&side.stdout, start));
+    let difference = match &theirs[..] {
+        same if same == ours => return,
+        [b'P', b'K', ..] => zip::difference(&ours, &theirs),
+        _ => tape::difference(&ours, &theirs),
+    };
+    panic!("ours\n{actual}\n\nshould be\n{expected}\n\n{difference}");
+}
+
+/// The archive without the present time, which is in that of a tree; a compressed tar of a tree comes
+/// back plain, since its compressed bytes have the time all over them.
+#[track_caller]
+fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
+    match archive {
+        [b'P', b'K', ..] => zip::without_clock(archive, start),
+        [0x1f, 0x8b, ..] => {
+            let plain = gunzip(archive);
+            let settled = tape::without_clock(&plain, start);
+            if settled == plain {
+                archive.to_vec()
+            } else {
+                settled
+            }
+        }
+        _ => tape::without_clock(archive, start),
+    }
+}
+
+/// What gzip(1) makes of it.
+#[track_caller]
+pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
+    run_with_input(hermetic("gzip").arg("-dc"), compressed).success()
+}
+
+fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {
+    let owned = |arg: A| arg.as_ref().to_owned();
+    args.into_iter().map(owned).collect()
 }
 
 /// The version of the installed git, as (major, minor).

@@ -104,15 +104,8 @@ pub(crate) fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
     let Some(first) = records.first().filter(|first| first.kind() != 'g') else {
         return settled;
     };
-    let seconds = |time: SystemTime| {
-        time.duration_since(SystemTime::UNIX_EPOCH)
-            .expect("the clock is past 1970")
-            .as_secs()
-    };
     let time = first.mtime();
-    // The kernel's coarse clock, which most programs ask, may lag by a tick.
-    let present = seconds(start) - 1..=seconds(SystemTime::now());
-    assert!(present.contains(&time), "{time} is not the present time");
+    assert_present(time, start);
     for record in &records {
         assert_eq!(
             record.mtime(),
@@ -127,6 +120,19 @@ pub(crate) fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
         header[148..156].copy_from_slice(format!("{sum:07o}\0").as_bytes());
     }
     settled
+}
+
+/// `time` is between `start` and now.
+#[track_caller]
+pub(crate) fn assert_present(time: u64, start: SystemTime) {
+    let seconds = |time: SystemTime| {
+        time.duration_since(SystemTime::UNIX_EPOCH)
+            .expect("the clock is past 1970")
+            .as_secs()
+    };
+    // The kernel's coarse clock, which most programs ask, may lag by a tick.
+    let present = seconds(start) - 1..=seconds(SystemTime::now());
+    assert!(present.contains(&time), "{time} is not the present time");
 }
 
 /// Where `actual` first departs from `expected`: in the listing if it shows there, else in the

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    error::{Error, Result, sanitised},
+    error::{Error, Result},
 };
 pub use record::{Directory, Pending, Times};
 use record::{Entry, Method};
@@ -32,6 +32,8 @@ const DIRECTORY: u32 = 0x10;
 const LOOKED_AT: usize = 8000;
 /// The longest name that the format holds.
 const NAME_MAX: usize = u16::MAX as usize;
+/// The longest line that git says, without its end.
+const LINE_MAX: usize = 4095;
 /// Bytes copied at once.
 const COPY_LEN: usize = 64 << 10;
 
@@ -63,17 +65,15 @@ impl Format for Zip {
     fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
         let name = member.name;
         if !name.is_ascii() && !is_utf8(name) {
-            log.extend(b"warning: path is not valid UTF-8: ");
-            log.extend(name);
+            log.extend(&line("warning: ", "path is not valid UTF-8: ", name));
             log.extend(b"\n");
         }
         if name.len() > NAME_MAX {
-            return Err(Error::entry(format!(
-                "path too long ({} chars, SHA1: {}): {}",
-                name.len(),
-                member.hex_id(),
-                sanitised(name)
-            )));
+            let (len, id) = (name.len(), member.hex_id());
+            let why = format!("path too long ({len} chars, SHA1: {id}): ");
+            let line = line("error: ", &why, name);
+            let message = String::from_utf8_lossy(&line["error: ".len()..]);
+            return Err(Error::entry(message));
         }
         Ok(())
     }
@@ -407,6 +407,18 @@ impl Sum {
         self.binary |= bytes[..looked_at].contains(&0);
         self.seen = self.seen.saturating_add(bytes.len());
     }
+}
+
+/// A line about `name`, as far as git has room for it, without what could control a terminal.
+fn line(label: &str, message: &str, name: &[u8]) -> Vec<u8> {
+    let mut line = [label.as_bytes(), message.as_bytes(), name].concat();
+    line.truncate(LINE_MAX);
+    for byte in &mut line {
+        if byte.is_ascii_control() && !matches!(*byte, b'\t' | b'\n') {
+            *byte = b'?';
+        }
+    }
+    line
 }
 
 fn looks_like_text(content: &[u8]) -> bool {
