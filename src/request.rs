@@ -12,7 +12,11 @@ use crate::{
     error::{Error, Result},
     odb::Odb,
     plan::{
-        select::{Selection, attributes::Attributes, pathspec::Pathspecs},
+        select::{
+            Selection,
+            attributes::{Attributes, Demand},
+            pathspec::Pathspecs,
+        },
         trees::Rules,
     },
     repository::{
@@ -80,14 +84,20 @@ impl Request {
             .iter()
             .map(|path| path.as_bytes().into())
             .collect();
-        let selection = Selection {
-            pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
-            relative: (!below.is_empty())
-                .then(|| Attributes::new(settings.attributes.clone(), false)),
-            below,
-            attributes: Attributes::new(settings.attributes, treeish.commit.is_some()),
+        let pathspecs = Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
+        let demand = Demand {
+            substitute: treeish.commit.is_some(),
+            text: false,
+            pathspecs: pathspecs.attributes().cloned().collect(),
         };
-        selection.check(treeish.tree, rules, &mut reader)?;
+        let mut selection = Selection {
+            relative: (!below.is_empty())
+                .then(|| Attributes::new(settings.attributes.clone(), Demand::default())),
+            below,
+            attributes: Attributes::new(settings.attributes, demand),
+            pathspecs,
+        };
+        selection.check(treeish.tree, rules, &mut reader, diagnostics)?;
         Ok(Self {
             treeish,
             prefix: args

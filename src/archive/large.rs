@@ -38,6 +38,7 @@ impl Archiver {
         let id = self.odb.replaced(&entry.id);
         let mut output = Output {
             archiver: self,
+            entry,
             member: member(window, entry),
             piece,
             sink,
@@ -85,6 +86,7 @@ enum Attempt {
 /// Writes one large file.
 struct Output<'a> {
     archiver: &'a Archiver,
+    entry: &'a Entry,
     member: Member<'a>,
     piece: &'a mut Piece,
     sink: &'a mut dyn Sink<Piece>,
@@ -111,11 +113,12 @@ impl Output<'_> {
     ) -> Result<(), Attempt> {
         let Self {
             archiver,
+            entry,
             member,
             piece,
             sink,
         } = self;
-        archiver.tell(member, piece);
+        archiver.tell(entry, member, piece);
         archiver.tar.file(member, size, &mut piece.bytes);
         let (mut total, mut begun) = (0, false);
         let outcome = content(&mut |bytes| {

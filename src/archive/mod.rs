@@ -166,7 +166,7 @@ impl Archiver {
         piece: &mut Piece,
     ) -> Result<(), Failure> {
         let member = member(window, entry);
-        self.tell(&member, piece);
+        self.tell(entry, &member, piece);
         let Scratch { decoder, content } = scratch;
         let out = &mut piece.bytes;
         match entry.kind {
@@ -191,10 +191,16 @@ impl Archiver {
         Ok(())
     }
 
-    fn tell(&self, member: &Member<'_>, piece: &mut Piece) {
+    fn tell(&self, entry: &Entry, member: &Member<'_>, piece: &mut Piece) {
+        if let Some(note) = &entry.note {
+            piece.log.extend(&note.before);
+        }
         if self.verbose {
             piece.log.extend(member.name);
             piece.log.extend(b"\n");
+        }
+        if let Some(note) = &entry.note {
+            piece.log.extend(&note.after);
         }
     }
 

@@ -53,6 +53,17 @@ pub struct Entry {
     pub blob: Blob,
     /// What is done to the content on its way.
     pub treatment: Treatment,
+    /// What is to be said about it; rarely anything.
+    pub note: Option<Box<Note>>,
+}
+
+/// What is to be said on stderr, before and after the name of an entry where names are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// What was noticed on the way to the entry.
+    pub before: Vec<u8>,
+    /// What was noticed about the entry.
+    pub after: Vec<u8>,
 }
 
 /// Where the content of an entry lies.
@@ -111,9 +122,20 @@ pub struct Draft {
     /// Where each job ends, and its estimates.
     jobs: Vec<(usize, u64, u64)>,
     job: (u64, u64),
+    /// For the next entry.
+    note: Option<Box<Note>>,
 }
 
 impl Draft {
+    /// Say this about the next entry.
+    pub fn say(&mut self, note: Note) {
+        if note != Note::default() {
+            let pending = self.note.get_or_insert_default();
+            pending.before.extend(note.before);
+            pending.after.extend(note.after);
+        }
+    }
+
     /// Append an entry named `name`, whose content lies at `place`.
     pub fn push(
         &mut self,
@@ -148,6 +170,7 @@ impl Draft {
             id,
             blob,
             treatment,
+            note: self.note.take(),
         });
         let first = self.jobs.last().map_or(0, |job| job.0);
         let entries = self.window.entries.len();

@@ -7,16 +7,14 @@
 use gix::{
     ObjectId,
     bstr::{BString, ByteSlice},
-    hash::Kind as HashKind,
 };
 
 use super::{
     Draft,
     select::Selection,
-    trees::{Found, Rules, Trees, file_at},
+    trees::{Found, Rules, Trees},
 };
 use crate::{
-    buffer::Buffer,
     decode::{convert::Treatment, reader::Reader},
     emit::Kind,
     error::Result,
@@ -25,7 +23,6 @@ use crate::{
 /// Where the walk is.
 pub struct Walk {
     tree: ObjectId,
-    hash: HashKind,
     /// Put in front of every name.
     prefix: BString,
     selection: Selection,
@@ -41,7 +38,6 @@ impl Walk {
         let trees = Trees::new(tree, rules);
         Self {
             tree,
-            hash: rules.hash,
             prefix,
             selection,
             trees,
@@ -91,34 +87,9 @@ impl Walk {
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        let file = self
-            .trees
-            .attribute_file()
-            .and_then(|id| content(reader, id));
-        self.selection.attributes.enter(&self.path, file.as_deref());
-        self.enter_relative(reader);
+        self.selection
+            .enter(reader, &self.trees, self.tree, &self.path);
         Ok(())
-    }
-
-    /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
-    /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
-    fn enter_relative(&mut self, reader: &mut Reader) {
-        let Selection {
-            below,
-            relative: Some(attributes),
-            ..
-        } = &mut self.selection
-        else {
-            return;
-        };
-        let inside = self.path.len() + 1 >= below.len() && !self.path.is_empty();
-        if !inside {
-            return attributes.skip();
-        }
-        let path = self.path.get(below.len()..).unwrap_or_default();
-        let file = file_at(reader, self.tree, self.hash, path, b".gitattributes")
-            .and_then(|id| content(reader, id));
-        attributes.enter(path, file.as_deref());
     }
 
     fn leaf(
@@ -129,6 +100,7 @@ impl Walk {
         id: ObjectId,
     ) -> Result<()> {
         let below = self.selection.below.len();
+        draft.say(self.selection.note());
         for (id, len) in self.trees.unwritten() {
             if len > below {
                 let name = [&self.prefix[..], &self.path[below..len], b"/"];
@@ -143,17 +115,11 @@ impl Walk {
         }
         // Only now, as in git: an entry that is ignored still brings its directories.
         if let Some(treatment) = self.selection.treatment(&self.path, kind)? {
+            draft.say(self.selection.note());
             let slash: &[u8] = if kind == Kind::Directory { b"/" } else { b"" };
             let name = [&self.prefix[..], &self.path[below..], slash];
             draft.push(&mut reader.odb, &name, kind, id, treatment);
         }
         Ok(())
     }
-}
-
-/// As in git, a file that cannot be read has no attributes.
-fn content(reader: &mut Reader, id: ObjectId) -> Option<Buffer> {
-    let mut content = Buffer::default();
-    reader.read(&id, &mut content).ok()??;
-    Some(content)
 }
