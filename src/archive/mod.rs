@@ -249,9 +249,15 @@ impl<F: Format> Archiver<F> {
 
     /// Say what is to be said of an entry before it is written.
     fn announce(&self, entry: &Entry, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
+        if let Some(note) = &entry.note {
+            log.extend(&note.before);
+        }
         if self.verbose && !matches!(entry.blob, Blob::Extra(_)) {
             log.extend(member.name);
             log.extend(b"\n");
+        }
+        if let Some(note) = &entry.note {
+            log.extend(&note.after);
         }
         self.format.check(member, log)
     }
@@ -326,6 +332,6 @@ fn member<'a>(window: &'a Window, entry: &'a Entry) -> Member<'a> {
         name: window.path(entry),
         kind: entry.kind,
         id: entry.id.as_bytes(),
-        text: None,
+        text: entry.treatment.text,
     }
 }

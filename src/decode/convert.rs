@@ -22,6 +22,8 @@ pub struct Treatment {
     pub filter: Option<Arc<Driver>>,
     /// Expand `$Format:…$`.
     pub substitute: bool,
+    /// Whether it counts as text in formats that say so; by its content if unknown.
+    pub text: Option<bool>,
 }
 
 /// A filter that is configured (gitattributes(5), "filter").
@@ -49,7 +51,15 @@ pub enum Crlf {
 impl Treatment {
     /// Whether the content stays as it is stored.
     pub fn is_none(&self) -> bool {
-        *self == Self::default()
+        let Self {
+            ident,
+            crlf,
+            encoding,
+            filter,
+            substitute,
+            text: _,
+        } = self;
+        !ident && crlf.is_none() && encoding.is_none() && filter.is_none() && !substitute
     }
 }
 

@@ -13,8 +13,6 @@ pub struct Extra {
     pub name: BString,
     /// What it is in the archive.
     pub kind: Kind,
-    /// Whether it counts as text; by its content if unknown.
-    pub text: Option<bool>,
     /// Where its content is.
     pub content: Content,
 }

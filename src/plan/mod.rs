@@ -55,6 +55,17 @@ pub struct Entry {
     pub blob: Blob,
     /// What is done to the content on its way.
     pub treatment: Treatment,
+    /// What is to be said about it; rarely anything.
+    pub note: Option<Box<Note>>,
+}
+
+/// What is to be said on stderr, before and after the name of an entry where names are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// What was noticed on the way to the entry.
+    pub before: Vec<u8>,
+    /// What was noticed about the entry.
+    pub after: Vec<u8>,
 }
 
 /// Where the content of an entry lies.
@@ -115,9 +126,20 @@ pub struct Draft {
     /// Where each job ends, and its estimates.
     jobs: Vec<(usize, u64, u64)>,
     job: (u64, u64),
+    /// For the next entry.
+    note: Option<Box<Note>>,
 }
 
 impl Draft {
+    /// Say this about the next entry.
+    pub fn say(&mut self, note: Note) {
+        if note != Note::default() {
+            let pending = self.note.get_or_insert_default();
+            pending.before.extend(note.before);
+            pending.after.extend(note.after);
+        }
+    }
+
     /// Append an entry named `name`, whose content lies at `place`.
     pub fn push(
         &mut self,
@@ -139,20 +161,18 @@ impl Draft {
     }
 
     /// Append the extra file of this `number`; its id is of the kind `hash`.
-    pub fn push_extra(&mut self, hash: HashKind, number: u32, extra: &Extra) {
+    pub fn push_extra(&mut self, hash: HashKind, number: u32, extra: &Extra, text: Option<bool>) {
+        let treatment = Treatment {
+            text,
+            ..Treatment::default()
+        };
         let located = Located {
             blob: Blob::Extra(number),
             size: 0,
             scratch: 0,
         };
         let id = extra::id(hash, number);
-        self.append(
-            &[&extra.name],
-            extra.kind,
-            id,
-            Treatment::default(),
-            located,
-        );
+        self.append(&[&extra.name], extra.kind, id, treatment, located);
     }
 
     fn append(
@@ -181,6 +201,7 @@ impl Draft {
             id,
             blob,
             treatment,
+            note: self.note.take(),
         });
         let first = self.jobs.last().map_or(0, |job| job.0);
         let entries = self.window.entries.len();

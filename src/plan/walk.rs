@@ -9,17 +9,15 @@ use std::sync::Arc;
 use gix::{
     ObjectId,
     bstr::{BString, ByteSlice},
-    hash::Kind as HashKind,
 };
 
 use super::{
     Draft,
     extra::Extra,
     select::Selection,
-    trees::{Found, Rules, Trees, file_at},
+    trees::{Found, Rules, Trees},
 };
 use crate::{
-    buffer::Buffer,
     decode::{convert::Treatment, reader::Reader},
     emit::Kind,
     error::Result,
@@ -28,7 +26,6 @@ use crate::{
 /// Where the walk is.
 pub struct Walk {
     tree: ObjectId,
-    hash: HashKind,
     /// Put in front of every name.
     prefix: BString,
     selection: Selection,
@@ -53,7 +50,6 @@ impl Walk {
         let trees = Trees::new(tree, rules);
         Self {
             tree,
-            hash: rules.hash,
             prefix,
             selection,
             trees,
@@ -73,7 +69,7 @@ impl Walk {
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(&mut self.path)? {
-            None => return Ok(self.extra(draft)),
+            None => return Ok(self.extra(reader, draft)),
             Some(Found::End) => self.selection.leave(),
             Some(Found::Directory(id)) => {
                 if self.selection.directory(&self.path) {
@@ -104,45 +100,23 @@ impl Walk {
     }
 
     /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, draft: &mut Draft) -> bool {
+    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> bool {
         let Some(extra) = self.extras.get(self.added) else {
             return false;
         };
-        draft.push_extra(self.hash, self.added as u32, extra);
+        // As in git, whatever stands where the prefix would.
+        let path = extra.name.get(self.prefix.len()..);
+        let text = path.and_then(|path| self.selection.text_of(reader, self.tree, path));
+        draft.push_extra(self.tree.kind(), self.added as u32, extra, text);
         self.added += 1;
         true
     }
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        let file = self
-            .trees
-            .attribute_file()
-            .and_then(|id| content(reader, id));
-        self.selection.attributes.enter(&self.path, file.as_deref());
-        self.enter_relative(reader);
+        self.selection
+            .enter(reader, &self.trees, self.tree, &self.path);
         Ok(())
-    }
-
-    /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
-    /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
-    fn enter_relative(&mut self, reader: &mut Reader) {
-        let Selection {
-            below,
-            relative: Some(attributes),
-            ..
-        } = &mut self.selection
-        else {
-            return;
-        };
-        let inside = self.path.len() + 1 >= below.len() && !self.path.is_empty();
-        if !inside {
-            return attributes.skip();
-        }
-        let path = self.path.get(below.len()..).unwrap_or_default();
-        let file = file_at(reader, self.tree, self.hash, path, b".gitattributes")
-            .and_then(|id| content(reader, id));
-        attributes.enter(path, file.as_deref());
     }
 
     fn leaf(
@@ -153,6 +127,7 @@ impl Walk {
         id: ObjectId,
     ) -> Result<()> {
         let below = self.selection.below.len();
+        draft.say(self.selection.note());
         for (id, len) in self.trees.unwritten() {
             if len > below {
                 let name = [&self.prefix[..], &self.path[below..len], b"/"];
@@ -167,17 +142,11 @@ impl Walk {
         }
         // Only now, as in git: an entry that is ignored still brings its directories.
         if let Some(treatment) = self.selection.treatment(&self.path, kind)? {
+            draft.say(self.selection.note());
             let slash: &[u8] = if kind == Kind::Directory { b"/" } else { b"" };
             let name = [&self.prefix[..], &self.path[below..], slash];
             draft.push(&mut reader.odb, &name, kind, id, treatment);
         }
         Ok(())
     }
-}
-
-/// As in git, a file that cannot be read has no attributes.
-fn content(reader: &mut Reader, id: ObjectId) -> Option<Buffer> {
-    let mut content = Buffer::default();
-    reader.read(&id, &mut content).ok()??;
-    Some(content)
 }

@@ -12,6 +12,7 @@ use crate::{
     error::{Error, Result},
     plan::select::{
         attributes::{self, AutoCrlf},
+        source::Source,
         verify::Protect,
     },
 };
@@ -87,6 +88,11 @@ impl Settings {
             },
             allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
             attributes: attributes::Settings {
+                source: Source::Archived,
+                top: repository
+                    .workdir()
+                    .unwrap_or(repository.git_dir())
+                    .to_owned(),
                 files: repository.attribute_global_paths().unwrap_or_default(),
                 info: repository.common_dir().join("info/attributes"),
                 ignore_case: boolean("core.ignoreCase")?.unwrap_or(false),
@@ -95,6 +101,7 @@ impl Settings {
                     .string("core.eol")
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
                 drivers: drivers(&config)?,
+                diff_binary: diff_binary(&config)?,
             },
         })
     }
@@ -129,6 +136,26 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
         };
         if driver.required || driver.smudge.is_some() || driver.process.is_some() {
             drivers.insert(name.to_string(), Arc::new(driver));
+        }
+    }
+    Ok(drivers)
+}
+
+/// What the drivers of the `diff` attribute say of their files, if it is not `auto`.
+fn diff_binary(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, bool>> {
+    let sections = config
+        .plumbing()
+        .sections_by_name("diff")
+        .into_iter()
+        .flatten();
+    let mut drivers = HashMap::new();
+    for name in sections.filter_map(|section| section.header().subsection_name()) {
+        let key = format!("diff.{name}.binary");
+        match config.string(key.as_str()) {
+            Some(value) if !value.eq_ignore_ascii_case(b"auto") => {
+                drivers.insert(name.to_string(), truth(&key, value.as_bstr())?);
+            }
+            _ => {}
         }
     }
     Ok(drivers)

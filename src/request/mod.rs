@@ -17,7 +17,11 @@ use crate::{
     odb::Odb,
     plan::{
         extra::{Content, Extra},
-        select::{Selection, attributes::Attributes, pathspec::Pathspecs},
+        select::{
+            Selection,
+            attributes::{Attributes, Demand},
+            pathspec::Pathspecs,
+        },
         trees::Rules,
     },
     repository::{
@@ -120,14 +124,24 @@ impl Request {
             .iter()
             .map(|path| path.as_bytes().into())
             .collect();
-        let selection = Selection {
-            pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
-            relative: (!below.is_empty())
-                .then(|| Attributes::new(settings.attributes.clone(), false)),
-            below: below.clone(),
-            attributes: Attributes::new(settings.attributes, treeish.commit.is_some()),
+        let pathspecs = Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
+        let demand = Demand {
+            substitute: treeish.commit.is_some(),
+            text: format.is_zip(),
+            pathspecs: pathspecs.attributes().cloned().collect(),
         };
-        selection.check(treeish.tree, rules, &mut reader)?;
+        let relative = Demand {
+            text: format.is_zip(),
+            ..Demand::default()
+        };
+        let mut selection = Selection {
+            relative: (!below.is_empty())
+                .then(|| Attributes::new(settings.attributes.clone(), relative)),
+            below: below.clone(),
+            attributes: Attributes::new(settings.attributes, demand),
+            pathspecs,
+        };
+        selection.check(treeish.tree, rules, &mut reader, diagnostics)?;
         let times = Times {
             dos: match format.is_zip() {
                 true => clock::dos(treeish.time)?,
@@ -185,7 +199,6 @@ fn planned(extra: &cli::Extra, below: &BString) -> Extra {
     Extra {
         name,
         kind,
-        text: None,
         content,
     }
 }

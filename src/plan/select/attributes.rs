@@ -1,28 +1,36 @@
 //! Attributes of the archived tree, and what they do to an entry (gitattributes(5)).
 //!
-//! The files are read from the tree itself on the way down, once a directory, and only where they
-//! exist; what cannot change an archive is not even parsed. Precedence as in `git archive`:
-//! `info/attributes`, the directory's own file, its parents', the user's, the system's. Matching is
-//! gix's; the order of sources is ours, since gix puts `info/attributes` too low.
+//! The files are read on the way down, once a directory, and only where they exist; what cannot
+//! change an archive is forgotten at once. Precedence as in `git archive`: `info/attributes`, the
+//! directory's own file, its parents', the user's, the system's.
 
 use std::{
     collections::HashMap,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use gix::{
-    attrs::{
-        Search, StateRef,
-        search::{MetadataCollection, Outcome},
-    },
-    bstr::{BStr, ByteSlice},
-    glob::pattern::Case,
+    ObjectId,
+    bstr::{BString, ByteSlice},
 };
 
+use super::{
+    attribute_file::{Origin, Value, parse},
+    complaints::{Asker, Complaints},
+    lookup::Lookup,
+    requirement::Requirements,
+    source::{self, Links, Source},
+};
 use crate::{
-    decode::convert::{Crlf, Driver, Treatment},
+    decode::{
+        convert::{Crlf, Driver, Treatment},
+        reader::Reader,
+    },
+    emit::Kind,
     error::{Error, Result},
+    plan::Note,
 };
 
 /// The attributes that matter here, in the order in which they are asked for.
@@ -37,9 +45,18 @@ const NAMES: [&str; 8] = [
     "filter",
 ];
 
+/// Says what counts as text, in formats that tell.
+const DIFF: &str = "diff";
+/// Set by git itself, to the mode of the entry.
+const MODE: &str = "builtin_objectmode";
+
 /// What the configuration says about content.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
+    /// Where the files below the user's come from.
+    pub source: Source,
+    /// The directory that names of files are relative to.
+    pub top: PathBuf,
     /// `core.attributesFile` or its default, after the system's file: lowest precedence first.
     pub files: Vec<PathBuf>,
     /// `$GIT_DIR/info/attributes`
@@ -52,6 +69,19 @@ pub struct Settings {
     pub eol_crlf: bool,
     /// The filter drivers that do something, by name.
     pub drivers: HashMap<String, Arc<Driver>>,
+    /// `diff.<name>.binary`, by name.
+    pub diff_binary: HashMap<String, bool>,
+}
+
+/// What attributes will be asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// Whether `$Format:…$` would be expanded: only for a commit.
+    pub substitute: bool,
+    /// What counts as text.
+    pub text: bool,
+    /// Those that pathspecs speak of.
+    pub pathspecs: Vec<BString>,
 }
 
 /// `core.autocrlf`
@@ -69,138 +99,165 @@ pub enum AutoCrlf {
 /// The attribute files in force at the place where the walk is.
 pub struct Attributes {
     settings: Settings,
-    /// Whether `$Format:…$` would be expanded: only for a commit.
-    substitute: bool,
-    collection: MetadataCollection,
-    globals: Search,
-    dirs: Search,
-    info: Search,
-    case: Case,
-    outcome: Outcome,
-    /// A macro is defined somewhere: any name may mean any attribute.
-    macros: bool,
-    /// Files that matter outside of the tree.
-    outside: bool,
-    /// Which directories on the way down brought a file that matters.
-    levels: Vec<bool>,
+    demand: Demand,
+    lookup: Lookup,
+    complaints: Complaints,
 }
 
 impl Attributes {
     /// Read the files that lie outside of the tree.
-    pub fn new(settings: Settings, substitute: bool) -> Self {
-        let mut collection = MetadataCollection::default();
-        let mut buf = Vec::new();
-        let mut outside = false;
-        let mut macros = false;
-        let mut read = |path: &Path| {
-            let bytes = std::fs::read(path).unwrap_or_default();
-            macros |= bytes.contains_str("[attr]");
-            outside |= matters(&bytes);
-            bytes
-        };
-        let mut globals =
-            Search::new_globals(std::iter::empty::<PathBuf>(), &mut buf, &mut collection)
-                .unwrap_or_default();
+    pub fn new(settings: Settings, demand: Demand) -> Self {
+        let diff = demand.text.then_some(DIFF);
+        let names = NAMES.iter().copied().chain(diff).map(str::as_bytes);
+        let wanted = names.chain(demand.pathspecs.iter().map(|name| name.as_slice()));
+        let mut lookup = Lookup::new(wanted, settings.ignore_case);
+        let mut complaints = Complaints::default();
+        let Complaints { first, last, .. } = &mut complaints;
         for path in &settings.files {
-            let bytes = read(path);
-            globals
-                .add_patterns_buffer(&bytes, path.clone(), None, &mut collection, true)
-                .ok();
+            outside(&settings, path, &mut lookup, first);
         }
-        let mut info = Search::default();
-        let bytes = read(&settings.info);
-        info.add_patterns_buffer(&bytes, settings.info.clone(), None, &mut collection, true)
-            .ok();
-        let mut outcome = Outcome::default();
-        outcome.initialize_with_selection(&collection, NAMES);
-        let case = if settings.ignore_case {
-            Case::Fold
-        } else {
-            Case::Sensitive
-        };
-        let (dirs, levels) = (Search::default(), Vec::new());
+        outside(&settings, &settings.info, &mut lookup, last);
         Self {
             settings,
-            substitute,
-            collection,
-            globals,
-            dirs,
-            info,
-            case,
-            outcome,
-            macros,
-            outside,
-            levels,
+            demand,
+            lookup,
+            complaints,
         }
     }
 
-    /// Enter `directory` (no slash at its end, empty for the root), which has this attribute file.
-    pub fn enter(&mut self, directory: &[u8], file: Option<&[u8]>) {
+    /// Enter `directory` (no slash at its end, empty for the root); `find` finds its attribute file
+    /// in the tree that is archived.
+    pub fn enter(
+        &mut self,
+        reader: &mut Reader,
+        directory: &[u8],
+        find: impl FnOnce(&mut Reader) -> Option<ObjectId>,
+    ) {
+        let name = match directory {
+            b"" => source::NAME.into(),
+            _ => [directory, b"/", source::NAME].concat(),
+        };
+        let name = name.as_bstr();
+        let source = &self.settings.source;
+        let content = source.read(reader, directory, name, find);
         let root = directory.is_empty();
-        let content = file.unwrap_or_default();
-        let content = content.split_str("\0").next().unwrap_or_default();
-        self.macros |= root && content.contains_str("[attr]");
-        let needed = self.macros && !content.is_empty() || matters(content);
-        self.levels.push(needed);
-        if !needed {
-            return;
-        }
-        // git does not skip a byte order mark in a tree; a line in front hides it from gix.
-        let content = [b"\n", content].concat();
-        let source = gix::path::from_bstr(directory.as_bstr())
-            .map(|path| path.join(".gitattributes"))
-            .unwrap_or_default();
-        let (root_dir, collection) = (Some(Path::new("")), &mut self.collection);
-        self.dirs
-            .add_patterns_buffer(&content, source, root_dir, collection, root)
-            .ok();
+        let mut complaints = content.complaint.into_bytes();
+        let origin = Origin {
+            name,
+            macros: root,
+            in_tree: content.in_tree,
+        };
+        let lines = parse(&content.bytes, &origin, &mut complaints);
+        self.lookup.enter(directory, lines);
+        self.complaints.enter(root, complaints);
     }
 
     /// Enter a directory whose attributes do not count.
     pub fn skip(&mut self) {
-        self.levels.push(false);
+        self.lookup.skip();
+        self.complaints.enter(false, Vec::new());
     }
 
     /// Leave the directory entered last.
     pub fn leave(&mut self) {
-        if self.levels.pop() == Some(true) {
-            self.dirs.pop_pattern_list();
-        }
+        self.lookup.leave();
+        self.complaints.leave();
+    }
+
+    /// Leave all directories.
+    pub fn reset(&mut self) {
+        self.lookup.reset();
+        self.complaints.reset();
+    }
+
+    /// What was to be complained about since the last call.
+    pub fn note(&mut self) -> Note {
+        std::mem::take(&mut self.complaints.note)
     }
 
     /// Whether any attribute or setting in force may change the archive.
     fn in_force(&self) -> bool {
-        self.outside || self.levels.contains(&true) || self.settings.autocrlf == AutoCrlf::True
+        self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True
     }
 
     /// Whether `path` (without slash at its end) stays out of the archive.
     pub fn ignores(&mut self, path: &[u8], is_dir: bool) -> bool {
-        self.in_force() && self.look_up(path, is_dir)[0] == State::Set
+        self.complaints.tell(Asker::Export);
+        if !self.lookup.is_live() {
+            return false;
+        }
+        self.lookup.look_up(path, is_dir);
+        *self.lookup.value(0) == Value::Set
+    }
+
+    /// Whether `path` has all that a pathspec requires; its `kind` is known unless it is a directory.
+    pub fn meets(&mut self, required: &Requirements, path: &[u8], kind: Option<Kind>) -> bool {
+        self.complaints.tell(Asker::Pathspec(required.number));
+        self.lookup.look_up(path, false);
+        required.all.iter().all(|required| match kind {
+            Some(kind) if required.name == MODE => {
+                required.value == Value::Text(octal(kind).into())
+            }
+            _ => *self.lookup.value(self.lookup.position(&required.name)) == required.value,
+        })
+    }
+
+    /// Whether the file or link at `path` counts as text, if attributes say so.
+    pub fn text(&mut self, path: &[u8]) -> Option<bool> {
+        if !self.demand.text {
+            return None;
+        }
+        self.complaints.tell(Asker::Text);
+        self.lookup.look_up(path, false);
+        self.text_found()
+    }
+
+    /// The same at the path that was looked up last.
+    fn text_found(&self) -> Option<bool> {
+        match self.lookup.value(NAMES.len()) {
+            Value::Set => Some(true),
+            Value::Unset => Some(false),
+            Value::Text(driver) => {
+                let binary = self.settings.diff_binary.get(&driver.to_string());
+                binary.map(|binary| !binary)
+            }
+            Value::Unspecified => None,
+        }
     }
 
     /// What is done to the file at `path`; nothing if it stays out of the archive.
     pub fn treatment(&mut self, path: &[u8]) -> Result<Option<Treatment>> {
+        self.complaints.tell(Asker::Export);
         if !self.in_force() {
-            return Ok(Some(Treatment::default()));
+            return self.conversion(path).map(Some);
         }
-        let states = self.look_up(path, false);
+        let states = self.look_up(path);
         let [ignore, subst, ..] = &states;
         if *ignore == State::Set {
             return Ok(None);
         }
-        if *subst == State::Set && self.substitute {
+        if *subst == State::Set && self.demand.substitute {
             return Err(unsupported(path, "export-subst"));
         }
+        self.tell_conversion();
         self.convert(path, states).map(Some)
     }
 
     /// What is done to the content of the file at `path`, which is archived.
     pub fn conversion(&mut self, path: &[u8]) -> Result<Treatment> {
+        self.tell_conversion();
         if !self.in_force() {
             return Ok(Treatment::default());
         }
-        let states = self.look_up(path, false);
+        let states = self.look_up(path);
         self.convert(path, states)
+    }
+
+    fn tell_conversion(&mut self) {
+        self.complaints.tell(Asker::Conversion);
+        if self.demand.text {
+            self.complaints.tell(Asker::Text);
+        }
     }
 
     fn convert(&self, path: &[u8], states: [State; NAMES.len()]) -> Result<Treatment> {
@@ -222,6 +279,7 @@ impl Attributes {
                 _ => None,
             },
             substitute: false,
+            text: self.demand.text.then(|| self.text_found()).flatten(),
         };
         supported(path, treatment)
     }
@@ -252,20 +310,28 @@ impl Attributes {
         crlf.then_some(when)
     }
 
-    fn look_up(&mut self, path: &[u8], is_dir: bool) -> [State; NAMES.len()] {
-        let path: &BStr = path.as_bstr();
-        let outcome = &mut self.outcome;
-        outcome.initialize(&self.collection);
-        for source in [&self.info, &self.dirs, &self.globals] {
-            source.pattern_matching_relative_path(path, self.case, Some(is_dir), outcome);
-            if outcome.is_done() {
-                break;
-            }
-        }
-        let mut states = outcome
-            .iter_selected()
-            .map(|found| State::from(found.assignment.state));
-        std::array::from_fn(|_| states.next().unwrap_or(State::Unspecified))
+    fn look_up(&mut self, path: &[u8]) -> [State; NAMES.len()] {
+        self.lookup.look_up(path, false);
+        std::array::from_fn(|position| State::from(self.lookup.value(position)))
+    }
+}
+
+/// Add a file that lies outside of the tree to those of `lookup`.
+fn outside(settings: &Settings, path: &Path, lookup: &mut Lookup, complaints: &mut Vec<u8>) {
+    let name = path.strip_prefix(&settings.top).unwrap_or(path);
+    let name = name.as_os_str().as_bytes().as_bstr();
+    let content = source::read_file(&settings.top.join(path), name, Links::Followed);
+    complaints.extend(content.complaint.as_bytes());
+    lookup.outside(&content.bytes, name, complaints);
+}
+
+/// The mode of an entry as git writes it.
+fn octal(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "100644",
+        Kind::Executable => "100755",
+        Kind::Symlink => "120000",
+        Kind::Directory => "160000",
     }
 }
 
@@ -278,25 +344,15 @@ enum State {
     Unspecified,
 }
 
-impl From<StateRef<'_>> for State {
-    fn from(state: StateRef<'_>) -> Self {
-        match state {
-            StateRef::Set => Self::Set,
-            StateRef::Unset => Self::Unset,
-            StateRef::Value(value) => Self::Value(value.as_bstr().to_string()),
-            StateRef::Unspecified => Self::Unspecified,
+impl From<&Value> for State {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Set => Self::Set,
+            Value::Unset => Self::Unset,
+            Value::Text(text) => Self::Value(text.to_string()),
+            Value::Unspecified => Self::Unspecified,
         }
     }
-}
-
-/// Whether an attribute file speaks of anything that changes an archive.
-fn matters(file: &[u8]) -> bool {
-    // Macros, built in or not, may stand for any of the names.
-    const MACROS: [&str; 2] = ["binary", "[attr]"];
-    NAMES
-        .iter()
-        .chain(&MACROS)
-        .any(|word| file.contains_str(word))
 }
 
 fn is_utf8(name: &str) -> bool {

@@ -3,17 +3,33 @@
 //! Asked of a directory before it is read: what is left out costs nothing. The same attribute
 //! look-up says how a file's content is treated.
 
+pub mod attribute_file;
 pub mod attributes;
+mod check;
+pub mod complaints;
+pub mod lookup;
+pub mod matcher;
+pub mod named;
 pub mod pathspec;
+pub mod requirement;
+pub mod source;
 pub mod verify;
 
-use gix::{ObjectId, bstr::BString};
+use std::io::Write;
 
-use super::trees::{Found, Rules, Trees};
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
+
+use super::{
+    Note,
+    trees::{Rules, Trees, file_at},
+};
 use crate::{
     decode::{convert::Treatment, reader::Reader},
     emit::Kind,
-    error::{Error, Result},
+    error::Result,
 };
 use attributes::Attributes;
 use pathspec::Pathspecs;
@@ -41,25 +57,66 @@ impl Selection {
 
     /// Whether the entry at `path`, which is no directory of the tree, was asked for. A submodule is
     /// of the kind of a directory.
-    pub fn admits(&self, path: &[u8], kind: Kind) -> bool {
-        path.starts_with(&self.below) && self.pathspecs.select(path, kind == Kind::Directory)
+    pub fn admits(&mut self, path: &[u8], kind: Kind) -> bool {
+        let attributes = &mut self.attributes;
+        path.starts_with(&self.below)
+            && self
+                .pathspecs
+                .select(path, kind == Kind::Directory, |required| {
+                    attributes.meets(required, path, Some(kind))
+                })
     }
 
     /// How an entry that was asked for is treated; nothing if the tree keeps it out of archives.
     pub fn treatment(&mut self, path: &[u8], kind: Kind) -> Result<Option<Treatment>> {
-        match kind {
-            Kind::File | Kind::Executable => {
-                let treatment = self.attributes.treatment(path)?;
-                match (treatment, &mut self.relative) {
-                    (Some(_), Some(relative)) => {
-                        relative.conversion(&path[self.below.len()..]).map(Some)
-                    }
-                    (treatment, _) => Ok(treatment),
-                }
-            }
-            _ if self.attributes.ignores(path, kind == Kind::Directory) => Ok(None),
-            _ => Ok(Some(Treatment::default())),
+        let is_file = matches!(kind, Kind::File | Kind::Executable);
+        let treatment = match is_file {
+            true => self.attributes.treatment(path)?,
+            false if self.attributes.ignores(path, kind == Kind::Directory) => None,
+            false => Some(Treatment::default()),
+        };
+        let Some(treatment) = treatment else {
+            return Ok(None);
+        };
+        let (attributes, path) = match &mut self.relative {
+            Some(relative) => (relative, &path[self.below.len()..]),
+            None => (&mut self.attributes, path),
+        };
+        Ok(Some(match kind {
+            Kind::Directory => treatment,
+            Kind::Symlink => Treatment {
+                text: attributes.text(path),
+                ..treatment
+            },
+            Kind::File | Kind::Executable if self.below.is_empty() => treatment,
+            Kind::File | Kind::Executable => Treatment {
+                substitute: treatment.substitute,
+                ..attributes.conversion(path)?
+            },
+        }))
+    }
+
+    /// Enter the directory `path`, which `trees` entered last, of the archived `tree`.
+    pub fn enter(&mut self, reader: &mut Reader, trees: &Trees, tree: ObjectId, path: &[u8]) {
+        self.attributes
+            .enter(reader, path, |_| trees.attribute_file());
+        self.enter_relative(reader, tree, path);
+    }
+
+    /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
+    /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
+    fn enter_relative(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) {
+        let Some(attributes) = &mut self.relative else {
+            return;
+        };
+        let inside = path.len() + 1 >= self.below.len() && !path.is_empty();
+        if !inside {
+            return attributes.skip();
         }
+        let path = path.get(self.below.len()..).unwrap_or_default();
+        attributes.enter(reader, path, |reader| {
+            file_at(reader, tree, tree.kind(), path, source::NAME)
+        });
     }
 
     /// Leave the directory entered last.
@@ -70,45 +127,40 @@ impl Selection {
         }
     }
 
-    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or
-    /// something outside of the directory that is archived.
-    pub fn check(&self, tree: ObjectId, rules: Rules, reader: &mut Reader) -> Result<()> {
-        for spec in self.pathspecs.iter() {
-            let mut trees = Trees::new(tree, rules);
-            let mut path = Vec::new();
-            let mut matched = false;
-            trees.enter(reader, tree, 0)?;
-            while let Some(found) = trees.next(&mut path)? {
-                let (hit, is_leaf) = match found {
-                    Found::End => continue,
-                    Found::Directory(id) => {
-                        if spec.exclude || spec.may_match_below(&path) {
-                            trees.enter(reader, id, path.len())?;
-                        }
-                        (spec.matches(&path, true), false)
-                    }
-                    Found::Leaf { kind, .. } => {
-                        (spec.matches(&path, kind == Kind::Directory), true)
-                    }
-                };
-                if hit && is_leaf && !spec.exclude && !path.starts_with(&self.below) {
-                    return Err(Error::fatal(format!(
-                        "pathspec '{}' matches files outside the current directory",
-                        spec.given
-                    )));
-                }
-                matched |= hit != spec.exclude;
-                if matched && self.below.is_empty() {
-                    break;
-                }
-            }
-            if !matched {
-                let given = &spec.given;
-                return Err(Error::fatal(format!(
-                    "pathspec '{given}' did not match any files"
-                )));
-            }
+    /// What is to be said before and after the name of the next entry.
+    pub fn note(&mut self) -> Note {
+        let mut note = self.attributes.note();
+        if let Some(relative) = &mut self.relative {
+            // There the conversion is looked up in earnest.
+            note.after = relative.note().after;
         }
-        Ok(())
+        note
+    }
+
+    /// Whether the file at `path`, which is not of the archived `tree`, counts as text, if attributes
+    /// say so. To be asked when no directory is entered.
+    pub fn text_of(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) -> Option<bool> {
+        let attributes = self.relative.as_mut().unwrap_or(&mut self.attributes);
+        let slashes = path.find_iter(b"/").map(|slash| &path[..slash]);
+        for directory in std::iter::once(&b""[..]).chain(slashes) {
+            attributes.enter(reader, directory, |reader| {
+                file_at(reader, tree, tree.kind(), directory, source::NAME)
+            });
+        }
+        let text = attributes.text(path);
+        attributes.reset();
+        text
+    }
+
+    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or
+    /// something outside of the directory that is archived; complain of attribute files.
+    pub fn check(
+        &mut self,
+        tree: ObjectId,
+        rules: Rules,
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<()> {
+        check::check(self, tree, rules, reader, diagnostics)
     }
 }

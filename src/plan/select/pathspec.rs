@@ -9,6 +9,7 @@ use gix::{
     glob::wildmatch,
 };
 
+use super::{named::Named, requirement::Requirements};
 use crate::error::{Error, Result};
 
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
@@ -41,13 +42,21 @@ pub struct Pathspec {
     icase: bool,
     /// What it matches is left out.
     pub exclude: bool,
+    /// What attributes a path has to have as well.
+    pub requirements: Option<Requirements>,
 }
 
 /// All pathspecs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Pathspecs {
-    include: Vec<Pathspec>,
-    exclude: Vec<Pathspec>,
+    /// In the order in which they were given, without repetitions of plain names.
+    all: Vec<Pathspec>,
+    /// Those that are plain names.
+    named: Named,
+    /// The numbers of all others.
+    searched: Vec<usize>,
+    /// There is one that does not exclude.
+    include: bool,
 }
 
 impl Pathspecs {
@@ -55,38 +64,91 @@ impl Pathspecs {
     /// ends in a slash).
     pub fn parse(specs: &[BString], cwd: &BStr, root: &str, defaults: Defaults) -> Result<Self> {
         let mut parsed = Self::default();
+        let mut asking = 0;
         for spec in specs {
-            let spec = Pathspec::parse(spec, cwd, root, defaults)?;
-            if spec.exclude {
-                &mut parsed.exclude
-            } else {
-                &mut parsed.include
+            let mut spec = Pathspec::parse(spec, cwd, root, defaults)?;
+            let number = parsed.all.len();
+            if let Some(requirements) = &mut spec.requirements {
+                requirements.number = asking;
+                asking += 1;
             }
-            .push(spec);
+            if !spec.is_name() {
+                parsed.searched.push(number);
+            } else if !parsed.named.insert(&spec.path, spec.only_directory, number) {
+                continue;
+            }
+            parsed.include |= !spec.exclude;
+            parsed.all.push(spec);
         }
         Ok(parsed)
     }
 
-    /// Every pathspec by itself.
-    pub fn iter(&self) -> impl Iterator<Item = &Pathspec> {
-        self.include.iter().chain(&self.exclude)
+    /// All of them, by their numbers.
+    pub fn all(&self) -> &[Pathspec] {
+        &self.all
+    }
+
+    /// Those that are plain names.
+    pub fn named(&self) -> &Named {
+        &self.named
+    }
+
+    /// The numbers of all others.
+    pub fn searched(&self) -> &[usize] {
+        &self.searched
     }
 
     /// Whether there are none, so that everything is selected.
     pub fn is_empty(&self) -> bool {
-        self.include.is_empty() && self.exclude.is_empty()
+        self.all.is_empty()
     }
 
-    /// Whether `path` is selected; `is_dir` for directories and submodules.
-    pub fn select(&self, path: &[u8], is_dir: bool) -> bool {
-        (self.include.is_empty() || self.include.iter().any(|spec| spec.matches(path, is_dir)))
-            && !self.exclude.iter().any(|spec| spec.matches(path, is_dir))
+    /// The attributes that they ask for.
+    pub fn attributes(&self) -> impl Iterator<Item = &BString> {
+        let requirements = self
+            .all
+            .iter()
+            .filter_map(|spec| spec.requirements.as_ref());
+        requirements.flat_map(|requirements| requirements.all.iter().map(|one| &one.name))
+    }
+
+    /// Whether any asks for attributes.
+    pub fn ask_attributes(&self) -> bool {
+        self.searched()
+            .iter()
+            .any(|&number| self.all[number].requirements.is_some())
+    }
+
+    /// Whether `path`, which is no directory of the tree, is selected; `is_dir` for submodules.
+    /// Whether it has the attributes that are required is told by `meets`.
+    pub fn select(
+        &self,
+        path: &[u8],
+        is_dir: bool,
+        mut meets: impl FnMut(&Requirements) -> bool,
+    ) -> bool {
+        let mut any = |exclude| {
+            self.others(exclude).any(|spec| {
+                spec.matches(path, is_dir) && spec.requirements.as_ref().is_none_or(&mut meets)
+            })
+        };
+        (!self.include || self.named.covers(path, is_dir) || any(false)) && !any(true)
     }
 
     /// Whether anything below the directory `path` may be selected.
     pub fn descend(&self, path: &[u8]) -> bool {
-        (self.include.is_empty() || self.include.iter().any(|spec| spec.may_match_below(path)))
-            && !self.exclude.iter().any(|spec| spec.covers(path))
+        let (mut included, mut excluded) = (self.others(false), self.others(true));
+        (!self.include
+            || self.named.leads_below(path)
+            || self.named.covers(path, true)
+            || included.any(|spec| spec.may_match_below(path)))
+            && !excluded.any(|spec| spec.requirements.is_none() && spec.covers(path))
+    }
+
+    /// Those that are no plain names, from the last to the first, as git tries them.
+    fn others(&self, exclude: bool) -> impl Iterator<Item = &Pathspec> {
+        let others = self.searched.iter().rev().map(|&number| &self.all[number]);
+        others.filter(move |spec| spec.exclude == exclude)
     }
 }
 
@@ -109,18 +171,25 @@ impl Pathspec {
             false => Magic::parse(given)?,
         };
         let literal = magic.literal || (defaults.noglob && !magic.glob);
-        let (path, only_directory, prefix_len) = match magic.top {
-            true => normalise(b"".as_bstr(), rest),
-            false => normalise(cwd, rest),
+        let inside = rest.strip_prefix(root.as_bytes());
+        let inside = inside.and_then(|path| path.strip_prefix(b"/"));
+        let (path, only_directory, prefix_len) = match (magic.top, inside) {
+            (true, _) => normalise(b"".as_bstr(), rest),
+            (false, None) => normalise(cwd, rest),
+            (false, Some(path)) => normalise(b"".as_bstr(), path.as_bstr()),
         }
         .ok_or_else(|| {
             Error::fatal(format!(
                 "{given}: '{rest}' is outside repository at '{root}'"
             ))
         })?;
+        let prefix_len = magic.prefix.unwrap_or(prefix_len).min(path.len());
         let literal_len = match literal {
             true => path.len(),
-            false => path.find_byteset(b"*?[\\").unwrap_or(path.len()),
+            false => {
+                let wildcard = path[prefix_len..].find_byteset(b"*?[\\");
+                wildcard.map_or(path.len(), |at| prefix_len + at)
+            }
         };
         Ok(Self {
             given: given.clone(),
@@ -131,7 +200,14 @@ impl Pathspec {
             glob: magic.glob || defaults.glob,
             icase: magic.icase || defaults.icase,
             exclude: magic.exclude,
+            requirements: magic.requirements,
         })
+    }
+
+    /// Whether it selects a path and what is below it, and asks for nothing else.
+    fn is_name(&self) -> bool {
+        let plain = self.literal_len == self.path.len() && !self.icase && !self.exclude;
+        plain && !self.path.is_empty() && self.requirements.is_none()
     }
 
     /// Whether it matches the entry at `path`, by itself or by a directory above it.
@@ -188,13 +264,16 @@ impl Pathspec {
     }
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Magic {
     top: bool,
     literal: bool,
     glob: bool,
     icase: bool,
     exclude: bool,
+    /// How much of the path is from the current directory: git tells itself.
+    prefix: Option<usize>,
+    requirements: Option<Requirements>,
 }
 
 impl Magic {
@@ -209,37 +288,52 @@ impl Magic {
     }
 
     fn long<'a>(mut self, spec: &BString, rest: &'a BStr) -> Result<(Self, &'a BStr)> {
-        let Some(end) = rest.find_byte(b')') else {
+        let mut rest = rest.as_bytes();
+        while !rest.is_empty() && !rest.starts_with(b")") {
+            let (word, after) = rest.split_at(word_len(rest));
+            rest = after.strip_prefix(b",").unwrap_or(after);
+            self.word(word.as_bstr(), spec)?;
+        }
+        let Some(rest) = rest.strip_prefix(b")") else {
             return Err(Error::fatal(format!(
                 "Missing ')' at the end of pathspec magic in '{spec}'"
             )));
         };
-        for word in rest[..end].split_str(",").filter(|word| !word.is_empty()) {
-            match word {
-                b"top" => self.top = true,
-                b"literal" => self.literal = true,
-                b"glob" => self.glob = true,
-                b"icase" => self.icase = true,
-                b"exclude" => self.exclude = true,
-                _ if word.starts_with(b"attr:") => {
-                    return Err(Error::fatal(format!(
-                        "pathspec magic 'attr' is not supported yet: '{spec}'"
-                    )));
-                }
-                _ => {
-                    let word = word.as_bstr();
-                    return Err(Error::fatal(format!(
-                        "Invalid pathspec magic '{word}' in '{spec}'"
-                    )));
-                }
-            }
-        }
         if self.literal && self.glob {
             return Err(Error::fatal(format!(
                 "{spec}: 'literal' and 'glob' are incompatible"
             )));
         }
-        Ok((self, rest[end + 1..].as_bstr()))
+        Ok((self, rest.as_bstr()))
+    }
+
+    fn word(&mut self, word: &BStr, spec: &BString) -> Result<()> {
+        match word.as_bytes() {
+            b"" | b"attr" => {}
+            b"top" => self.top = true,
+            b"literal" => self.literal = true,
+            b"glob" => self.glob = true,
+            b"icase" => self.icase = true,
+            b"exclude" => self.exclude = true,
+            [b'a', b't', b't', b'r', b':', requirements @ ..] => {
+                if self.requirements.is_some() {
+                    return Err(Error::fatal("Only one 'attr:' specification is allowed."));
+                }
+                self.requirements = Some(Requirements::parse(requirements.as_bstr())?);
+            }
+            [b'p', b'r', b'e', b'f', b'i', b'x', b':', number @ ..] => {
+                let number = number.to_str().ok().and_then(|number| number.parse().ok());
+                self.prefix = Some(number.ok_or_else(|| {
+                    Error::fatal("invalid parameter for pathspec magic 'prefix'")
+                })?);
+            }
+            _ => {
+                return Err(Error::fatal(format!(
+                    "Invalid pathspec magic '{word}' in '{spec}'"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn short<'a>(mut self, spec: &BString, mut rest: &'a BStr) -> Result<(Self, &'a BStr)> {
@@ -262,6 +356,17 @@ impl Magic {
         }
         Ok((self, rest))
     }
+}
+
+/// Where a word of long magic ends; a backslash hides what follows it.
+fn word_len(rest: &[u8]) -> usize {
+    let mut hidden = false;
+    let end = rest.iter().position(|&byte| {
+        let ends = !hidden && matches!(byte, b',' | b')');
+        hidden = !hidden && byte == b'\\';
+        ends
+    });
+    end.unwrap_or(rest.len())
 }
 
 /// Join `path` to `cwd` and resolve `.`, `..` and doubled slashes as text. Also whether it ended in
@@ -302,8 +407,10 @@ mod tests {
     #[track_caller]
     fn check(cwd: &str, given: &[&str], selected: &[&str], others: &[&str]) {
         let specs = specs(cwd, given);
-        let matches =
-            |path: &str| specs.select(path.trim_end_matches('/').as_bytes(), path.ends_with('/'));
+        let matches = |path: &str| {
+            let bare = path.trim_end_matches('/').as_bytes();
+            specs.select(bare, path.ends_with('/'), |_| true)
+        };
         for path in selected {
             assert!(matches(path), "{given:?} selects {path}");
             for (slash, _) in path.trim_end_matches('/').match_indices('/') {

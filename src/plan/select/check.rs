@@ -1,0 +1,190 @@
+//! Whether every pathspec matches something: one walk for all of them.
+//!
+//! As in git each is tested by itself, against the whole tree, before anything is written.
+
+use std::io::Write;
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+};
+
+use super::{Selection, attributes::Attributes, pathspec::Pathspecs};
+use crate::{
+    decode::reader::Reader,
+    emit::Kind,
+    error::{Error, Result},
+    plan::trees::{Found, Rules, Trees},
+};
+
+/// What was found out about one pathspec.
+#[derive(Clone, Copy, Default)]
+struct Finding {
+    matched: bool,
+    /// It matches something outside of the directory that is archived.
+    outside: bool,
+}
+
+/// The walk.
+struct Check<'a> {
+    below: &'a BStr,
+    pathspecs: &'a Pathspecs,
+    attributes: &'a mut Attributes,
+    findings: Vec<Finding>,
+    /// How many have matched nothing yet.
+    open: usize,
+}
+
+/// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
+/// outside of the directory that is archived. What there is to complain of goes to `diagnostics`.
+pub(super) fn check(
+    selection: &mut Selection,
+    tree: ObjectId,
+    rules: Rules,
+    reader: &mut Reader,
+    diagnostics: &mut dyn Write,
+) -> Result<()> {
+    let Selection {
+        below,
+        pathspecs,
+        attributes,
+        ..
+    } = selection;
+    if pathspecs.is_empty() {
+        return Ok(());
+    }
+    let mut check = Check {
+        below: below.as_bstr(),
+        pathspecs,
+        attributes,
+        findings: vec![Finding::default(); pathspecs.all().len()],
+        open: pathspecs.all().len(),
+    };
+    let walked = check.walk(tree, rules, reader);
+    let findings = check.findings;
+    attributes.reset();
+    let _ = diagnostics.write_all(&attributes.note().before);
+    walked?;
+    for (spec, finding) in pathspecs.all().iter().zip(findings) {
+        let given = &spec.given;
+        if finding.outside {
+            return Err(Error::fatal(format!(
+                "pathspec '{given}' matches files outside the current directory"
+            )));
+        }
+        if !finding.matched {
+            return Err(Error::fatal(format!(
+                "pathspec '{given}' did not match any files"
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Check<'_> {
+    fn walk(&mut self, tree: ObjectId, rules: Rules, reader: &mut Reader) -> Result<()> {
+        let mut trees = Trees::new(tree, rules);
+        let mut path = Vec::new();
+        self.enter(&mut trees, tree, reader, &path)?;
+        while self.open > 0 || !self.below.is_empty() {
+            match trees.next(&mut path)? {
+                None => break,
+                Some(Found::End) => self.leave(),
+                Some(Found::Directory(id)) => {
+                    self.look_at(&path, None);
+                    if self.descends(&path) {
+                        self.enter(&mut trees, id, reader, &path)?;
+                    }
+                }
+                Some(Found::Leaf { kind, .. }) => self.look_at(&path, Some(kind)),
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(
+        &mut self,
+        trees: &mut Trees,
+        id: ObjectId,
+        reader: &mut Reader,
+        path: &[u8],
+    ) -> Result<()> {
+        trees.enter(reader, id, path.len())?;
+        if self.pathspecs.ask_attributes() {
+            self.attributes
+                .enter(reader, path, |_| trees.attribute_file());
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if self.pathspecs.ask_attributes() {
+            self.attributes.leave();
+        }
+    }
+
+    /// Test all pathspecs against `path`: a directory unless its `kind` is known.
+    fn look_at(&mut self, path: &[u8], kind: Option<Kind>) {
+        let pathspecs = self.pathspecs;
+        let is_dir = kind.is_none_or(|kind| kind == Kind::Directory);
+        let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
+        let is_inside = path.starts_with(self.below);
+        let outside = kind.is_some() && !is_inside;
+        for &number in pathspecs.searched() {
+            if !self.is_open(number) {
+                continue;
+            }
+            let spec = &pathspecs.all()[number];
+            let hit = spec.matches(path, is_dir)
+                && spec
+                    .requirements
+                    .as_ref()
+                    .is_none_or(|required| self.attributes.meets(required, path, kind));
+            match spec.exclude {
+                true if hit => {}
+                true => self.found(number, is_inside || is_above, false),
+                false => self.found(number, hit, hit && outside),
+            }
+        }
+        let named = pathspecs.named();
+        let at = named.at(path);
+        for number in at.any.into_iter().chain(at.directory.filter(|_| is_dir)) {
+            self.found(number, true, outside);
+        }
+        if outside {
+            for above in named.above(path) {
+                for number in above.any.into_iter().chain(above.directory) {
+                    self.found(number, true, true);
+                }
+            }
+        }
+    }
+
+    fn found(&mut self, number: usize, matched: bool, outside: bool) {
+        let finding = &mut self.findings[number];
+        if matched && !finding.matched {
+            finding.matched = true;
+            self.open -= 1;
+        }
+        finding.outside |= outside;
+    }
+
+    /// Whether more may be found out about a pathspec.
+    fn is_open(&self, number: usize) -> bool {
+        let Finding { matched, outside } = self.findings[number];
+        !matched || (!outside && !self.below.is_empty())
+    }
+
+    /// Whether more may be found out below the directory `path`.
+    fn descends(&self, path: &[u8]) -> bool {
+        let named = self.pathspecs.named();
+        let outside = !path.starts_with(self.below);
+        let searched = |&number: &usize| {
+            let spec = &self.pathspecs.all()[number];
+            self.is_open(number) && (spec.exclude || spec.may_match_below(path))
+        };
+        named.leads_below(path)
+            || (outside && named.covers(path, true))
+            || self.pathspecs.searched().iter().any(searched)
+    }
+}

@@ -1,0 +1,279 @@
+//! The attributes of a path, from the files that are in force there (gitattributes(5)).
+//!
+//! What matters is known beforehand: lines that can have no influence on the attributes that will be
+//! asked for are dropped when their file is read, so that a tree without such lines costs nothing.
+//! Knows no attribute by its meaning.
+
+use std::{collections::HashMap, mem};
+
+use gix::bstr::{BStr, BString};
+
+use super::{
+    attribute_file::{Line, Origin, Pattern, Value, parse},
+    matcher::Matcher,
+};
+
+/// A macro that git brings along.
+const BUILT_IN: &[u8] = b"[attr]binary -diff -merge -text";
+
+/// An attribute, by the order in which its name was met.
+type Attribute = usize;
+
+type Assignments = Vec<(Attribute, Value)>;
+
+/// Finds the values of certain attributes.
+pub struct Lookup {
+    /// The first are those that are asked for.
+    names: HashMap<BString, Attribute>,
+    wanted: usize,
+    fold: bool,
+    /// The files outside of the tree as they were read, lowest precedence first, `info/attributes`
+    /// last.
+    outside: Vec<File>,
+    /// What is set along with an attribute.
+    macros: HashMap<Attribute, Assignments>,
+    /// Whether an attribute is asked for, or brings along one that is.
+    relevant: Vec<bool>,
+    /// Below the files of the tree: without `info/attributes`.
+    globals: Vec<Matcher<Assignments>>,
+    info: Matcher<Assignments>,
+    /// The directories on the way down.
+    levels: Vec<Matcher<Assignments>>,
+    /// How many of all files have lines that matter.
+    live: usize,
+    values: Vec<Option<Value>>,
+}
+
+/// The lines of a file.
+#[derive(Clone, Default)]
+struct File {
+    patterns: Vec<(Pattern, Assignments)>,
+    macros: Vec<(Attribute, Assignments)>,
+}
+
+impl Lookup {
+    /// Ask for the attributes `wanted`, with or without regard to case in paths.
+    pub fn new<'a>(wanted: impl IntoIterator<Item = &'a [u8]>, fold: bool) -> Self {
+        let mut lookup = Self {
+            names: HashMap::new(),
+            wanted: 0,
+            fold,
+            outside: Vec::new(),
+            macros: HashMap::new(),
+            relevant: Vec::new(),
+            globals: Vec::new(),
+            info: Matcher::default(),
+            levels: Vec::new(),
+            live: 0,
+            values: Vec::new(),
+        };
+        for name in wanted {
+            lookup.intern(name);
+        }
+        lookup.wanted = lookup.names.len();
+        lookup.outside(BUILT_IN, "".into(), &mut Vec::new());
+        lookup
+    }
+
+    /// Which value of [`Lookup::value`] is that of the attribute `name`.
+    pub fn position(&self, name: &[u8]) -> usize {
+        self.names.get(name).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Add a file that lies outside of the tree; of greater precedence than those before it.
+    pub fn outside(&mut self, content: &[u8], name: &BStr, complaints: &mut Vec<u8>) {
+        let origin = Origin {
+            name,
+            macros: true,
+            in_tree: false,
+        };
+        let file = self.read(parse(content, &origin, complaints));
+        self.outside.push(file);
+    }
+
+    /// Enter `directory`, whose attribute file has these lines. The first is the root: only then is
+    /// known what the macros are, since they hold in all files.
+    pub fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
+        let level = match directory.is_empty() {
+            true => {
+                let root = self.read(lines);
+                self.settle(&root);
+                self.compile(directory, root)
+            }
+            false => {
+                let relevant = self.keep_relevant(lines);
+                Matcher::new(directory, self.fold, relevant)
+            }
+        };
+        self.live += usize::from(!level.is_empty());
+        self.levels.push(level);
+    }
+
+    /// Enter a directory without attributes.
+    pub fn skip(&mut self) {
+        self.levels.push(Matcher::default());
+    }
+
+    /// Leave the directory entered last.
+    pub fn leave(&mut self) {
+        let level = self.levels.pop();
+        self.live -= usize::from(level.is_some_and(|level| !level.is_empty()));
+    }
+
+    /// Leave all directories.
+    pub fn reset(&mut self) {
+        while !self.levels.is_empty() {
+            self.leave();
+        }
+    }
+
+    /// Whether any value may be other than unspecified.
+    pub fn is_live(&self) -> bool {
+        self.live > 0
+    }
+
+    /// Find the values at `path` (without slash at its end), which is below the directory entered
+    /// last.
+    pub fn look_up(&mut self, path: &[u8], is_dir: bool) {
+        self.values.clear();
+        self.values.resize(self.relevant.len(), None);
+        if self.live == 0 {
+            return;
+        }
+        let by_precedence = std::iter::once(&self.info)
+            .chain(self.levels.iter().rev())
+            .chain(self.globals.iter().rev());
+        for file in by_precedence.filter(|file| !file.is_empty()) {
+            for assignments in file.matching(path, is_dir) {
+                assign(&mut self.values, &self.macros, assignments);
+            }
+        }
+    }
+
+    /// What [`Lookup::look_up`] found for the attribute at `position`.
+    pub fn value(&self, position: usize) -> &Value {
+        match self.values.get(position) {
+            Some(Some(value)) => value,
+            _ => &Value::Unspecified,
+        }
+    }
+
+    fn intern(&mut self, name: &[u8]) -> Attribute {
+        let next = self.names.len();
+        match self.names.get(name) {
+            Some(&known) => known,
+            None => {
+                self.names.insert(name.into(), next);
+                next
+            }
+        }
+    }
+
+    fn read(&mut self, lines: Vec<Line<'_>>) -> File {
+        let mut file = File::default();
+        for line in lines {
+            match line {
+                Line::Pattern(pattern, assignments) => {
+                    let assignments = self.intern_all(assignments);
+                    file.patterns.push((pattern, assignments));
+                }
+                Line::Macro(name, assignments) => {
+                    let assignments = self.intern_all(assignments);
+                    file.macros.push((self.intern(&name), assignments));
+                }
+            }
+        }
+        file
+    }
+
+    fn intern_all(&mut self, assignments: Vec<(&[u8], Value)>) -> Assignments {
+        let intern = |(name, value)| (self.intern(name), value);
+        assignments.into_iter().map(intern).collect()
+    }
+
+    /// With the macros of the root's file `root`, all are known, and so is what matters.
+    fn settle(&mut self, root: &File) {
+        let outside = mem::take(&mut self.outside);
+        let (globals, info) = outside.split_at(outside.len() - 1);
+        self.macros.clear();
+        for file in globals.iter().chain([root]).chain(info) {
+            self.macros.extend(file.macros.iter().cloned());
+        }
+        self.relevant = self.relevance();
+        let relevant = &self.relevant;
+        for members in self.macros.values_mut() {
+            members.retain(|(attribute, _)| relevant[*attribute]);
+        }
+        let files = globals.iter().chain(info).cloned();
+        let mut files: Vec<_> = files.map(|file| self.compile(b"", file)).collect();
+        self.live = files.iter().filter(|file| !file.is_empty()).count();
+        self.info = files.pop().unwrap_or_default();
+        self.globals = files;
+        self.outside = outside;
+    }
+
+    /// An attribute matters if it is asked for, or is a macro with a member that matters.
+    fn relevance(&self) -> Vec<bool> {
+        let mut macros_of: HashMap<Attribute, Vec<Attribute>> = HashMap::new();
+        for (&name, members) in &self.macros {
+            for (member, _) in members {
+                macros_of.entry(*member).or_default().push(name);
+            }
+        }
+        let mut relevant = vec![false; self.names.len()];
+        let mut pending: Vec<_> = (0..self.wanted).collect();
+        while let Some(attribute) = pending.pop() {
+            if !mem::replace(&mut relevant[attribute], true) {
+                pending.extend(macros_of.get(&attribute).into_iter().flatten());
+            }
+        }
+        relevant
+    }
+
+    fn compile(&self, base: &[u8], file: File) -> Matcher<Assignments> {
+        let mut lines = file.patterns;
+        for (_, assignments) in &mut lines {
+            assignments.retain(|(attribute, _)| self.relevant[*attribute]);
+        }
+        lines.retain(|(_, assignments)| !assignments.is_empty());
+        Matcher::new(base, self.fold, lines)
+    }
+
+    /// What matters of a file that may not define macros; remembers nothing else of it.
+    fn keep_relevant(&self, lines: Vec<Line<'_>>) -> Vec<(Pattern, Assignments)> {
+        let known = |(name, value)| {
+            let attribute = *self.names.get(name)?;
+            self.relevant[attribute].then_some((attribute, value))
+        };
+        let kept = lines.into_iter().filter_map(|line| match line {
+            Line::Macro(..) => None,
+            Line::Pattern(pattern, assignments) => {
+                let assignments: Assignments = assignments.into_iter().filter_map(known).collect();
+                (!assignments.is_empty()).then_some((pattern, assignments))
+            }
+        });
+        kept.collect()
+    }
+}
+
+/// Give each attribute its value unless it has one, the last first. Macros may nest as deep as a
+/// file is long, so this does not call itself.
+fn assign(
+    values: &mut [Option<Value>],
+    macros: &HashMap<Attribute, Assignments>,
+    assignments: &[(Attribute, Value)],
+) {
+    let mut pending = vec![assignments];
+    while let Some(assignments) = pending.pop() {
+        let Some(((attribute, value), rest)) = assignments.split_last() else {
+            continue;
+        };
+        pending.push(rest);
+        if values[*attribute].is_none() {
+            values[*attribute] = Some(value.clone());
+            if let Some(members) = macros.get(attribute).filter(|_| *value == Value::Set) {
+                pending.push(members);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Which lines of one attribute file are about a path.
+//!
+//! Most lines name a path, a name or an extension outright; those are found by that, however many
+//! there are. Only what holds other wildcards is tried one by one.
+
+use std::collections::HashMap;
+
+use gix::{
+    bstr::{BString, ByteSlice},
+    glob::wildmatch,
+};
+
+use super::attribute_file::Pattern;
+
+/// The patterns of one attribute file, with what they stand for.
+pub struct Matcher<T> {
+    /// The directory of the file, without slash at its end.
+    base: BString,
+    fold: bool,
+    lines: Vec<(Pattern, T)>,
+    /// Lines by the path that they name, from the directory of the file.
+    by_path: Lines,
+    /// Lines by the base name that they name.
+    by_name: Lines,
+    /// Lines by the extension in which their names end.
+    by_extension: Lines,
+    others: Vec<usize>,
+}
+
+type Lines = HashMap<Vec<u8>, Vec<usize>>;
+
+impl<T> Default for Matcher<T> {
+    fn default() -> Self {
+        Self {
+            base: BString::default(),
+            fold: false,
+            lines: Vec::new(),
+            by_path: Lines::new(),
+            by_name: Lines::new(),
+            by_extension: Lines::new(),
+            others: Vec::new(),
+        }
+    }
+}
+
+impl<T> Matcher<T> {
+    /// For the attribute file of the directory `base`; `fold` if case does not matter.
+    pub fn new(base: &[u8], fold: bool, lines: Vec<(Pattern, T)>) -> Self {
+        let mut matcher = Self {
+            base: base.into(),
+            fold,
+            ..Self::default()
+        };
+        for (at, (pattern, _)) in lines.iter().enumerate() {
+            let (index, key) = match pattern {
+                _ if pattern.is_literal() && pattern.base_name => {
+                    (&mut matcher.by_name, &pattern.text[..])
+                }
+                _ if pattern.is_literal() => (&mut matcher.by_path, &pattern.text[..]),
+                _ => match pattern.ending().and_then(extension) {
+                    Some(extension) => (&mut matcher.by_extension, extension),
+                    None => {
+                        matcher.others.push(at);
+                        continue;
+                    }
+                },
+            };
+            let mut key = key.to_owned();
+            if fold {
+                key.make_ascii_lowercase();
+            }
+            index.entry(key).or_default().push(at);
+        }
+        matcher.lines = lines;
+        matcher
+    }
+
+    /// Whether there is nothing to match.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// What the lines about `path` stand for, the last line first; `path` is below the directory of
+    /// the file, and has no slash at its end.
+    pub fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
+        let lower;
+        let path = match self.fold {
+            true => {
+                lower = path.to_ascii_lowercase();
+                &lower
+            }
+            false => path,
+        };
+        let path = match self.base.len() {
+            0 => path,
+            base => path.get(base + 1..).unwrap_or_default(),
+        };
+        let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
+        let indexed = [
+            (&self.by_path, Some(path)),
+            (&self.by_name, Some(name)),
+            (&self.by_extension, extension(name)),
+        ]
+        .into_iter()
+        .filter(|(index, _)| !index.is_empty())
+        .filter_map(|(index, key)| index.get(key?));
+        let mut found: Vec<usize> = indexed
+            .flatten()
+            .chain(&self.others)
+            .copied()
+            .filter(|&line| self.is_about(&self.lines[line].0, path, name, is_dir))
+            .collect();
+        found.sort_unstable();
+        found.into_iter().rev().map(|line| &self.lines[line].1)
+    }
+
+    fn is_about(&self, pattern: &Pattern, path: &[u8], name: &[u8], is_dir: bool) -> bool {
+        if pattern.directory && !is_dir {
+            return false;
+        }
+        let same = |a: &[u8], b: &[u8]| match self.fold {
+            true => a.eq_ignore_ascii_case(b),
+            false => a == b,
+        };
+        let text = pattern.text.as_slice();
+        let subject = if pattern.base_name { name } else { path };
+        if let Some(ending) = pattern.ending() {
+            return name.len() >= ending.len() && same(&name[name.len() - ending.len()..], ending);
+        }
+        let literal = pattern.literal;
+        if subject.len() < literal || !same(&subject[..literal], &text[..literal]) {
+            return false;
+        }
+        let (text, subject) = (&text[literal..], &subject[literal..]);
+        if text.is_empty() {
+            return subject.is_empty();
+        }
+        let mut mode = wildmatch::Mode::empty();
+        mode.set(wildmatch::Mode::NO_MATCH_SLASH_LITERAL, !pattern.base_name);
+        mode.set(wildmatch::Mode::IGNORE_CASE, self.fold);
+        gix::glob::wildmatch(text.as_bstr(), subject.as_bstr(), mode)
+    }
+}
+
+/// What follows the last dot.
+fn extension(name: &[u8]) -> Option<&[u8]> {
+    name.rfind_byte(b'.').map(|dot| &name[dot + 1..])
+}

@@ -1,0 +1,82 @@
+//! What attributes a pathspec asks for: `:(attr:<requirement> …)` (gitglossary(7), "pathspec").
+
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use super::attribute_file::{Value, is_valid_name};
+use crate::error::{Error, Result};
+
+/// All requirements of one pathspec.
+#[derive(Clone, Debug, Default)]
+pub struct Requirements {
+    /// Which of the pathspecs that have some it is.
+    pub number: usize,
+    /// All of them have to be met.
+    pub all: Vec<Requirement>,
+}
+
+/// One attribute, and the value that it has to have.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// The attribute.
+    pub name: BString,
+    /// Its value.
+    pub value: Value,
+}
+
+impl Requirements {
+    /// Read what follows `attr:`.
+    pub fn parse(text: &BStr) -> Result<Self> {
+        if text.is_empty() {
+            return Err(Error::fatal("attr spec must not be empty"));
+        }
+        let words = text.split_str(" ").filter(|word| !word.is_empty());
+        Ok(Self {
+            number: 0,
+            all: words.map(Requirement::parse).collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Requirement {
+    fn parse(word: &[u8]) -> Result<Self> {
+        let (name, value) = match word {
+            [b'!', name @ ..] => (name, Value::Unspecified),
+            [b'-', name @ ..] => (name, Value::Unset),
+            _ => match word.split_once_str("=") {
+                None => (word, Value::Set),
+                Some((name, value)) => (name, Value::Text(unescape(value)?)),
+            },
+        };
+        if !is_valid_name(name) {
+            let name = name.as_bstr();
+            return Err(Error::fatal(format!("invalid attribute name {name}")));
+        }
+        Ok(Self {
+            name: name.into(),
+            value,
+        })
+    }
+}
+
+/// Take away backslashes, and refuse what git keeps for later.
+fn unescape(value: &[u8]) -> Result<BString> {
+    let mut bytes = value.iter();
+    let mut plain = BString::default();
+    while let Some(&byte) = bytes.next() {
+        let byte = match byte {
+            b'\\' => *bytes.next().ok_or_else(|| {
+                Error::fatal("Escape character '\\' not allowed as last character in attr value")
+            })?,
+            byte => byte,
+        };
+        if !byte.is_ascii_alphanumeric() && !b",-_".contains(&byte) {
+            let byte = [byte];
+            let byte = byte.as_bstr();
+            return Err(Error::fatal(format!(
+                "cannot use '{byte}' for value matching"
+            )));
+        }
+        plain.push(byte);
+    }
+    Ok(plain)
+}
