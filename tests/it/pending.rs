@@ -64,8 +64,8 @@ pub(crate) fn knows<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item =
 fn says_not_yet(ours: &Output) -> bool {
     let messages = ours.messages();
     match ours.code() {
-        128 => messages.contains(NOT_YET) || messages.starts_with("fatal: Unknown archive format"),
-        129 => messages.starts_with("error: unexpected argument"),
+        128 => messages.contains(NOT_YET) || messages.contains(NO_FORMAT),
+        129 => messages.starts_with("error: un"),
         _ => false,
     }
 }

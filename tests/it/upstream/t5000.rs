@@ -228,6 +228,9 @@ fn with_filters() -> Repo {
 #[test]
 fn archive_list_mentions_user_filter() {
     let repo = with_filters();
+    if !pending::knows(&repo, ["--format=bar", "HEAD"]) {
+        return;
+    }
     let list = repo.sluice(["--list"]).success();
     assert_eq!(list, b"tar\ntgz\ntar.gz\ntar.foo\nbar\nzip\n");
     // "archive --list shows only enabled remote filters"
