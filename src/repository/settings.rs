@@ -101,7 +101,7 @@ impl Settings {
                     .string("core.eol")
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
                 drivers: drivers(&config)?,
-                diff_binary: diff_binary(&config)?,
+                diff_binary: HashMap::new(),
             },
         })
     }
@@ -141,8 +141,10 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
     Ok(drivers)
 }
 
-/// What the drivers of the `diff` attribute say of their files, if it is not `auto`.
-fn diff_binary(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, bool>> {
+/// What the drivers of the `diff` attribute say of their files, if it is not `auto`; for formats that
+/// care, so that nobody else fails over it.
+pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, bool>> {
+    let config = repository.config_snapshot();
     let sections = config
         .plumbing()
         .sections_by_name("diff")

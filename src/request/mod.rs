@@ -27,7 +27,7 @@ use crate::{
     repository::{
         Repository, date,
         environment::Environment,
-        settings::Umask,
+        settings::{self, Umask},
         treeish::{self, Treeish},
     },
 };
@@ -94,7 +94,7 @@ impl Request {
         format.check_level(args.level)?;
         let Repository {
             gix,
-            settings,
+            mut settings,
             objects,
             prefix: below,
         } = repository?;
@@ -130,6 +130,9 @@ impl Request {
             text: format.is_zip(),
             pathspecs: pathspecs.attributes().cloned().collect(),
         };
+        if format.is_zip() {
+            settings.attributes.diff_binary = settings::diff_binary(&gix)?;
+        }
         let relative = Demand {
             text: format.is_zip(),
             ..Demand::default()
