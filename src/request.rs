@@ -20,7 +20,7 @@ use crate::{
         trees::Rules,
     },
     repository::{
-        Repository,
+        Repository, attr_source,
         environment::Environment,
         settings::Umask,
         treeish::{self, Treeish},
@@ -75,16 +75,14 @@ impl Request {
         let treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
         let rules = Rules {
             hash: gix.object_hash(),
-            protect: settings.protect,
+            protect: Some(settings.protect),
             max_depth: settings.max_tree_depth,
         };
         let top = gix.workdir().unwrap_or(gix.git_dir()).to_string_lossy();
-        let pathspecs: Vec<BString> = args
-            .paths
-            .iter()
-            .map(|path| path.as_bytes().into())
-            .collect();
-        let pathspecs = Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
+        // Has to name a tree even where it is not used.
+        attr_source::tree(&gix, &mut reader, environment)?;
+        let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
+        let pathspecs = Pathspecs::parse(pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
         let demand = Demand {
             substitute: treeish.commit.is_some(),
             text: false,
