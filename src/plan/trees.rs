@@ -20,8 +20,8 @@ use crate::{
 pub struct Rules {
     /// The hash that names objects.
     pub hash: HashKind,
-    /// Which names are refused.
-    pub protect: Protect,
+    /// Which names are refused, if the whole tree is verified as for a checkout.
+    pub protect: Option<Protect>,
     /// `core.maxTreeDepth`
     pub max_depth: usize,
 }
@@ -112,10 +112,12 @@ impl Trees {
     /// Go on with the entries of the tree `id`, whose path has `path_len` bytes.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
         if self.stack.len() > self.rules.max_depth {
-            return Err(
-                Error::fatal(format!("failed to unpack tree object {}", self.root))
-                    .after("error: exceeded maximum allowed tree depth"),
-            );
+            const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
+            return Err(match self.rules.protect {
+                Some(_) => Error::fatal(format!("failed to unpack tree object {}", self.root))
+                    .after(format!("error: {TOO_DEEP}")),
+                None => Error::entry(TOO_DEEP),
+            });
         }
         let mut content = self.spare.pop().unwrap_or_default();
         match reader.read(&id, &mut content) {

@@ -28,6 +28,8 @@ pub struct Environment {
     pub config: Vec<String>,
     /// How pathspecs are read.
     pub pathspecs: Defaults,
+    /// `GIT_ATTR_SOURCE`
+    pub attr_source: Option<OsString>,
 }
 
 impl Environment {
@@ -65,6 +67,7 @@ impl Environment {
                 noglob: flag("GIT_NOGLOB_PATHSPECS"),
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
+            attr_source: variable("GIT_ATTR_SOURCE"),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! `git`, object directories, a current directory that is the work tree. Where gix cannot go on,
 //! the installed git is asked, so that nobody loses a repository or a message by switching.
 
+pub mod attr_source;
 pub mod date;
 pub mod environment;
 pub mod extra_file;

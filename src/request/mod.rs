@@ -21,11 +21,12 @@ use crate::{
             Selection,
             attributes::{Attributes, Demand},
             pathspec::Pathspecs,
+            source::Source,
         },
         trees::Rules,
     },
     repository::{
-        Repository, date,
+        Repository, attr_source, date,
         environment::Environment,
         settings::{self, Umask},
         treeish::{self, Treeish},
@@ -110,7 +111,7 @@ impl Request {
         }
         let rules = Rules {
             hash: gix.object_hash(),
-            protect: settings.protect,
+            protect: (!args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
         };
         let directory = match access {
@@ -119,12 +120,17 @@ impl Request {
             Access::Remote => environment.cwd.join("."),
         };
         let top = directory.to_string_lossy();
-        let pathspecs: Vec<BString> = args
-            .paths
-            .iter()
-            .map(|path| path.as_bytes().into())
-            .collect();
-        let pathspecs = Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
+        // Has to name a tree even where it is not used.
+        let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
+        if args.worktree_attributes {
+            let work_tree = match access {
+                Access::Local => gix.workdir(),
+                Access::Remote => Some(directory.as_path()),
+            };
+            settings.attributes.source = Source::of_work_tree(work_tree, attribute_tree);
+        }
+        let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
+        let pathspecs = Pathspecs::parse(pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
         let demand = Demand {
             substitute: treeish.commit.is_some(),
             text: format.is_zip(),

@@ -9,7 +9,11 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
-use super::{Selection, attributes::Attributes, pathspec::Pathspecs};
+use super::{
+    Selection,
+    attributes::Attributes,
+    pathspec::{Pathspec, Pathspecs},
+};
 use crate::{
     decode::reader::Reader,
     emit::Kind,
@@ -33,6 +37,8 @@ struct Check<'a> {
     findings: Vec<Finding>,
     /// How many have matched nothing yet.
     open: usize,
+    /// Whether attributes matter.
+    attributes_asked: bool,
 }
 
 /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
@@ -57,16 +63,16 @@ pub(super) fn check(
         below: below.as_bstr(),
         pathspecs,
         attributes,
-        findings: vec![Finding::default(); pathspecs.all().len()],
-        open: pathspecs.all().len(),
+        findings: vec![Finding::default(); pathspecs.given().len()],
+        open: pathspecs.given().len(),
+        attributes_asked: pathspecs.attributes().next().is_some(),
     };
     let walked = check.walk(tree, rules, reader);
     let findings = check.findings;
     attributes.reset();
     let _ = diagnostics.write_all(&attributes.note().before);
     walked?;
-    for (spec, finding) in pathspecs.all().iter().zip(findings) {
-        let given = &spec.given;
+    for (given, finding) in pathspecs.given().iter().zip(findings) {
         if finding.outside {
             return Err(Error::fatal(format!(
                 "pathspec '{given}' matches files outside the current directory"
@@ -110,7 +116,7 @@ impl Check<'_> {
         path: &[u8],
     ) -> Result<()> {
         trees.enter(reader, id, path.len())?;
-        if self.pathspecs.ask_attributes() {
+        if self.attributes_asked {
             self.attributes
                 .enter(reader, path, |_| trees.attribute_file());
         }
@@ -118,7 +124,7 @@ impl Check<'_> {
     }
 
     fn leave(&mut self) {
-        if self.pathspecs.ask_attributes() {
+        if self.attributes_asked {
             self.attributes.leave();
         }
     }
@@ -130,11 +136,10 @@ impl Check<'_> {
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
         let outside = kind.is_some() && !is_inside;
-        for &number in pathspecs.searched() {
+        for &(number, ref spec) in pathspecs.searched() {
             if !self.is_open(number) {
                 continue;
             }
-            let spec = &pathspecs.all()[number];
             let hit = spec.matches(path, is_dir)
                 && spec
                     .requirements
@@ -179,9 +184,8 @@ impl Check<'_> {
     fn descends(&self, path: &[u8]) -> bool {
         let named = self.pathspecs.named();
         let outside = !path.starts_with(self.below);
-        let searched = |&number: &usize| {
-            let spec = &self.pathspecs.all()[number];
-            self.is_open(number) && (spec.exclude || spec.may_match_below(path))
+        let searched = |(number, spec): &(usize, Pathspec)| {
+            self.is_open(*number) && (spec.exclude || spec.may_match_below(path))
         };
         named.leads_below(path)
             || (outside && named.covers(path, true))

@@ -1,16 +1,15 @@
 //! Pathspecs that name their paths outright, found without a look at the others: there may be a
 //! hundred thousand of them.
 
-use std::collections::{HashMap, HashSet};
-
-use gix::bstr::ByteSlice;
+use gix::bstr::{BString, ByteSlice};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Paths with all that is below them.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    paths: HashMap<Vec<u8>, Numbers>,
+    paths: FxHashMap<BString, Numbers>,
     /// The directories that lead to them.
-    above: HashSet<Vec<u8>>,
+    above: FxHashSet<BString>,
 }
 
 /// The numbers of the pathspecs that name a path.
@@ -24,24 +23,23 @@ pub struct Numbers {
 
 impl Named {
     /// Add `path` as that of the pathspec `number`, perhaps `only_directory`; whether it is new.
-    pub fn insert(&mut self, path: &[u8], only_directory: bool, number: usize) -> bool {
-        let numbers = self.paths.entry(path.to_owned()).or_default();
+    pub fn insert(&mut self, path: BString, only_directory: bool, number: usize) -> bool {
+        let mut rest = path.as_bytes();
+        while let Some(slash) = rest.rfind_byte(b'/') {
+            rest = &rest[..slash];
+            if self.above.contains(rest.as_bstr()) {
+                break;
+            }
+            self.above.insert(rest.into());
+        }
+        let numbers = self.paths.entry(path).or_default();
         let place = match only_directory {
             true => &mut numbers.directory,
             false => &mut numbers.any,
         };
-        if place.is_some() {
-            return false;
-        }
-        *place = Some(number);
-        let mut rest = path;
-        while let Some(slash) = rest.rfind_byte(b'/') {
-            rest = &rest[..slash];
-            if !self.above.insert(rest.to_owned()) {
-                break;
-            }
-        }
-        true
+        let is_new = place.is_none();
+        place.get_or_insert(number);
+        is_new
     }
 
     /// Whether there are none.
@@ -53,7 +51,7 @@ impl Named {
     pub fn at(&self, path: &[u8]) -> Numbers {
         match self.is_empty() {
             true => Numbers::default(),
-            false => self.paths.get(path).copied().unwrap_or_default(),
+            false => self.paths.get(path.as_bstr()).copied().unwrap_or_default(),
         }
     }
 
@@ -64,7 +62,7 @@ impl Named {
     }
 
     fn covers_above(&self, path: &[u8]) -> bool {
-        !self.is_empty() && directories(path).any(|above| self.paths.contains_key(above))
+        !self.is_empty() && directories(path).any(|above| self.paths.contains_key(above.as_bstr()))
     }
 
     /// Those that name a directory above `path`.
@@ -74,7 +72,7 @@ impl Named {
 
     /// Whether something below the directory `path` is named.
     pub fn leads_below(&self, path: &[u8]) -> bool {
-        !self.is_empty() && self.above.contains(path)
+        !self.is_empty() && self.above.contains(path.as_bstr())
     }
 }
 

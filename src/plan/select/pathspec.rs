@@ -9,7 +9,7 @@ use gix::{
     glob::wildmatch,
 };
 
-use super::{named::Named, requirement::Requirements};
+use super::{location::Location, magic::Magic, named::Named, requirement::Requirements};
 use crate::error::{Error, Result};
 
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
@@ -28,8 +28,6 @@ pub struct Defaults {
 /// One pathspec.
 #[derive(Clone, Debug)]
 pub struct Pathspec {
-    /// As given, for messages.
-    pub given: BString,
     /// From the root of the tree; without slash at its end.
     path: BString,
     /// It ended in a slash.
@@ -49,12 +47,12 @@ pub struct Pathspec {
 /// All pathspecs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Pathspecs {
-    /// In the order in which they were given, without repetitions of plain names.
-    all: Vec<Pathspec>,
+    /// As they were given, by their numbers, without repetitions of plain names.
+    given: Vec<BString>,
     /// Those that are plain names.
     named: Named,
-    /// The numbers of all others.
-    searched: Vec<usize>,
+    /// All others, with their numbers.
+    searched: Vec<(usize, Pathspec)>,
     /// There is one that does not exclude.
     include: bool,
 }
@@ -62,30 +60,35 @@ pub struct Pathspecs {
 impl Pathspecs {
     /// Read `specs`, given in the directory `cwd` of the work tree at `root` (`cwd` is empty or
     /// ends in a slash).
-    pub fn parse(specs: &[BString], cwd: &BStr, root: &str, defaults: Defaults) -> Result<Self> {
+    pub fn parse(
+        specs: impl IntoIterator<Item = BString>,
+        cwd: &BStr,
+        root: &str,
+        defaults: Defaults,
+    ) -> Result<Self> {
         let mut parsed = Self::default();
         let mut asking = 0;
-        for spec in specs {
-            let mut spec = Pathspec::parse(spec, cwd, root, defaults)?;
-            let number = parsed.all.len();
+        for given in specs {
+            let mut spec = Pathspec::parse(&given, cwd, root, defaults)?;
+            let number = parsed.given.len();
             if let Some(requirements) = &mut spec.requirements {
                 requirements.number = asking;
                 asking += 1;
             }
+            parsed.include |= !spec.exclude;
             if !spec.is_name() {
-                parsed.searched.push(number);
-            } else if !parsed.named.insert(&spec.path, spec.only_directory, number) {
+                parsed.searched.push((number, spec));
+            } else if !parsed.named.insert(spec.path, spec.only_directory, number) {
                 continue;
             }
-            parsed.include |= !spec.exclude;
-            parsed.all.push(spec);
+            parsed.given.push(given);
         }
         Ok(parsed)
     }
 
-    /// All of them, by their numbers.
-    pub fn all(&self) -> &[Pathspec] {
-        &self.all
+    /// As they were given, by their numbers.
+    pub fn given(&self) -> &[BString] {
+        &self.given
     }
 
     /// Those that are plain names.
@@ -93,30 +96,23 @@ impl Pathspecs {
         &self.named
     }
 
-    /// The numbers of all others.
-    pub fn searched(&self) -> &[usize] {
+    /// All others, with their numbers.
+    pub fn searched(&self) -> &[(usize, Pathspec)] {
         &self.searched
     }
 
     /// Whether there are none, so that everything is selected.
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.given.is_empty()
     }
 
     /// The attributes that they ask for.
     pub fn attributes(&self) -> impl Iterator<Item = &BString> {
         let requirements = self
-            .all
+            .searched
             .iter()
-            .filter_map(|spec| spec.requirements.as_ref());
+            .filter_map(|(_, spec)| spec.requirements.as_ref());
         requirements.flat_map(|requirements| requirements.all.iter().map(|one| &one.name))
-    }
-
-    /// Whether any asks for attributes.
-    pub fn ask_attributes(&self) -> bool {
-        self.searched()
-            .iter()
-            .any(|&number| self.all[number].requirements.is_some())
     }
 
     /// Whether `path`, which is no directory of the tree, is selected; `is_dir` for submodules.
@@ -147,7 +143,7 @@ impl Pathspecs {
 
     /// Those that are no plain names, from the last to the first, as git tries them.
     fn others(&self, exclude: bool) -> impl Iterator<Item = &Pathspec> {
-        let others = self.searched.iter().rev().map(|&number| &self.all[number]);
+        let others = self.searched.iter().rev().map(|(_, spec)| spec);
         others.filter(move |spec| spec.exclude == exclude)
     }
 }
@@ -171,18 +167,16 @@ impl Pathspec {
             false => Magic::parse(given)?,
         };
         let literal = magic.literal || (defaults.noglob && !magic.glob);
-        let inside = rest.strip_prefix(root.as_bytes());
-        let inside = inside.and_then(|path| path.strip_prefix(b"/"));
-        let (path, only_directory, prefix_len) = match (magic.top, inside) {
-            (true, _) => normalise(b"".as_bstr(), rest),
-            (false, None) => normalise(cwd, rest),
-            (false, Some(path)) => normalise(b"".as_bstr(), path.as_bstr()),
-        }
-        .ok_or_else(|| {
-            Error::fatal(format!(
-                "{given}: '{rest}' is outside repository at '{root}'"
-            ))
-        })?;
+        let located = match magic.top {
+            true => Some(Location::from_top(rest)),
+            false => Location::of(rest, cwd, root),
+        };
+        let outside = || format!("{given}: '{rest}' is outside repository at '{root}'");
+        let Location {
+            path,
+            only_directory,
+            prefix_len,
+        } = located.ok_or_else(|| Error::fatal(outside()))?;
         let prefix_len = magic.prefix.unwrap_or(prefix_len).min(path.len());
         let literal_len = match literal {
             true => path.len(),
@@ -192,7 +186,6 @@ impl Pathspec {
             }
         };
         Ok(Self {
-            given: given.clone(),
             path,
             only_directory,
             prefix_len,
@@ -200,7 +193,9 @@ impl Pathspec {
             glob: magic.glob || defaults.glob,
             icase: magic.icase || defaults.icase,
             exclude: magic.exclude,
-            requirements: magic.requirements,
+            requirements: magic
+                .requirements
+                .filter(|required| !required.all.is_empty()),
         })
     }
 
@@ -264,144 +259,14 @@ impl Pathspec {
     }
 }
 
-#[derive(Default)]
-struct Magic {
-    top: bool,
-    literal: bool,
-    glob: bool,
-    icase: bool,
-    exclude: bool,
-    /// How much of the path is from the current directory: git tells itself.
-    prefix: Option<usize>,
-    requirements: Option<Requirements>,
-}
-
-impl Magic {
-    /// Take the magic off the front of a pathspec.
-    fn parse(spec: &BString) -> Result<(Self, &BStr)> {
-        let magic = Self::default();
-        match spec.as_bytes() {
-            [b':', b'(', rest @ ..] => magic.long(spec, rest.as_bstr()),
-            [b':', rest @ ..] => magic.short(spec, rest.as_bstr()),
-            _ => Ok((magic, spec.as_bstr())),
-        }
-    }
-
-    fn long<'a>(mut self, spec: &BString, rest: &'a BStr) -> Result<(Self, &'a BStr)> {
-        let mut rest = rest.as_bytes();
-        while !rest.is_empty() && !rest.starts_with(b")") {
-            let (word, after) = rest.split_at(word_len(rest));
-            rest = after.strip_prefix(b",").unwrap_or(after);
-            self.word(word.as_bstr(), spec)?;
-        }
-        let Some(rest) = rest.strip_prefix(b")") else {
-            return Err(Error::fatal(format!(
-                "Missing ')' at the end of pathspec magic in '{spec}'"
-            )));
-        };
-        if self.literal && self.glob {
-            return Err(Error::fatal(format!(
-                "{spec}: 'literal' and 'glob' are incompatible"
-            )));
-        }
-        Ok((self, rest.as_bstr()))
-    }
-
-    fn word(&mut self, word: &BStr, spec: &BString) -> Result<()> {
-        match word.as_bytes() {
-            b"" | b"attr" => {}
-            b"top" => self.top = true,
-            b"literal" => self.literal = true,
-            b"glob" => self.glob = true,
-            b"icase" => self.icase = true,
-            b"exclude" => self.exclude = true,
-            [b'a', b't', b't', b'r', b':', requirements @ ..] => {
-                if self.requirements.is_some() {
-                    return Err(Error::fatal("Only one 'attr:' specification is allowed."));
-                }
-                self.requirements = Some(Requirements::parse(requirements.as_bstr())?);
-            }
-            [b'p', b'r', b'e', b'f', b'i', b'x', b':', number @ ..] => {
-                let number = number.to_str().ok().and_then(|number| number.parse().ok());
-                self.prefix = Some(number.ok_or_else(|| {
-                    Error::fatal("invalid parameter for pathspec magic 'prefix'")
-                })?);
-            }
-            _ => {
-                return Err(Error::fatal(format!(
-                    "Invalid pathspec magic '{word}' in '{spec}'"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    fn short<'a>(mut self, spec: &BString, mut rest: &'a BStr) -> Result<(Self, &'a BStr)> {
-        while let Some((&byte, after)) = rest.split_first() {
-            match byte {
-                b'/' => self.top = true,
-                b'!' | b'^' => self.exclude = true,
-                b':' => return Ok((self, after.as_bstr())),
-                // Characters that may become magic one day.
-                b'"' | b'#' | b'%' | b'&' | b'\'' | b',' | b'-' | b';' | b'<' | b'=' | b'>'
-                | b'@' | b'_' | b'`' | b'~' => {
-                    let byte = char::from(byte);
-                    return Err(Error::fatal(format!(
-                        "Unimplemented pathspec magic '{byte}' in '{spec}'"
-                    )));
-                }
-                _ => break,
-            }
-            rest = after.as_bstr();
-        }
-        Ok((self, rest))
-    }
-}
-
-/// Where a word of long magic ends; a backslash hides what follows it.
-fn word_len(rest: &[u8]) -> usize {
-    let mut hidden = false;
-    let end = rest.iter().position(|&byte| {
-        let ends = !hidden && matches!(byte, b',' | b')');
-        hidden = !hidden && byte == b'\\';
-        ends
-    });
-    end.unwrap_or(rest.len())
-}
-
-/// Join `path` to `cwd` and resolve `.`, `..` and doubled slashes as text. Also whether it ended in
-/// a slash, and how much of the result is from `cwd`. Nothing if it leaves the root.
-fn normalise(cwd: &BStr, path: &BStr) -> Option<(BString, bool, usize)> {
-    let mut parts: Vec<&[u8]> = cwd.split_str("/").filter(|part| !part.is_empty()).collect();
-    let mut from_cwd = parts.len();
-    if path.starts_with(b"/") {
-        return None;
-    }
-    for part in path.split_str("/") {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop()?;
-                from_cwd = from_cwd.min(parts.len());
-            }
-            _ => parts.push(part),
-        }
-    }
-    let prefix_len = parts[..from_cwd].iter().map(|part| part.len() + 1).sum();
-    let joined: BString = parts.join(&b'/').into();
-    let prefix_len = joined.len().min(prefix_len);
-    let only_directory = path.ends_with(b"/") && !joined.is_empty();
-    Some((joined, only_directory, prefix_len))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Defaults, Pathspecs};
     use gix::bstr::{BString, ByteSlice};
 
     fn specs(cwd: &str, specs: &[&str]) -> Pathspecs {
-        let specs: Vec<BString> = specs.iter().map(|&spec| spec.into()).collect();
-        Pathspecs::parse(&specs, cwd.into(), "/top", Defaults::default()).expect("valid")
+        let specs = specs.iter().map(|&spec| BString::from(spec));
+        Pathspecs::parse(specs, cwd.into(), "/top", Defaults::default()).expect("valid")
     }
 
     #[track_caller]
@@ -477,8 +342,7 @@ mod tests {
                 ":(glob,literal)x: 'literal' and 'glob' are incompatible",
             ),
         ] {
-            let error =
-                Pathspecs::parse(&[spec.into()], b"".as_bstr(), "/top", Defaults::default());
+            let error = Pathspecs::parse([spec.into()], b"".as_bstr(), "/top", Defaults::default());
             assert_eq!(error.unwrap_err().to_string(), format!("fatal: {message}"));
         }
     }

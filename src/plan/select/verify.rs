@@ -21,8 +21,13 @@ pub struct Protect {
     pub ntfs: bool,
 }
 
-/// Whether git would check out an entry with this `name`.
-pub fn is_valid(name: &[u8], is_symlink: bool, protect: Protect) -> bool {
+/// Whether git would check out an entry with this `name`. Without rules for that, whether it stays
+/// inside of the directory that it is extracted to.
+pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool {
+    let Some(protect) = protect else {
+        let leads_out = |part: &[u8]| matches!(part, b"" | b"." | b"..");
+        return !name.split_str("/").any(leads_out);
+    };
     let options = Options {
         protect_windows: false,
         protect_hfs: protect.hfs,
@@ -43,10 +48,10 @@ mod tests {
 
     #[test]
     fn what_git_refuses_is_refused() {
-        let protect = Protect {
+        let protect = Some(Protect {
             hfs: true,
             ntfs: true,
-        };
+        });
         for name in [
             "",
             ".",
@@ -71,11 +76,21 @@ mod tests {
     }
 
     #[test]
+    fn without_rules_no_name_leads_out() {
+        for name in ["", "..", "a/../b", "/abs", "a//b", "."] {
+            assert!(!is_valid(name.as_bytes(), false, None), "{name:?}");
+        }
+        for name in [".git", "git~1", "a/b", "...", ".gitmodules"] {
+            assert!(is_valid(name.as_bytes(), true, None), "{name:?}");
+        }
+    }
+
+    #[test]
     fn odd_names_pass() {
-        let protect = Protect {
+        let protect = Some(Protect {
             hfs: false,
             ntfs: true,
-        };
+        });
         for name in [
             "a/b", "a\\b", "a\nb", "...", ".gitx", "con", "aux.txt", "a:b", " ", "\u{ff}",
         ] {
