@@ -42,9 +42,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     threads: Vec<u32>,
 
-    /// Archive format to ask both programs for
-    #[arg(long, value_name = "F")]
-    format: Option<String>,
+    /// Archive formats to ask both programs for, a table for each
+    #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
+    format: Vec<String>,
 
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
@@ -62,17 +62,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let binary = build()?;
     let directory = repository_directory(&args.repo)?;
-    let contenders = contenders(args, &binary.path);
-    let bytes = equality::check(&contenders, &directory)?;
-    let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
-    let peaks = memory::measure(&contenders, &directory)?;
     let versions = [
         process::text(Command::new("git").arg("--version"))?,
         binary.version,
         hyperfine,
     ];
-    let header = report::header(args, &directory, &versions, bytes)?;
-    let report = header + &report::table(&contenders, &timings, &peaks);
+    let mut report = report::header(args, &directory, &versions)?;
+    for format in &args.format {
+        let contenders = contenders(args, format, &binary.path);
+        let bytes = equality::check(&contenders, &directory)?;
+        let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
+        let peaks = memory::measure(&contenders, &directory)?;
+        report += &report::table(bytes, &contenders, &timings, &peaks);
+    }
     print!("{report}");
     if let Some(file) = &args.markdown {
         fs::write(file, report).with_context(|| format!("could not write '{}'", file.display()))?;
@@ -130,12 +132,8 @@ impl Sink {
 type Measured<T> = Vec<(Sink, Vec<T>)>;
 
 /// `git archive` first, since all others are measured against it.
-fn contenders(args: &Args, binary: &Path) -> Vec<Contender> {
-    let format = args
-        .format
-        .iter()
-        .map(|format| format!("--format={format}"));
-    let request: Vec<String> = format.chain([args.rev.clone()]).collect();
+fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {
+    let request = vec![format!("--format={format}"), args.rev.clone()];
     let archive = [vec!["archive".to_owned()], request.clone()].concat();
     let mut contenders = vec![Contender::new("git", Path::new("git"), archive)];
     if args.threads.is_empty() {

@@ -11,12 +11,7 @@ use super::{Args, Contender, Measured, Peak, Timings};
 use crate::process;
 
 /// Everything above the table.
-pub(super) fn header(
-    args: &Args,
-    directory: &Path,
-    versions: &[String],
-    bytes: u64,
-) -> Result<String> {
+pub(super) fn header(args: &Args, directory: &Path, versions: &[String]) -> Result<String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let typed = ["cargo", "xtask"]
         .into_iter()
@@ -27,7 +22,7 @@ pub(super) fn header(
         .args(["rev-parse", "--short", &args.rev]);
     Ok(format!(
         "```sh\n{command}\n```\n\n\
-         {versions}; {cores} cores. `{rev}` is {id}; the archives are equal, {bytes} bytes each.\n\
+         {versions}; {cores} cores. `{rev}` is {id}.\n\
          Medians of {runs} runs by turns, caches {caches}; peak memory from runs of its own.\n\n",
         command = process::quote(typed),
         versions = versions.join(", "),
@@ -39,15 +34,17 @@ pub(super) fn header(
     ))
 }
 
-/// The table: for each sink one row a contender, the first of which the ratios refer to.
+/// A table: for each sink one row a contender, the first of which the ratios refer to. The archives are
+/// equal, of so many `bytes`.
 pub(super) fn table(
+    bytes: u64,
     contenders: &[Contender],
     timings: &Measured<Timings>,
     peaks: &Measured<Peak>,
 ) -> String {
-    let mut table = String::from(
-        "| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
-         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    let mut table = format!(
+        "The archives are equal, {bytes} bytes each.\n\n| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
+         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n"
     );
     for ((sink, timings), (_, peaks)) in timings.iter().zip(peaks) {
         let medians: Vec<Medians> = timings.iter().map(Medians::of).collect();
@@ -68,6 +65,7 @@ pub(super) fn table(
             .expect("a string takes every write");
         }
     }
+    table.push('\n');
     table
 }
 
