@@ -61,7 +61,8 @@ impl Destination {
             _ => Path::new("."),
         };
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+            let is_directory = rustix::io::Errno::ISDIR.raw_os_error();
+            return Err(failed(io::Error::from_raw_os_error(is_directory)));
         }
         let replaces = existing.is_some();
         let permissions = existing.unwrap_or_else(|| Permissions::from_mode(0o666 & !umask()));
