@@ -123,6 +123,7 @@ impl Worker for Archiver {
                 }
             }
         }
+        piece.log.extend(job.last_words());
         scratch.trim(self.scratch_max);
         Ok(None)
     }
@@ -148,6 +149,10 @@ impl Worker for Archiver {
                 }
             }
             piece.entries += 1;
+            sink.write(&mut piece)?;
+        }
+        if !rest.last_words().is_empty() {
+            piece.log.extend(rest.last_words());
             sink.write(&mut piece)?;
         }
         scratch.trim(self.scratch_max);

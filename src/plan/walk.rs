@@ -55,7 +55,10 @@ impl Walk {
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(&mut self.path)? {
-            None => return Ok(false),
+            None => {
+                draft.say(self.selection.note());
+                return Ok(false);
+            }
             Some(Found::End) => self.selection.leave(),
             Some(Found::Directory(id)) => {
                 if self.selection.directory(&self.path) {

@@ -9,6 +9,7 @@ mod process;
 mod support;
 mod tape;
 
+mod attributes;
 mod command_line;
 mod destination;
 mod errors;
