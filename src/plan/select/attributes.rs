@@ -405,7 +405,7 @@ mod tests {
             std::fs::write(path, content).expect("our own");
         }
         let settings = Settings {
-            source: Source::of_work_tree(Some(top.path()), None),
+            source: Source::WorkTree(top.path().to_owned()),
             top: top.path().to_owned(),
             diff_binary: [("pdf".into(), true), ("words".into(), false)].into(),
             ..Settings::default()
