@@ -157,6 +157,7 @@ impl<F: Format> Worker for Archiver<F> {
                 }
             }
         }
+        piece.log.extend(job.last_words());
         scratch.trim(self.scratch_max);
         Ok(None)
     }
@@ -187,6 +188,10 @@ impl<F: Format> Worker for Archiver<F> {
                 }
             }
             piece.entries += 1;
+            sink.write(&mut piece)?;
+        }
+        if !rest.last_words().is_empty() {
+            piece.log.extend(rest.last_words());
             sink.write(&mut piece)?;
         }
         scratch.trim(self.scratch_max);

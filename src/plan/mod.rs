@@ -90,6 +90,8 @@ pub struct Window {
     paths: Vec<u8>,
     /// How the blobs in packs are made.
     pub chains: Chains,
+    /// What is to be said on stderr after the last entry; rarely anything.
+    last_words: Vec<u8>,
 }
 
 impl Window {
@@ -115,6 +117,14 @@ impl Job {
     /// The entries, in order.
     pub fn entries(&self) -> &[Entry] {
         &self.window.entries[self.range.clone()]
+    }
+
+    /// What is to be said on stderr after the last of them.
+    pub fn last_words(&self) -> &[u8] {
+        match self.range.end == self.window.entries.len() {
+            true => &self.window.last_words,
+            false => &[],
+        }
     }
 }
 
@@ -222,6 +232,19 @@ impl Draft {
         self.window.entries.len()
     }
 
+    /// No entry follows: what was to be said about the next is said after the last, even if there is
+    /// none.
+    fn end(&mut self) {
+        let Some(note) = self.note.take() else {
+            return;
+        };
+        self.window.last_words = note.before;
+        self.close_job();
+        if self.jobs.is_empty() {
+            self.jobs.push((0, 0, 0));
+        }
+    }
+
     fn finish(&mut self) -> Vec<Job> {
         self.close_job();
         let mut window = std::mem::take(&mut self.window);
@@ -291,6 +314,7 @@ impl Source for Planner {
                 Ok(true) => {}
                 Ok(false) => {
                     last = true;
+                    self.draft.end();
                     break;
                 }
                 Err(failure) => {

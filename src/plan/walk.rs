@@ -69,7 +69,10 @@ impl Walk {
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(&mut self.path)? {
-            None => return Ok(self.extra(reader, draft)),
+            None => {
+                draft.say(self.selection.note());
+                return Ok(self.extra(reader, draft));
+            }
             Some(Found::End) => self.selection.leave(),
             Some(Found::Directory(id)) => {
                 if self.selection.directory(&self.path) {

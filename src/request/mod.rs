@@ -123,11 +123,10 @@ impl Request {
         // Has to name a tree even where it is not used.
         let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
         if args.worktree_attributes {
-            let work_tree = match access {
-                Access::Local => gix.workdir(),
-                Access::Remote => Some(directory.as_path()),
+            settings.attributes.source = match (access, attribute_tree) {
+                (Access::Remote, None) => Source::WorkTree(directory.clone()),
+                _ => attr_source::of_work_tree(&gix, environment, attribute_tree),
             };
-            settings.attributes.source = Source::of_work_tree(work_tree, attribute_tree);
         }
         let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
         let pathspecs = Pathspecs::parse(pathspecs, below.as_bstr(), &top, environment.pathspecs)?;

@@ -1,65 +1,201 @@
-//! Attributes by the hundred, over files by the thousand: what is a lookup for each pair in a naive
-//! program.
+//! Where attributes come from, what pathspecs ask of them, and what is said about bad lines.
 
-use std::fmt::Write as _;
+use crate::support::{Repo, git_version, skip};
+use crate::tape;
 
-use crate::support::Repo;
-
-/// 13,000 files in 130 directories, and of each kind of pattern so many that there are 550 lines.
-fn at_scale() -> Repo {
-    let repo = Repo::init();
-    let mut attributes = String::new();
-    for number in 0..550 {
-        let pattern = match number % 11 {
-            0 => format!("/d{}/**", number / 5),
-            1 => format!("d{}/f{number}.txt", number % 130),
-            2 => format!("f{number}.*"),
-            3 => format!("*{number}.txt"),
-            4 => format!("f{number}"),
-            5 => format!("/d{}/", number / 6),
-            6 => format!("d{}/*{}.bin", number % 130, number % 100),
-            7 => format!("**/d{number}/f*"),
-            8 => format!("*.x{number}"),
-            9 => format!("F{number}.TXT"),
-            _ => format!("f?{}[0-4].bin", number % 10),
-        };
-        writeln!(attributes, "{pattern} export-ignore").expect("a string takes everything");
+/// Each kind of look-up complains for itself, when it first needs the file.
+#[test]
+fn complaints() {
+    let repo = Repo::from("attribute-complaints");
+    for args in [
+        "HEAD",
+        "-v HEAD",
+        "-v --prefix=p/ HEAD",
+        "-v HEAD dir",
+        "-v HEAD links",
+        "HEAD hollow/deep/leaf",
+        "-v HEAD:dir",
+        "HEAD :!dir",
+        "HEAD ignored",
+    ] {
+        repo.assert_same(args.split_whitespace());
     }
-    let mut import =
-        String::from("commit refs/heads/main\ncommitter C <c@example.com> 1 +0000\ndata 0\n");
-    let mut file = |path: &str, content: &str| {
-        let length = content.len();
-        writeln!(import, "M 100644 inline {path}\ndata {length}\n{content}")
-            .expect("a string takes everything");
-    };
-    file(".gitattributes", &attributes);
-    for directory in 0..130 {
-        for number in 0..100 {
-            let number = directory * 7 + number * 3;
-            let end = ["txt", "bin", "c", "x8"][number % 4];
-            file(&format!("d{directory}/f{number}.{end}"), "x\n");
-        }
-        if directory % 10 == 0 {
-            let own = "*.c -export-ignore\n*1.* export-ignore\n";
-            file(&format!("d{directory}/.gitattributes"), own);
-        }
-    }
-    repo.git_with_input(["fast-import", "--quiet"], import);
-    repo
 }
 
 #[test]
-fn hundreds_of_lines_over_thousands_of_files() {
-    let repo = at_scale();
-    let files = repo.git(["ls-tree", "-r", "--name-only", "HEAD"]);
-    let all = files.lines().count();
-    assert!(all >= 13_000, "{all} files");
-    let left = crate::tape::names(&repo.sluice(["HEAD"]).success()).len();
-    assert!(
-        (1000..all - 1000).contains(&left),
-        "{left} of {all} are left"
+fn complaints_about_files_of_the_user() {
+    let repo = Repo::copy("attribute-complaints");
+    repo.write(
+        "user",
+        "\u{feff}a bad@name\nb ok\0 bad@too\nc \0\nd bad@last",
     );
-    repo.assert_same_within(&["1", "8"], &["1m"], ["-v", "HEAD"]);
-    let folded = repo.with(["-c", "core.ignoreCase=true"]);
-    folded.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+    repo.clone()
+        .with(["-c", "core.attributesFile=user"])
+        .assert_same(["-v", "HEAD"]);
+    repo.with(["-c", "core.attributesFile=dir/a.txt/x"])
+        .assert_same(["HEAD"]);
+}
+
+/// One line is one command line's pathspecs.
+const SELECTIONS: &str = "
+    :(attr:label)
+    :(attr:-label)
+    :(attr:!label)
+    :(attr:label=one)
+    :(attr:label=one\\,two-three_4)
+    :(attr:label=deep)
+    :(attr:other=yes)
+    :(attr:both)
+    :(attr:other=no)
+    :(attr:label)dir
+    :(attr:label)dir/
+    :(attr:-label)dir/*
+    :(attr:label)marked
+    :(attr:!label)marked
+    :(attr:label)linked
+    :(attr:label)module
+    :(attr:label,glob)*.set
+    :(attr:label,icase)*.SET
+    :(attr:label,exclude)
+    :(exclude,attr:!label)
+    dir :(exclude,attr:label)
+    dir :(exclude,attr:label=deep)dir/sub
+    :(attr:label) :(attr:-label)dir
+    :(attr:both,top)a.both
+    :(attr)dir
+    :(attr:binary)
+    :(attr:label=none)
+    :(attr:label)plain/a.value
+    :(prefix:0,icase)DIR
+";
+
+#[test]
+fn pathspecs() {
+    let repo = Repo::from("attribute-pathspecs");
+    for line in SELECTIONS.lines().filter(|line| !line.is_empty()) {
+        repo.assert_same(["-v", "HEAD"].into_iter().chain(line.split_whitespace()));
+    }
+    for several in [
+        ":(attr:label other=yes)",
+        ":(attr: label  -other )",
+        ":(attr: )dir",
+    ] {
+        repo.assert_same(["-v", "HEAD", several]);
+    }
+}
+
+/// Since 2.47 it is the attributes of the tree alone that decide, also whether anything matches.
+#[test]
+fn pathspecs_against_the_tree() {
+    let repo = Repo::copy("attribute-pathspecs");
+    repo.write(".gitattributes", "a.txt label\n");
+    let names = |pathspec| {
+        let archive = repo.sluice(["HEAD", "--", pathspec]).success();
+        tape::names(&archive).join(" ")
+    };
+    assert_eq!(names(":(attr:label=deep)"), "dir/ dir/sub/ dir/sub/a.txt");
+    assert_eq!(
+        names(":(attr:label=one)dir"),
+        "dir/ dir/a.value dir/sub/ dir/sub/a.value"
+    );
+    let message = "fatal: pathspec ':(attr:label)a.txt' did not match any files\n";
+    repo.sluice(["HEAD", ":(attr:label)a.txt"])
+        .assert_failure(128, message);
+    if git_version() < (2, 47) {
+        return skip("git before 2.47 asks the work tree whether anything matches");
+    }
+    for pathspec in [
+        ":(attr:label=deep)",
+        ":(attr:label=one)dir",
+        ":(attr:label)a.txt",
+    ] {
+        repo.assert_same(["HEAD", "--", pathspec]);
+    }
+}
+
+#[test]
+fn pathspecs_by_mode() {
+    let repo = Repo::from("attribute-pathspecs");
+    for (mode, expected) in [
+        ("100755", "a.set dir/ dir/a.txt"),
+        ("120000", "linked"),
+        ("160000", "module/"),
+    ] {
+        let pathspec = format!(":(attr:builtin_objectmode={mode})");
+        let archive = repo.sluice(["HEAD", &pathspec]).success();
+        assert_eq!(tape::names(&archive).join(" "), expected);
+        if git_version() >= (2, 47) {
+            repo.assert_same(["HEAD", &pathspec]);
+        }
+    }
+    if git_version() < (2, 47) {
+        skip("git before 2.44 does not know the mode as an attribute");
+    }
+}
+
+#[test]
+fn malformed_pathspecs() {
+    let repo = Repo::from("attribute-pathspecs");
+    for (pathspec, complaint) in [
+        (":(attr:)x", "attr spec must not be empty"),
+        (
+            ":(attr:a,attr:b)x",
+            "Only one 'attr:' specification is allowed.",
+        ),
+        (":(attr:^x)", "invalid attribute name ^x"),
+        (":(attr:-)", "invalid attribute name "),
+        (":(attr:a=%)", "cannot use '%' for value matching"),
+        (":(attr:a=\\)x)", "cannot use ')' for value matching"),
+        (
+            ":(prefix:x)a",
+            "invalid parameter for pathspec magic 'prefix'",
+        ),
+    ] {
+        repo.assert_both_die(["HEAD", pathspec], &format!("fatal: {complaint}\n"));
+    }
+}
+
+/// Whether the command knows `--worktree-attributes`.
+fn knows_work_trees(repo: &Repo) -> bool {
+    let known = repo.sluice(["--worktree-attributes", "HEAD"]).code() != 129;
+    if !known {
+        skip("--worktree-attributes is not an option yet");
+    }
+    known
+}
+
+#[test]
+fn work_tree() {
+    let repo = Repo::copy("export-ignore");
+    if !knows_work_trees(&repo) {
+        return;
+    }
+    let args = ["-v", "--worktree-attributes", "HEAD"];
+    repo.assert_same(args);
+    repo.write(
+        ".gitattributes",
+        "\u{feff}ignored export-ignore\nnested/kept export-ignore",
+    );
+    repo.assert_same(args);
+    std::fs::remove_file(repo.path().join("nested/.gitattributes")).expect("our own");
+    std::os::unix::fs::symlink("../kept", repo.path().join("nested/.gitattributes"))
+        .expect("our own");
+    repo.assert_same(args);
+    Repo::from("bare").assert_same(["--worktree-attributes", "HEAD"]);
+    Repo::from("attribute-pathspecs").assert_same(["--worktree-attributes", "HEAD"]);
+}
+
+#[test]
+fn another_tree() {
+    let repo = Repo::from("export-ignore").env("GIT_ATTR_SOURCE", "HEAD");
+    if !knows_work_trees(&repo) {
+        return;
+    }
+    let as_tree = repo.sluice(["HEAD~1"]).success();
+    let named = repo.sluice(["--worktree-attributes", "HEAD~1"]).success();
+    assert_ne!(as_tree, named);
+    if git_version() < (2, 43) {
+        return skip("git before 2.43 knows no tree instead of the work tree");
+    }
+    repo.assert_same(["--worktree-attributes", "HEAD~1"]);
 }

@@ -30,6 +30,7 @@ mod readers;
 mod remote;
 mod repository;
 mod revisions;
+mod scale;
 mod subdirectory;
 mod tidy;
 mod usage;

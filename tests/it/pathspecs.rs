@@ -138,6 +138,51 @@ fn variables_and_options_of_git() {
         .assert_same(["HEAD", "DIR"]);
 }
 
+/// Names taken literally from the tree, all at once, some twice, in an odd order.
+#[test]
+fn all_by_name() {
+    for fixture in ["basic", "wide"] {
+        let repo = Repo::from(fixture);
+        let listed = repo.git(["ls-tree", "-r", "-t", "--name-only", "HEAD"]);
+        let mut names: Vec<&str> = listed.lines().collect();
+        names.reverse();
+        names.extend_from_within(..3);
+        repo.assert_same(["-v", "HEAD", "--"].iter().chain(&names));
+        names.truncate(names.len() / 2);
+        repo.assert_same(["HEAD", "--"].iter().chain(&names));
+        let unmatched = ["./neither", "nosuch"];
+        repo.assert_same(["HEAD", "--"].iter().chain(&names).chain(&unmatched));
+    }
+}
+
+#[test]
+fn absolute_paths() {
+    let repo = Repo::from("basic");
+    let top = repo.path().display();
+    for path in [
+        "",
+        "/",
+        "/dir",
+        "//dir/./sub",
+        "/file.txt/",
+        "/*.txt",
+        "x",
+        "/..",
+    ] {
+        repo.assert_same(["HEAD", "--", &format!("{top}{path}")]);
+    }
+    for from_top in [
+        ":/./dir",
+        ":/dir//sub",
+        ":/dir/",
+        ":/.",
+        ":(top)/",
+        ":(top)/dir",
+    ] {
+        repo.assert_same(["HEAD", from_top]);
+    }
+}
+
 /// Pathspecs are checked against the whole tree; what is then left out by attributes is no error.
 #[test]
 fn ignored_entries() {

@@ -378,3 +378,91 @@ fn unsupported(path: &[u8], attribute: &str) -> Error {
     ))
     .hinted("use 'git archive' for this tree")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Attributes, Demand, Settings};
+    use crate::{
+        decode::reader::Reader,
+        odb::{Config, Odb},
+        plan::select::source::Source,
+    };
+
+    fn reader() -> Reader {
+        Reader::new(Odb::open(Config {
+            dirs: Vec::new(),
+            hash: gix::hash::Kind::Sha1,
+            multi_pack_index: false,
+            replacements: Default::default(),
+        }))
+    }
+
+    fn in_work_tree(files: &[(&str, &str)], text: bool) -> (Attributes, tempfile::TempDir) {
+        let top = tempfile::tempdir().expect("temporary directories can be made");
+        for (name, content) in files {
+            let path = top.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("below the top")).expect("our own");
+            std::fs::write(path, content).expect("our own");
+        }
+        let settings = Settings {
+            source: Source::WorkTree(top.path().to_owned()),
+            top: top.path().to_owned(),
+            diff_binary: [("pdf".into(), true), ("words".into(), false)].into(),
+            ..Settings::default()
+        };
+        let demand = Demand {
+            text,
+            ..Demand::default()
+        };
+        let mut attributes = Attributes::new(settings, demand);
+        for directory in ["", "d"] {
+            attributes.enter(&mut reader(), directory.as_bytes(), |_| None);
+        }
+        (attributes, top)
+    }
+
+    #[test]
+    fn text_is_told_by_diff() {
+        let lines = "a diff\nb -diff\nc binary\ne diff=pdf\nf diff=words\ng diff=other\n";
+        let (mut attributes, _top) = in_work_tree(&[(".gitattributes", lines)], true);
+        for (path, expected) in [
+            ("d/a", Some(true)),
+            ("d/b", Some(false)),
+            ("d/c", Some(false)),
+            ("d/e", Some(false)),
+            ("d/f", Some(true)),
+            ("d/g", None),
+            ("d/h", None),
+        ] {
+            assert_eq!(attributes.text(path.as_bytes()), expected, "{path}");
+            let treatment = attributes.treatment(path.as_bytes()).expect("supported");
+            let treatment = treatment.expect("not ignored");
+            assert_eq!(treatment.text, expected, "{path}");
+            assert!(treatment.is_none());
+        }
+        let (mut tar, _top) = in_work_tree(&[(".gitattributes", "*.c diff=c")], false);
+        assert_eq!(tar.text(b"d/a.c"), None);
+        assert!(!tar.in_force());
+    }
+
+    #[test]
+    fn work_trees_are_read_as_files() {
+        let bom = "\u{feff}a export-ignore\n\0hidden\nb export-ignore";
+        let (mut attributes, _top) = in_work_tree(&[("d/.gitattributes", bom)], false);
+        assert!(attributes.ignores(b"d/a", false) && attributes.ignores(b"d/b", false));
+        assert!(!attributes.ignores(b"d/hidden", false));
+    }
+
+    #[test]
+    fn linked_files_are_refused_aloud() {
+        let (mut attributes, top) = in_work_tree(&[("x", "* export-ignore")], false);
+        std::os::unix::fs::symlink("../x", top.path().join("d")).expect("our own");
+        std::os::unix::fs::symlink("x", top.path().join(".gitattributes")).expect("our own");
+        attributes.reset();
+        attributes.enter(&mut reader(), b"", |_| None);
+        assert!(!attributes.ignores(b"a", false));
+        let warning = "warning: unable to access '.gitattributes': \
+                       Too many levels of symbolic links\n";
+        assert_eq!(String::from_utf8_lossy(&attributes.note().before), warning);
+    }
+}

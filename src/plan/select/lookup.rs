@@ -277,3 +277,127 @@ fn assign(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Lookup;
+    use crate::plan::select::attribute_file::{Origin, Value, parse};
+
+    fn lookup(wanted: &[&str], files: &[(&str, &str)], info: &str) -> Lookup {
+        let mut lookup = Lookup::new(wanted.iter().map(|name| name.as_bytes()), false);
+        lookup.outside(info.as_bytes(), "info".into(), &mut Vec::new());
+        for (directory, content) in files {
+            let origin = Origin {
+                name: "x".into(),
+                macros: directory.is_empty(),
+                in_tree: true,
+            };
+            let lines = parse(content.as_bytes(), &origin, &mut Vec::new());
+            lookup.enter(directory.as_bytes(), lines);
+        }
+        lookup
+    }
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], info: &str, path: &str, expected: &[Value]) {
+        let mut lookup = lookup(&["a", "b"], files, info);
+        lookup.look_up(path.trim_end_matches('/').as_bytes(), path.ends_with('/'));
+        for (position, value) in expected.iter().enumerate() {
+            assert_eq!(lookup.value(position), value, "{files:?} {path}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_and_the_last_line_win() {
+        let (set, unset, none) = (Value::Set, Value::Unset, Value::Unspecified);
+        check(
+            &[("", "x a\nx -a b")],
+            "",
+            "x",
+            &[unset.clone(), set.clone()],
+        );
+        check(
+            &[("", "x a b"), ("d", "x !a")],
+            "",
+            "d/x",
+            &[none, set.clone()],
+        );
+        check(
+            &[("", "x a"), ("d", "x -a")],
+            "x a=i",
+            "d/x",
+            &[Value::Text("i".into())],
+        );
+        check(
+            &[("", "*.c -a\n*.c.c a\n*c b\nd/e.c b=1\n")],
+            "",
+            "d/e.c",
+            &[unset, Value::Text("1".into())],
+        );
+        check(
+            &[("", "*a.c.c a\n*.c b")],
+            "",
+            "xa.c.c",
+            &[set.clone(), set.clone()],
+        );
+        check(
+            &[("", "x/ a\n"), ("d", "/x b")],
+            "",
+            "d/x/",
+            &[set.clone(), set],
+        );
+    }
+
+    #[test]
+    fn macros_count_where_they_end_up_set() {
+        let (set, unset, none) = (Value::Set, Value::Unset, Value::Unspecified);
+        let m = "[attr]m a -b\n";
+        for (lines, a, b) in [
+            ("x m", &set, &unset),
+            ("x m\nx -m", &none, &none),
+            ("x m b", &set, &set),
+            ("x b m", &set, &unset),
+            ("x m=1", &none, &none),
+            ("x n\n[attr]n m b", &set, &set),
+        ] {
+            check(
+                &[("", &format!("{m}{lines}"))],
+                "",
+                "x",
+                &[a.clone(), b.clone()],
+            );
+        }
+        check(
+            &[("", ""), ("d", "[attr]m a\nx m")],
+            "",
+            "d/x",
+            &[none.clone(), none],
+        );
+        check(
+            &[("", m), ("d", "x m")],
+            "[attr]m b",
+            "d/x",
+            &[Value::Unspecified, set],
+        );
+    }
+
+    #[test]
+    fn nested_macros_exhaust_no_stack() {
+        let count = 50_000;
+        let chain: String = (0..count)
+            .map(|number| format!("[attr]m{number} m{}\n", number + 1))
+            .collect();
+        let file = format!("{chain}[attr]m{count} a\nx m0\n");
+        check(&[("", &file)], "", "x", &[Value::Set]);
+    }
+
+    #[test]
+    fn what_is_not_asked_for_costs_nothing() {
+        let file = "*.c text diff\n[attr]m text\n* m";
+        assert!(!lookup(&["a"], &[("", file)], "* x").is_live());
+        let mut lookup = lookup(&["a"], &[("", "* m"), ("d", "* a")], "");
+        assert!(lookup.is_live());
+        lookup.leave();
+        assert!(!lookup.is_live());
+    }
+}

@@ -58,16 +58,6 @@ pub struct Content {
 }
 
 impl Source {
-    /// For `--worktree-attributes`: the `tree` that is named instead of the work tree, or the one at
-    /// `top`.
-    pub fn of_work_tree(top: Option<&Path>, tree: Option<ObjectId>) -> Self {
-        match (tree, top) {
-            (Some(tree), _) => Self::Tree(tree),
-            (None, Some(top)) => Self::WorkTree(top.to_owned()),
-            (None, None) => Self::Nowhere,
-        }
-    }
-
     /// The attribute file of `directory`, whose path is `name`; `find` finds it in the tree that is
     /// archived.
     pub fn read(
