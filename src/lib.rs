@@ -41,6 +41,7 @@ pub mod repository;
 pub mod odb;
 pub mod plan;
 pub mod decode;
+pub mod convert;
 pub mod emit;
 pub mod pipeline;
 pub mod archive;
@@ -53,6 +54,7 @@ use std::io::Write;
 
 use archive::{Archiver, Writer};
 use buffer::Buffer;
+use convert::Converter;
 use decode::chain::Allowance;
 use emit::tar::Tar;
 use error::Result;
@@ -93,6 +95,8 @@ pub fn run(
         odb: request.reader.odb.config().clone(),
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
+        converter: Converter::default(),
+        prefix_len: request.prefix.len(),
         allowance: Allowance::new(request.memory / 4),
         scratch_max: request.memory / 128,
         verbose: request.verbose,

@@ -82,10 +82,9 @@ impl Request {
             .collect();
         let selection = Selection {
             pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
-            relative: (!below.is_empty())
-                .then(|| Attributes::new(settings.attributes.clone(), false)),
+            relative: (!below.is_empty()).then(|| Attributes::new(settings.attributes.clone())),
             below,
-            attributes: Attributes::new(settings.attributes, treeish.commit.is_some()),
+            attributes: Attributes::new(settings.attributes),
         };
         selection.check(treeish.tree, rules, &mut reader)?;
         Ok(Self {

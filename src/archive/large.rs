@@ -17,6 +17,10 @@ use crate::{
     plan::{Blob, Entry, Window},
 };
 
+/// Files in which `$Format:…$` is expanded are never streamed, so this is as far as memory is taken
+/// for what a header claims, in bytes.
+const MAX_SUBSTITUTED: u64 = 4 << 30;
+
 impl Archiver {
     /// Write a file that is too large for a job, without ever holding all of it.
     pub(super) fn large_entry(
@@ -29,8 +33,12 @@ impl Archiver {
     ) -> Result<(), Failure> {
         if !entry.treatment.is_none() || entry.kind == Kind::Symlink {
             // Conversion looks at the whole; what git converts in memory, so do we.
-            let outcome = self.entry(scratch, window, entry, self.big_file, piece);
-            if !matches!(outcome, Err(Failure::TooLarge)) {
+            let limit = match entry.treatment.substitute {
+                true => self.big_file.max(MAX_SUBSTITUTED),
+                false => self.big_file,
+            };
+            let outcome = self.entry(scratch, window, entry, limit, piece);
+            if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
                 return outcome;
             }
             piece.clear();
@@ -115,7 +123,6 @@ impl Output<'_> {
             piece,
             sink,
         } = self;
-        archiver.tell(member, piece);
         archiver.tar.file(member, size, &mut piece.bytes);
         let (mut total, mut begun) = (0, false);
         let outcome = content(&mut |bytes| {

@@ -9,9 +9,12 @@ mod writer;
 
 use std::sync::Arc;
 
+use gix::bstr::ByteSlice;
+
 use crate::{
     buffer::Buffer,
-    decode::{Decoder, Failure, chain::Allowance, convert::convert, rescue},
+    convert::{self, Converter},
+    decode::{Decoder, Failure, chain::Allowance, rescue},
     emit::{Kind, Member, tar::Tar},
     error::{Error, Result, sanitised},
     odb::{self, pack::Damage},
@@ -52,6 +55,10 @@ pub struct Archiver {
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
+    /// Converts the others.
+    pub converter: Converter,
+    /// The length of what is in front of every path.
+    pub prefix_len: usize,
     /// What decoded delta bases may hold together.
     pub allowance: Arc<Allowance>,
     /// Bytes of any scratch buffer that a thread holds between two jobs.
@@ -98,6 +105,13 @@ impl Worker for Archiver {
     }
 
     fn work(&self, scratch: &mut Scratch, job: Job, piece: &mut Piece) -> Result<Option<Job>> {
+        if job
+            .entries()
+            .iter()
+            .any(|entry| entry.treatment.is_ordered())
+        {
+            return Ok(Some(job));
+        }
         let estimate = job.output.min(self.in_memory) as usize;
         // Room for an estimate that is a little low: growing later would copy and zero.
         piece.bytes.reserve(estimate + estimate / 4);
@@ -105,6 +119,7 @@ impl Worker for Archiver {
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {
             let (start, logged) = (piece.bytes.len(), piece.log.len());
+            self.tell(&job.window, entry, piece);
             let outcome = match start > limit {
                 true => Err(Failure::TooLarge),
                 false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
@@ -131,6 +146,9 @@ impl Worker for Archiver {
         let mut piece = Piece::default();
         for entry in rest.entries() {
             let window = &rest.window;
+            // At once, since a filter may have something to say as well.
+            self.tell(window, entry, &mut piece);
+            sink.write(&mut piece)?;
             let outcome = match self.entry(scratch, window, entry, self.in_memory, &mut piece) {
                 Err(Failure::TooLarge) => {
                     piece.clear();
@@ -142,7 +160,8 @@ impl Worker for Archiver {
                 Ok(()) => {}
                 Err(Failure::Taker(error)) => return Err(error),
                 Err(failure) => {
-                    piece.clear();
+                    piece.bytes.clear();
+                    sink.write(&mut piece)?;
                     sink.abandon(&mut piece);
                     return Err(self.cannot_read(entry, window.path(entry), failure));
                 }
@@ -166,7 +185,6 @@ impl Archiver {
         piece: &mut Piece,
     ) -> Result<(), Failure> {
         let member = member(window, entry);
-        self.tell(&member, piece);
         let Scratch { decoder, content } = scratch;
         let out = &mut piece.bytes;
         match entry.kind {
@@ -183,7 +201,8 @@ impl Archiver {
                 } else {
                     content.clear();
                     self.decode(decoder, window, entry, limit, content)?;
-                    self.convert(entry, content, out);
+                    self.convert(window, entry, content, out, &mut piece.log)
+                        .map_err(Failure::Refused)?;
                 }
                 self.tar.close(open, out);
             }
@@ -191,9 +210,9 @@ impl Archiver {
         Ok(())
     }
 
-    fn tell(&self, member: &Member<'_>, piece: &mut Piece) {
+    fn tell(&self, window: &Window, entry: &Entry, piece: &mut Piece) {
         if self.verbose {
-            piece.log.extend(member.name);
+            piece.log.extend(window.path(entry));
             piece.log.extend(b"\n");
         }
     }
@@ -229,12 +248,25 @@ impl Archiver {
         }
     }
 
-    fn convert(&self, entry: &Entry, content: &Buffer, out: &mut Buffer) {
-        if content.len() as u64 > self.big_file {
-            return out.extend(content);
+    fn convert(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        content: &Buffer,
+        out: &mut Buffer,
+        log: &mut Buffer,
+    ) -> Result<()> {
+        let treatment = &entry.treatment;
+        if content.len() as u64 > self.big_file && !treatment.substitute {
+            out.extend(content);
+            return Ok(());
         }
-        let id = self.odb.replaced(&entry.id).to_hex().to_string();
-        convert(&entry.treatment, &id, content, out);
+        let file = convert::File {
+            path: window.path(entry)[self.prefix_len..].as_bstr(),
+            id: entry.id,
+            stored: self.odb.replaced(&entry.id),
+        };
+        self.converter.convert(file, treatment, content, out, log)
     }
 
     /// The failure of a run whose `entry` cannot be read, in git's words.
@@ -247,6 +279,7 @@ impl Archiver {
             Kind::Directory => "040000",
         };
         match failure {
+            Failure::Refused(error) => error,
             Failure::Damaged(MISSING) => {
                 let path = sanitised(path);
                 error.after(format!(

@@ -16,10 +16,7 @@ use super::{
     trees::{Found, Rules, Trees, file_at},
 };
 use crate::{
-    buffer::Buffer,
-    decode::{convert::Treatment, reader::Reader},
-    emit::Kind,
-    error::Result,
+    buffer::Buffer, convert::Treatment, decode::reader::Reader, emit::Kind, error::Result,
 };
 
 /// Where the walk is.

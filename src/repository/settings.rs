@@ -8,7 +8,7 @@ use std::{
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    decode::convert::Driver,
+    convert::Driver,
     error::{Error, Result},
     plan::select::{
         attributes::{self, AutoCrlf},

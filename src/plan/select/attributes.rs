@@ -21,8 +21,8 @@ use gix::{
 };
 
 use crate::{
-    decode::convert::{Crlf, Driver, Treatment},
-    error::{Error, Result},
+    convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
+    error::Result,
 };
 
 /// The attributes that matter here, in the order in which they are asked for.
@@ -69,8 +69,6 @@ pub enum AutoCrlf {
 /// The attribute files in force at the place where the walk is.
 pub struct Attributes {
     settings: Settings,
-    /// Whether `$Format:…$` would be expanded: only for a commit.
-    substitute: bool,
     collection: MetadataCollection,
     globals: Search,
     dirs: Search,
@@ -87,7 +85,7 @@ pub struct Attributes {
 
 impl Attributes {
     /// Read the files that lie outside of the tree.
-    pub fn new(settings: Settings, substitute: bool) -> Self {
+    pub fn new(settings: Settings) -> Self {
         let mut collection = MetadataCollection::default();
         let mut buf = Vec::new();
         let mut outside = false;
@@ -121,7 +119,6 @@ impl Attributes {
         let (dirs, levels) = (Search::default(), Vec::new());
         Self {
             settings,
-            substitute,
             collection,
             globals,
             dirs,
@@ -184,14 +181,7 @@ impl Attributes {
             return Ok(Some(Treatment::default()));
         }
         let states = self.look_up(path, false);
-        let [ignore, subst, ..] = &states;
-        if *ignore == State::Set {
-            return Ok(None);
-        }
-        if *subst == State::Set && self.substitute {
-            return Err(unsupported(path, "export-subst"));
-        }
-        self.convert(path, states).map(Some)
+        Ok((states[0] != State::Set).then(|| self.convert(states)))
     }
 
     /// What is done to the content of the file at `path`, which is archived.
@@ -200,30 +190,32 @@ impl Attributes {
             return Ok(Treatment::default());
         }
         let states = self.look_up(path, false);
-        self.convert(path, states)
+        Ok(self.convert(states))
     }
 
-    fn convert(&self, path: &[u8], states: [State; NAMES.len()]) -> Result<Treatment> {
-        let [_, _, text, crlf, eol, ident, encoding, filter] = states;
+    fn convert(&self, states: [State; NAMES.len()]) -> Treatment {
+        let [_, subst, text, crlf, eol, ident, encoding, filter] = states;
         let text = if text == State::Unspecified {
             crlf
         } else {
             text
         };
-        let treatment = Treatment {
+        Treatment {
             ident: ident == State::Set,
             crlf: self.line_endings(&text, &eol),
             encoding: match encoding {
-                State::Value(name) if !is_utf8(&name) => Some(name.into()),
+                State::Set => Some(Encoding::Invalid),
+                State::Value(name) if !name.is_empty() && !is_utf8(&name) => {
+                    Some(Encoding::Named(name.into()))
+                }
                 _ => None,
             },
             filter: match filter {
                 State::Value(name) => self.settings.drivers.get(&name).cloned(),
                 _ => None,
             },
-            substitute: false,
-        };
-        supported(path, treatment)
+            substitute: subst == State::Set,
+        }
     }
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
@@ -297,28 +289,4 @@ fn matters(file: &[u8]) -> bool {
         .iter()
         .chain(&MACROS)
         .any(|word| file.contains_str(word))
-}
-
-fn is_utf8(name: &str) -> bool {
-    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
-}
-
-fn supported(path: &[u8], treatment: Treatment) -> Result<Treatment> {
-    match &treatment {
-        Treatment {
-            encoding: Some(_), ..
-        } => Err(unsupported(path, "working-tree-encoding")),
-        Treatment {
-            filter: Some(_), ..
-        } => Err(unsupported(path, "filter")),
-        _ => Ok(treatment),
-    }
-}
-
-fn unsupported(path: &[u8], attribute: &str) -> Error {
-    let path = gix::quote::single(path.as_bstr());
-    Error::fatal(format!(
-        "cannot archive {path}: attribute '{attribute}' is not supported yet"
-    ))
-    .hinted("use 'git archive' for this tree")
 }

@@ -11,7 +11,8 @@ use gix::{ObjectId, bstr::BString};
 
 use super::trees::{Found, Rules, Trees};
 use crate::{
-    decode::{convert::Treatment, reader::Reader},
+    convert::Treatment,
+    decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},
 };
@@ -51,9 +52,10 @@ impl Selection {
             Kind::File | Kind::Executable => {
                 let treatment = self.attributes.treatment(path)?;
                 match (treatment, &mut self.relative) {
-                    (Some(_), Some(relative)) => {
-                        relative.conversion(&path[self.below.len()..]).map(Some)
-                    }
+                    (Some(treatment), Some(relative)) => Ok(Some(Treatment {
+                        substitute: treatment.substitute,
+                        ..relative.conversion(&path[self.below.len()..])?
+                    })),
                     (treatment, _) => Ok(treatment),
                 }
             }
