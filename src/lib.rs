@@ -54,7 +54,7 @@ use std::io::Write;
 
 use archive::{Archiver, Writer};
 use buffer::Buffer;
-use convert::Converter;
+use convert::{Converter, Origin};
 use decode::chain::Allowance;
 use emit::tar::Tar;
 use error::Result;
@@ -95,7 +95,14 @@ pub fn run(
         odb: request.reader.odb.config().clone(),
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
-        converter: Converter::default(),
+        converter: Converter::new(
+            Origin {
+                commit: request.treeish.commit,
+                tree: request.treeish.tree,
+                reference: request.treeish.reference,
+            },
+            request.surroundings,
+        ),
         prefix_len: request.prefix.len(),
         allowance: Allowance::new(request.memory / 4),
         scratch_max: request.memory / 128,

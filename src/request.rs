@@ -8,6 +8,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use crate::{
     cli::Args,
+    convert::Surroundings,
     decode::reader::Reader,
     error::{Error, Result},
     odb::Odb,
@@ -46,6 +47,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Ceiling for buffers and caches, in bytes.
     pub memory: usize,
+    /// Where filters run.
+    pub surroundings: Surroundings,
     /// Whether the names of entries are told.
     pub verbose: bool,
     /// Reads the objects of the repository.
@@ -80,6 +83,12 @@ impl Request {
             .iter()
             .map(|path| path.as_bytes().into())
             .collect();
+        let surroundings = Surroundings {
+            directory: (!below.is_empty())
+                .then(|| gix.workdir().map(ToOwned::to_owned))
+                .flatten(),
+            prefix: below.clone(),
+        };
         let selection = Selection {
             pathspecs: Pathspecs::parse(&pathspecs, below.as_bstr(), &top, environment.pathspecs)?,
             relative: (!below.is_empty()).then(|| Attributes::new(settings.attributes.clone())),
@@ -101,6 +110,7 @@ impl Request {
             big_file: settings.big_file,
             threads: args.threads.map(usize::from),
             memory: args.memory.max(MIN_MEMORY) as usize,
+            surroundings,
             verbose: args.verbose % 2 == 1,
             reader,
         })

@@ -1,29 +1,40 @@
-//! From stored content to archived content: `$Id$`, line endings, encodings (gitattributes(5)).
+//! From stored content to archived content: `$Id$`, line endings, encodings, filters
+//! (gitattributes(5)).
 //!
 //! What is done to a blob was settled in the plan from its path; here it is done. Only regular
 //! files come here, and none that is streamed. As in git, a step that fails is left out and the
 //! archive goes on, unless the repository says that it must not.
 
+mod command;
 mod encoding;
 mod iconv;
 mod ident;
 mod line_endings;
+mod packet;
+mod process;
+mod smudge;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, BString},
+    bstr::{BStr, BString, ByteSlice},
 };
 
 use crate::{
     buffer::Buffer,
     error::{Error, Result, sanitised},
 };
+pub use command::Surroundings;
 use encoding::encode;
 pub(crate) use encoding::is_utf8;
 use ident::ident;
 use line_endings::line_endings;
+use process::Processes;
+use smudge::smudge;
 
 /// What is done to the content of a file on its way into the archive, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,11 +106,39 @@ pub struct File<'a> {
     pub stored: ObjectId,
 }
 
+/// What is archived, as far as conversions show it.
+pub struct Origin {
+    /// The commit, if one was named.
+    pub commit: Option<ObjectId>,
+    /// The tree.
+    pub tree: ObjectId,
+    /// The full name of the ref that was named.
+    pub reference: Option<BString>,
+}
+
 /// Converts files.
+pub struct Converter {
+    origin: Origin,
+    surroundings: Surroundings,
+    ordered: Mutex<Ordered>,
+}
+
+/// What goes from one file to the next; touched by one thread at a time, in the order of the archive.
 #[derive(Default)]
-pub struct Converter {}
+struct Ordered {
+    processes: Processes,
+}
 
 impl Converter {
+    /// A converter for what comes from `origin`.
+    pub fn new(origin: Origin, surroundings: Surroundings) -> Self {
+        Self {
+            origin,
+            surroundings,
+            ordered: Mutex::default(),
+        }
+    }
+
     /// Append `content`, treated, to `out`, and what is to be said about it to `log`.
     pub fn convert(
         &self,
@@ -137,17 +176,60 @@ impl Converter {
             }
             _ => {}
         }
-        for (name, wanted) in [
-            ("filter", treatment.filter.is_some()),
-            ("export-subst", treatment.substitute),
-        ] {
-            if wanted {
-                let message = format!("attribute '{name}' is not supported yet");
-                return Err(Error::fatal(message));
+        if treatment.filter.is_some() || treatment.substitute {
+            let mut ordered = self.ordered.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(driver) = &treatment.filter {
+                let filtered = self.filter(&mut ordered.processes, driver, file, &content, log)?;
+                replace(&mut content, |_| filtered);
+            }
+            if treatment.substitute && self.origin.commit.is_some() {
+                return Err(Error::fatal(
+                    "attribute 'export-subst' is not supported yet",
+                ));
             }
         }
         out.extend(&content);
         Ok(())
+    }
+
+    fn filter(
+        &self,
+        processes: &mut Processes,
+        driver: &Driver,
+        file: File<'_>,
+        content: &[u8],
+        log: &mut Buffer,
+    ) -> Result<Option<Vec<u8>>> {
+        let around = &self.surroundings;
+        let filtered = match (&driver.process, &driver.smudge) {
+            (Some(command), _) => {
+                let headers = self.headers(file);
+                processes.smudge(around, command.as_bstr(), &headers, content, log)?
+            }
+            (None, Some(command)) => smudge(around, command.as_bstr(), file.path, content, log),
+            (None, None) => None,
+        };
+        if filtered.is_none() && driver.required {
+            let (path, name) = (sanitised(file.path), &driver.name);
+            return Err(Error::fatal(format!("{path}: smudge filter {name} failed")));
+        }
+        Ok(filtered)
+    }
+
+    /// What a filter process is told of a file.
+    fn headers(&self, file: File<'_>) -> Vec<BString> {
+        let Origin {
+            commit,
+            tree,
+            reference,
+        } = &self.origin;
+        let line = |key: &str, value: &[u8]| [key.as_bytes(), b"=", value, b"\n"].concat().into();
+        let mut headers = vec![line("command", b"smudge"), line("pathname", file.path)];
+        headers.extend(reference.iter().map(|name| line("ref", name)));
+        let treeish = commit.unwrap_or(*tree);
+        headers.push(line("treeish", treeish.to_string().as_bytes()));
+        headers.push(line("blob", file.id.to_string().as_bytes()));
+        headers
     }
 }
 
