@@ -1,5 +1,5 @@
-//! From stored content to archived content: `$Id$`, line endings, encodings, filters
-//! (gitattributes(5)).
+//! From stored content to archived content: `$Id$`, line endings, encodings, filters,
+//! `$Format:…$` (gitattributes(5)).
 //!
 //! What is done to a blob was settled in the plan from its path; here it is done. Only regular
 //! files come here, and none that is streamed. As in git, a step that fails is left out and the
@@ -7,12 +7,14 @@
 
 mod command;
 mod encoding;
+mod format;
 mod iconv;
 mod ident;
 mod line_endings;
 mod packet;
 mod process;
 mod smudge;
+mod substitute;
 
 use std::{
     borrow::Cow,
@@ -35,6 +37,7 @@ use ident::ident;
 use line_endings::line_endings;
 use process::Processes;
 use smudge::smudge;
+use substitute::Substitution;
 
 /// What is done to the content of a file on its way into the archive, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +113,8 @@ pub struct File<'a> {
 pub struct Origin {
     /// The commit, if one was named.
     pub commit: Option<ObjectId>,
+    /// The content of that commit.
+    pub content: BString,
     /// The tree.
     pub tree: ObjectId,
     /// The full name of the ref that was named.
@@ -124,18 +129,25 @@ pub struct Converter {
 }
 
 /// What goes from one file to the next; touched by one thread at a time, in the order of the archive.
-#[derive(Default)]
 struct Ordered {
     processes: Processes,
+    /// For a commit only.
+    substitution: Option<Substitution>,
 }
 
 impl Converter {
     /// A converter for what comes from `origin`.
     pub fn new(origin: Origin, surroundings: Surroundings) -> Self {
+        let commit = origin.commit;
+        let ordered = Ordered {
+            processes: Processes::default(),
+            substitution: commit
+                .map(|id| Substitution::new(id, origin.tree, origin.content.as_bstr())),
+        };
         Self {
             origin,
             surroundings,
-            ordered: Mutex::default(),
+            ordered: Mutex::new(ordered),
         }
     }
 
@@ -182,10 +194,11 @@ impl Converter {
                 let filtered = self.filter(&mut ordered.processes, driver, file, &content, log)?;
                 replace(&mut content, |_| filtered);
             }
-            if treatment.substitute && self.origin.commit.is_some() {
-                return Err(Error::fatal(
-                    "attribute 'export-subst' is not supported yet",
-                ));
+            if treatment.substitute
+                && let Some(substitution) = &mut ordered.substitution
+            {
+                let expanded = substitution.expand(&content, log)?;
+                replace(&mut content, |_| expanded);
             }
         }
         out.extend(&content);
@@ -222,6 +235,7 @@ impl Converter {
             commit,
             tree,
             reference,
+            ..
         } = &self.origin;
         let line = |key: &str, value: &[u8]| [key.as_bytes(), b"=", value, b"\n"].concat().into();
         let mut headers = vec![line("command", b"smudge"), line("pathname", file.path)];

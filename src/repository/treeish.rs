@@ -29,6 +29,8 @@ pub struct Treeish {
     pub tree: ObjectId,
     /// The commit it belongs to, if one was named.
     pub commit: Option<ObjectId>,
+    /// The content of that commit, else nothing.
+    pub content: BString,
     /// The full name of the ref that was named, if nothing but a ref was.
     pub reference: Option<BString>,
     /// The commit's time, else the present, in seconds since 1970.
@@ -57,6 +59,7 @@ pub fn resolve(
                 return Ok(Treeish {
                     tree: id,
                     commit: None,
+                    content: BString::default(),
                     reference,
                     time,
                 });
@@ -73,6 +76,7 @@ pub fn resolve(
                 return Ok(Treeish {
                     tree,
                     commit: Some(id),
+                    content: content.to_vec().into(),
                     reference,
                     time,
                 });
