@@ -4,7 +4,8 @@
 //! ```text
 //!  arguments ─> request ─> plan ──────────────> decode ──────> emit ─> standard output / file
 //!  (cli)        (what it   trees ─> walk ─>     bytes of a     tar, zip,
-//!               means)     select ─> locate     blob           compressors
+//!               means)     select ─> locate     blob, then     compressors
+//!                                               converted
 //!                          └──────── pipeline: ordered, bounded in bytes ────────┘
 //! ```
 //!
@@ -15,6 +16,8 @@
 //!   It streams: windows of a few thousand entries, the next one planned while the last is decoded.
 //! * [`decode`] turns a place into bytes, in a buffer of the caller's, through the delta chains that
 //!   the plan laid out; what is too large for memory is streamed.
+//! * [`convert`] makes of stored content what is archived: line endings, encodings, filters,
+//!   `$Format:…$`. What depends on the order of the archive is left to the writer's turn.
 //! * [`emit`] turns names and bytes into archive bytes.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
@@ -27,11 +30,14 @@
 //!   ends the stream inside of an entry. A file named with `-o` appears when it is complete.
 //! * The plan reads trees, attribute files and headers of pack entries, and no blob. An ignored
 //!   directory is not read.
-//! * `emit` does not know git; `pipeline` knows neither git nor tar; `decode` sees no path.
+//! * `emit` does not know git; `pipeline` knows neither git nor tar; `decode` sees no path;
+//!   `convert` sees paths and no archive.
 //! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
 //!   packs are given back as the walk moves on.
 //! * Nothing a repository says is believed beyond the bytes that back it: no panic, no endless loop,
 //!   no entry that leaves the directory it is extracted to.
+//! * Commands of the configuration (filters) are run, and the installed git is asked, only where the
+//!   attributes of a file that is archived say so, or where gix cannot go on.
 //! * Nothing but the binary touches arguments, standard streams, signals and environment variables
 //!   (gix reads git's own).
 //! * Nothing is fetched from a promisor remote.
@@ -42,18 +48,21 @@ pub mod repository;
 pub mod odb;
 pub mod plan;
 pub mod decode;
+pub mod convert;
 pub mod emit;
 pub mod pipeline;
 pub mod archive;
 pub mod output;
 pub mod progress;
 pub mod remote;
+pub mod command;
 pub mod buffer;
 pub mod error;
 
 use std::{io::Write, sync::Arc};
 
 use archive::{Archiver, Writer};
+use convert::{Converter, Origin};
 use decode::chain::Allowance;
 use emit::{gzip::Gzip, tar::Tar, zip::Zip, zstd::Zstd};
 use error::{Error, Result};
@@ -116,12 +125,20 @@ fn stream<F: emit::Format>(
 ) -> Result<()> {
     // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
     // object; the plan, the threads' scratch buffers and the allocator take the rest.
+    let origin = Origin {
+        commit: request.treeish.commit,
+        content: request.treeish.content,
+        tree: request.treeish.tree,
+        reference: request.treeish.reference,
+    };
     let archiver = Archiver {
         format,
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
+        converter: Converter::new(origin, request.surroundings),
+        prefix_len: request.prefix.len(),
         allowance: Allowance::new(request.memory / 4),
         scratch_max: request.memory / 128,
         verbose: request.verbose,

@@ -153,8 +153,7 @@ fn make(request: Request, destination: &mut Destination, meter: Option<Meter>) -
     let Format::Filtered(command) = &request.format else {
         return git_sluice::run(request, destination, &mut io::stderr(), meter);
     };
-    let (directory, below) = (&request.directory, request.below.as_ref());
-    let mut filter = destination.filter(command.as_ref(), directory, below)?;
+    let mut filter = destination.filter(command.as_ref(), &request.surroundings)?;
     git_sluice::run(request, &mut filter, &mut io::stderr(), meter)?;
     filter.finish()
 }

@@ -19,6 +19,10 @@ use crate::{
     plan::{Blob, Entry, Window, extra::Extra},
 };
 
+/// Files in which `$Format:…$` is expanded are never streamed, so this is as far as memory is taken
+/// for what a header claims, in bytes.
+const MAX_SUBSTITUTED: u64 = 4 << 30;
+
 impl<F: Format> Archiver<F> {
     /// Write a file that is too large for a job, without ever holding all of it.
     pub(super) fn large_entry(
@@ -31,8 +35,12 @@ impl<F: Format> Archiver<F> {
     ) -> Result<(), Attempt> {
         if !entry.treatment.is_none() || entry.kind == Kind::Symlink {
             // Conversion looks at the whole; what git converts in memory, so do we.
-            let outcome = self.entry(scratch, window, entry, self.big_file, piece);
-            if !matches!(outcome, Err(Failure::TooLarge)) {
+            let limit = match entry.treatment.substitute {
+                true => self.big_file.max(MAX_SUBSTITUTED),
+                false => self.big_file,
+            };
+            let outcome = self.entry(scratch, window, entry, limit, piece);
+            if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
                 return outcome.map_err(Attempt::Untouched);
             }
             piece.clear();
@@ -153,7 +161,7 @@ impl<F: Format> Output<'_, F> {
             size,
             layout: archiver.layout(entry, size),
         };
-        archiver.announce(entry, member, &mut piece.log)?;
+        archiver.format.check(member, &mut piece.log)?;
         let Piece { part, log, .. } = &mut **piece;
         let mut flush = |part: &mut Part<F::Records>| {
             *begun = true;

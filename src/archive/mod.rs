@@ -10,9 +10,12 @@ mod writer;
 
 use std::sync::Arc;
 
+use gix::bstr::ByteSlice;
+
 use crate::{
     buffer::Buffer,
-    decode::{Decoder, Failure, chain::Allowance, convert::convert, rescue},
+    convert::{self, Converter},
+    decode::{Decoder, Failure, chain::Allowance, rescue},
     emit::{Format, Kind, Layout, Member, Part, Records},
     error::{Error, Result, sanitised},
     odb::{self, pack::Damage},
@@ -80,6 +83,10 @@ pub struct Archiver<F> {
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
+    /// Does what attributes ask for.
+    pub converter: Converter,
+    /// The length of what is in front of every path.
+    pub prefix_len: usize,
     /// What decoded delta bases may hold together.
     pub allowance: Arc<Allowance>,
     /// Bytes of any scratch buffer that a thread holds between two jobs.
@@ -133,6 +140,13 @@ impl<F: Format> Worker for Archiver<F> {
         job: Job,
         piece: &mut Piece<F::Records>,
     ) -> Result<Option<Job>> {
+        if job
+            .entries()
+            .iter()
+            .any(|entry| entry.treatment.is_ordered())
+        {
+            return Ok(Some(job));
+        }
         let estimate = job.output.min(self.in_memory) as usize;
         // Room for an estimate that is a little low: growing later would copy and zero.
         piece.part.bytes.reserve(estimate + estimate / 4);
@@ -140,6 +154,7 @@ impl<F: Format> Worker for Archiver<F> {
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {
             let mark = piece.mark();
+            self.tell(&job.window, entry, &mut piece.log);
             let outcome = match mark.bytes > limit {
                 true => Err(Failure::TooLarge),
                 false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
@@ -171,6 +186,9 @@ impl<F: Format> Worker for Archiver<F> {
         let mut piece = Piece::default();
         for entry in rest.entries() {
             let window = &rest.window;
+            // At once, since a filter may have something to say as well.
+            self.tell(window, entry, &mut piece.log);
+            sink.write(&mut piece)?;
             let outcome = match self.entry(scratch, window, entry, self.in_memory, &mut piece) {
                 Err(Failure::TooLarge) => {
                     piece.clear();
@@ -182,7 +200,9 @@ impl<F: Format> Worker for Archiver<F> {
                 Ok(()) => {}
                 Err(Attempt::Begun(failure)) => return Err(cut(entry, failure)),
                 Err(Attempt::Untouched(failure)) => {
-                    piece.clear();
+                    piece.part.bytes.clear();
+                    piece.part.records.truncate(0);
+                    sink.write(&mut piece)?;
                     sink.abandon(&mut piece);
                     return Err(self.cannot_read(entry, window.path(entry), failure));
                 }
@@ -210,18 +230,21 @@ impl<F: Format> Archiver<F> {
         piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
         let member = member(window, entry);
-        self.announce(entry, &member, &mut piece.log)?;
         let Scratch {
             decoder,
             content,
             format,
         } = scratch;
-        let part = &mut piece.part;
+        let Piece { part, log, .. } = piece;
         match entry.kind {
-            Kind::Directory => self.format.directory(&member, part),
+            Kind::Directory => {
+                self.format.check(&member, log)?;
+                self.format.directory(&member, part);
+            }
             Kind::Symlink => {
                 content.clear();
                 self.decode(decoder, window, entry, limit, content)?;
+                self.format.check(&member, log)?;
                 self.format.symlink(&member, content, part);
             }
             Kind::File | Kind::Executable => {
@@ -233,9 +256,11 @@ impl<F: Format> Archiver<F> {
                 } else {
                     content.clear();
                     self.decode(decoder, window, entry, limit, content)?;
-                    self.convert(entry, content, &mut part.bytes);
+                    self.convert(window, entry, content, &mut part.bytes, log)
+                        .map_err(Failure::Refused)?;
                     content.len()
                 };
+                self.format.check(&member, log)?;
                 let layout = self.layout(entry, stored as u64);
                 self.format.end_file(format, begun, &member, layout, part);
             }
@@ -245,26 +270,25 @@ impl<F: Format> Archiver<F> {
 
     /// Whether git would stream this file of `size` bytes as it is stored.
     fn layout(&self, entry: &Entry, size: u64) -> Layout {
-        let extra = matches!(entry.blob, Blob::Extra(_));
-        match size > self.big_file && !extra {
+        let never = matches!(entry.blob, Blob::Extra(_)) || entry.treatment.substitute;
+        match size > self.big_file && !never {
             true => Layout::Streamed,
             false => Layout::Whole,
         }
     }
 
-    /// Say what is to be said of an entry before it is written.
-    fn announce(&self, entry: &Entry, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
+    /// Say what is to be said of an entry before it is read.
+    fn tell(&self, window: &Window, entry: &Entry, log: &mut Buffer) {
         if let Some(note) = &entry.note {
             log.extend(&note.before);
         }
         if self.verbose && !matches!(entry.blob, Blob::Extra(_)) {
-            log.extend(member.name);
+            log.extend(window.path(entry));
             log.extend(b"\n");
         }
         if let Some(note) = &entry.note {
             log.extend(&note.after);
         }
-        self.format.check(member, log)
     }
 
     /// Append the content of `entry` as it is stored to `out`.
@@ -299,17 +323,30 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    fn convert(&self, entry: &Entry, content: &Buffer, out: &mut Buffer) {
-        if content.len() as u64 > self.big_file {
-            return out.extend(content);
+    fn convert(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        content: &Buffer,
+        out: &mut Buffer,
+        log: &mut Buffer,
+    ) -> Result<()> {
+        if self.layout(entry, content.len() as u64) == Layout::Streamed {
+            out.extend(content);
+            return Ok(());
         }
-        let id = self.odb.replaced(&entry.id).to_hex().to_string();
-        convert(&entry.treatment, &id, content, out);
+        let file = convert::File {
+            path: window.path(entry)[self.prefix_len..].as_bstr(),
+            id: entry.id,
+            stored: self.odb.replaced(&entry.id),
+        };
+        self.converter
+            .convert(file, &entry.treatment, content, out, log)
     }
 
     /// The failure of a run whose `entry` cannot be read, in git's words.
     fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
-        if let Failure::Taker(error) = failure {
+        if let Failure::Taker(error) | Failure::Refused(error) = failure {
             return error;
         }
         let error = Error::entry(format!("cannot read '{}'", entry.id));

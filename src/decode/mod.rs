@@ -7,7 +7,6 @@
 
 pub mod chain;
 pub mod delta;
-pub mod convert;
 pub mod stream;
 pub mod reader;
 pub mod rescue;
@@ -41,6 +40,8 @@ pub enum Failure {
     Io(io::Error),
     /// Whoever took the bytes could not take more.
     Taker(Error),
+    /// It is there, but the run cannot go on with it.
+    Refused(Error),
 }
 
 impl std::fmt::Display for Failure {
@@ -49,7 +50,7 @@ impl std::fmt::Display for Failure {
             Self::TooLarge => f.write_str("object is too large"),
             Self::Damaged(damage) => damage.fmt(f),
             Self::Io(error) => f.write_str(&strerror(error)),
-            Self::Taker(error) => error.fmt(f),
+            Self::Taker(error) | Self::Refused(error) => error.fmt(f),
         }
     }
 }

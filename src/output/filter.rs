@@ -3,20 +3,17 @@
 //! It writes to the destination itself, so that nothing is copied once more; its failure is ours.
 
 use std::{
-    ffi::OsStr,
     fs::File,
     io::{self, Write},
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin},
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use gix::bstr::{BStr, BString};
 
-use crate::error::{Error, Result, strerror};
-
-/// What only a shell understands.
-const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
+use crate::{
+    command::Surroundings,
+    error::{Error, Result, strerror},
+};
 
 /// A running command that is fed.
 pub struct Filter {
@@ -27,25 +24,18 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Start `command`, which writes to `output`, in `directory`; `below` is where the user is, from
-    /// there.
-    pub fn start(command: &BStr, output: File, directory: &Path, below: &BStr) -> Result<Self> {
-        let failed = |error: &io::Error| {
-            let why = strerror(error);
-            Error::fatal(format!("unable to start '{command}' filter: {why}"))
-        };
-        let mut process = shell(command);
-        process
-            .current_dir(directory)
-            .env("GIT_PREFIX", OsStr::from_bytes(below))
-            .stdin(Stdio::piped())
-            .stdout(output);
-        let mut child = process.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied => failed(&error).after(format!(
-                "fatal: cannot exec '{command}': {}",
-                strerror(&error)
-            )),
-            _ => failed(&error),
+    /// Start `command`, which writes to `output`.
+    pub fn start(command: &BStr, output: &File, surroundings: &Surroundings) -> Result<Self> {
+        let started = surroundings.start(command, || Ok(output.try_clone()?.into()));
+        let mut child = started.map_err(|error| {
+            let why = strerror(&error);
+            let failed = Error::fatal(format!("unable to start '{command}' filter: {why}"));
+            match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    failed.after(format!("fatal: cannot exec '{command}': {why}"))
+                }
+                _ => failed,
+            }
         })?;
         Ok(Self {
             command: command.to_owned(),
@@ -86,15 +76,4 @@ impl Write for Filter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// As git runs what the configuration says: by a shell if it takes one, else directly.
-fn shell(command: &BStr) -> Command {
-    let word = OsStr::from_bytes(command);
-    if command.find_byteset(SHELL_CHARACTERS).is_none() {
-        return Command::new(word);
-    }
-    let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(word);
-    shell
 }

@@ -19,7 +19,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use gix::bstr::BStr;
 
-use crate::error::{Error, Result, strerror};
+use crate::{
+    command::Surroundings,
+    error::{Error, Result, strerror},
+};
 pub use filter::Filter;
 
 /// An open destination.
@@ -78,14 +81,13 @@ impl Destination {
         }
     }
 
-    /// Put `command` in front of it, run in `directory`; `below` is where the user is, from there.
-    pub fn filter(&self, command: &BStr, directory: &Path, below: &BStr) -> Result<Filter> {
+    /// Put `command` in front of it.
+    pub fn filter(&self, command: &BStr, surroundings: &Surroundings) -> Result<Filter> {
         let file = match self {
             Self::Direct(file) => file,
             Self::Replacing(file, _) => file.as_file(),
         };
-        let output = file.try_clone().map_err(|error| Error::write(&error))?;
-        Filter::start(command, output, directory, below)
+        Filter::start(command, file, surroundings)
     }
 
     /// The file that has to go if the run is cut short.

@@ -16,8 +16,8 @@ use std::{ops::Range, sync::Arc};
 use gix::{ObjectId, hash::Kind as HashKind};
 
 use crate::{
+    convert::Treatment,
     decode::chain::{ChainBuilder, Chains, NodeId},
-    decode::convert::Treatment,
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},
@@ -150,7 +150,8 @@ impl Draft {
         }
     }
 
-    /// Append an entry named `name`, whose content lies at `place`.
+    /// Append an entry named `name`. One that is treated in order is a job by itself, so that the
+    /// others need not wait for it.
     pub fn push(
         &mut self,
         odb: &mut Odb,
@@ -203,6 +204,10 @@ impl Draft {
             self.window.paths.extend_from_slice(part);
         }
         let path = start..self.window.paths.len() as u32;
+        let alone = treatment.is_ordered();
+        if alone {
+            self.close_job();
+        }
         self.job.0 += ENTRY_OVERHEAD + path.len() as u64 + size;
         self.job.1 = self.job.1.max(scratch);
         self.window.entries.push(Entry {
@@ -215,7 +220,7 @@ impl Draft {
         });
         let first = self.jobs.last().map_or(0, |job| job.0);
         let entries = self.window.entries.len();
-        if self.job.0 >= JOB_BYTES || entries - first >= JOB_ENTRIES {
+        if alone || self.job.0 >= JOB_BYTES || entries - first >= JOB_ENTRIES {
             self.close_job();
         }
     }

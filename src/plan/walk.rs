@@ -17,11 +17,7 @@ use super::{
     select::Selection,
     trees::{Found, Rules, Trees},
 };
-use crate::{
-    decode::{convert::Treatment, reader::Reader},
-    emit::Kind,
-    error::Result,
-};
+use crate::{convert::Treatment, decode::reader::Reader, emit::Kind, error::Result};
 
 /// Where the walk is.
 pub struct Walk {
@@ -144,7 +140,7 @@ impl Walk {
             }
         }
         // Only now, as in git: an entry that is ignored still brings its directories.
-        if let Some(treatment) = self.selection.treatment(&self.path, kind)? {
+        if let Some(treatment) = self.selection.treatment(&self.path, kind) {
             draft.say(self.selection.note());
             let slash: &[u8] = if kind == Kind::Directory { b"/" } else { b"" };
             let name = [&self.prefix[..], &self.path[below..], slash];

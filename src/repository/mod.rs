@@ -57,7 +57,7 @@ impl Repository {
 }
 
 /// Run the installed git, its standard input closed and its standard error kept.
-fn git(arguments: &[&std::ffi::OsStr]) -> Option<std::process::Output> {
+pub(crate) fn git(arguments: &[&std::ffi::OsStr]) -> Option<std::process::Output> {
     Command::new("git")
         .args(arguments)
         .stdin(Stdio::null())

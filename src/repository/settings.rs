@@ -8,7 +8,7 @@ use std::{
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    decode::convert::Driver,
+    convert::Driver,
     error::{Error, Result},
     plan::select::{
         attributes::{self, AutoCrlf},
@@ -124,10 +124,12 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
             let value = config.string(key(kind).as_str())?;
             (!value.is_empty()).then_some(value)
         };
+        // A process counts instead of a smudge command even if it is empty.
+        let has_process = config.string(key("process").as_str()).is_some();
         let required = config.string(key("required").as_str());
         let driver = Driver {
             name: name.to_owned(),
-            smudge: command("smudge"),
+            smudge: command("smudge").filter(|_| !has_process),
             process: command("process"),
             required: required
                 .map(|value| truth(&key("required"), value.as_bstr()))

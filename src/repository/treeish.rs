@@ -7,7 +7,7 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, time::SystemTime};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     objs::{CommitRefIter, Kind as ObjectKind, TagRefIter},
     revision::plumbing::Spec,
 };
@@ -23,12 +23,16 @@ use crate::{
 const MAX_TAGS: usize = 1024;
 
 /// A tree and where it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Treeish {
     /// The tree.
     pub tree: ObjectId,
     /// The commit it belongs to, if one was named.
     pub commit: Option<ObjectId>,
+    /// The content of that commit, else nothing.
+    pub content: BString,
+    /// The full name of the ref that was named, if nothing but a ref was.
+    pub reference: Option<BString>,
     /// The commit's time, else the present, in seconds since 1970.
     pub time: u64,
 }
@@ -40,7 +44,7 @@ pub fn resolve(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<Treeish> {
-    let named = object_id(repository, name, diagnostics)?;
+    let (named, reference) = object_id(repository, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut id = named;
     let mut content = Buffer::default();
@@ -55,6 +59,8 @@ pub fn resolve(
                 return Ok(Treeish {
                     tree: id,
                     commit: None,
+                    content: BString::default(),
+                    reference,
                     time,
                 });
             }
@@ -70,6 +76,8 @@ pub fn resolve(
                 return Ok(Treeish {
                     tree,
                     commit: Some(id),
+                    content: content.to_vec().into(),
+                    reference,
                     time,
                 });
             }
@@ -140,33 +148,33 @@ fn timestamp(time: &str) -> u64 {
     }
 }
 
-/// The object that `name` names. Lines that git would print first go with the error.
+/// The object that `name` names, and the ref if it is the name of one. Lines that git would print first go with the error.
 fn object_id(
     repository: &gix::Repository,
     name: &BStr,
     diagnostics: &mut dyn Write,
-) -> Result<ObjectId> {
+) -> Result<(ObjectId, Option<BString>)> {
     let hash = repository.object_hash();
     if name.len() == hash.len_in_hex()
         && let Ok(id) = ObjectId::from_hex(name)
     {
-        return Ok(id);
+        return Ok((id, None));
     }
-    if let Some(id) = reference(repository, name) {
+    if let Some((id, reference)) = reference(repository, name) {
         if is_ambiguous(repository, name) {
             // As for git, a reader of stderr that went away is no reason to fail.
             let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
         }
-        return Ok(id);
+        return Ok((id, Some(reference)));
     }
     // gix takes this ending of git-describe(1) for a part of the name; git does not.
     if name.ends_with(b"-dirty") {
-        return ask_git(name);
+        return Ok((ask_git(name)?, None));
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
-        Ok(Spec::Include(id)) => Ok(id),
+        Ok(Spec::Include(id)) => Ok((id, None)),
         Ok(_) => Err(not_valid(name)),
-        Err(_) => ask_git(name),
+        Err(_) => Ok((ask_git(name)?, None)),
     }
 }
 
@@ -175,15 +183,17 @@ fn not_valid(name: &BStr) -> Error {
 }
 
 /// What a plain ref name points to; reading no object, it spares opening gix's object database.
-fn reference(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BString)> {
     if name.contains_str("@{") || name.find_byteset(b"^~:").is_some() {
         return None;
     }
+    let name = if name == "@" { b"HEAD".as_bstr() } else { name };
     let mut reference = repository.try_find_reference(name).ok()??;
     while let gix::refs::TargetRef::Symbolic(_) = reference.target() {
         reference = reference.follow()?.ok()?;
     }
-    reference.try_id().map(gix::Id::detach)
+    let id = reference.try_id()?.detach();
+    Some((id, reference.name().as_bstr().to_owned()))
 }
 
 /// Whether more than one of the places where git looks for a ref has one of this name.

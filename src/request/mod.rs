@@ -5,12 +5,13 @@
 pub mod format;
 mod clock;
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
     cli::{self, Args, ExtraContent},
+    command::Surroundings,
     decode::reader::Reader,
     emit::{Kind, zip::Times},
     error::Result,
@@ -19,7 +20,7 @@ use crate::{
         extra::{Content, Extra},
         select::{
             Selection,
-            attributes::{Attributes, Demand},
+            attributes::{self, Attributes, Demand},
             pathspec::Pathspecs,
             source::Source,
         },
@@ -52,10 +53,8 @@ pub struct Request {
     pub format: Format,
     /// What to archive.
     pub treeish: Treeish,
-    /// Where commands are run: the top of the work tree.
-    pub directory: PathBuf,
-    /// The current directory, from there.
-    pub below: BString,
+    /// Where commands run.
+    pub surroundings: Surroundings,
     /// Put in front of every name.
     pub prefix: BString,
     /// What of it.
@@ -114,41 +113,26 @@ impl Request {
             protect: (!args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
         };
-        let directory = match access {
+        let top = match access {
             Access::Local => gix.workdir().unwrap_or(gix.git_dir()).to_owned(),
             // A server sees no work tree, and names the git directory it is in as git does.
             Access::Remote => environment.cwd.join("."),
         };
-        let top = directory.to_string_lossy();
         // Has to name a tree even where it is not used.
         let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
         if args.worktree_attributes {
             settings.attributes.source = match (access, attribute_tree) {
-                (Access::Remote, None) => Source::WorkTree(directory.clone()),
+                (Access::Remote, None) => Source::WorkTree(top.clone()),
                 _ => attr_source::of_work_tree(&gix, environment, attribute_tree),
             };
         }
-        let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
-        let pathspecs = Pathspecs::parse(pathspecs, below.as_bstr(), &top, environment.pathspecs)?;
-        let demand = Demand {
-            substitute: treeish.commit.is_some(),
-            text: format.is_zip(),
-            pathspecs: pathspecs.attributes().cloned().collect(),
-        };
         if format.is_zip() {
             settings.attributes.diff_binary = settings::diff_binary(&gix)?;
         }
-        let relative = Demand {
-            text: format.is_zip(),
-            ..Demand::default()
-        };
-        let mut selection = Selection {
-            relative: (!below.is_empty())
-                .then(|| Attributes::new(settings.attributes.clone(), relative)),
-            below: below.clone(),
-            attributes: Attributes::new(settings.attributes, demand),
-            pathspecs,
-        };
+        let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
+        let (cwd, root) = (below.as_bstr(), top.to_string_lossy());
+        let pathspecs = Pathspecs::parse(pathspecs, cwd, &root, environment.pathspecs)?;
+        let mut selection = select(pathspecs, &below, settings.attributes, format.is_zip());
         selection.check(treeish.tree, rules, &mut reader, diagnostics)?;
         let times = Times {
             dos: match format.is_zip() {
@@ -157,23 +141,15 @@ impl Request {
             },
             unix: treeish.time as u32,
         };
+        let extras = args.extras.iter();
+        let prefix = args.prefix.as_deref().unwrap_or_default();
         Ok(Self {
             format: format.at_level(args.level)?,
-            extras: args
-                .extras
-                .iter()
-                .map(|extra| planned(extra, &below))
-                .collect(),
+            extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
-            directory,
             treeish,
-            prefix: args
-                .prefix
-                .as_deref()
-                .map(OsStr::as_bytes)
-                .unwrap_or_default()
-                .into(),
-            below,
+            surroundings: surroundings(&gix, below),
+            prefix: prefix.as_bytes().into(),
             selection,
             rules,
             umask: settings.umask,
@@ -183,6 +159,39 @@ impl Request {
             verbose: args.verbose % 2 == 1,
             reader,
         })
+    }
+}
+
+/// What is archived of what lies `below` the top; some formats want to know what is `text`.
+fn select(
+    pathspecs: Pathspecs,
+    below: &BString,
+    attributes: attributes::Settings,
+    text: bool,
+) -> Selection {
+    let demand = Demand {
+        text,
+        pathspecs: pathspecs.attributes().cloned().collect(),
+    };
+    let relative = Demand {
+        text,
+        ..Demand::default()
+    };
+    Selection {
+        relative: (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative)),
+        below: below.clone(),
+        attributes: Attributes::new(attributes, demand),
+        pathspecs,
+    }
+}
+
+/// As git does, which changes to the top of the work tree if it is elsewhere in it.
+fn surroundings(gix: &gix::Repository, below: BString) -> Surroundings {
+    Surroundings {
+        directory: (!below.is_empty())
+            .then(|| gix.workdir().map(ToOwned::to_owned))
+            .flatten(),
+        prefix: below,
     }
 }
 

@@ -14,6 +14,7 @@ mod zip;
 mod attributes;
 mod command_line;
 mod conversation;
+mod convert;
 mod destination;
 mod errors;
 mod faults;

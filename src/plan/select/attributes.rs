@@ -24,12 +24,9 @@ use super::{
     source::{self, Links, Source},
 };
 use crate::{
-    decode::{
-        convert::{Crlf, Driver, Treatment},
-        reader::Reader,
-    },
+    convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
+    decode::reader::Reader,
     emit::Kind,
-    error::{Error, Result},
     plan::Note,
 };
 
@@ -76,8 +73,6 @@ pub struct Settings {
 /// What attributes will be asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
-    /// Whether `$Format:…$` would be expanded: only for a commit.
-    pub substitute: bool,
     /// What counts as text.
     pub text: bool,
     /// Those that pathspecs speak of.
@@ -226,31 +221,27 @@ impl Attributes {
     }
 
     /// What is done to the file at `path`; nothing if it stays out of the archive.
-    pub fn treatment(&mut self, path: &[u8]) -> Result<Option<Treatment>> {
+    pub fn treatment(&mut self, path: &[u8]) -> Option<Treatment> {
         self.complaints.tell(Asker::Export);
         if !self.in_force() {
-            return self.conversion(path).map(Some);
+            return Some(self.conversion(path));
         }
         let states = self.look_up(path);
-        let [ignore, subst, ..] = &states;
-        if *ignore == State::Set {
-            return Ok(None);
-        }
-        if *subst == State::Set && self.demand.substitute {
-            return Err(unsupported(path, "export-subst"));
+        if states[0] == State::Set {
+            return None;
         }
         self.tell_conversion();
-        self.convert(path, states).map(Some)
+        Some(self.convert(states))
     }
 
     /// What is done to the content of the file at `path`, which is archived.
-    pub fn conversion(&mut self, path: &[u8]) -> Result<Treatment> {
+    pub fn conversion(&mut self, path: &[u8]) -> Treatment {
         self.tell_conversion();
         if !self.in_force() {
-            return Ok(Treatment::default());
+            return Treatment::default();
         }
         let states = self.look_up(path);
-        self.convert(path, states)
+        self.convert(states)
     }
 
     fn tell_conversion(&mut self) {
@@ -260,28 +251,30 @@ impl Attributes {
         }
     }
 
-    fn convert(&self, path: &[u8], states: [State; NAMES.len()]) -> Result<Treatment> {
-        let [_, _, text, crlf, eol, ident, encoding, filter] = states;
+    fn convert(&self, states: [State; NAMES.len()]) -> Treatment {
+        let [_, subst, text, crlf, eol, ident, encoding, filter] = states;
         let text = if text == State::Unspecified {
             crlf
         } else {
             text
         };
-        let treatment = Treatment {
+        Treatment {
             ident: ident == State::Set,
             crlf: self.line_endings(&text, &eol),
             encoding: match encoding {
-                State::Value(name) if !is_utf8(&name) => Some(name.into()),
+                State::Set => Some(Encoding::Invalid),
+                State::Value(name) if !name.is_empty() && !is_utf8(&name) => {
+                    Some(Encoding::Named(name.into()))
+                }
                 _ => None,
             },
             filter: match filter {
                 State::Value(name) => self.settings.drivers.get(&name).cloned(),
                 _ => None,
             },
-            substitute: false,
+            substitute: subst == State::Set,
             text: self.demand.text.then(|| self.text_found()).flatten(),
-        };
-        supported(path, treatment)
+        }
     }
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
@@ -355,30 +348,6 @@ impl From<&Value> for State {
     }
 }
 
-fn is_utf8(name: &str) -> bool {
-    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
-}
-
-fn supported(path: &[u8], treatment: Treatment) -> Result<Treatment> {
-    match &treatment {
-        Treatment {
-            encoding: Some(_), ..
-        } => Err(unsupported(path, "working-tree-encoding")),
-        Treatment {
-            filter: Some(_), ..
-        } => Err(unsupported(path, "filter")),
-        _ => Ok(treatment),
-    }
-}
-
-fn unsupported(path: &[u8], attribute: &str) -> Error {
-    let path = gix::quote::single(path.as_bstr());
-    Error::fatal(format!(
-        "cannot archive {path}: attribute '{attribute}' is not supported yet"
-    ))
-    .hinted("use 'git archive' for this tree")
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Attributes, Demand, Settings};
@@ -435,7 +404,7 @@ mod tests {
             ("d/h", None),
         ] {
             assert_eq!(attributes.text(path.as_bytes()), expected, "{path}");
-            let treatment = attributes.treatment(path.as_bytes()).expect("supported");
+            let treatment = attributes.treatment(path.as_bytes());
             let treatment = treatment.expect("not ignored");
             assert_eq!(treatment.text, expected, "{path}");
             assert!(treatment.is_none());

@@ -28,11 +28,7 @@ use super::{
     Note,
     trees::{Rules, Trees, file_at},
 };
-use crate::{
-    decode::{convert::Treatment, reader::Reader},
-    emit::Kind,
-    error::Result,
-};
+use crate::{convert::Treatment, decode::reader::Reader, emit::Kind, error::Result};
 use attributes::Attributes;
 use pathspec::Pathspecs;
 
@@ -70,21 +66,19 @@ impl Selection {
     }
 
     /// How an entry that was asked for is treated; nothing if the tree keeps it out of archives.
-    pub fn treatment(&mut self, path: &[u8], kind: Kind) -> Result<Option<Treatment>> {
+    pub fn treatment(&mut self, path: &[u8], kind: Kind) -> Option<Treatment> {
         let is_file = matches!(kind, Kind::File | Kind::Executable);
         let treatment = match is_file {
-            true => self.attributes.treatment(path)?,
+            true => self.attributes.treatment(path),
             false if self.attributes.ignores(path, kind == Kind::Directory) => None,
             false => Some(Treatment::default()),
         };
-        let Some(treatment) = treatment else {
-            return Ok(None);
-        };
+        let treatment = treatment?;
         let (attributes, path) = match &mut self.relative {
             Some(relative) => (relative, &path[self.below.len()..]),
             None => (&mut self.attributes, path),
         };
-        Ok(Some(match kind {
+        Some(match kind {
             Kind::Directory => treatment,
             Kind::Symlink => Treatment {
                 text: attributes.text(path),
@@ -93,9 +87,9 @@ impl Selection {
             Kind::File | Kind::Executable if self.below.is_empty() => treatment,
             Kind::File | Kind::Executable => Treatment {
                 substitute: treatment.substitute,
-                ..attributes.conversion(path)?
+                ..attributes.conversion(path)
             },
-        }))
+        })
     }
 
     /// Enter the directory `path`, which `trees` entered last, of the archived `tree`.

@@ -1,0 +1,59 @@
+//! Commands from the configuration, started as git starts them: by a shell if they take one, at the
+//! top of the work tree, fed through a pipe.
+
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use rustix::io::Errno;
+
+const SHELL: &str = "/bin/sh";
+/// A command with one of these is for the shell.
+const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
+
+/// Where commands run.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The top of the work tree, if it is not the current directory.
+    pub directory: Option<PathBuf>,
+    /// `GIT_PREFIX`: the current directory from there.
+    pub prefix: BString,
+}
+
+impl Surroundings {
+    /// Start `command`, with a pipe to its standard input and with what `output` makes as its
+    /// standard output.
+    pub fn start(
+        &self,
+        command: &BStr,
+        output: impl Fn() -> io::Result<Stdio>,
+    ) -> io::Result<Child> {
+        let word = OsStr::from_bytes(command);
+        if command.find_byteset(SHELL_CHARACTERS).is_some() {
+            // Its own text is the name under which the shell complains.
+            let mut shell = Command::new(SHELL);
+            return self.spawn(shell.args([OsStr::new("-c"), word, word]).stdout(output()?));
+        }
+        match self.spawn(Command::new(word).stdout(output()?)) {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOEXEC) => {
+                self.spawn(Command::new(SHELL).arg(word).stdout(output()?))
+            }
+            started => started,
+        }
+    }
+
+    fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+            .env("GIT_PREFIX", OsStr::from_bytes(&self.prefix))
+            .stdin(Stdio::piped())
+            .spawn()
+    }
+}

@@ -1,0 +1,72 @@
+//! From UTF-8 to another encoding (gitattributes(5), "working-tree-encoding"), named as git names
+//! them: the names of the C library and a few of git's own.
+
+use super::iconv::Iconv;
+
+/// Whether `name` is one of the spellings of UTF-8.
+pub(crate) fn is_utf8(name: &str) -> bool {
+    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
+}
+
+/// `content`, which is UTF-8, in the encoding `name`; nothing if there is no such encoding, or it
+/// lacks a character, or the content is no UTF-8.
+pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
+    let (name, mark): (_, &[u8]) = match utf(name) {
+        Some(rest) if rest.eq_ignore_ascii_case("16LE-BOM") => ("UTF-16LE", b"\xff\xfe"),
+        Some(rest) if rest.eq_ignore_ascii_case("16BE-BOM") => ("UTF-16BE", b"\xfe\xff"),
+        _ => (name, b""),
+    };
+    let conversion = Iconv::open(name, "UTF-8").or_else(|| Iconv::open(fallback(name), "UTF-8"))?;
+    let mut encoded = Vec::with_capacity(mark.len() + content.len() * 2);
+    encoded.extend(mark);
+    conversion.convert(content, &mut encoded).then_some(encoded)
+}
+
+/// What follows `UTF` in the name of an encoding; the hyphen is optional.
+fn utf(name: &str) -> Option<&str> {
+    let (utf, rest) = name.split_at_checked(3)?;
+    utf.eq_ignore_ascii_case("utf")
+        .then(|| rest.strip_prefix('-').unwrap_or(rest))
+}
+
+/// The usual name where git knows one that the C library does not.
+fn fallback(name: &str) -> &str {
+    match name.eq_ignore_ascii_case("latin-1") {
+        true => "ISO-8859-1",
+        false if is_utf8(name) => "UTF-8",
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encode;
+
+    #[test]
+    fn encodings_of_git_and_of_the_c_library() {
+        let cases: [(&str, &str, Option<&[u8]>); 9] = [
+            ("UTF-16LE-BOM", "a", Some(b"\xff\xfea\0")),
+            ("utf16be-bom", "a", Some(b"\xfe\xff\0a")),
+            ("UTF-16LE", "a", Some(b"a\0")),
+            ("latin-1", "\u{e4}", Some(b"\xe4")),
+            ("ISO-8859-1", "\u{20ac}", None),
+            ("ASCII", "abc", Some(b"abc")),
+            ("ASCII", "", Some(b"")),
+            ("no-such-encoding", "abc", None),
+            ("a\0b", "abc", None),
+        ];
+        for (name, content, expected) in cases {
+            let encoded = encode(name, content.as_bytes());
+            assert_eq!(encoded.as_deref(), expected, "{name} {content}");
+        }
+        assert_eq!(encode("UTF-16LE", b"a\xff"), None);
+        assert_eq!(encode("UTF-16LE", b"a\xc3"), None);
+    }
+
+    #[test]
+    fn output_may_be_many_times_longer() {
+        let content = "\u{e4}".repeat(100_000);
+        let encoded = encode("UTF-32LE", content.as_bytes()).expect("it has all characters");
+        assert_eq!(encoded, b"\xe4\0\0\0".repeat(100_000));
+    }
+}

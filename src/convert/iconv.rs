@@ -1,0 +1,56 @@
+//! The C library's `iconv`: git's encodings are this library's, down to its byte order for UTF-16.
+//!
+//! One of two modules with `unsafe` code; it hands out owned bytes and nothing else.
+#![allow(unsafe_code)]
+
+use std::{ffi::CString, io};
+
+/// The least room made for output at once.
+const ROOM: usize = 64;
+
+/// A conversion between two encodings that the C library knows.
+pub(super) struct Iconv(libc::iconv_t);
+
+impl Iconv {
+    /// Nothing if the C library does not know one of them.
+    pub(super) fn open(to: &str, from: &str) -> Option<Self> {
+        let (to, from) = (CString::new(to).ok()?, CString::new(from).ok()?);
+        // SAFETY: both are strings that end in NUL and outlive the call.
+        let descriptor = unsafe { libc::iconv_open(to.as_ptr(), from.as_ptr()) };
+        (descriptor as isize != -1).then_some(Self(descriptor))
+    }
+
+    /// Append all of `input`, converted, to `out`; `false` if it cannot be, or not to its end.
+    pub(super) fn convert(self, input: &[u8], out: &mut Vec<u8>) -> bool {
+        let mut from = input.as_ptr().cast_mut().cast();
+        let mut left = input.len();
+        loop {
+            out.reserve(left.max(ROOM));
+            let spare = out.spare_capacity_mut();
+            let mut to = spare.as_mut_ptr().cast();
+            let mut room = spare.len();
+            let capacity = room;
+            // SAFETY: the descriptor is open. `from` and `left` describe what is unread of `input`,
+            // which iconv does not write to in spite of its type; `to` and `room` describe the spare
+            // memory of `out`, which nobody else holds.
+            let outcome = unsafe { libc::iconv(self.0, &mut from, &mut left, &mut to, &mut room) };
+            let done = outcome != usize::MAX;
+            let error = io::Error::last_os_error();
+            // SAFETY: iconv wrote to the first `capacity - room` bytes of the spare memory.
+            unsafe { out.set_len(out.len() + (capacity - room)) };
+            if done {
+                return true;
+            }
+            if error.raw_os_error() != Some(libc::E2BIG) {
+                return false;
+            }
+        }
+    }
+}
+
+impl Drop for Iconv {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is open, and nobody uses it after this.
+        unsafe { libc::iconv_close(self.0) };
+    }
+}

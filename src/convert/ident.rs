@@ -1,0 +1,62 @@
+//! `$Id$` (gitattributes(5), "ident").
+
+use gix::bstr::ByteSlice;
+
+/// `content` with `$Id$` expanded and `$Id: … $` renewed, but what another system expanded left
+/// alone: that has a space between two words. Nothing if there is none.
+pub(super) fn ident(id: &str, content: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = content;
+    let mut expanded = None;
+    while let Some(start) = rest.find("$Id") {
+        let out = expanded.get_or_insert_with(|| Vec::with_capacity(content.len() + 64));
+        let (before, keyword) = rest.split_at(start + 3);
+        out.extend(before);
+        rest = keyword;
+        match keyword.first() {
+            Some(b'$') => rest = &keyword[1..],
+            Some(b':') => {
+                let Some(end) = keyword.find_byte(b'$') else {
+                    break;
+                };
+                let inside = &keyword[1..end];
+                if inside.contains(&b'\n') || is_foreign(inside) {
+                    continue;
+                }
+                rest = &keyword[end + 1..];
+            }
+            _ => continue,
+        }
+        out.extend(format!(": {id} $").as_bytes());
+    }
+    if let Some(out) = &mut expanded {
+        out.extend(rest);
+    }
+    expanded
+}
+
+fn is_foreign(inside: &[u8]) -> bool {
+    let space = inside.iter().skip(1).position(|&byte| byte == b' ');
+    space.is_some_and(|at| at + 1 < inside.len() - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ident;
+
+    #[test]
+    fn ident_is_expanded_and_renewed() {
+        for (content, expected) in [
+            ("a $Id$ b", "a $Id: abc $ b"),
+            ("$Id: old $", "$Id: abc $"),
+            ("$Id:old$", "$Id: abc $"),
+            ("$Id: v 1.2 foo $", "$Id: v 1.2 foo $"),
+            ("$Id: cut\n$Id$", "$Id: cut\n$Id: abc $"),
+            ("$Id: open", "$Id: open"),
+            ("$Idx $Id$", "$Idx $Id: abc $"),
+        ] {
+            let expanded = ident("abc", content.as_bytes()).expect("there is something like it");
+            assert_eq!(expanded, expected.as_bytes(), "{content:?}");
+        }
+        assert_eq!(ident("abc", b"$ident$"), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! A filter that is started once and asked for file after file (gitattributes(5), "Long Running
+//! Filter Process").
+//!
+//! What it is sent, and in which order, is what git sends.
+
+use std::{
+    collections::HashMap,
+    io::{self, BufReader},
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{
+    command::{self, start},
+    packet::{self, Broken, MAX_CONTENT},
+    say,
+};
+use crate::{
+    buffer::Buffer,
+    command::Surroundings,
+    error::{Error, Result},
+};
+
+/// The filters that were started, by their command.
+#[derive(Default)]
+pub(super) struct Processes(HashMap<BString, Process>);
+
+impl Processes {
+    /// What the filter `command` makes of `content`; nothing if it fails or does not want to.
+    /// `headers` say what it is.
+    pub(super) fn smudge(
+        &mut self,
+        surroundings: &Surroundings,
+        command: &BStr,
+        headers: &[BString],
+        content: &[u8],
+        log: &mut Buffer,
+    ) -> Result<Option<Vec<u8>>> {
+        let process = match self.0.get_mut(command) {
+            Some(process) => process,
+            None => match Process::start(surroundings, command, log)? {
+                Some(process) => self.0.entry(command.to_owned()).or_insert(process),
+                None => return Ok(None),
+            },
+        };
+        if !process.smudges {
+            return Ok(None);
+        }
+        match process.ask(headers, content, log)? {
+            Answer::Content(filtered) => return Ok(Some(filtered)),
+            Answer::Error => {}
+            Answer::Abort => process.smudges = false,
+            Answer::Failure => {
+                say(log, &format!("error: external filter '{command}' failed"));
+                if let Some(process) = self.0.remove(command) {
+                    process.stop(command, log);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a filter says to a file.
+enum Answer {
+    Content(Vec<u8>),
+    /// Not this one.
+    Error,
+    /// No more.
+    Abort,
+    /// It does not keep to the protocol.
+    Failure,
+}
+
+struct Process {
+    child: Child,
+    /// Both there until the end.
+    pipes: Option<(ChildStdin, BufReader<ChildStdout>)>,
+    /// Whether it wants to be asked.
+    smudges: bool,
+}
+
+impl Process {
+    /// Start `command` and shake hands; nothing, and lines in `log`, if that fails.
+    fn start(
+        surroundings: &Surroundings,
+        command: &BStr,
+        log: &mut Buffer,
+    ) -> Result<Option<Self>> {
+        let Some(mut child) = start(surroundings, command, log) else {
+            say(
+                log,
+                &format!("error: cannot fork to run subprocess '{command}'"),
+            );
+            return Ok(None);
+        };
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let mut process = Self {
+            child,
+            pipes: pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout))),
+            smudges: false,
+        };
+        if let Err(why) = process.shake_hands(command)? {
+            say(log, &format!("error: {why}"));
+            say(
+                log,
+                &format!("error: initialization for subprocess '{command}' failed"),
+            );
+            process.stop(command, log);
+            return Ok(None);
+        }
+        Ok(Some(process))
+    }
+
+    /// Agree on the version and on what the filter can do. A filter that hangs up ends the run.
+    fn shake_hands(&mut self, command: &BStr) -> Result<Result<(), String>> {
+        let Some((stdin, stdout)) = &mut self.pipes else {
+            return Ok(Err("Could not write client identification".into()));
+        };
+        if packet::write(stdin, [&b"git-filter-client\n"[..], b"version=2\n"]).is_err() {
+            return Ok(Err("Could not write client identification".into()));
+        }
+        let mut line = || packet::read_line(stdout);
+        let unexpected = |line: Option<Vec<u8>>, expected: &str| {
+            let line = line.unwrap_or_else(|| b"<flush packet>".to_vec());
+            let line = line.to_str_lossy();
+            Ok(Err(format!(
+                "Unexpected line '{line}', expected {expected}"
+            )))
+        };
+        let welcome = line()?;
+        if welcome.as_deref() != Some(b"git-filter-server") {
+            return unexpected(welcome, "git-filter-server");
+        }
+        let named = line()?;
+        let version = named.as_deref().and_then(|line| {
+            let number = line.strip_prefix(b"version=")?;
+            number.to_str().ok()?.parse::<i32>().ok()
+        });
+        let Some(version) = version else {
+            return unexpected(named, "version");
+        };
+        if let more @ Some(_) = line()? {
+            return unexpected(more, "flush");
+        }
+        if version != 2 {
+            return Ok(Err(format!("Version {version} not supported")));
+        }
+        let offered = [
+            &b"capability=clean\n"[..],
+            b"capability=smudge\n",
+            b"capability=delay\n",
+        ];
+        if packet::write(stdin, offered).is_err() {
+            return Ok(Err("Could not write requested capability".into()));
+        }
+        while let Some(line) = packet::read_line(stdout)? {
+            match line.strip_prefix(b"capability=") {
+                Some(b"smudge") => self.smudges = true,
+                Some(b"clean" | b"delay") | None => {}
+                Some(other) => {
+                    return Err(Error::fatal(format!(
+                        "subprocess '{command}' requested unsupported capability '{}'",
+                        other.as_bstr()
+                    )));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn ask(&mut self, headers: &[BString], content: &[u8], log: &mut Buffer) -> Result<Answer> {
+        let Some((stdin, stdout)) = &mut self.pipes else {
+            return Ok(Answer::Failure);
+        };
+        if packet::write(stdin, headers.iter().map(|line| line.as_bytes())).is_err() {
+            say(log, "error: packet write with format failed");
+            return Ok(Answer::Failure);
+        }
+        if packet::write(stdin, content.chunks(MAX_CONTENT)).is_err() {
+            say(log, "error: packet write failed");
+            return Ok(Answer::Failure);
+        }
+        match answer(stdout) {
+            Ok(answer) => Ok(answer),
+            Err(Broken::HungUp) => Ok(Answer::Failure),
+            Err(broken) => Err(broken.into()),
+        }
+    }
+
+    /// End it, whatever it is doing.
+    fn stop(mut self, command: &BStr, log: &mut Buffer) {
+        if let Some(id) = Pid::from_raw(self.child.id().cast_signed()) {
+            // It may have ended by itself.
+            let _ = kill_process(id, Signal::TERM);
+        }
+        if let Ok(status) = self.child.wait() {
+            command::status(command, status, log);
+        }
+    }
+}
+
+impl Drop for Process {
+    /// A filter may have much to do when it sees the end of its input: it is waited for.
+    fn drop(&mut self) {
+        self.pipes = None;
+        // As for git, how it ends is its own business.
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, Broken> {
+    let mut status = Vec::new();
+    read_status(stdout, &mut status)?;
+    match &status[..] {
+        b"success" => {}
+        other => return Ok(refusal(other)),
+    }
+    let mut filtered = Vec::new();
+    while let Some(content) = packet::read(stdout)? {
+        filtered.extend(content);
+    }
+    // An empty list leaves it as it is.
+    read_status(stdout, &mut status)?;
+    Ok(match &status[..] {
+        b"success" => Answer::Content(filtered),
+        other => refusal(other),
+    })
+}
+
+fn refusal(status: &[u8]) -> Answer {
+    match status {
+        b"error" => Answer::Error,
+        b"abort" => Answer::Abort,
+        _ => Answer::Failure,
+    }
+}
+
+/// Read a list of lines; the last `status=` counts.
+fn read_status(stdout: &mut impl io::Read, status: &mut Vec<u8>) -> Result<(), Broken> {
+    while let Some(line) = packet::read_line(stdout)? {
+        if let Some(value) = line.strip_prefix(b"status=") {
+            *status = value.to_vec();
+        }
+    }
+    Ok(())
+}
