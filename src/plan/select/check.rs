@@ -152,15 +152,14 @@ impl Check<'_> {
             }
         }
         let named = pathspecs.named();
-        let at = named.at(path);
-        for number in at.any.into_iter().chain(at.directory.filter(|_| is_dir)) {
-            self.found(number, true, outside);
+        for name in named.at(path) {
+            if is_dir || !name.only_directory {
+                self.found(name.number, true, outside);
+            }
         }
         if outside {
-            for above in named.above(path) {
-                for number in above.any.into_iter().chain(above.directory) {
-                    self.found(number, true, true);
-                }
+            for name in named.above(path) {
+                self.found(name.number, true, true);
             }
         }
     }

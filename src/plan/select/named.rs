@@ -1,82 +1,136 @@
 //! Pathspecs that name their paths outright, found without a look at the others: there may be a
 //! hundred thousand of them.
+//!
+//! A walk asks for paths in nearly the order in which they are sorted here, so that the next answer
+//! mostly lies beside the last one.
 
-use gix::bstr::{BString, ByteSlice};
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::{cell::Cell, cmp::Ordering, ops::Range};
+
+use gix::bstr::ByteSlice;
+
+/// How far from the last answer the next one is looked for first.
+const NEAR: usize = 4;
 
 /// Paths with all that is below them.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    paths: FxHashMap<BString, Numbers>,
-    /// The directories that lead to them.
-    above: FxHashSet<BString>,
+    /// All paths, one after the other.
+    text: Vec<u8>,
+    /// By path.
+    names: Vec<Name>,
+    last: Cell<usize>,
 }
 
-/// The numbers of the pathspecs that name a path.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Numbers {
-    /// Whatever it is.
-    pub any: Option<usize>,
-    /// If it is a directory.
-    pub directory: Option<usize>,
+/// A path that is named.
+#[derive(Clone, Debug)]
+pub struct Name {
+    path: Range<usize>,
+    /// The number of the pathspec.
+    pub number: usize,
+    /// It has to be a directory.
+    pub only_directory: bool,
 }
 
 impl Named {
-    /// Add `path` as that of the pathspec `number`, perhaps `only_directory`; whether it is new.
-    pub fn insert(&mut self, path: BString, only_directory: bool, number: usize) -> bool {
-        let mut rest = path.as_bytes();
-        while let Some(slash) = rest.rfind_byte(b'/') {
-            rest = &rest[..slash];
-            if self.above.contains(rest.as_bstr()) {
-                break;
-            }
-            self.above.insert(rest.into());
-        }
-        let numbers = self.paths.entry(path).or_default();
-        let place = match only_directory {
-            true => &mut numbers.directory,
-            false => &mut numbers.any,
-        };
-        let is_new = place.is_none();
-        place.get_or_insert(number);
-        is_new
+    /// Add `path` as that of the pathspec `number`, perhaps `only_directory`.
+    pub fn push(&mut self, path: &[u8], only_directory: bool, number: usize) {
+        let start = self.text.len();
+        self.text.extend_from_slice(path);
+        self.names.push(Name {
+            path: start..self.text.len(),
+            number,
+            only_directory,
+        });
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+    /// All are added: they can be asked for.
+    pub fn sort(&mut self) {
+        let text = &self.text;
+        self.names
+            .sort_by(|a, b| text[a.path.clone()].cmp(&text[b.path.clone()]));
     }
 
     /// Those that name `path` itself.
-    pub fn at(&self, path: &[u8]) -> Numbers {
-        match self.is_empty() {
-            true => Numbers::default(),
-            false => self.paths.get(path.as_bstr()).copied().unwrap_or_default(),
-        }
+    pub fn at(&self, path: &[u8]) -> &[Name] {
+        let start = self.position(|name| name.cmp(path));
+        let rest = &self.names[start..];
+        let same = rest.iter().take_while(|name| self.path(name) == path);
+        &rest[..same.count()]
+    }
+
+    /// Those that name a directory above `path`.
+    pub fn above(&self, path: &[u8]) -> impl Iterator<Item = &Name> {
+        let directories = path.rfind_iter(b"/").map(|slash| &path[..slash]);
+        directories.flat_map(|directory| self.at(directory))
     }
 
     /// Whether `path` or a directory above it is named.
     pub fn covers(&self, path: &[u8], is_dir: bool) -> bool {
-        let Numbers { any, directory } = self.at(path);
-        any.is_some() || (is_dir && directory.is_some()) || self.covers_above(path)
-    }
-
-    fn covers_above(&self, path: &[u8]) -> bool {
-        !self.is_empty() && directories(path).any(|above| self.paths.contains_key(above.as_bstr()))
-    }
-
-    /// Those that name a directory above `path`.
-    pub fn above(&self, path: &[u8]) -> impl Iterator<Item = Numbers> {
-        directories(path).map(|above| self.at(above))
+        let names = |name: &Name| is_dir || !name.only_directory;
+        !self.names.is_empty()
+            && (self.at(path).iter().any(names) || self.above(path).next().is_some())
     }
 
     /// Whether something below the directory `path` is named.
     pub fn leads_below(&self, path: &[u8]) -> bool {
-        !self.is_empty() && self.above.contains(path.as_bstr())
+        let below = |name: &[u8]| name.iter().cmp(path.iter().chain(b"/"));
+        let first = self.names.get(self.position(below));
+        first.is_some_and(|name| {
+            let name = self.path(name).strip_prefix(path);
+            name.is_some_and(|rest| rest.starts_with(b"/"))
+        })
+    }
+
+    fn path(&self, name: &Name) -> &[u8] {
+        &self.text[name.path.clone()]
+    }
+
+    /// The number of the first name that is not less than what `order` compares it to.
+    fn position(&self, order: impl Fn(&[u8]) -> Ordering) -> usize {
+        let is_less = |name: &Name| order(self.path(name)) == Ordering::Less;
+        let last = self.last.get();
+        let (start, end) = (
+            last.saturating_sub(NEAR),
+            (last + NEAR).min(self.names.len()),
+        );
+        let near = (start == 0 || is_less(&self.names[start - 1]))
+            && self.names.get(end).is_none_or(|name| !is_less(name));
+        let (start, end) = match near {
+            true => (start, end),
+            false => (0, self.names.len()),
+        };
+        let found = start + self.names[start..end].partition_point(is_less);
+        self.last.set(found);
+        found
     }
 }
 
-/// The directories above `path`.
-fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.rfind_iter(b"/").map(|slash| &path[..slash])
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    #[test]
+    fn names_are_found_in_any_order() {
+        let mut named = Named::default();
+        for number in (0..100).rev() {
+            named.push(
+                format!("d{}/f-{number}", number % 7).as_bytes(),
+                false,
+                number,
+            );
+        }
+        named.push(b"d3/f-10", true, 100);
+        named.sort();
+        for number in (0..100).chain((0..100).step_by(13)).chain([99, 0, 50]) {
+            let path = format!("d{}/f-{number}", number % 7);
+            let found = named.at(path.as_bytes());
+            assert_eq!(found[0].number, number);
+            assert_eq!(found.len(), 1 + usize::from(number == 10));
+            assert!(named.covers(format!("{path}/x").as_bytes(), false));
+            assert!(named.leads_below(format!("d{}", number % 7).as_bytes()));
+            assert!(!named.leads_below(path.as_bytes()));
+            assert!(!named.covers(format!("{path}x").as_bytes(), true));
+        }
+        assert!(!named.leads_below(b"d7") && !named.leads_below(b""));
+    }
 }

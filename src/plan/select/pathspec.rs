@@ -47,7 +47,7 @@ pub struct Pathspec {
 /// All pathspecs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Pathspecs {
-    /// As they were given, by their numbers, without repetitions of plain names.
+    /// As they were given, by their numbers.
     given: Vec<BString>,
     /// Those that are plain names.
     named: Named,
@@ -76,13 +76,13 @@ impl Pathspecs {
                 asking += 1;
             }
             parsed.include |= !spec.exclude;
-            if !spec.is_name() {
-                parsed.searched.push((number, spec));
-            } else if !parsed.named.insert(spec.path, spec.only_directory, number) {
-                continue;
+            match spec.is_name() {
+                true => parsed.named.push(&spec.path, spec.only_directory, number),
+                false => parsed.searched.push((number, spec)),
             }
             parsed.given.push(given);
         }
+        parsed.named.sort();
         Ok(parsed)
     }
 
