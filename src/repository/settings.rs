@@ -143,9 +143,9 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
     Ok(drivers)
 }
 
-/// What the drivers of the `diff` attribute say of their files, if it is not `auto`; for formats that
-/// care, so that nobody else fails over it.
-pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, bool>> {
+/// What the drivers of the `diff` attribute say of their files, nothing if that is `auto`; for formats
+/// that care, so that nobody else fails over it.
+pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, Option<bool>>> {
     let config = repository.config_snapshot();
     let sections = config
         .plumbing()
@@ -155,12 +155,13 @@ pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, bool>
     let mut drivers = HashMap::new();
     for name in sections.filter_map(|section| section.header().subsection_name()) {
         let key = format!("diff.{name}.binary");
-        match config.string(key.as_str()) {
+        let binary = match config.string(key.as_str()) {
             Some(value) if !value.eq_ignore_ascii_case(b"auto") => {
-                drivers.insert(name.to_string(), truth(&key, value.as_bstr())?);
+                Some(truth(&key, value.as_bstr())?)
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        drivers.insert(name.to_string(), binary);
     }
     Ok(drivers)
 }

@@ -44,6 +44,14 @@ const NAMES: [&str; 8] = [
 
 /// Says what counts as text, in formats that tell.
 const DIFF: &str = "diff";
+/// The driver of files that name none.
+const DEFAULT_DRIVER: &str = "default";
+/// Drivers that git brings along, which say nothing of their files.
+const BUILT_IN_DRIVERS: [&str; 26] = [
+    "ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain",
+    "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl",
+    "php", "python", "ruby", "rust", "scheme", "tex",
+];
 /// Set by git itself, to the mode of the entry.
 const MODE: &str = "builtin_objectmode";
 
@@ -66,8 +74,8 @@ pub struct Settings {
     pub eol_crlf: bool,
     /// The filter drivers that do something, by name.
     pub drivers: HashMap<String, Arc<Driver>>,
-    /// `diff.<name>.binary`, by name.
-    pub diff_binary: HashMap<String, bool>,
+    /// `diff.<name>.binary`, by name; nothing where the content decides.
+    pub diff_binary: HashMap<String, Option<bool>>,
 }
 
 /// What attributes will be asked for.
@@ -172,7 +180,8 @@ impl Attributes {
 
     /// Whether any attribute or setting in force may change the archive.
     fn in_force(&self) -> bool {
-        self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True
+        let text_by_default = self.settings.diff_binary.contains_key(DEFAULT_DRIVER);
+        self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True || text_by_default
     }
 
     /// Whether `path` (without slash at its end) stays out of the archive.
@@ -212,12 +221,20 @@ impl Attributes {
         match self.lookup.value(NAMES.len()) {
             Value::Set => Some(true),
             Value::Unset => Some(false),
-            Value::Text(driver) => {
-                let binary = self.settings.diff_binary.get(&driver.to_string());
-                binary.map(|binary| !binary)
-            }
-            Value::Unspecified => None,
+            Value::Text(driver) => self.driver_text(&driver.to_string()),
+            Value::Unspecified => self.driver_text(DEFAULT_DRIVER),
         }
+    }
+
+    /// Whether what `driver` is for counts as text; another takes the place of one that is not there.
+    fn driver_text(&self, driver: &str) -> Option<bool> {
+        let drivers = &self.settings.diff_binary;
+        let binary = match drivers.get(driver) {
+            Some(binary) => *binary,
+            None if BUILT_IN_DRIVERS.contains(&driver) => None,
+            None => *drivers.get(DEFAULT_DRIVER)?,
+        };
+        binary.map(|binary| !binary)
     }
 
     /// What is done to the file at `path`; nothing if it stays out of the archive.
@@ -376,7 +393,7 @@ mod tests {
         let settings = Settings {
             source: Source::WorkTree(top.path().to_owned()),
             top: top.path().to_owned(),
-            diff_binary: [("pdf".into(), true), ("words".into(), false)].into(),
+            diff_binary: [("pdf".into(), Some(true)), ("words".into(), Some(false))].into(),
             ..Settings::default()
         };
         let demand = Demand {
