@@ -47,6 +47,7 @@ pub mod archive;
 pub mod output;
 pub mod progress;
 pub mod buffer;
+pub mod deflate;
 pub mod error;
 
 use std::io::Write;

@@ -10,6 +10,7 @@ mod support;
 mod tape;
 
 mod command_line;
+mod deflate;
 mod destination;
 mod errors;
 mod faults;
