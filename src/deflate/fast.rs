@@ -7,6 +7,7 @@ use super::{
     level::{Effort, MAX_DISTANCE, MIN_MATCH, WINDOW},
     plain::{Found, Plain, end_in_sight},
     token::Token,
+    words::{agreement, common, triple, word},
 };
 
 /// The parser and its chains, which are kept as those of the lazy parser are.
@@ -40,7 +41,7 @@ impl Fast {
         self.heads.fill((from as u16).wrapping_sub(WINDOW as u16));
         self.swept = from;
         for position in from..at {
-            self.index(text, position);
+            self.index(position, triple(text, position));
         }
         self.at = at;
     }
@@ -58,24 +59,64 @@ impl Fast {
     }
 
     /// Parse up to `until`; the text goes on for a lookahead.
-    pub(super) fn run(&mut self, plain: Plain, until: usize, tokens: &mut Vec<Token>) {
+    pub(super) fn run(&mut self, text: &[u8], until: usize, tokens: &mut Vec<Token>) {
         while self.at < until {
-            self.step(plain, tokens);
+            let word = word(text, self.at);
+            self.index(self.at, word);
+            let found = self.search(text, word);
+            self.take(text, found, tokens);
         }
     }
 
     /// Parse up to the end.
     pub(super) fn finish(&mut self, plain: &mut Plain, tokens: &mut Vec<Token>) {
-        self.run(*plain, end_in_sight(plain.text), tokens);
+        let text = plain.text;
+        self.run(text, end_in_sight(text), tokens);
         plain.notice = Some(plain.origin + self.at as u64);
-        while self.at < plain.text.len() {
-            self.step(*plain, tokens);
+        while self.at < text.len() {
+            let mut found = (0, 0);
+            if text.len() - self.at >= MIN_MATCH {
+                self.index(self.at, triple(text, self.at));
+                let link = |at| self.link(at);
+                found = plain.search(self.at, MIN_MATCH - 1, self.effort, link);
+            }
+            self.take(text, found, tokens);
         }
     }
 
-    fn step(&mut self, plain: Plain, tokens: &mut Vec<Token>) {
-        let (text, at) = (plain.text, self.at);
-        let (length, place) = self.search(plain);
+    /// The best match where the end is not in sight, as the plain search finds it.
+    #[inline(always)]
+    fn search(&self, text: &[u8], here: u64) -> Found {
+        let at = self.at;
+        let mut distance = self.link(at);
+        if distance > MAX_DISTANCE {
+            return (0, 0);
+        }
+        let (mut best, mut place) = (MIN_MATCH - 1, 0);
+        for _ in 0..self.effort.chain {
+            let candidate = at - distance;
+            let length = match word(text, candidate) ^ here {
+                0 => common(text, candidate, at),
+                difference => agreement(difference),
+            };
+            if length > best {
+                (best, place) = (length, candidate);
+                if length >= self.effort.nice {
+                    break;
+                }
+            }
+            distance += self.link(candidate);
+            if distance >= MAX_DISTANCE {
+                break;
+            }
+        }
+        (best, place)
+    }
+
+    /// Emit what was found, and move beyond it.
+    #[inline(always)]
+    fn take(&mut self, text: &[u8], (length, place): Found, tokens: &mut Vec<Token>) {
+        let at = self.at;
         if length < MIN_MATCH {
             tokens.push(Token::literal(text[at], false));
             self.at += 1;
@@ -85,27 +126,25 @@ impl Fast {
         self.at += length;
         if length <= self.effort.lazy && text.len() - self.at >= MIN_MATCH {
             for inside in at + 1..self.at {
-                self.index(text, inside);
+                self.index(inside, triple(text, inside));
             }
         }
     }
 
-    fn search(&mut self, plain: Plain) -> Found {
-        if plain.text.len() - self.at < MIN_MATCH {
-            return (0, 0);
-        }
-        self.index(plain.text, self.at);
-        let link = |at| usize::from(self.links[at & (WINDOW - 1)]);
-        plain.search(self.at, MIN_MATCH - 1, self.effort, link)
+    /// The distance from `at` to the position before it in its bucket.
+    #[inline(always)]
+    fn link(&self, at: usize) -> usize {
+        usize::from(self.links[at & (WINDOW - 1)])
     }
 
-    fn index(&mut self, text: &[u8], at: usize) {
+    /// Index `at`, where the text reads `word`.
+    #[inline(always)]
+    fn index(&mut self, at: usize, word: u64) {
         if at >= self.swept + SWEEP {
-            sweep(&mut self.heads, at);
+            sweep(&mut self.heads[..], at);
             self.swept = at;
         }
-        let bytes = [text[at], text[at + 1], text[at + 2]];
-        let head = &mut self.heads[bucket(bytes)];
+        let head = &mut self.heads[bucket(word)];
         self.links[at & (WINDOW - 1)] = (at as u16).wrapping_sub(*head);
         if at >= self.first {
             *head = at as u16;

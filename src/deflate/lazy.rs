@@ -7,6 +7,7 @@ use super::{
     chains::Chains,
     level::{Effort, TOO_FAR},
     plain::{Found, Plain, end_in_sight},
+    search::search,
     token::Token,
 };
 
@@ -62,7 +63,10 @@ impl Lazy {
         while self.state.at < until {
             self.chains.reach(text, self.state.at);
             let link = |at| self.chains.link(at);
-            let search = |at, least| plain.search(at, least, effort, link);
+            let search = |at, least| {
+                search(&self.chains, text, at, least, effort)
+                    .unwrap_or_else(|| plain.search(at, least, effort, link))
+            };
             self.state.step(text, effort.lazy, search, tokens);
         }
     }

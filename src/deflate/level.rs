@@ -41,6 +41,17 @@ pub(super) struct Effort {
     pub(super) chain: usize,
 }
 
+impl Effort {
+    /// How many candidates are tried for a match longer than `least`.
+    pub(super) fn budget(self, least: usize) -> usize {
+        if least >= self.good {
+            self.chain >> 2
+        } else {
+            self.chain
+        }
+    }
+}
+
 impl Level {
     /// What both originals do unless told otherwise.
     pub const DEFAULT: Self = Self(6);

@@ -13,9 +13,11 @@ mod lazy;
 mod level;
 mod parser;
 mod plain;
+mod search;
 mod serial;
 mod stored;
 mod token;
+mod words;
 
 pub use level::Level;
 

@@ -53,7 +53,7 @@ impl Parser {
     /// Parse up to `until`, from where the end of the input is not in sight.
     pub(super) fn run(&mut self, plain: Plain, until: usize, tokens: &mut Vec<Token>) {
         match self {
-            Self::Fast(fast) => fast.run(plain, until, tokens),
+            Self::Fast(fast) => fast.run(plain.text, until, tokens),
             Self::Lazy(lazy) => lazy.run(plain, until, tokens),
         }
     }

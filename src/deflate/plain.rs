@@ -59,11 +59,7 @@ impl Plain<'_> {
         if look < MIN_MATCH || self.is_blind(at) {
             return (0, 0);
         }
-        let mut budget = if least >= effort.good {
-            effort.chain >> 2
-        } else {
-            effort.chain
-        };
+        let mut budget = effort.budget(least);
         let nice = match self.dialect {
             Dialect::Zlib => effort.nice.min(look),
             Dialect::Gzip => effort.nice,
