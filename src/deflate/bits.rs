@@ -63,8 +63,28 @@ impl Bits {
         self.bytes.drain(..)
     }
 
-    /// How many whole bytes there are.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+    /// Append all of `other`.
+    pub(super) fn append(&mut self, other: &Bits) {
+        if self.count == 0 {
+            self.bytes.extend_from_slice(&other.bytes);
+        } else {
+            self.shift(&other.bytes);
+        }
+        self.put(other.held, other.count);
+    }
+
+    /// Append `bytes` behind bits that do not fill a byte.
+    fn shift(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        self.bytes.reserve(bytes.len() + 8);
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            let joined = self.held | word << self.count;
+            self.bytes.extend_from_slice(&joined.to_le_bytes());
+            self.held = word >> (64 - self.count);
+        }
+        for &byte in rest {
+            self.put(u64::from(byte), 8);
+        }
     }
 }

@@ -25,6 +25,16 @@ pub(super) struct Cut {
     pub(super) storable: bool,
 }
 
+impl Cut {
+    /// The bytes of the block in `text`, which lies at `origin`, if it may be stored. What does not
+    /// lie there is longer than any stored block.
+    pub(super) fn raw<'a>(&self, text: &'a [u8], origin: u64) -> Option<&'a [u8]> {
+        let start = self.start.checked_sub(origin)? as usize;
+        let end = self.end.checked_sub(origin)? as usize;
+        text.get(start..end).filter(|_| self.storable)
+    }
+}
+
 /// Counts tokens.
 pub(super) struct Cutter {
     dialect: Dialect,

@@ -55,7 +55,7 @@ impl Fast {
     pub(super) fn rebase(&mut self, count: usize) {
         self.swept -= count;
         self.at -= count;
-        self.first = 0;
+        self.first = self.first.saturating_sub(count);
     }
 
     /// Parse up to `until`; the text goes on for a lookahead.

@@ -18,6 +18,7 @@ pub(super) const TOO_FAR: usize = 4096;
 pub struct Level(u8);
 
 /// How a level parses.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Level 0: nothing is looked for.
     Stored,

@@ -6,19 +6,27 @@
 mod bits;
 mod block;
 mod chains;
+mod coded;
 mod cut;
 mod fast;
+mod gzip;
 mod huffman;
 mod lazy;
 mod level;
+mod parallel;
 mod parser;
+mod piece;
 mod plain;
+mod pool;
+mod seam;
 mod search;
 mod serial;
+mod stitch;
 mod stored;
 mod token;
 mod words;
 
+pub use gzip::{Gzip, Settings};
 pub use level::Level;
 
 use serial::Serial;

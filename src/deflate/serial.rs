@@ -4,7 +4,7 @@ use super::{
     Dialect,
     bits::Bits,
     block,
-    cut::{Cut, Cutter},
+    cut::Cutter,
     level::Level,
     parser::Parser,
     plain::{Plain, end_in_sight},
@@ -64,9 +64,19 @@ impl Serial {
         self.tokens.extend(pending);
         let notice = plain.notice.unwrap_or(0);
         let cut = self.cutter.last(&self.tokens, notice);
-        block::block(&self.tokens, raw(plain, &cut), true, &mut self.bits);
+        block::block(
+            &self.tokens,
+            cut.raw(plain.text, plain.origin),
+            true,
+            &mut self.bits,
+        );
         self.bits.align();
         self.tokens.clear();
+    }
+
+    /// How much of the text is done, of which a part is still needed.
+    pub(super) fn history(&self) -> usize {
+        self.parser.at()
     }
 
     /// The text can lose this many of its first bytes.
@@ -93,16 +103,14 @@ impl Serial {
         let mut done = 0;
         while let Some(cut) = self.cutter.next(&self.tokens[done..], plain.notice) {
             let tokens = &self.tokens[done..done + cut.tokens];
-            block::block(tokens, raw(plain, &cut), false, &mut self.bits);
+            block::block(
+                tokens,
+                cut.raw(plain.text, plain.origin),
+                false,
+                &mut self.bits,
+            );
             done += cut.tokens;
         }
         self.tokens.drain(..done);
     }
-}
-
-/// The bytes of a block that may be stored; what is longer than the window cannot be.
-fn raw<'a>(plain: Plain<'a>, cut: &Cut) -> Option<&'a [u8]> {
-    let start = cut.start.checked_sub(plain.origin)? as usize;
-    let end = (cut.end - plain.origin) as usize;
-    plain.text.get(start..end).filter(|_| cut.storable)
 }
