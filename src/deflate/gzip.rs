@@ -63,6 +63,11 @@ impl<W: Write> Gzip<W> {
         }
     }
 
+    /// Where the member goes.
+    pub fn get_ref(&self) -> &W {
+        &self.inner
+    }
+
     /// Write what is left of the member, and give back where it went.
     pub fn finish(mut self) -> io::Result<W> {
         let checksum = self.core.finish(&mut self.out)?;

@@ -192,3 +192,62 @@ impl Search<'_> {
         tries <= self.budget && (distance < MAX_DISTANCE || tries == 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deflate::{Dialect, Level, level::LOOKAHEAD, plain::Plain};
+
+    /// Words of few letters: every kind of match, and crowded chains.
+    fn text(letters: u64) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        };
+        let mut text = Vec::new();
+        while text.len() < 70_000 {
+            let from = next() as usize % (text.len() + 1);
+            let count = next() as usize % 30;
+            for place in from..from + count {
+                text.push(text.get(place).copied().unwrap_or(b' '));
+            }
+            text.push(b' ' + (next() % letters) as u8);
+        }
+        text
+    }
+
+    #[test]
+    fn finds_what_the_plain_search_finds() {
+        for (letters, number) in [(2, 4), (3, 6), (26, 5), (26, 9), (200, 6)] {
+            let text = text(letters);
+            let effort = Level::new(number).expect("a level").effort();
+            let mut chains = Chains::new();
+            chains.begin(&text, 0, true);
+            let plain = Plain {
+                text: &text,
+                origin: 0,
+                dialect: Dialect::Zlib,
+                notice: None,
+            };
+            for at in 0..text.len() - LOOKAHEAD {
+                chains.reach(&text, at);
+                let least = [2, 2, 3, 5, 9, 40][at % 6];
+                let link = |at| chains.link(at);
+                let expected = match plain.search(at, least, effort, link) {
+                    (length, _) if length <= least => NOTHING,
+                    (3, place) if at - place > TOO_FAR => NOTHING,
+                    found => found,
+                };
+                if let Some(found) = search(&chains, &text, at, least, effort) {
+                    assert_eq!(
+                        found, expected,
+                        "{letters} letters, level {number}, at {at}"
+                    );
+                }
+            }
+        }
+    }
+}
