@@ -31,7 +31,7 @@ impl Shape {
     pub(super) fn new(level: Level, length: Option<usize>) -> Self {
         // The chains of the fast parser depend on the parse, so two of them agree much later.
         let (usual, part) = match level.strategy() {
-            Strategy::Fast => (4 << 20, 8),
+            Strategy::Fast => (2 << 20, 10),
             _ => (512 << 10, 256),
         };
         let length = length.unwrap_or(usual).max(1);
