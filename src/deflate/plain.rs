@@ -6,6 +6,7 @@
 use super::{
     Dialect,
     level::{Effort, LOOKAHEAD, MAX_DISTANCE, MAX_MATCH, MIN_MATCH, WINDOW},
+    words::common,
 };
 
 /// The index in its window at which an original moves it on.
@@ -102,6 +103,9 @@ impl Plain<'_> {
 
     /// How many bytes agree. gzip goes on beyond the end.
     fn common(&self, a: usize, b: usize) -> usize {
+        if self.text.len() - b >= MAX_MATCH {
+            return common(self.text, a, b);
+        }
         let pairs = self.text[a..].iter().zip(&self.text[b..]).take(MAX_MATCH);
         let same = pairs.take_while(|(x, y)| x == y).count();
         if self.dialect == Dialect::Zlib || b + same < self.text.len() {

@@ -30,6 +30,10 @@ struct Search<'a> {
     nice: usize,
 }
 
+/// With more candidates of other bytes than this in a chain, somebody has made them collide, and the
+/// plain search is better.
+const PATIENCE: usize = 64;
+
 /// No match.
 const NOTHING: Found = (0, 0);
 
@@ -82,7 +86,7 @@ impl Search<'_> {
         mut distance: usize,
         mut visit: impl FnMut(usize, u64) -> ControlFlow<()>,
     ) -> Option<()> {
-        let mut others = false;
+        let mut others = 0;
         if distance == 0 {
             distance = grams.link(self.at);
         }
@@ -92,14 +96,17 @@ impl Search<'_> {
             }
             let difference = word(self.text, self.at - distance) ^ self.word;
             if difference << (64 - 8 * N) != 0 {
-                others = true;
+                others += 1;
+                if others > PATIENCE {
+                    return None;
+                }
             } else if visit(distance, difference).is_break() {
                 return Some(());
             }
             distance += grams.link(self.at - distance);
         }
         // So many that agree are all that the originals try, or more.
-        (!others).then_some(())
+        (others == 0).then_some(())
     }
 
     /// The nearest candidate of the short chain: its distance, and in how many bytes it agrees.
