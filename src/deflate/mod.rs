@@ -1,7 +1,19 @@
 //! Deflate, with the very bytes of two programs: classic zlib, as git drives it, and `gzip -cn`.
 //!
 //! Both are faster here than the originals, because the same decisions are reached another way and
-//! on several threads; no byte depends on how. Knows neither git nor tar.
+//! on several threads; no byte may depend on how. Knows neither git nor tar.
+//!
+//! ```text
+//!  input ─> parser ──────────> tokens ─> cut ─> block ───────> bits
+//!           fast: levels 1–3             into   trees, form
+//!           lazy: levels 4–9             blocks
+//! ```
+//!
+//! A parser searches its index of the window. Where the end of the input is in sight, and only there,
+//! the dialects search differently (`plain`); everywhere else `search` finds the same quickly.
+//! One thread goes block by block (`serial`). Several parse pieces that begin anywhere (`piece`);
+//! they are joined where two parses are provably in the same state (`seam`, `stitch`), and
+//! their blocks are coded apart (`coded`).
 
 mod bits;
 mod block;

@@ -11,7 +11,7 @@ use std::{
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads, and the way to them. They end when it is dropped, behind the job each is at.
+/// Threads, and the way to them. When it is dropped they do what they were given, and end.
 pub(super) struct Pool {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
