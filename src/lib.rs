@@ -57,6 +57,7 @@ pub mod progress;
 pub mod remote;
 pub mod command;
 pub mod buffer;
+pub mod deflate;
 pub mod error;
 
 use std::{io::Write, sync::Arc};

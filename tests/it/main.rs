@@ -15,6 +15,7 @@ mod attributes;
 mod command_line;
 mod conversation;
 mod convert;
+mod deflate;
 mod destination;
 mod errors;
 mod faults;

@@ -1,0 +1,86 @@
+//! Deflate beside zlib's C library: whole inputs on one thread, and streams on several.
+
+use std::hint::black_box;
+use std::io::{Write, sink};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use flate2::{Compress, Compression, FlushCompress};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+
+const LEVELS: [u8; 3] = [1, 6, 9];
+const SIZE: usize = 16 << 20;
+
+/// What looks like source: indented lines of words out of a dictionary.
+fn source() -> Vec<u8> {
+    let mut state = 1u64;
+    let mut below = |limit: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+        (state >> 33) % limit
+    };
+    let words: Vec<Vec<u8>> = (0..3000)
+        .map(|_| {
+            let letters = 2 + below(9);
+            (0..letters).map(|_| b'a' + below(26) as u8).collect()
+        })
+        .collect();
+    let mut text = Vec::with_capacity(SIZE + 512);
+    while text.len() < SIZE {
+        text.resize(text.len() + 4 * below(5) as usize, b' ');
+        for _ in 0..1 + below(6) {
+            // Some words are much more common than others.
+            let rank = below(3000) * below(3000) / 3000;
+            text.extend_from_slice(&words[rank as usize]);
+            text.push(b" ();=_.,"[below(8) as usize]);
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+fn once(criterion: &mut Criterion) {
+    let text = source();
+    for number in LEVELS {
+        let mut group = criterion.benchmark_group(format!("deflate/level {number}"));
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.sample_size(10);
+        let mut out = Vec::with_capacity(text.len());
+        group.bench_function("zlib", |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                let mut stream = Compress::new(Compression::new(number.into()), false);
+                stream.compress_vec(&text, &mut out, FlushCompress::Finish)
+            });
+        });
+        let level = Level::new(number).expect("a level");
+        for dialect in [Dialect::Zlib, Dialect::Gzip] {
+            let mut encoder = Encoder::new(level, dialect);
+            group.bench_function(format!("as {dialect:?}"), |bencher| {
+                bencher.iter(|| {
+                    out.clear();
+                    encoder.compress(&text, &mut out);
+                    black_box(out.len())
+                });
+            });
+        }
+        for threads in [1, 2, 4] {
+            let settings = Settings {
+                level,
+                threads,
+                ..Settings::default()
+            };
+            group.bench_function(format!("stream, {threads} threads"), |bencher| {
+                bencher.iter(|| {
+                    let mut stream = Gzip::new(settings, sink());
+                    for bytes in text.chunks(10240) {
+                        stream.write_all(bytes).expect("a sink takes all");
+                    }
+                    stream.finish()
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, once);
+criterion_main!(benches);

@@ -1,0 +1,90 @@
+//! Bits in the order of deflate, the lowest of a byte first.
+
+/// Bits under construction.
+#[derive(Default)]
+pub(super) struct Bits {
+    bytes: Vec<u8>,
+    /// What does not fill a byte yet; less than eight bits between calls.
+    held: u64,
+    count: u32,
+}
+
+impl Bits {
+    /// Append the `count` low bits of `value`, at most 48; the others are zero.
+    pub(super) fn put(&mut self, value: u64, count: u32) {
+        self.held |= value << self.count;
+        self.count += count;
+        while self.count >= 8 {
+            self.bytes.push(self.held as u8);
+            self.held >>= 8;
+            self.count -= 8;
+        }
+    }
+
+    /// Append zero bits up to the next byte.
+    pub(super) fn align(&mut self) {
+        if self.count > 0 {
+            self.put(0, 8 - self.count);
+        }
+    }
+
+    /// Append whole bytes, aligned.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.align();
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Append the bits that `each` gives for every item, at most 48 an item and `total` in all.
+    pub(super) fn put_all<T: Copy>(
+        &mut self,
+        items: &[T],
+        total: usize,
+        each: impl Fn(T) -> (u64, u32),
+    ) {
+        let mut at = self.bytes.len();
+        // A word is stored at a time, so that the last one may reach beyond the end.
+        self.bytes.resize(at + total / 8 + 16, 0);
+        let (mut held, mut count) = (self.held, self.count);
+        for &item in items {
+            let (value, bits) = each(item);
+            held |= value << count;
+            count += bits;
+            self.bytes[at..at + 8].copy_from_slice(&held.to_le_bytes());
+            at += (count / 8) as usize;
+            held >>= count & !7;
+            count &= 7;
+        }
+        self.bytes.truncate(at);
+        (self.held, self.count) = (held, count);
+    }
+
+    /// The whole bytes so far; they are forgotten.
+    pub(super) fn drain(&mut self) -> std::vec::Drain<'_, u8> {
+        self.bytes.drain(..)
+    }
+
+    /// Append all of `other`.
+    pub(super) fn append(&mut self, other: &Bits) {
+        if self.count == 0 {
+            self.bytes.extend_from_slice(&other.bytes);
+        } else {
+            self.shift(&other.bytes);
+        }
+        self.put(other.held, other.count);
+    }
+
+    /// Append `bytes` behind bits that do not fill a byte.
+    fn shift(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        self.bytes.reserve(bytes.len() + 8);
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            let joined = self.held | word << self.count;
+            self.bytes.extend_from_slice(&joined.to_le_bytes());
+            self.held = word >> (64 - self.count);
+        }
+        for &byte in rest {
+            self.put(u64::from(byte), 8);
+        }
+    }
+}

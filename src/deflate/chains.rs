@@ -1,0 +1,208 @@
+//! Where the same bytes were seen before: hash chains, built ahead of the parse.
+//!
+//! The lazy parser indexes every position, so its chains depend on the input alone. The chain of
+//! three bytes is the originals'; each position in it has an ordinal, so that a candidate found by
+//! another way tells how many candidates they would have tried before it. The other ways are chains
+//! of more bytes, with far fewer candidates.
+//!
+//! A position is kept as its low 16 bits, for indices of the text count from a multiple of 65,536; a
+//! link is the distance to the position before in the same bucket.
+
+use super::{
+    level::{MAX_DISTANCE, WINDOW},
+    words::triple,
+};
+
+/// Positions are kept modulo this.
+const RING: usize = 1 << 16;
+/// Buckets of a chain.
+pub(super) const BUCKETS: usize = 1 << 15;
+/// Buckets of a chain of more bytes.
+const GRAM_BITS: u32 = 16;
+/// How many positions are indexed at a time.
+const STRIDE: usize = 8192;
+/// A head must be refreshed before its age no longer fits 16 bits.
+pub(super) const SWEEP: usize = 3 * STRIDE;
+
+/// How many bytes agree in the short chain and in the long one.
+pub(super) const SHORT: usize = 4;
+pub(super) const LONG: usize = 6;
+
+/// The bucket of the first three bytes of `word`, as both originals hash them.
+#[inline(always)]
+pub(super) fn bucket(word: u64) -> usize {
+    let [a, b, c, ..] = word.to_le_bytes().map(usize::from);
+    (a << 10 ^ b << 5 ^ c) & (BUCKETS - 1)
+}
+
+/// Every position, chained to the ones before it.
+pub(super) struct Chains {
+    /// By the originals' bucket of three bytes: the newest position, and above it its ordinal.
+    heads: Box<[u32; BUCKETS]>,
+    /// By position: the distance to the one before, and above it its own ordinal.
+    links: Box<[u32; RING]>,
+    /// Chains of positions that agree in more bytes.
+    pub(super) short: Grams<SHORT>,
+    pub(super) long: Grams<LONG>,
+    /// Positions before this one are in.
+    filled: usize,
+    /// When the heads were last refreshed.
+    swept: usize,
+}
+
+/// Positions that agree in `N` bytes and their hash.
+pub(super) struct Grams<const N: usize> {
+    heads: Box<[u16; 1 << GRAM_BITS]>,
+    links: Box<[u16; RING]>,
+}
+
+impl<const N: usize> Grams<N> {
+    fn new() -> Self {
+        Self {
+            heads: Box::new([0; 1 << GRAM_BITS]),
+            links: Box::new([0; RING]),
+        }
+    }
+
+    fn begin(&mut self, old: u16) {
+        self.heads.fill(old);
+        self.links[0] = WINDOW as u16;
+    }
+
+    /// The distance from `at` to the position before it in its bucket.
+    #[inline(always)]
+    pub(super) fn link(&self, at: usize) -> usize {
+        usize::from(self.links[at & (RING - 1)])
+    }
+
+    #[inline(never)]
+    fn insert_all(&mut self, start: usize, text: &[u8]) {
+        for (at, word) in (start..).zip(words(text)) {
+            self.insert(at, word);
+        }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, at: usize, word: u64) {
+        let key = word << (64 - 8 * N);
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - GRAM_BITS);
+        let head = &mut self.heads[hash as usize & ((1 << GRAM_BITS) - 1)];
+        self.links[at & (RING - 1)] = (at as u16).wrapping_sub(*head);
+        *head = at as u16;
+    }
+}
+
+/// Eight bytes at each place, the first one lowest.
+fn words(text: &[u8]) -> impl Iterator<Item = u64> {
+    let words = text.windows(8);
+    words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+}
+
+impl Chains {
+    pub(super) fn new() -> Self {
+        Self {
+            heads: Box::new([0; BUCKETS]),
+            links: Box::new([0; RING]),
+            short: Grams::new(),
+            long: Grams::new(),
+            filled: 0,
+            swept: 0,
+        }
+    }
+
+    /// Forget everything, and index what a match at `at` can reach. `origin` says whether `text`
+    /// begins with the input; nothing ever matches its first byte.
+    pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
+        let from = at.saturating_sub(MAX_DISTANCE).max(usize::from(origin));
+        let old = (from as u16).wrapping_sub(WINDOW as u16);
+        self.heads.fill(u32::from(old));
+        self.links[0] = WINDOW as u32;
+        self.short.begin(old);
+        self.long.begin(old);
+        (self.filled, self.swept) = (from, from);
+        if at > from {
+            self.reach(text, at - 1);
+        }
+    }
+
+    /// Go on in a text that lacks the first `count` bytes, a multiple of the ring.
+    pub(super) fn rebase(&mut self, count: usize) {
+        self.filled -= count;
+        self.swept -= count;
+    }
+
+    /// Index `text` up to `at` and beyond; it has 8 more bytes there.
+    #[inline(always)]
+    pub(super) fn reach(&mut self, text: &[u8], at: usize) {
+        while self.filled <= at {
+            self.fill(text);
+        }
+    }
+
+    /// The distance from `at` to the position before it in its bucket of three bytes.
+    #[inline(always)]
+    pub(super) fn link(&self, at: usize) -> usize {
+        (self.links[at & (RING - 1)] & 0xffff) as usize
+    }
+
+    /// How many candidates from `at` on the originals try until they come to `place`, which is in
+    /// the same bucket.
+    #[inline(always)]
+    pub(super) fn tries(&self, at: usize, place: usize) -> usize {
+        let ordinal = |at: usize| (self.links[at & (RING - 1)] >> 16) as u16;
+        usize::from(ordinal(at).wrapping_sub(ordinal(place)))
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, text: &[u8]) {
+        let start = self.filled;
+        let end = (text.len() - 7).min(start + STRIDE);
+        if end >= self.swept + SWEEP {
+            self.sweep();
+        }
+        let text = &text[start..end + 7];
+        for (at, word) in (start..).zip(words(text)) {
+            self.insert(at, word);
+        }
+        self.short.insert_all(start, text);
+        self.long.insert_all(start, text);
+        self.filled = end;
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, at: usize, word: u64) {
+        let head = &mut self.heads[bucket(word)];
+        let distance = (at as u16).wrapping_sub(*head as u16);
+        let ordinal = (*head & 0xffff_0000).wrapping_add(1 << 16);
+        self.links[at & (RING - 1)] = ordinal | u32::from(distance);
+        *head = ordinal | u32::from(at as u16);
+    }
+
+    /// Index the last positions of `text`, by three bytes only.
+    pub(super) fn finish(&mut self, text: &[u8]) {
+        for at in self.filled..text.len().saturating_sub(2) {
+            self.insert(at, triple(text, at));
+        }
+    }
+
+    fn sweep(&mut self) {
+        let now = self.filled;
+        for head in self.heads.iter_mut() {
+            let age = (now as u16).wrapping_sub(*head as u16);
+            let place = (now as u16).wrapping_sub(age.min(WINDOW as u16));
+            *head = *head & 0xffff_0000 | u32::from(place);
+        }
+        sweep(&mut self.short.heads[..], now);
+        sweep(&mut self.long.heads[..], now);
+        self.swept = now;
+    }
+}
+
+/// Hold the age of heads at one window, before it wraps around.
+pub(super) fn sweep(heads: &mut [u16], now: usize) {
+    let now = now as u16;
+    for head in heads {
+        let age = now.wrapping_sub(*head);
+        *head = now.wrapping_sub(age.min(WINDOW as u16));
+    }
+}

@@ -1,0 +1,62 @@
+//! Blocks that were coded apart from the stream, to be joined to it.
+
+use super::{
+    bits::Bits,
+    block::{self, Sink},
+    cut::Cut,
+    piece::Piece,
+    token::Token,
+};
+
+/// Blocks in order.
+#[derive(Default)]
+pub(super) struct Coded {
+    stored: Vec<Stored>,
+    /// The blocks behind the last stored one.
+    bits: Bits,
+}
+
+/// A stored block, whose padding depends on where it stands.
+struct Stored {
+    /// The blocks before it.
+    before: Bits,
+    raw: Vec<u8>,
+    last: bool,
+}
+
+impl Coded {
+    /// Code `tokens` as the blocks that `cuts` make of them, the last one of the stream if `last`.
+    pub(super) fn new(mut tokens: &[Token], cuts: &[Cut], piece: &Piece, last: bool) -> Self {
+        let mut coded = Self::default();
+        for (left, cut) in (0..cuts.len()).rev().zip(cuts) {
+            let (block, rest) = tokens.split_at(cut.tokens);
+            let raw = cut.raw(&piece.text, piece.origin);
+            block::block(block, raw, last && left == 0, &mut coded);
+            tokens = rest;
+        }
+        coded
+    }
+
+    /// Append all to `bits`.
+    pub(super) fn join(&self, bits: &mut Bits) {
+        for stored in &self.stored {
+            bits.append(&stored.before);
+            bits.stored(&stored.raw, stored.last);
+        }
+        bits.append(&self.bits);
+    }
+}
+
+impl Sink for Coded {
+    fn bits(&mut self) -> &mut Bits {
+        &mut self.bits
+    }
+
+    fn stored(&mut self, raw: &[u8], last: bool) {
+        self.stored.push(Stored {
+            before: std::mem::take(&mut self.bits),
+            raw: raw.to_vec(),
+            last,
+        });
+    }
+}

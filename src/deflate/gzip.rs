@@ -1,0 +1,191 @@
+//! A stream in a gzip member, as it arrives.
+
+use std::io::{self, Write};
+
+use crc32fast::Hasher;
+
+use super::{Dialect, Level, parallel::Parallel, serial::Serial, stored::Stored};
+
+/// How much is gathered before it is parsed on one thread.
+const FEED: usize = 1 << 18;
+
+/// How to make a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// The level.
+    pub level: Level,
+    /// Whose bytes.
+    pub dialect: Dialect,
+    /// How many threads compress. With one, or none, no thread is started.
+    pub threads: usize,
+    /// About how much input a thread takes at a time, if not what is best. No byte depends on it.
+    pub piece: Option<usize>,
+}
+
+/// Deflates what is written to it into one gzip member, and writes that on. The member is complete
+/// when it is [finished](Gzip::finish), and visibly broken if it never is.
+pub struct Gzip<W> {
+    inner: W,
+    core: Core,
+    /// Bytes to be written on.
+    out: Vec<u8>,
+    length: u64,
+}
+
+enum Core {
+    Stored(Stored, Hasher),
+    Serial(Box<Stream>),
+    Parallel(Box<Parallel>),
+}
+
+/// A stream on one thread: the input from a window before the next position on.
+struct Stream {
+    serial: Serial,
+    text: Vec<u8>,
+    origin: u64,
+    checksum: Hasher,
+}
+
+impl<W: Write> Gzip<W> {
+    /// A member that is written to `inner`.
+    pub fn new(settings: Settings, inner: W) -> Self {
+        let level = settings.level;
+        let flags = match level.number() {
+            9 => 2,
+            0 | 1 => 4,
+            _ => 0,
+        };
+        Self {
+            inner,
+            core: Core::new(settings),
+            out: vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, flags, 3],
+            length: 0,
+        }
+    }
+
+    /// Where the member goes.
+    pub fn get_ref(&self) -> &W {
+        &self.inner
+    }
+
+    /// Write what is left of the member, and give back where it went.
+    pub fn finish(mut self) -> io::Result<W> {
+        let checksum = self.core.finish(&mut self.out)?;
+        let checksum = checksum.finalize();
+        self.out.extend_from_slice(&checksum.to_le_bytes());
+        // Modulo 2^32 by definition.
+        self.out
+            .extend_from_slice(&(self.length as u32).to_le_bytes());
+        self.write_on()?;
+        Ok(self.inner)
+    }
+
+    fn write_on(&mut self) -> io::Result<()> {
+        self.inner.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Gzip<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.core.write(bytes, &mut self.out)?;
+        self.length += bytes.len() as u64;
+        if self.out.len() > FEED / 8 {
+            self.write_on()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Writes on what there is; nothing is compressed for it that would not be anyway.
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_on()?;
+        self.inner.flush()
+    }
+}
+
+impl Core {
+    fn new(settings: Settings) -> Self {
+        let Settings {
+            level,
+            dialect,
+            threads,
+            piece,
+        } = settings;
+        if threads > 1
+            && let Some(parallel) = Parallel::new(level, dialect, threads, piece)
+        {
+            return Self::Parallel(Box::new(parallel));
+        }
+        match Serial::new(level, dialect) {
+            Some(serial) => Self::Serial(Box::new(Stream::new(serial))),
+            None => Self::Stored(Stored::default(), Hasher::new()),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Stored(stored, checksum) => {
+                checksum.update(bytes);
+                stored.write(bytes, out);
+            }
+            Self::Serial(stream) => {
+                stream.write(bytes);
+                out.extend(stream.serial.bits.drain());
+            }
+            Self::Parallel(parallel) => {
+                parallel.write(bytes)?;
+                out.extend(parallel.bits.drain());
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<Hasher> {
+        match self {
+            Self::Stored(stored, checksum) => {
+                stored.finish(out);
+                Ok(checksum.clone())
+            }
+            Self::Serial(stream) => {
+                stream.serial.finish(&stream.text, stream.origin);
+                out.extend(stream.serial.bits.drain());
+                Ok(stream.checksum.clone())
+            }
+            Self::Parallel(parallel) => {
+                let checksum = parallel.finish()?;
+                out.extend(parallel.bits.drain());
+                Ok(checksum)
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn new(mut serial: Serial) -> Self {
+        serial.begin();
+        Self {
+            serial,
+            text: Vec::new(),
+            origin: 0,
+            checksum: Hasher::new(),
+        }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) {
+        self.checksum.update(bytes);
+        while !bytes.is_empty() {
+            let full = self.serial.history() + FEED;
+            let (now, later) = bytes.split_at(bytes.len().min(full - self.text.len()));
+            self.text.extend_from_slice(now);
+            bytes = later;
+            if self.text.len() == full {
+                self.serial.run(&self.text, self.origin);
+                let spare = self.serial.spare();
+                self.text.drain(..spare);
+                self.serial.rebase(spare);
+                self.origin += spare as u64;
+            }
+        }
+    }
+}

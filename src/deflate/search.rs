@@ -1,0 +1,260 @@
+//! The quick search: what the originals find, without trying every candidate they try.
+//!
+//! They try the candidates of a bucket of three bytes, nearest first, a limited number of them, and
+//! keep the longest match; of equal ones the nearest. That verdict does not depend on the order of
+//! trials. So candidates that agree in six bytes are looked at first, and only if there is none
+//! those that agree in four; a candidate's ordinal tells whether they would have come to it.
+//!
+//! It is for positions that have a lookahead before them.
+
+use std::ops::ControlFlow;
+
+use super::{
+    chains::{Chains, Grams, LONG, SHORT},
+    level::{Effort, MAX_DISTANCE, TOO_FAR},
+    plain::Found,
+    words::{agreement, common, half, word},
+};
+
+/// One search.
+struct Search<'a> {
+    chains: &'a Chains,
+    text: &'a [u8],
+    at: usize,
+    /// The eight bytes there.
+    word: u64,
+    /// The length to exceed.
+    least: usize,
+    /// How many candidates the originals try.
+    budget: usize,
+    nice: usize,
+}
+
+/// With more candidates of other bytes than this in a chain, somebody has made them collide, and the
+/// plain search is better.
+const PATIENCE: usize = 64;
+
+/// No match.
+const NOTHING: Found = (0, 0);
+
+/// The best match at `at` that is longer than `least`; nothing if it has three bytes and lies too
+/// far. None if the chains are too crowded to tell.
+#[inline(never)]
+pub(super) fn search(
+    chains: &Chains,
+    text: &[u8],
+    at: usize,
+    least: usize,
+    effort: Effort,
+) -> Option<Found> {
+    let search = Search {
+        chains,
+        text,
+        at,
+        word: word(text, at),
+        least,
+        budget: effort.budget(least),
+        nice: effort.nice,
+    };
+    if least >= LONG - 1 {
+        return search.long(0);
+    }
+    // Whether there is anything to find is often settled by the nearest of the short chain.
+    let (distance, length) = search.nearest()?;
+    if length < SHORT {
+        return Some(search.three());
+    }
+    let found = search.long(if length < LONG { 0 } else { distance })?;
+    if found != NOTHING {
+        return Some(found);
+    }
+    let found = search.short(distance)?;
+    if found != NOTHING {
+        return Some(found);
+    }
+    Some(search.three())
+}
+
+impl Search<'_> {
+    /// Visit the candidates that agree in `N` bytes, nearest first, with their distance and how
+    /// their first bytes differ. `distance` is that of the first one, if it is known. None if
+    /// others were in the way, too many to see all that count.
+    #[inline(always)]
+    fn walk<const N: usize>(
+        &self,
+        grams: &Grams<N>,
+        mut distance: usize,
+        mut visit: impl FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> Option<()> {
+        let mut others = 0;
+        if distance == 0 {
+            distance = grams.link(self.at);
+        }
+        for _ in 0..self.budget {
+            if distance > MAX_DISTANCE {
+                return Some(());
+            }
+            let difference = word(self.text, self.at - distance) ^ self.word;
+            if difference << (64 - 8 * N) != 0 {
+                others += 1;
+                if others > PATIENCE {
+                    return None;
+                }
+            } else if visit(distance, difference).is_break() {
+                return Some(());
+            }
+            distance += grams.link(self.at - distance);
+        }
+        // So many that agree are all that the originals try, or more.
+        (others == 0).then_some(())
+    }
+
+    /// The nearest candidate of the short chain: its distance, and in how many bytes it agrees.
+    #[inline(always)]
+    fn nearest(&self) -> Option<(usize, usize)> {
+        let mut nearest = (0, 0);
+        self.walk(&self.chains.short, 0, |distance, difference| {
+            nearest = (distance, agreement(difference));
+            ControlFlow::Break(())
+        })?;
+        Some(nearest)
+    }
+
+    /// The best match of at least `LONG` bytes.
+    #[inline(always)]
+    fn long(&self, distance: usize) -> Option<Found> {
+        let mut best = self.least.max(LONG - 1);
+        let mut found = NOTHING;
+        let mut end = half(self.text, self.at + best - 3);
+        self.walk(&self.chains.long, distance, |distance, _| {
+            let candidate = self.at - distance;
+            if half(self.text, candidate + best - 3) != end {
+                return ControlFlow::Continue(());
+            }
+            let length = common(self.text, candidate, self.at);
+            if length <= best {
+                return ControlFlow::Continue(());
+            }
+            if !self.is_tried(distance) {
+                return ControlFlow::Break(());
+            }
+            (best, found) = (length, (length, candidate));
+            if length >= self.nice {
+                return ControlFlow::Break(());
+            }
+            end = half(self.text, self.at + best - 3);
+            ControlFlow::Continue(())
+        })?;
+        Some(found)
+    }
+
+    /// The best match of at least `SHORT` bytes, where there is no long one. `distance` is that of
+    /// the nearest.
+    #[inline(always)]
+    fn short(&self, distance: usize) -> Option<Found> {
+        let mut best = self.least.max(SHORT - 1);
+        let mut found = NOTHING;
+        self.walk(&self.chains.short, distance, |distance, difference| {
+            let length = agreement(difference);
+            if length <= best {
+                return ControlFlow::Continue(());
+            }
+            if !self.is_tried(distance) {
+                return ControlFlow::Break(());
+            }
+            (best, found) = (length, (length, self.at - distance));
+            if length == LONG - 1 {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Some(found)
+    }
+
+    /// The nearest match of three bytes, where there is no longer one.
+    #[inline(always)]
+    fn three(&self) -> Found {
+        if self.least >= 3 {
+            return NOTHING;
+        }
+        let mut distance = 0;
+        for _ in 0..self.budget {
+            distance += self.chains.link(self.at - distance);
+            if distance > TOO_FAR {
+                break;
+            }
+            let candidate = self.at - distance;
+            if (word(self.text, candidate) ^ self.word) << 40 == 0 {
+                return (3, candidate);
+            }
+        }
+        NOTHING
+    }
+
+    /// Whether the originals come to the candidate at `distance`, which agrees in three bytes: in
+    /// their budget, and just at the greatest distance only if it is their first.
+    #[inline(always)]
+    fn is_tried(&self, distance: usize) -> bool {
+        let tries = self.chains.tries(self.at, self.at - distance);
+        tries <= self.budget && (distance < MAX_DISTANCE || tries == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deflate::{Dialect, Level, level::LOOKAHEAD, plain::Plain};
+
+    /// Words of few letters: every kind of match, and crowded chains.
+    fn text(letters: u64) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        };
+        let mut text = Vec::new();
+        while text.len() < 70_000 {
+            let from = next() as usize % (text.len() + 1);
+            let count = next() as usize % 30;
+            for place in from..from + count {
+                text.push(text.get(place).copied().unwrap_or(b' '));
+            }
+            text.push(b' ' + (next() % letters) as u8);
+        }
+        text
+    }
+
+    #[test]
+    fn finds_what_the_plain_search_finds() {
+        for (letters, number) in [(2, 4), (3, 6), (26, 5), (26, 9), (200, 6)] {
+            let text = text(letters);
+            let effort = Level::new(number).expect("a level").effort();
+            let mut chains = Chains::new();
+            chains.begin(&text, 0, true);
+            let plain = Plain {
+                text: &text,
+                origin: 0,
+                dialect: Dialect::Zlib,
+                notice: None,
+            };
+            for at in 0..text.len() - LOOKAHEAD {
+                chains.reach(&text, at);
+                let least = [2, 2, 3, 5, 9, 40][at % 6];
+                let link = |at| chains.link(at);
+                let expected = match plain.search(at, least, effort, link) {
+                    (length, _) if length <= least => NOTHING,
+                    (3, place) if at - place > TOO_FAR => NOTHING,
+                    found => found,
+                };
+                if let Some(found) = search(&chains, &text, at, least, effort) {
+                    assert_eq!(
+                        found, expected,
+                        "{letters} letters, level {number}, at {at}"
+                    );
+                }
+            }
+        }
+    }
+}

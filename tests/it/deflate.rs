@@ -1,0 +1,526 @@
+//! Deflate against the programs whose bytes it makes: zlib through its C library, and `gzip`.
+//!
+//! What is deflated is made from seeds. The sizes are those at which windows slide, blocks end and
+//! codes change.
+
+use std::fs::File;
+use std::io::Write;
+use std::process::Command;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::support::skip;
+
+/// Where something changes: blocks, windows, the reach of a match.
+const EDGES: [usize; 8] = [16383, 32506, 32768, 49149, 65274, 65536, 98042, 131072];
+
+/// Bytes that look random, always the same for a seed.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+}
+
+/// Kinds of data.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Zeros,
+    Random,
+    /// So many letters, at random.
+    Letters(u8),
+    /// Random bytes, over and over.
+    Period(usize),
+    /// Words out of a small dictionary, indented as source is.
+    Source,
+    /// Copies from before, runs and noise.
+    Mixed,
+    /// What deflate makes of source.
+    Compressed,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Zeros,
+    Kind::Random,
+    Kind::Letters(2),
+    Kind::Letters(3),
+    Kind::Period(7),
+    Kind::Period(300),
+    Kind::Period(32506),
+    Kind::Source,
+    Kind::Mixed,
+];
+
+impl Kind {
+    fn bytes(self, length: usize, seed: u64) -> Vec<u8> {
+        let mut noise = Noise(seed);
+        let mut bytes = Vec::with_capacity(length + 512);
+        match self {
+            Kind::Zeros => bytes.resize(length, 0),
+            Kind::Random => bytes.extend((0..length).map(|_| noise.next() as u8)),
+            Kind::Letters(count) => {
+                bytes.extend((0..length).map(|_| b'a' + noise.below(count.into()) as u8));
+            }
+            Kind::Period(period) => {
+                let unit = Kind::Random.bytes(period, seed);
+                bytes.extend(unit.iter().cycle().take(length));
+            }
+            Kind::Source => {
+                while bytes.len() < length {
+                    bytes.resize(bytes.len() + 4 * noise.below(5), b' ');
+                    for _ in 0..1 + noise.below(6) {
+                        let mut word = Noise(noise.below(300) as u64);
+                        let letters = 2 + word.below(9);
+                        bytes.extend((0..letters).map(|_| b'a' + word.below(26) as u8));
+                        bytes.push(b" ();=_.,"[noise.below(8)]);
+                    }
+                    bytes.push(b'\n');
+                }
+            }
+            Kind::Mixed => {
+                while bytes.len() < length {
+                    let count = 1 + noise.below(400);
+                    match noise.below(4) {
+                        0 => bytes.extend((0..count).map(|_| noise.next() as u8)),
+                        1 => bytes.resize(bytes.len() + 3 * count, noise.next() as u8),
+                        2 => bytes.extend((0..count).map(|_| b'a' + noise.below(2) as u8)),
+                        _ => {
+                            let back = 1 + noise.below(bytes.len().clamp(1, 33000));
+                            for _ in 0..count {
+                                let from = bytes.len().checked_sub(back);
+                                bytes.push(from.map_or(0, |from| bytes[from]));
+                            }
+                        }
+                    }
+                }
+            }
+            Kind::Compressed => {
+                let source = Kind::Source.bytes(3 * length + 64, seed);
+                bytes = zlib(6, &source);
+            }
+        }
+        bytes.truncate(length);
+        bytes
+    }
+}
+
+/// What zlib makes of `input`.
+fn zlib(level: u8, input: &[u8]) -> Vec<u8> {
+    let mut stream = Compress::new(Compression::new(level.into()), false);
+    let mut out = Vec::new();
+    loop {
+        out.reserve(input.len() / 2 + 4096);
+        let rest = &input[stream.total_in() as usize..];
+        let status = stream.compress_vec(rest, &mut out, FlushCompress::Finish);
+        if status.expect("zlib compresses") == Status::StreamEnd {
+            return out;
+        }
+    }
+}
+
+/// What zlib makes of whole tar records, handed over as git does it.
+fn zlib_stored(input: &[u8]) -> Vec<u8> {
+    let mut stream = Compress::new(Compression::new(0), false);
+    let (mut out, mut buffer) = (Vec::new(), [0; 16384]);
+    let ends = [(&[][..], FlushCompress::Finish)];
+    let records = input
+        .chunks(10240)
+        .map(|record| (record, FlushCompress::None));
+    for (mut record, flush) in records.chain(ends) {
+        loop {
+            let (taken, made) = (stream.total_in(), stream.total_out());
+            let status = stream.compress(record, &mut buffer, flush);
+            let status = status.expect("zlib compresses");
+            record = &record[(stream.total_in() - taken) as usize..];
+            out.extend_from_slice(&buffer[..(stream.total_out() - made) as usize]);
+            let done = match flush {
+                FlushCompress::Finish => status == Status::StreamEnd,
+                _ => record.is_empty(),
+            };
+            if done {
+                break;
+            }
+        }
+    }
+    out
+}
+
+/// What `gzip -cn` makes of `input`, header and all.
+fn gzip(level: u8, input: &[u8]) -> Vec<u8> {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(input).expect("written");
+    let file = File::open(file.path()).expect("it is there");
+    let output = Command::new("gzip")
+        .arg(format!("-cn{level}"))
+        .env_remove("GZIP")
+        .stdin(file)
+        .output();
+    output.expect("gzip runs").stdout
+}
+
+/// Whether the installed `gzip` is the one whose bytes are meant.
+fn has_gzip() -> bool {
+    let version = Command::new("gzip").arg("--version").output();
+    let known = version.is_ok_and(|output| output.stdout.starts_with(b"gzip 1.12\n"));
+    if !known {
+        skip("gzip is not 1.12");
+    }
+    known
+}
+
+fn level(number: u8) -> Level {
+    Level::new(number).expect("a level")
+}
+
+/// What we make of it at once.
+fn ours(number: u8, dialect: Dialect, input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    Encoder::new(level(number), dialect).compress(input, &mut out);
+    out
+}
+
+/// What we make of it as a gzip member, written `feed` bytes at a time.
+fn member(settings: Settings, feed: usize, input: &[u8]) -> Vec<u8> {
+    let mut stream = Gzip::new(settings, Vec::new());
+    for bytes in input.chunks(feed) {
+        stream.write_all(bytes).expect("a vector takes it");
+    }
+    stream.finish().expect("a vector takes it")
+}
+
+/// A gzip member around a raw stream.
+fn wrapped(number: u8, raw: &[u8], input: &[u8]) -> Vec<u8> {
+    let flags = match number {
+        0 | 1 => 4,
+        9 => 2,
+        _ => 0,
+    };
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, flags, 3];
+    member.extend_from_slice(raw);
+    member.extend(crc32fast::hash(input).to_le_bytes());
+    member.extend((input.len() as u32).to_le_bytes());
+    member
+}
+
+#[track_caller]
+fn assert_same(ours: &[u8], theirs: &[u8], what: impl std::fmt::Debug) {
+    let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
+    assert!(
+        ours == theirs,
+        "{what:?}: differs at {same} of {} and {} bytes",
+        ours.len(),
+        theirs.len()
+    );
+}
+
+#[track_caller]
+fn assert_zlib(number: u8, input: &[u8], what: impl std::fmt::Debug) {
+    let ours = ours(number, Dialect::Zlib, input);
+    assert_same(&ours, &zlib(number, input), (number, what));
+}
+
+#[track_caller]
+fn assert_gzip(number: u8, input: &[u8], what: impl std::fmt::Debug) {
+    let ours = ours(number, Dialect::Gzip, input);
+    assert_same(
+        &wrapped(number, &ours, input),
+        &gzip(number, input),
+        (number, what),
+    );
+}
+
+/// Every kind at lengths around every edge: each level at its share of them.
+fn around_edges(step: usize) -> impl Iterator<Item = (Kind, usize)> {
+    let lengths = EDGES.into_iter().flat_map(move |edge| {
+        let first = edge.saturating_sub(300) + edge % step.min(97);
+        (first..edge + 300)
+            .step_by(step)
+            .chain([edge - 1, edge, edge + 1])
+    });
+    lengths.flat_map(|length| KINDS.map(|kind| (kind, length)))
+}
+
+#[test]
+fn short_inputs_are_zlibs() {
+    for kind in KINDS {
+        for length in (0..40).chain((40..700).step_by(31)) {
+            let input = kind.bytes(length, length as u64);
+            for number in 1..=9 {
+                assert_zlib(number, &input, (kind, length));
+            }
+        }
+    }
+}
+
+#[test]
+fn inputs_around_the_edges_are_zlibs() {
+    for (turn, (kind, length)) in around_edges(600).step_by(2).enumerate() {
+        let input = kind.bytes(length, turn as u64);
+        assert_zlib(1 + (turn % 9) as u8, &input, (kind, length));
+    }
+}
+
+#[test]
+fn inputs_around_the_edges_are_gzips() {
+    if !has_gzip() {
+        return;
+    }
+    for (turn, (kind, length)) in around_edges(600).step_by(4).enumerate() {
+        let input = kind.bytes(length, turn as u64);
+        assert_gzip(1 + (turn % 9) as u8, &input, (kind, length));
+    }
+}
+
+#[test]
+fn short_inputs_are_gzips() {
+    if !has_gzip() {
+        return;
+    }
+    for (turn, kind) in KINDS.into_iter().cycle().take(90).enumerate() {
+        let length = turn * turn / 11;
+        let input = kind.bytes(length, turn as u64);
+        assert_gzip(1 + (turn / 9 % 9) as u8, &input, (kind, length));
+    }
+}
+
+#[test]
+#[ignore = "minutes; for a release build"]
+fn every_level_around_every_edge() {
+    let has_gzip = has_gzip();
+    for (kind, length) in around_edges(7) {
+        let input = kind.bytes(length, length as u64);
+        for number in 1..=9 {
+            assert_zlib(number, &input, (kind, length));
+            if has_gzip && length % 5 == 0 {
+                assert_gzip(number, &input, (kind, length));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_period_is_zlibs() {
+    for period in 1..=300 {
+        let input = Kind::Period(period).bytes(3000, 1);
+        assert_zlib(1 + (period % 9) as u8, &input, period);
+    }
+}
+
+#[test]
+fn stored_blocks_are_zlibs() {
+    for records in [0, 1, 3, 4, 5, 8, 9, 13] {
+        let input = Kind::Source.bytes(records * 10240, 1);
+        let settings = Settings {
+            level: level(0),
+            threads: 2,
+            ..Settings::default()
+        };
+        let theirs = wrapped(0, &zlib_stored(&input), &input);
+        assert_same(&member(settings, 512, &input), &theirs, records);
+    }
+}
+
+/// Everything there is, one after another.
+fn medley(scale: usize) -> Vec<u8> {
+    let mut medley = Vec::new();
+    for (turn, kind) in KINDS
+        .into_iter()
+        .chain([Kind::Compressed])
+        .cycle()
+        .take(13)
+        .enumerate()
+    {
+        medley.extend(kind.bytes(scale + turn * 1001, turn as u64));
+    }
+    medley
+}
+
+#[test]
+fn streams_do_not_depend_on_threads_and_pieces() {
+    let input = medley(16_000);
+    for (dialect, number) in [
+        (Dialect::Zlib, 1),
+        (Dialect::Zlib, 3),
+        (Dialect::Zlib, 6),
+        (Dialect::Zlib, 9),
+        (Dialect::Gzip, 2),
+        (Dialect::Gzip, 6),
+    ] {
+        let theirs = wrapped(number, &ours(number, dialect, &input), &input);
+        for (threads, piece, feed) in [
+            (1, None, 10240),
+            (2, Some(1), 10240),
+            (3, Some(1 << 17), 777),
+            (8, Some(1 << 16), usize::MAX),
+            (2, None, 65536),
+        ] {
+            let settings = Settings {
+                level: level(number),
+                dialect,
+                threads,
+                piece,
+            };
+            let ours = member(settings, feed, &input);
+            assert_same(&ours, &theirs, (dialect, number, threads, piece));
+        }
+    }
+}
+
+/// The input of the golden streams.
+const MEDLEY: usize = 12_000;
+
+#[test]
+fn the_medley_is_theirs() {
+    let input = medley(MEDLEY);
+    let has_gzip = has_gzip();
+    for number in 1..=9 {
+        assert_zlib(number, &input, "medley");
+        if has_gzip {
+            assert_gzip(number, &input, "medley");
+        }
+    }
+}
+
+#[test]
+#[ignore = "minutes; for a release build"]
+fn large_streams_do_not_depend_on_threads_and_pieces() {
+    let input = [medley(900_000), vec![0; 9 << 20], medley(10_000)].concat();
+    for number in 1..=9 {
+        let theirs = wrapped(number, &zlib(number, &input), &input);
+        for threads in [1, 2, 3, 8] {
+            for piece in [None, Some(1), Some(1 << 18), Some(64 << 20)] {
+                let settings = Settings {
+                    level: level(number),
+                    threads,
+                    piece,
+                    ..Settings::default()
+                };
+                let ours = member(settings, 10240, &input);
+                assert_same(&ours, &theirs, (number, threads, piece));
+            }
+        }
+    }
+}
+
+/// The first bytes of a stream come long before its end, and its pieces are not all kept.
+#[test]
+fn bytes_come_out_early() {
+    let input = Kind::Random.bytes(2 << 20, 1);
+    for threads in [1, 2] {
+        let settings = Settings {
+            threads,
+            piece: Some(1 << 16),
+            ..Settings::default()
+        };
+        let mut stream = Gzip::new(settings, Vec::new());
+        stream.write_all(&input).expect("a vector takes it");
+        stream.flush().expect("a vector takes it");
+        assert!(stream.get_ref().len() > 1 << 19, "{threads} threads");
+    }
+}
+
+/// A writer that is full.
+#[test]
+fn a_failure_comes_through() {
+    for threads in [1, 2] {
+        let settings = Settings {
+            threads,
+            piece: Some(1 << 16),
+            ..Settings::default()
+        };
+        let mut room = [0; 70_000];
+        let mut stream = Gzip::new(settings, &mut room[..]);
+        let input = Kind::Random.bytes(1 << 20, 1);
+        let written = stream.write_all(&input);
+        let failure = written.and_then(|()| stream.finish().map(drop));
+        let failure = failure.expect_err("there is no room");
+        assert_eq!(failure.kind(), std::io::ErrorKind::WriteZero);
+    }
+}
+
+#[test]
+fn golden_streams() {
+    let input = medley(MEDLEY);
+    let sums = |dialect| (1..=9).map(move |number| (number, dialect));
+    let found: Vec<u32> = sums(Dialect::Zlib)
+        .chain(sums(Dialect::Gzip))
+        .map(|(number, dialect)| crc32fast::hash(&ours(number, dialect, &input)))
+        .collect();
+    assert_eq!(found, GOLDEN, "{found:#010x?}");
+}
+
+/// Checksums of what zlib and gzip made of the medley.
+const GOLDEN: [u32; 18] = [
+    0x7ce2_359a,
+    0xc1d7_9891,
+    0xaacf_7148,
+    0x9d05_0059,
+    0xd6ae_9111,
+    0xd989_5d85,
+    0xaa3e_09ee,
+    0x0445_5b82,
+    0x7bb1_747a,
+    0x44c6_1e8c,
+    0x501b_bd29,
+    0x9d99_8c1a,
+    0x2460_cee9,
+    0x0a44_4f28,
+    0x3f58_235f,
+    0xca67_fcd3,
+    0x26cb_5779,
+    0xa9e6_c6fb,
+];
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        Just(Kind::Zeros),
+        Just(Kind::Random),
+        (2u8..5).prop_map(Kind::Letters),
+        (1usize..40_000).prop_map(Kind::Period),
+        Just(Kind::Source),
+        Just(Kind::Mixed),
+        Just(Kind::Compressed),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 20,
+        max_shrink_iters: 100,
+        failure_persistence: Some(Box::new(
+            proptest::test_runner::FileFailurePersistence::WithSource("regressions"),
+        )),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_medleys(
+        parts in vec((kind(), 0usize..40_000, any::<u64>()), 0..5),
+        number in 1u8..=9,
+        threads in 1usize..4,
+        feed in 100usize..50_000,
+    ) {
+        let parts = parts.into_iter();
+        let input: Vec<u8> = parts.flat_map(|(kind, length, seed)| kind.bytes(length, seed)).collect();
+        let theirs = wrapped(number, &zlib(number, &input), &input);
+        let settings = Settings {
+            level: level(number),
+            threads,
+            piece: Some(1),
+            ..Settings::default()
+        };
+        prop_assert!(member(settings, feed, &input) == theirs);
+    }
+}
