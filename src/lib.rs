@@ -65,7 +65,8 @@ use std::{io::Write, sync::Arc};
 use archive::{Archiver, Writer};
 use convert::{Converter, Origin};
 use decode::chain::Allowance;
-use emit::{gzip::Gzip, tar::Tar, zip::Zip, zstd::Zstd};
+use deflate::{Dialect, Gzip};
+use emit::{deflate::Engine, gzip::ZlibGzip, tar::Tar, zip::Zip, zstd::Zstd};
 use error::{Error, Result};
 use pipeline::Limits;
 use plan::{Planner, walk::Walk};
@@ -95,11 +96,24 @@ pub fn run(
         Format::Tar | Format::Filtered(_) => {
             stream(tar(&request), request, destination, diagnostics, meter)
         }
-        Format::TarGz(level) => {
-            let mut gzip = Gzip::new(destination, level);
-            stream(tar(&request), request, &mut gzip, diagnostics, meter)?;
-            gzip.finish().map_err(failed)
-        }
+        Format::TarGz(level) => match request.deflate {
+            Engine::Own(dialect) => {
+                let settings = deflate::Settings {
+                    level,
+                    dialect,
+                    threads: compressing_threads(&request),
+                    piece: request.gzip_piece,
+                };
+                let mut gzip = Gzip::new(settings, destination);
+                stream(tar(&request), request, &mut gzip, diagnostics, meter)?;
+                gzip.finish().map(drop).map_err(failed)
+            }
+            Engine::Zlib => {
+                let mut gzip = ZlibGzip::new(destination, level);
+                stream(tar(&request), request, &mut gzip, diagnostics, meter)?;
+                gzip.finish().map_err(failed)
+            }
+        },
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
             let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
@@ -110,11 +124,25 @@ pub fn run(
             let zip = Zip {
                 times: request.times,
                 level,
+                // What other dialects there are is gzip's.
+                engine: match request.deflate {
+                    Engine::Own(_) => Engine::Own(Dialect::Zlib),
+                    Engine::Zlib => Engine::Zlib,
+                },
                 comment,
             };
             stream(zip, request, destination, diagnostics, meter)
         }
     }
+}
+
+/// As many threads as may deflate beside those that make the tar: half of the memory is for what they
+/// hold.
+fn compressing_threads(request: &Request) -> usize {
+    let threads = request.threads.unwrap_or_else(pipeline::default_threads);
+    threads
+        .min(request.memory / 2 / deflate::THREAD_BYTES)
+        .max(1)
 }
 
 fn stream<F: emit::Format>(

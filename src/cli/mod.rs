@@ -19,7 +19,7 @@ use clap::{
 
 use crate::error::{Error, Result};
 pub use extra::{Extra, ExtraContent};
-pub use ours::Ours;
+pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
 pub use typed::{Stop, Typed};
 

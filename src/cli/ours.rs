@@ -22,6 +22,14 @@ pub struct Ours {
     #[arg(long, overrides_with = "progress")]
     pub no_progress: bool,
 
+    /// Whose bytes compressed archives have
+    #[arg(long, value_name = "dialect", default_value = "git", value_enum)]
+    pub gzip_dialect: GzipDialect,
+
+    /// How much of a gzip stream a thread takes at a time: for tests
+    #[arg(long, value_name = "n", hide = true)]
+    pub gzip_piece: Option<usize>,
+
     /// Only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,
@@ -29,6 +37,17 @@ pub struct Ours {
     /// There, paths end with NUL and are not quoted
     #[arg(long)]
     pub pathspec_file_nul: bool,
+}
+
+/// `--gzip-dialect`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum GzipDialect {
+    /// git's since 2.38, which are zlib's
+    Git,
+    /// Those of gzip -n, which git had before and code hosts publish
+    Gnu,
+    /// git's, made by zlib itself, on one thread
+    Zlib,
 }
 
 /// Bytes, with git's suffixes.

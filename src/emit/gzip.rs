@@ -1,13 +1,13 @@
-//! gzip with git's bytes (RFC 1952): no name, no time, made on Unix, one stream.
+//! gzip with git's bytes, by zlib itself (RFC 1952): no name, no time, made on Unix, one stream.
 //!
 //! Where nothing is compressed, the bytes depend on how they come and go; so they are handed to zlib
 //! in the blocks of git's tar writer, and taken from it into a buffer of git's size.
 
 use std::io::{self, Write};
 
-use flate2::{Compress, FlushCompress, Status};
+use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::deflate::Level;
+use crate::deflate::Level;
 
 /// What git's tar writer hands on at once.
 const INPUT_LEN: usize = 10240;
@@ -17,7 +17,7 @@ const OUTPUT_LEN: usize = 16384;
 const WINDOW_BITS: u8 = 15;
 
 /// Compresses what is written to it.
-pub struct Gzip<W> {
+pub struct ZlibGzip<W> {
     inner: W,
     compress: Compress,
     input: Vec<u8>,
@@ -25,12 +25,13 @@ pub struct Gzip<W> {
     filled: usize,
 }
 
-impl<W: Write> Gzip<W> {
+impl<W: Write> ZlibGzip<W> {
     /// Compress to `inner`.
     pub fn new(inner: W, level: Level) -> Self {
+        let level = Compression::new(level.number().into());
         Self {
             inner,
-            compress: Compress::new_gzip(level.zlib(), WINDOW_BITS),
+            compress: Compress::new_gzip(level, WINDOW_BITS),
             input: Vec::with_capacity(INPUT_LEN),
             output: Box::new([0; OUTPUT_LEN]),
             filled: 0,
@@ -67,18 +68,18 @@ impl<W: Write> Gzip<W> {
     }
 }
 
-impl<W: Write> Write for Gzip<W> {
+impl<W: Write> Write for ZlibGzip<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let missing = INPUT_LEN - self.input.len();
-        self.input
-            .extend_from_slice(&bytes[..missing.min(bytes.len())]);
+        let taken = &bytes[..missing.min(bytes.len())];
+        self.input.extend_from_slice(taken);
         if self.input.len() == INPUT_LEN {
             let block = std::mem::take(&mut self.input);
             self.block(&block)?;
             self.input = block;
             self.input.clear();
         }
-        Ok(missing.min(bytes.len()))
+        Ok(taken.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -11,7 +11,8 @@ use gix::{
 };
 
 use crate::{
-    emit::{deflate, zstd},
+    deflate,
+    emit::zstd,
     error::{Error, Result},
     repository::settings::truth,
 };
@@ -169,7 +170,9 @@ impl Named {
     pub fn at_level(&self, level: Option<i32>) -> Result<Format> {
         let deflate = || match level {
             None => Ok(deflate::Level::DEFAULT),
-            Some(level) => deflate::Level::new(level as u32)
+            Some(level) => u8::try_from(level)
+                .ok()
+                .and_then(deflate::Level::new)
                 .ok_or_else(|| Error::fatal("deflateInit2: stream consistency error (no message)")),
         };
         Ok(match &self.family {
@@ -252,7 +255,7 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::{Family, Format, Formats};
-    use crate::emit::deflate;
+    use crate::deflate;
 
     fn formats(config: &str) -> Formats {
         let config = gix::config::File::try_from(config).expect("valid");

@@ -10,10 +10,11 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
-    cli::{self, Args, ExtraContent},
+    cli::{self, Args, ExtraContent, GzipDialect},
     command::Surroundings,
     decode::reader::Reader,
-    emit::{Kind, zip::Times},
+    deflate::Dialect,
+    emit::{Kind, deflate::Engine, zip::Times},
     error::Result,
     odb::Odb,
     plan::{
@@ -59,6 +60,10 @@ pub struct Request {
     pub prefix: BString,
     /// What of it.
     pub selection: Selection,
+    /// Who deflates, in formats that do.
+    pub deflate: Engine,
+    /// How much of a gzip stream a thread takes at a time, in bytes, if not what is best.
+    pub gzip_piece: Option<usize>,
     /// Files that come behind the tree's.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.
@@ -145,6 +150,12 @@ impl Request {
         let prefix = args.prefix.as_deref().unwrap_or_default();
         Ok(Self {
             format: format.at_level(args.level)?,
+            deflate: match args.ours.gzip_dialect {
+                GzipDialect::Git => Engine::Own(Dialect::Zlib),
+                GzipDialect::Gnu => Engine::Own(Dialect::Gzip),
+                GzipDialect::Zlib => Engine::Zlib,
+            },
+            gzip_piece: args.ours.gzip_piece,
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,

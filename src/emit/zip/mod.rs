@@ -11,10 +11,11 @@ use std::io::{self, Read, Seek, Write};
 
 use super::{
     Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part,
-    deflate::{Deflater, Level},
+    deflate::{Deflater, Engine, Stream},
 };
 use crate::{
     buffer::Buffer,
+    deflate::Level,
     error::{Error, Result},
 };
 pub use record::{Directory, Pending, Times};
@@ -44,6 +45,8 @@ pub struct Zip {
     pub times: Times,
     /// How hard bodies are compressed; 0 stores them.
     pub level: Level,
+    /// Who compresses them.
+    pub engine: Engine,
     /// Noted at the end: the commit's id in hexadecimal.
     pub comment: Option<String>,
 }
@@ -52,7 +55,7 @@ pub struct Zip {
 #[derive(Default)]
 pub struct Scratch {
     deflater: Deflater,
-    packed: Buffer,
+    packed: Vec<u8>,
 }
 
 impl Format for Zip {
@@ -118,15 +121,10 @@ impl Format for Zip {
             ..entry(member)
         };
         if entry.method == Method::Deflate {
-            // One that is streamed cannot turn back.
-            let room = if entry.streamed {
-                usize::MAX
-            } else {
-                body.len()
-            };
             let Scratch { deflater, packed } = scratch;
-            let fits = deflater.whole(self.level, body, room, packed);
-            if entry.streamed || (fits && packed.len() < body.len()) {
+            deflater.whole(self.engine, self.level, body, packed);
+            // One that is streamed cannot turn back.
+            if entry.streamed || packed.len() < body.len() {
                 entry.packed = packed.len() as u64;
                 out.truncate(begun.body);
                 out.extend(packed);
@@ -187,7 +185,7 @@ impl Format for Zip {
 
 impl Zip {
     fn method(&self, size: u64) -> Method {
-        match self.level.stores() || size == 0 {
+        match self.level.number() == 0 || size == 0 {
             true => Method::Store,
             false => Method::Deflate,
         }
@@ -334,7 +332,7 @@ impl Zip {
 /// Packs a body piece by piece; each call says how many bytes came out.
 enum Packer<'a> {
     Store,
-    Deflate(super::deflate::Stream<'a>),
+    Deflate(Stream<'a>),
 }
 
 impl Packer<'_> {
