@@ -56,6 +56,7 @@ pub mod output;
 pub mod progress;
 pub mod remote;
 pub mod command;
+pub mod probe;
 pub mod buffer;
 pub mod deflate;
 pub mod error;

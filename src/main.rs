@@ -17,9 +17,10 @@ use signal_hook::{
 };
 
 use git_sluice::{
-    cli::{Args, Stop, Typed, pathspecs_from},
+    cli::{Args, GzipDialect, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, strerror},
     output::Destination,
+    probe,
     progress::Meter,
     remote::{self, handover, server},
     repository::{Repository, environment::Environment, extra_file},
@@ -107,6 +108,10 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     if access == Access::Remote && !args.extras.is_empty() {
         let refused = "options '--add-file' and '--remote' cannot be used together";
         return Err(Error::fatal(refused).into());
+    }
+    if args.ours.gzip_dialect == GzipDialect::Probe {
+        let _ = destination.write_all(probe::report()?.as_bytes());
+        return Ok(destination.complete()?);
     }
     if args.list {
         list(&formats, &mut destination);

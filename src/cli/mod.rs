@@ -94,7 +94,7 @@ pub struct Args {
     pub exec: Option<OsString>,
 
     /// The tree or commit to archive
-    #[arg(value_name = "tree-ish", required_unless_present = "list")]
+    #[arg(value_name = "tree-ish")]
     pub treeish: Option<OsString>,
 
     /// Only these paths
@@ -107,6 +107,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether there is nothing to be archived.
+    fn asks_only(&self) -> bool {
+        self.list || self.ours.gzip_dialect == GzipDialect::Probe
+    }
+
     /// What does not go together.
     fn check(&self) -> Result<()> {
         if self.list

@@ -48,6 +48,8 @@ pub enum GzipDialect {
     Gnu,
     /// git's, made by zlib itself, on one thread
     Zlib,
+    /// Say what the installed git and gzip make, and nothing else
+    Probe,
 }
 
 /// Bytes, with git's suffixes.

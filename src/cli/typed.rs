@@ -182,6 +182,11 @@ impl Typed {
             ..parse(&mut command, given.words())?
         };
         args.check()?;
+        if args.treeish.is_none() && !args.asks_only() {
+            let missing =
+                command.error(ErrorKind::MissingRequiredArgument, "a tree-ish is required");
+            return Err(missing.into());
+        }
         Ok(args)
     }
 }

@@ -151,7 +151,7 @@ impl Request {
         Ok(Self {
             format: format.at_level(args.level)?,
             deflate: match args.ours.gzip_dialect {
-                GzipDialect::Git => Engine::Own(Dialect::Zlib),
+                GzipDialect::Git | GzipDialect::Probe => Engine::Own(Dialect::Zlib),
                 GzipDialect::Gnu => Engine::Own(Dialect::Gzip),
                 GzipDialect::Zlib => Engine::Zlib,
             },

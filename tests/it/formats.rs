@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::process::Output;
 use crate::support::{Repo, git_version, gunzip, skip};
-use crate::{pending, tape, zip};
+use crate::{tape, zip};
 
 const FORMATS: [&str; 2] = ["--format=zip", "--format=tar.gz"];
 
@@ -124,9 +124,6 @@ fn mtime() {
     let own = repo.clone().env("GIT_COMMITTER_DATE", "1012622522 +0000");
     let other = own.git(["commit-tree", "-m", "other", "HEAD^{tree}"]);
     let head = repo.git(["rev-parse", "HEAD"]);
-    if !pending::knows(&repo, ["--mtime=@1 +0000", "--format=zip", "HEAD"]) {
-        return;
-    }
     for (format, time) in [
         ("--format=tar", "2002-02-02T02:02:02-0200"),
         ("--format=tar", "@1012622522 +0000"),
@@ -217,9 +214,6 @@ fn extra_files() {
 #[test]
 fn by_name() {
     let repo = Repo::copy("basic");
-    if !pending::knows(&repo, ["-o", "x.zip", "HEAD"]) {
-        return;
-    }
     for name in [
         "a.zip",
         "a.tgz",
@@ -263,9 +257,6 @@ fn by_name() {
 fn user_formats() {
     let with = |setting: &str| Repo::from("basic").with(["-c", setting]);
     let same = |repo: &Repo, args: &[&str]| repo.assert_same_within(&["2"], &["1m"], args);
-    if !pending::knows(&with("tar.foo.command=cat"), ["--format=foo", "HEAD"]) {
-        return;
-    }
     for (setting, format) in [
         ("tar.foo.command=tr ab ba", "foo"),
         ("tar.foo.bar.command=tr ab ba", "foo.bar"),
@@ -296,10 +287,6 @@ fn user_formats() {
 
 #[test]
 fn list() {
-    let foo = Repo::from("basic").with(["-c", "tar.foo.command=cat"]);
-    if !pending::knows(&foo, ["--format=foo", "HEAD"]) {
-        return;
-    }
     let same = |repo: Repo| {
         repo.assert_same_within(&["2"], &["1m"], ["--list"]);
         repo.assert_same_within(&["2"], &["1m"], ["-l", "-v", "--format=nosuch"]);

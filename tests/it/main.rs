@@ -5,7 +5,6 @@
 //! and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod forge;
-mod pending;
 mod process;
 mod support;
 mod tape;

@@ -8,7 +8,7 @@ use super::{
 use crate::process::run_with_input;
 use crate::readers::Contents;
 use crate::support::{Repo, SLUICE, gunzip};
-use crate::{pending, tape};
+use crate::tape;
 
 const FIXTURE: &str = "upstream-tar";
 
@@ -34,15 +34,10 @@ const COMMITTED: u64 = 1_117_231_200;
 #[test]
 fn list_notices_extra_parameters() {
     let repo = Repo::from(FIXTURE);
-    if !pending::knows(&repo, ["--list"]) {
-        return;
-    }
     let message = "fatal: extra command line parameter 'blah'\n";
     repo.sluice(["--list", "blah"]).assert_failure(128, message);
-    if pending::knows(&repo, ["--upload-archive", "."]) {
-        let served = repo.served(["--remote=.", "--list", "blah"]);
-        assert_ne!(served.code(), 0, "{served}");
-    }
+    let served = repo.served(["--remote=.", "--list", "blah"]);
+    assert_ne!(served.code(), 0, "{served}");
 }
 
 #[test]
@@ -66,9 +61,6 @@ fn git_archive() {
 fn git_archive_mtime() {
     let repo = Repo::from(FIXTURE);
     let args = ["--mtime=2002-02-02T02:02:02-0200", "HEAD"];
-    if !pending::knows(&repo, args) {
-        return;
-    }
     let archive = repo.sluice(args).success();
     assert_extracts(archive, &expected(&repo), 1_012_622_522);
 }
@@ -228,9 +220,6 @@ fn with_filters() -> Repo {
 #[test]
 fn archive_list_mentions_user_filter() {
     let repo = with_filters();
-    if !pending::knows(&repo, ["--format=bar", "HEAD"]) {
-        return;
-    }
     let list = repo.sluice(["--list"]).success();
     assert_eq!(list, b"tar\ntgz\ntar.gz\ntar.foo\nbar\nzip\n");
     // "archive --list shows only enabled remote filters"
@@ -255,9 +244,6 @@ fn invoke_tar_filter_by_format_and_extension() {
     for format in ["tar.foo", "bar"] {
         let ours = repo.sluice([&format!("--format={format}"), "HEAD"]);
         assert!(ours.success() == swapped, "{format}");
-    }
-    if !pending::knows(&repo, ["--format=bar", "HEAD"]) {
-        return;
     }
     for (name, expected) in [
         ("custom-dot.tar.foo", &swapped),
@@ -285,9 +271,6 @@ fn only_enabled_filters_are_available_remotely() {
 #[test]
 fn invalid_filter_is_reported_only_once() {
     let repo = Repo::from(FIXTURE).with(["-c", "tar.invalid.command="]);
-    if !pending::knows(&with_filters(), ["--format=bar", "HEAD"]) {
-        return;
-    }
     let output = repo.sluice(["--format=invalid", "HEAD"]);
     let message = "fatal: unable to start '' filter: No such file or directory\n";
     output.assert_failure(128, message);
@@ -360,9 +343,6 @@ fn allow_pathspecs_that_resolve_to_the_current_directory() {
 fn attr_pathspec_in_bare_repo() {
     let args = ["-v", "HEAD", ":(attr:files_named_a)"];
     let bare = Repo::from(FIXTURE).at("../bare.git");
-    if !pending::knows(&bare, args) {
-        return;
-    }
     let output = bare.sluice(args);
     assert_eq!(output.messages(), "a/\na/a\n");
     let _ = output.success();

@@ -1,7 +1,6 @@
 //! t5001: where attributes come from, and what export-ignore and export-subst do.
 
 use super::{assert_same_contents, file, untarred, work_tree};
-use crate::pending;
 use crate::readers::Contents;
 use crate::support::{Repo, git_version};
 
@@ -114,8 +113,6 @@ fn git_archive_with_worktree_attributes_bare() {
     let args = ["--worktree-attributes", "HEAD"];
     if git_version() >= (2, 43) {
         bare.assert_same(args);
-    } else if !pending::knows(&bare, args) {
-        return;
     }
     assert_eq!(files(&bare, &args), all_but(&BY_TREE));
 }
