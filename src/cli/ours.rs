@@ -27,8 +27,8 @@ pub struct Ours {
     pub gzip_dialect: GzipDialect,
 
     /// How much of a gzip stream a thread takes at a time: for tests
-    #[arg(long, value_name = "n", hide = true)]
-    pub gzip_piece: Option<usize>,
+    #[arg(long, value_name = "n", value_parser = size, hide = true)]
+    pub gzip_piece: Option<u64>,
 
     /// Only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]

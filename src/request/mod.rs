@@ -155,7 +155,7 @@ impl Request {
                 GzipDialect::Gnu => Engine::Own(Dialect::Gzip),
                 GzipDialect::Zlib => Engine::Zlib,
             },
-            gzip_piece: args.ours.gzip_piece,
+            gzip_piece: args.ours.gzip_piece.map(|bytes| bytes as usize),
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,

@@ -3,182 +3,21 @@
 //! What is deflated is made from seeds. The sizes are those at which windows slide, blocks end and
 //! codes change.
 
-use std::fs::File;
-use std::io::Write;
-use std::process::Command;
+mod command;
+mod originals;
+mod samples;
 
-use flate2::{Compress, Compression, FlushCompress, Status};
+use std::io::Write;
+
 use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::support::skip;
+use originals::{gzip, has_gzip, wrapped, zlib, zlib_stored};
+use samples::{KINDS, Kind};
 
 /// Where something changes: blocks, windows, the reach of a match.
 const EDGES: [usize; 8] = [16383, 32506, 32768, 49149, 65274, 65536, 98042, 131072];
-
-/// Bytes that look random, always the same for a seed.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
-
-/// Kinds of data.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Zeros,
-    Random,
-    /// So many letters, at random.
-    Letters(u8),
-    /// Random bytes, over and over.
-    Period(usize),
-    /// Words out of a small dictionary, indented as source is.
-    Source,
-    /// Copies from before, runs and noise.
-    Mixed,
-    /// What deflate makes of source.
-    Compressed,
-}
-
-const KINDS: [Kind; 9] = [
-    Kind::Zeros,
-    Kind::Random,
-    Kind::Letters(2),
-    Kind::Letters(3),
-    Kind::Period(7),
-    Kind::Period(300),
-    Kind::Period(32506),
-    Kind::Source,
-    Kind::Mixed,
-];
-
-impl Kind {
-    fn bytes(self, length: usize, seed: u64) -> Vec<u8> {
-        let mut noise = Noise(seed);
-        let mut bytes = Vec::with_capacity(length + 512);
-        match self {
-            Kind::Zeros => bytes.resize(length, 0),
-            Kind::Random => bytes.extend((0..length).map(|_| noise.next() as u8)),
-            Kind::Letters(count) => {
-                bytes.extend((0..length).map(|_| b'a' + noise.below(count.into()) as u8));
-            }
-            Kind::Period(period) => {
-                let unit = Kind::Random.bytes(period, seed);
-                bytes.extend(unit.iter().cycle().take(length));
-            }
-            Kind::Source => {
-                while bytes.len() < length {
-                    bytes.resize(bytes.len() + 4 * noise.below(5), b' ');
-                    for _ in 0..1 + noise.below(6) {
-                        let mut word = Noise(noise.below(300) as u64);
-                        let letters = 2 + word.below(9);
-                        bytes.extend((0..letters).map(|_| b'a' + word.below(26) as u8));
-                        bytes.push(b" ();=_.,"[noise.below(8)]);
-                    }
-                    bytes.push(b'\n');
-                }
-            }
-            Kind::Mixed => {
-                while bytes.len() < length {
-                    let count = 1 + noise.below(400);
-                    match noise.below(4) {
-                        0 => bytes.extend((0..count).map(|_| noise.next() as u8)),
-                        1 => bytes.resize(bytes.len() + 3 * count, noise.next() as u8),
-                        2 => bytes.extend((0..count).map(|_| b'a' + noise.below(2) as u8)),
-                        _ => {
-                            let back = 1 + noise.below(bytes.len().clamp(1, 33000));
-                            for _ in 0..count {
-                                let from = bytes.len().checked_sub(back);
-                                bytes.push(from.map_or(0, |from| bytes[from]));
-                            }
-                        }
-                    }
-                }
-            }
-            Kind::Compressed => {
-                let source = Kind::Source.bytes(3 * length + 64, seed);
-                bytes = zlib(6, &source);
-            }
-        }
-        bytes.truncate(length);
-        bytes
-    }
-}
-
-/// What zlib makes of `input`.
-fn zlib(level: u8, input: &[u8]) -> Vec<u8> {
-    let mut stream = Compress::new(Compression::new(level.into()), false);
-    let mut out = Vec::new();
-    loop {
-        out.reserve(input.len() / 2 + 4096);
-        let rest = &input[stream.total_in() as usize..];
-        let status = stream.compress_vec(rest, &mut out, FlushCompress::Finish);
-        if status.expect("zlib compresses") == Status::StreamEnd {
-            return out;
-        }
-    }
-}
-
-/// What zlib makes of whole tar records, handed over as git does it.
-fn zlib_stored(input: &[u8]) -> Vec<u8> {
-    let mut stream = Compress::new(Compression::new(0), false);
-    let (mut out, mut buffer) = (Vec::new(), [0; 16384]);
-    let ends = [(&[][..], FlushCompress::Finish)];
-    let records = input
-        .chunks(10240)
-        .map(|record| (record, FlushCompress::None));
-    for (mut record, flush) in records.chain(ends) {
-        loop {
-            let (taken, made) = (stream.total_in(), stream.total_out());
-            let status = stream.compress(record, &mut buffer, flush);
-            let status = status.expect("zlib compresses");
-            record = &record[(stream.total_in() - taken) as usize..];
-            out.extend_from_slice(&buffer[..(stream.total_out() - made) as usize]);
-            let done = match flush {
-                FlushCompress::Finish => status == Status::StreamEnd,
-                _ => record.is_empty(),
-            };
-            if done {
-                break;
-            }
-        }
-    }
-    out
-}
-
-/// What `gzip -cn` makes of `input`, header and all.
-fn gzip(level: u8, input: &[u8]) -> Vec<u8> {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(input).expect("written");
-    let file = File::open(file.path()).expect("it is there");
-    let output = Command::new("gzip")
-        .arg(format!("-cn{level}"))
-        .env_remove("GZIP")
-        .stdin(file)
-        .output();
-    output.expect("gzip runs").stdout
-}
-
-/// Whether the installed `gzip` is the one whose bytes are meant.
-fn has_gzip() -> bool {
-    let version = Command::new("gzip").arg("--version").output();
-    let known = version.is_ok_and(|output| output.stdout.starts_with(b"gzip 1.12\n"));
-    if !known {
-        skip("gzip is not 1.12");
-    }
-    known
-}
 
 fn level(number: u8) -> Level {
     Level::new(number).expect("a level")
@@ -198,20 +37,6 @@ fn member(settings: Settings, feed: usize, input: &[u8]) -> Vec<u8> {
         stream.write_all(bytes).expect("a vector takes it");
     }
     stream.finish().expect("a vector takes it")
-}
-
-/// A gzip member around a raw stream.
-fn wrapped(number: u8, raw: &[u8], input: &[u8]) -> Vec<u8> {
-    let flags = match number {
-        0 | 1 => 4,
-        9 => 2,
-        _ => 0,
-    };
-    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, flags, 3];
-    member.extend_from_slice(raw);
-    member.extend(crc32fast::hash(input).to_le_bytes());
-    member.extend((input.len() as u32).to_le_bytes());
-    member
 }
 
 #[track_caller]
