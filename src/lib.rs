@@ -19,6 +19,7 @@
 //! * [`convert`] makes of stored content what is archived: line endings, encodings, filters,
 //!   `$Format:…$`. What depends on the order of the archive is left to the writer's turn.
 //! * [`emit`] turns names and bytes into archive bytes.
+//! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
