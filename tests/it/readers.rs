@@ -277,15 +277,24 @@ fn python_unzips() {
     });
 }
 
+/// It takes `C:` for a drive and leaves it out, unless names are to be left alone.
+fn bsdtar(repo: &Repo, target: &Path, archive: Vec<u8>) {
+    let mut bsdtar = repo.command("bsdtar");
+    bsdtar.arg("-xPf-").arg("-C").arg(target);
+    let _ = run_with_input(&mut bsdtar, archive).success();
+}
+
 #[test]
 fn bsdtar_extracts() {
     if !installed("bsdtar") {
         return;
     }
-    assert_extracts(|repo, target, archive| {
-        let mut bsdtar = repo.command("bsdtar");
-        let _ = run_with_input(bsdtar.arg("-xf-").arg("-C").arg(target), archive).success();
-    });
+    assert_extracts(|repo, target, archive| bsdtar(repo, target, archive));
+    for format in ["tar.gz", "tar.zst"] {
+        assert_extracts_from(format, &EXTRACTED, |repo, target, archive| {
+            bsdtar(repo, target, archive);
+        });
+    }
 }
 
 const PYTHON_EXTRACT: &str = "
