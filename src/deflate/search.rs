@@ -120,32 +120,53 @@ impl Search<'_> {
         Some(nearest)
     }
 
-    /// The best match of at least `LONG` bytes.
+    /// The best match of at least `LONG` bytes. `distance` is that of the first candidate, if it is
+    /// known.
+    ///
+    /// Most candidates are dismissed by where a longer match would have to end, so that is looked at
+    /// first, without asking whether they only collide.
     #[inline(always)]
-    fn long(&self, distance: usize) -> Option<Found> {
+    fn long(&self, mut distance: usize) -> Option<Found> {
         let mut best = self.least.max(LONG - 1);
         let mut found = NOTHING;
         let mut end = half(self.text, self.at + best - 3);
-        self.walk(&self.chains.long, distance, |distance, _| {
+        if distance == 0 {
+            distance = self.chains.long.link(self.at);
+        }
+        for seen in 1..self.budget + PATIENCE {
+            if distance > MAX_DISTANCE {
+                return Some(found);
+            }
             let candidate = self.at - distance;
-            if half(self.text, candidate + best - 3) != end {
-                return ControlFlow::Continue(());
+            if half(self.text, candidate + best - 3) == end && self.agrees::<LONG>(candidate) {
+                let length = common(self.text, candidate, self.at);
+                if length > best {
+                    if !self.is_tried(distance) {
+                        return Some(found);
+                    }
+                    (best, found) = (length, (length, candidate));
+                    if length >= self.nice {
+                        return Some(found);
+                    }
+                    end = half(self.text, self.at + best - 3);
+                }
             }
-            let length = common(self.text, candidate, self.at);
-            if length <= best {
-                return ControlFlow::Continue(());
+            // As many that agree as the originals try are all of them; collisions make it more.
+            if seen >= self.budget
+                && self.agrees::<LONG>(candidate)
+                && self.chains.tries(self.at, candidate) >= self.budget
+            {
+                return Some(found);
             }
-            if !self.is_tried(distance) {
-                return ControlFlow::Break(());
-            }
-            (best, found) = (length, (length, candidate));
-            if length >= self.nice {
-                return ControlFlow::Break(());
-            }
-            end = half(self.text, self.at + best - 3);
-            ControlFlow::Continue(())
-        })?;
-        Some(found)
+            distance += self.chains.long.link(candidate);
+        }
+        None
+    }
+
+    /// Whether the first `N` bytes at `candidate` are those that are looked for.
+    #[inline(always)]
+    fn agrees<const N: usize>(&self, candidate: usize) -> bool {
+        (word(self.text, candidate) ^ self.word) << (64 - 8 * N) == 0
     }
 
     /// The best match of at least `SHORT` bytes, where there is no long one. `distance` is that of
