@@ -103,9 +103,11 @@ pub fn run(
                 let settings = deflate::Settings {
                     level,
                     dialect,
-                    threads: compressing_threads(&request),
+                    threads: request.threads.unwrap_or_else(pipeline::default_threads),
                     piece: request.gzip_piece,
                 };
+                // Half of the memory is for those that deflate.
+                let settings = settings.within(request.memory / 2);
                 let mut gzip = Gzip::new(settings, destination);
                 stream(tar(&request), request, &mut gzip, diagnostics, meter)?;
                 gzip.finish().map(drop).map_err(failed)
@@ -138,15 +140,6 @@ pub fn run(
     }
 }
 
-/// As many threads as may deflate beside those that make the tar: half of the memory is for what they
-/// hold.
-fn compressing_threads(request: &Request) -> usize {
-    let threads = request.threads.unwrap_or_else(pipeline::default_threads);
-    threads
-        .min(request.memory / 2 / deflate::THREAD_BYTES)
-        .max(1)
-}
-
 fn stream<F: emit::Format>(
     format: F,
     request: Request,
@@ -176,7 +169,11 @@ fn stream<F: emit::Format>(
     };
     let limits = Limits {
         threads: request.threads,
-        budget: request.memory / 4,
+        budget: match request.format {
+            // What waits for a compressor needs no more room than to keep it busy.
+            Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
+            _ => request.memory / 4,
+        },
     };
     let walk = Walk::new(
         request.treeish.tree,

@@ -427,7 +427,7 @@ where
         let room = self
             .budget
             .saturating_sub(state.in_flight + state.spare_bytes);
-        if held <= room / 4 {
+        if held <= room {
             state.spare_bytes += held;
             state.spare.push(output);
         }

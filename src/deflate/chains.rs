@@ -75,13 +75,6 @@ impl<const N: usize> Grams<N> {
         usize::from(self.links[at & (RING - 1)])
     }
 
-    #[inline(never)]
-    fn insert_all(&mut self, start: usize, text: &[u8]) {
-        for (at, word) in (start..).zip(words(text)) {
-            self.insert(at, word);
-        }
-    }
-
     #[inline(always)]
     fn insert(&mut self, at: usize, word: u64) {
         let key = word << (64 - 8 * N);
@@ -163,9 +156,9 @@ impl Chains {
         let text = &text[start..end + 7];
         for (at, word) in (start..).zip(words(text)) {
             self.insert(at, word);
+            self.short.insert(at, word);
+            self.long.insert(at, word);
         }
-        self.short.insert_all(start, text);
-        self.long.insert_all(start, text);
         self.filled = end;
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crc32fast::Hasher;
 
-use super::{Dialect, Level, parallel::Parallel, serial::Serial, stored::Stored};
+use super::{Dialect, Level, parallel::Parallel, piece::Shape, serial::Serial, stored::Stored};
 
 /// How much is gathered before it is parsed on one thread.
 const FEED: usize = 1 << 18;
@@ -44,6 +44,27 @@ struct Stream {
     text: Vec<u8>,
     origin: u64,
     checksum: Hasher,
+}
+
+/// Pieces are longer where there is room: less is indexed twice.
+const ROOMY_PIECE: usize = 1 << 20;
+
+impl Settings {
+    /// The same with as many of its threads, and as long pieces, as hold about `memory` bytes
+    /// together.
+    pub fn within(self, memory: usize) -> Self {
+        let held = |piece| Shape::new(self.level, piece).held();
+        let roomy = self.piece.or(Some(ROOMY_PIECE));
+        let piece = match held(roomy) * self.threads <= memory && held(roomy) > held(None) {
+            true => roomy,
+            false => self.piece,
+        };
+        Self {
+            threads: self.threads.min(memory / held(piece)).max(1),
+            piece,
+            ..self
+        }
+    }
 }
 
 impl<W: Write> Gzip<W> {

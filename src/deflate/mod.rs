@@ -44,9 +44,6 @@ pub use level::Level;
 use serial::Serial;
 use stored::Stored;
 
-/// About as much memory as each of several threads takes, with what waits for it, in bytes.
-pub const THREAD_BYTES: usize = 6 << 20;
-
 /// Whose bytes to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {

@@ -7,7 +7,10 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
 };
 
 use crc32fast::Hasher;
@@ -33,6 +36,8 @@ pub(super) struct Parallel {
     shape: Shape,
     pool: Pool,
     parsers: Arc<Mutex<Vec<Parser>>>,
+    /// The memory of pieces that are done.
+    spent: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
     /// What has arrived of the next piece, and around it.
     text: Vec<u8>,
     origin: u64,
@@ -70,6 +75,7 @@ impl Parallel {
             shape: Shape::new(level, piece),
             pool,
             parsers: Arc::new(Mutex::new(vec![parser])),
+            spent: channel(),
             text: Vec::new(),
             origin: 0,
             start: 0,
@@ -117,7 +123,9 @@ impl Parallel {
     fn next_piece(&mut self) {
         let end = self.start + self.shape.length;
         let from = end - HISTORY;
-        let mut next = Vec::with_capacity(HISTORY + self.shape.reach());
+        let mut next = self.spent.1.try_recv().unwrap_or_default();
+        next.clear();
+        next.reserve(HISTORY + self.shape.reach());
         next.extend_from_slice(&self.text[from..]);
         let text = std::mem::replace(&mut self.text, next);
         self.submit(text, end, Some(end + self.shape.overlap));
@@ -132,6 +140,7 @@ impl Parallel {
             start: self.start,
             end,
             until,
+            spent: self.spent.0.clone(),
         });
         let hopeful = self.failures < PATIENCE || self.count.is_multiple_of(PATIENCE);
         let parsed = hopeful.then(|| self.parse(Arc::clone(&piece)));

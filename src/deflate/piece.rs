@@ -1,5 +1,7 @@
 //! A piece of the input, parsed without knowledge of what the parse before it leads to.
 
+use std::sync::mpsc::Sender;
+
 use crc32fast::Hasher;
 
 use super::{
@@ -42,6 +44,13 @@ impl Shape {
         }
     }
 
+    /// About as many bytes as a thread holds: its parser, and two pieces with their tokens, which are
+    /// half as many as bytes; in noise they are all of them.
+    pub(super) fn held(self) -> usize {
+        const PARSER: usize = 1 << 20;
+        PARSER + 2 * (HISTORY + self.reach() + self.length / 2 * size_of::<Token>())
+    }
+
     /// What a piece holds of the input from its start on, unless it is the last one.
     pub(super) fn reach(self) -> usize {
         self.length + self.overlap + AHEAD
@@ -58,6 +67,16 @@ pub(super) struct Piece {
     pub(super) end: usize,
     /// Where its parse stops, if the end of the input does not stop it.
     pub(super) until: Option<usize>,
+    /// Where the memory of the text goes when nobody needs it any more: fresh pages for each piece
+    /// would cost more than they hold.
+    pub(super) spent: Sender<Vec<u8>>,
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        // Nobody may be there to use it again.
+        let _ = self.spent.send(std::mem::take(&mut self.text));
+    }
 }
 
 /// What became of a piece.

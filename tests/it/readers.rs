@@ -289,11 +289,9 @@ fn bsdtar_extracts() {
     if !installed("bsdtar") {
         return;
     }
-    assert_extracts(|repo, target, archive| bsdtar(repo, target, archive));
+    assert_extracts(bsdtar);
     for format in ["tar.gz", "tar.zst"] {
-        assert_extracts_from(format, &EXTRACTED, |repo, target, archive| {
-            bsdtar(repo, target, archive);
-        });
+        assert_extracts_from(format, &EXTRACTED, bsdtar);
     }
 }
 
