@@ -1,14 +1,19 @@
-//! Deflate beside zlib's C library: whole inputs on one thread, and streams on several.
+//! Deflate stage by stage; and beside zlib's C library, whole inputs on one thread and streams on
+//! several.
 
 use std::hint::black_box;
 use std::io::{Write, sink};
+use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BatchSize::PerIteration, BenchmarkGroup, Criterion, Throughput, criterion_group,
+    criterion_main, measurement::WallTime,
+};
 use flate2::{Compress, Compression, FlushCompress};
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings, stages::Stages};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
-const SIZE: usize = 16 << 20;
+const SIZE: usize = 8 << 20;
 
 /// What looks like source: indented lines of words out of a dictionary.
 fn source() -> Vec<u8> {
@@ -37,12 +42,64 @@ fn source() -> Vec<u8> {
     text
 }
 
-fn once(criterion: &mut Criterion) {
+fn settings(number: u8, threads: usize) -> Settings {
+    Settings {
+        level: Level::new(number).expect("a level"),
+        threads,
+        ..Settings::default()
+    }
+}
+
+/// Throughput in bytes of `text`; few samples, for each takes long.
+fn group<'a>(
+    criterion: &'a mut Criterion,
+    name: String,
+    text: &[u8],
+) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(100));
+    group.measurement_time(Duration::from_millis(500));
+    group
+}
+
+/// What each stage takes for all pieces of an input, on one thread. A search includes the index, a
+/// parse both.
+fn stages(criterion: &mut Criterion) {
     let text = source();
     for number in LEVELS {
-        let mut group = criterion.benchmark_group(format!("deflate/level {number}"));
-        group.throughput(Throughput::Bytes(text.len() as u64));
-        group.sample_size(10);
+        let stages = Stages::new(settings(number, 1), &text).expect("not level 0");
+        let mut group = group(criterion, format!("deflate/stages {number}"), &text);
+        let parses = stages.parse();
+        if number >= 4 {
+            group.bench_function("index", |bencher| bencher.iter(|| stages.index()));
+            group.bench_function("search", |bencher| {
+                bencher.iter(|| stages.search(&parses));
+            });
+        }
+        group.bench_function("parse", |bencher| bencher.iter(|| stages.parse()));
+        group.bench_function("stitch", |bencher| {
+            let parse = || stages.parse();
+            bencher.iter_batched(parse, |parses| stages.stitch(parses), PerIteration);
+        });
+        let stitches = stages.stitch(parses);
+        group.bench_function("code", |bencher| bencher.iter(|| stitches.code()));
+        let codes = stitches.code();
+        group.bench_function("join", |bencher| bencher.iter(|| codes.join()));
+        group.finish();
+    }
+    let mut group = group(criterion, "deflate/any level".into(), &text);
+    group.bench_function("checksum", |bencher| {
+        bencher.iter(|| crc32fast::hash(&text));
+    });
+    group.finish();
+}
+
+fn whole(criterion: &mut Criterion) {
+    let text = source();
+    for number in LEVELS {
+        let mut group = group(criterion, format!("deflate/level {number}"), &text);
         let mut out = Vec::with_capacity(text.len());
         group.bench_function("zlib", |bencher| {
             bencher.iter(|| {
@@ -51,9 +108,8 @@ fn once(criterion: &mut Criterion) {
                 stream.compress_vec(&text, &mut out, FlushCompress::Finish)
             });
         });
-        let level = Level::new(number).expect("a level");
         for dialect in [Dialect::Zlib, Dialect::Gzip] {
-            let mut encoder = Encoder::new(level, dialect);
+            let mut encoder = Encoder::new(settings(number, 1).level, dialect);
             group.bench_function(format!("as {dialect:?}"), |bencher| {
                 bencher.iter(|| {
                     out.clear();
@@ -62,12 +118,8 @@ fn once(criterion: &mut Criterion) {
                 });
             });
         }
-        for threads in [1, 2, 4] {
-            let settings = Settings {
-                level,
-                threads,
-                ..Settings::default()
-            };
+        for threads in [1, 2] {
+            let settings = settings(number, threads);
             group.bench_function(format!("stream, {threads} threads"), |bencher| {
                 bencher.iter(|| {
                     let mut stream = Gzip::new(settings, sink());
@@ -82,5 +134,5 @@ fn once(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, once);
+criterion_group!(benches, stages, whole);
 criterion_main!(benches);

@@ -33,6 +33,7 @@ mod pool;
 mod seam;
 mod search;
 mod serial;
+pub mod stages;
 mod stitch;
 mod stored;
 mod token;
