@@ -1,0 +1,76 @@
+//! `working-tree-encoding`, with what comes before it.
+
+use super::{commit, repo};
+
+#[test]
+fn encodings() {
+    let text = "a\u{e4}\u{65e5}\n";
+    for encoding in [
+        "UTF-16",
+        "utf16",
+        "UTF-16LE",
+        "UTF-16BE",
+        "UTF-16LE-BOM",
+        "utf-16be-bom",
+        "UTF16LE-BOM",
+        "UTF-32",
+        "UTF-32LE-BOM",
+        "UTF-7",
+        "UTF-8",
+        "utf8",
+        "EUC-JP",
+        "ISO-2022-JP",
+        "ASCII",
+        "ASCII//TRANSLIT",
+        "latin-1",
+        "Shift_JIS",
+        "no-such-encoding",
+    ] {
+        let repo = repo(
+            &format!("* working-tree-encoding={encoding}\n"),
+            &[
+                ("empty", b""),
+                ("latin", "\u{e4}".as_bytes()),
+                ("no-utf8", b"one\xfftwo"),
+                ("japanese", "\u{65e5}".as_bytes()),
+                ("cut", b"one\xc3"),
+                ("marked", "\u{feff}one".as_bytes()),
+                ("text", text.as_bytes()),
+                ("large", text.repeat(30_000).as_bytes()),
+            ],
+        );
+        repo.assert_same(["-v", "HEAD"]);
+    }
+}
+
+#[test]
+fn encodings_without_a_value() {
+    let repo = repo(
+        "b -working-tree-encoding\nc working-tree-encoding=\n",
+        &[("b", b"one"), ("c", b"two")],
+    );
+    repo.assert_same(["HEAD"]);
+    commit(&repo, "b working-tree-encoding\n", &[("b", b"one")]);
+    let message = ".gitattributes\nb\nfatal: true/false are no valid working-tree-encodings\n";
+    for output in [repo.sluice(["-v", "HEAD"]), repo.archive(["-v", "HEAD"])] {
+        assert_eq!(
+            (output.code(), output.messages()),
+            (128, message.into()),
+            "{output}"
+        );
+    }
+}
+
+/// `$Id$` and line endings come first.
+#[test]
+fn encodings_with_other_conversions() {
+    let repo = repo(
+        "* ident text eol=crlf working-tree-encoding=UTF-16\n",
+        &[("a", b"one\n$Id$\n"), ("b", b"one\n\xff")],
+    );
+    repo.assert_same(["-v", "--prefix=p/", "HEAD"]);
+    repo.with(["-c", "core.bigFileThreshold=7"])
+        .assert_same(["HEAD"]);
+}
+
+// --- filters ---

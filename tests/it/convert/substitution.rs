@@ -1,0 +1,439 @@
+//! `$Format:…$`: what stands for it, how often, and what it does to the text around it.
+
+use super::{assert_same_failure, commit, repo};
+use crate::support::{Repo, git_version};
+use crate::tape;
+
+const SUBSTITUTED: &str = "* export-subst\n.gitattributes -export-subst\n";
+
+/// The commit has a name in a mailmap, notes, a tag, and an abbreviation of its own length.
+fn repo_to_describe(files: &[(&str, &[u8])]) -> Repo {
+    let repo = repo(SUBSTITUTED, files);
+    repo.git(["tag", "-am", "one", "v1.0"]);
+    repo.git([
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "Another subject\n\nBody.\n\nKey: value\nOther: one\n two",
+    ]);
+    repo.git(["tag", "light"]);
+    repo.git(["notes", "add", "-m", "a note"]);
+    repo.write(".mailmap", "Mapped <mapped@example.com> <a@example.com>\n");
+    repo.with([
+        "-c",
+        "core.abbrev=11",
+        "-c",
+        "log.date=iso",
+        "-c",
+        "log.showSignature=true",
+        "-c",
+        "color.ui=always",
+    ])
+}
+
+/// Every placeholder there is and some that are none, each in a file by itself and all in one.
+#[test]
+fn placeholders() {
+    let formats = [
+        "",
+        "plain",
+        "%",
+        "%%",
+        "100%%",
+        "%H",
+        "%h",
+        "%T",
+        "%t",
+        "%P",
+        "%p",
+        "%an",
+        "%aN",
+        "%ae",
+        "%aE",
+        "%al",
+        "%aL",
+        "%ad",
+        "%aD",
+        "%at",
+        "%ai",
+        "%as",
+        "%ah",
+        "%cn",
+        "%cN",
+        "%ce",
+        "%cE",
+        "%cl",
+        "%cL",
+        "%cd",
+        "%cD",
+        "%ct",
+        "%ci",
+        "%cI",
+        "%cs",
+        "%aI",
+        "%ch",
+        "%d",
+        "%D",
+        "%e",
+        "%s",
+        "%f",
+        "%b",
+        "%B",
+        "%N",
+        "%S",
+        "%G?",
+        "%GS",
+        "%GK",
+        "%GF",
+        "%GP",
+        "%GT",
+        "%gD",
+        "%gd",
+        "%gn",
+        "%gN",
+        "%ge",
+        "%gE",
+        "%gs",
+        "%gx",
+        "%m",
+        "%n",
+        "%n%n",
+        "%x00",
+        "%x41%x0a",
+        "%xzz",
+        "%x4",
+        "%x",
+        "%(describe)",
+        "%(trailers)",
+        "%(trailers:key=Key,valueonly,separator=%x2C)",
+        "%(trailers:only,unfold)",
+        "%(trailers:bad",
+        "%(trailers",
+        "%(decorate",
+        "%(unknown)",
+        "%C(auto)%h",
+        "%Cred%h%Creset",
+        "%C(always,red)%h%C(always,reset)",
+        "%Cno",
+        "%w(20,2,4)%B",
+        "%w(10)%s %h",
+        "%<(20)%s|",
+        "%<(8,trunc)%s|",
+        "%>(20)%h|",
+        "%><(20)%h|",
+        "%<(x)%s",
+        "%<",
+        "%<(3",
+        "%+s",
+        "% s",
+        "%-s",
+        "%+N",
+        "%+gd",
+        "%-gd",
+        "% gd",
+        "%+",
+        "%-",
+        "% ",
+        "%q",
+        "%aq",
+        "%a",
+        "%c",
+        "%g",
+        "%G",
+        "%H%n%s%n%b",
+        "two\nlines %h\n",
+        "%ct %H",
+        "%ai %ci",
+        "%<(5)%%%h",
+        "$Id: %h",
+        "caf\u{e9} %s",
+        "'%s' \"%h\" `%H`",
+    ];
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut all = Vec::new();
+    for (number, format) in formats.iter().enumerate() {
+        let content = format!("one \u{e4} $Format:{format}$ two\n").into_bytes();
+        all.extend(&content);
+        files.push((format!("f{number:03}"), content));
+    }
+    files.push(("all".into(), all));
+    files.push(("nul".into(), b"$Format:%h\0%s$ \0 $Format:%H\0$".to_vec()));
+    files.push(("no-utf8".into(), b"\xff $Format:\xff %s$".to_vec()));
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, content)| (name.as_str(), content.as_slice()))
+        .collect();
+    let repo = repo_to_describe(&files);
+    // The names of the files decide which %(describe) is the first.
+    for revision in ["HEAD", "v1.0", "HEAD^{tree}"] {
+        compare(&repo, revision);
+    }
+    repo.assert_same(["-v", "--prefix=p/", "HEAD", "all", "f000", "f001"]);
+}
+
+/// Each entry by itself, so that a failure tells the format.
+#[track_caller]
+fn compare(repo: &Repo, revision: &str) {
+    let (ours, theirs) = (
+        repo.sluice([revision]).success(),
+        repo.archive([revision]).success(),
+    );
+    let (ours, theirs) = (tape::records(&ours), tape::records(&theirs));
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours.name(), theirs.name());
+        let [ours_text, theirs_text] =
+            [ours, theirs].map(|record| String::from_utf8_lossy(record.data).into_owned());
+        assert_eq!(ours_text, theirs_text, "{} of {revision}", ours.name());
+    }
+}
+
+#[test]
+fn where_formats_end() {
+    let repo = repo_to_describe(&[
+        ("empty", b"$Format:$|$Format:$$Format:$"),
+        ("nested", b"$Format:$Format:%h$ $Format:a$Format:%H$"),
+        ("unclosed", b"$Format:%h$ $Format:%h"),
+        ("cut", b"$Format"),
+        ("lines", b"one\n$Format:%h\n%H\n\n$two$Format:\n$three\n"),
+        (
+            "other",
+            b"$Format %h$ $format:%h$ $Format: %h$ $$Format:%h$$",
+        ),
+        ("none", b"nothing\n"),
+        ("nothing", b""),
+    ]);
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["HEAD:"]);
+    repo.with(["-c", "core.bigFileThreshold=2"])
+        .assert_same(["HEAD"]);
+}
+
+/// Even the conversions before it, where it is set and the file is large, commit or not.
+#[test]
+fn substituted_files_are_never_streamed() {
+    let line = "line \u{e4} $Format:%h$\n".repeat(40_000);
+    let files: [(&str, &[u8]); 2] = [("large", line.as_bytes()), ("small", b"$Id$ $Format:%h$\n")];
+    let repo = repo(
+        "* export-subst ident text eol=crlf working-tree-encoding=latin-1\n",
+        &files,
+    );
+    for threshold in ["1", "1g"] {
+        let setting = format!("core.bigFileThreshold={threshold}");
+        let repo = repo.clone().with(["-c", &setting]);
+        repo.assert_same(["HEAD"]);
+        repo.assert_same(["HEAD^{tree}"]);
+    }
+}
+
+/// The first in the order of the archive, even if it comes to nothing.
+#[test]
+fn an_archive_is_described_once() {
+    let described: [(&str, &[u8]); 5] = [
+        ("a", b"$Format:%%(describe) %h$"),
+        (
+            "b",
+            b"$Format:%(describe:tags=true) %(describe)$ $Format:%(describe)$",
+        ),
+        ("c", b"$Format:%(describe:match=x) %+(describe)$"),
+        ("d/a", b"$Format:%(describe)$"),
+        ("e", b"$Format:%<(30)%(describe)|$"),
+    ];
+    let repo = repo_to_describe(&described);
+    repo.assert_same(["HEAD"]);
+    for paths in [&["c", "d"][..], &["d"], &["d", "e"], &["e"]] {
+        repo.assert_same([&["HEAD"], paths].concat());
+    }
+    let wasted: [(&str, &[u8]); 2] = [
+        ("a", b"$Format:%(describe:no-such-option)$"),
+        ("b", b"$Format:%(describe)$"),
+    ];
+    repo_to_describe(&wasted).assert_same(["HEAD"]);
+}
+
+/// The expansion is appended to the file so far, which some placeholders look at or change.
+#[test]
+fn formats_that_look_back() {
+    let mut files: Vec<(String, String)> = Vec::new();
+    let formats = [
+        "%-gd",
+        "%-s",
+        "%-H%-gd",
+        "%<|(20)%h|",
+        "%>|(20)%h|",
+        "%>>(12)%h|",
+        "%>>|(20)%h|",
+        "%><|(20)%h|",
+        "%<|(-5)%h",
+        "%>>(40)%h%-gd",
+    ];
+    let before = [
+        "",
+        "a",
+        "\n\n",
+        "one\n\n\n",
+        "one\ntwo   ",
+        "one\n    ",
+        "    ",
+        "100% %h\t\u{65e5}\u{672c} ",
+        "one\n\u{1b}[1mtwo\u{1b}[m  ",
+    ];
+    for (row, before) in before.iter().enumerate() {
+        for (column, format) in formats.iter().enumerate() {
+            files.push((
+                format!("{row}-{column}"),
+                format!("{before}$Format:{format}$after\n"),
+            ));
+        }
+    }
+    let text = "one $Format:%h$ \n\n$Format:%-gd$  $Format:%>>(12)%h$\n $Format:%<|(20)%h$";
+    files.push(("several".into(), text.into()));
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    compare(&repo_to_describe(&files), "HEAD");
+}
+
+/// A commit in another encoding has all of the file converted to it, as soon as text from the commit
+/// is put in.
+#[test]
+fn commits_in_another_encoding() {
+    let files: Vec<(String, String)> = [
+        "%s",
+        "%H",
+        "%an",
+        "%H %h %d",
+        "%q",
+        "%n",
+        "%+h",
+        "%+s",
+        "%e",
+        "%(trailers)",
+        "%",
+        "%<(3)%h",
+        "%w(3)",
+        "%G?",
+        "%gd",
+        "",
+        "%x41",
+        "%xzz",
+    ]
+    .iter()
+    .enumerate()
+    .map(|(number, format)| {
+        (
+            format!("f{number:02}"),
+            format!("\u{e4} $Format:{format}$ \u{f6} $Format:%H$\n"),
+        )
+    })
+    .collect();
+    let mut files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    files.push((
+        "twice",
+        "\u{e4} $Format:%s$ \u{f6} $Format:%s$ \u{fc}\n".as_bytes(),
+    ));
+    files.push(("plain", "a $Format:%s$ b $Format:%an$ c\n".as_bytes()));
+    files.push(("no-utf8", b"\xff $Format:%s$"));
+    files.push(("no-latin", "\u{65e5} $Format:%s$".as_bytes()));
+    let repo = repo(SUBSTITUTED, &files);
+    let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+    for (name, encoding) in [
+        ("latin", "ISO-8859-1"),
+        ("utf", "utf8"),
+        ("utf16", "UTF-16LE-BOM"),
+        ("unknown", "nonsense"),
+        ("latin-1", "latin-1"),
+    ] {
+        let commit = [
+            format!("tree {tree}\nauthor A ").as_bytes(),
+            b"\xe4 <a@example.com> 1117231200 +0000\ncommitter C <c@example.com> 1117231200 +0000\n",
+            format!("encoding {encoding}\n\nSubject ").as_bytes(),
+            b"\xf6\n\nKey: \xfc\n",
+        ]
+        .concat();
+        let id = repo.git_with_input(["hash-object", "-w", "-t", "commit", "--stdin"], commit);
+        repo.git(["update-ref", &format!("refs/heads/{name}"), &id]);
+        compare(&repo, name);
+        repo.assert_same([name]);
+    }
+}
+
+/// What is recorded stays the original id; the rest is the replacement's.
+#[test]
+fn formats_and_replaced_commits() {
+    let text: &[u8] = b"$Format:%H %T %P %s %ct %ci %h %d$ $Format:%H$ $Format:%H %T %ct$\n";
+    let repo = repo(SUBSTITUTED, &[("a", text)]);
+    commit(&repo, SUBSTITUTED, &[("a", text), ("b", b"$Format:%T$")]);
+    let other = repo.clone().env("GIT_COMMITTER_DATE", "1217231200 -0330");
+    let tree = other.git(["rev-parse", "HEAD~1^{tree}"]);
+    let replacement = other.git(["commit-tree", "-m", "Replacement", &tree]);
+    repo.git(["replace", "HEAD", &replacement]);
+    repo.assert_same(["HEAD"]);
+    repo.assert_same([&replacement]);
+    repo.env("GIT_NO_REPLACE_OBJECTS", "1")
+        .assert_same(["HEAD"]);
+}
+
+/// Dates that are not as git writes them.
+#[test]
+fn formats_and_odd_dates() {
+    let text: &[u8] = b"$Format:%at|%ai|%as|%ad|%aI$ $Format:%at$ $Format:%ai$ $Format:%as$\n";
+    let repo = repo(SUBSTITUTED, &[("a", text)]);
+    let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+    for date in [
+        "1117231200 +0130",
+        "1117231200 -0030",
+        "0 +0000",
+        "00 -0000",
+        "99999999999 +1400",
+        "253402300799 +0000",
+        "999999999999 +0000",
+        "1117231200 +9999",
+        "1117231200 +0099",
+        "1117231200",
+        "-1 +0000",
+        "words",
+        "",
+        "18446744073709551615 +0000",
+        "1117231200  +0100",
+        "1117231200 +010",
+        "1117231200 +01000",
+    ] {
+        let content = format!(
+            "tree {tree}\nauthor A <a@example.com> {date}\ncommitter C <c@example.com> {date}\n\nSubject\n"
+        );
+        let id = repo.git_with_input(
+            [
+                "hash-object",
+                "-w",
+                "-t",
+                "commit",
+                "--stdin",
+                "--literally",
+            ],
+            content,
+        );
+        repo.git(["update-ref", "refs/heads/dated", &id]);
+        compare(&repo, "dated");
+    }
+}
+
+/// git before 2.54 left these alone.
+#[test]
+fn placeholders_of_patch_series() {
+    for name in ["%(count)", "%(total)"] {
+        let text = format!("$Format:%h {name}$");
+        let repo = repo(SUBSTITUTED, &[("a", text.as_bytes())]);
+        let output = repo.sluice(["HEAD"]);
+        let message = format!("fatal: {name} is not supported by this command\n");
+        assert_eq!((output.code(), output.messages()), (128, message));
+        if git_version() >= (2, 54) {
+            assert_same_failure(&repo, &["HEAD"]);
+        }
+    }
+}
