@@ -1,7 +1,8 @@
 //! Deflate, with the very bytes of two programs: classic zlib, as git drives it, and `gzip -cn`.
 //!
-//! Both are faster here than the originals, because the same decisions are reached another way and
-//! on several threads; no byte may depend on how. Knows neither git nor tar.
+//! The same decisions are reached another way, which is faster than the originals on source code and
+//! slower by a tenth on words in random order, and on several threads; no byte may depend on how.
+//! Knows neither git nor tar.
 //!
 //! ```text
 //!  input ─> parser ──────────> tokens ─> cut ─> block ───────> bits
