@@ -3,23 +3,21 @@
 
 use std::fs;
 
+use crate::process::Output;
 use crate::support::{Repo, git_version};
+
+#[track_caller]
+fn assert_complains(output: &Output, args: &str, code: i32, line: &str) {
+    let messages = output.messages();
+    let first = messages.lines().next().unwrap_or_default();
+    assert_eq!((output.code(), first), (code, line), "{args}\n{output}");
+}
 
 /// Ours dies with this status and this first line, and writes nothing.
 #[track_caller]
 pub(crate) fn assert_complaint(repo: &Repo, args: &str, code: i32, line: &str) {
     let ours = repo.sluice(args.split_whitespace());
-    let first = ours
-        .messages()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    assert_eq!(
-        (ours.code(), first.as_str()),
-        (code, line),
-        "{args}\n{ours}"
-    );
+    assert_complains(&ours, args, code, line);
     assert!(ours.stdout.is_empty(), "{args}\n{ours}");
 }
 
@@ -28,17 +26,7 @@ pub(crate) fn assert_complaint(repo: &Repo, args: &str, code: i32, line: &str) {
 pub(crate) fn assert_same_complaint(repo: &Repo, args: &str, code: i32, line: &str) {
     assert_complaint(repo, args, code, line);
     let theirs = repo.archive(args.split_whitespace());
-    let first = theirs
-        .messages()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    assert_eq!(
-        (theirs.code(), first.as_str()),
-        (code, line),
-        "{args}\n{theirs}"
-    );
+    assert_complains(&theirs, args, code, line);
 }
 
 #[test]
