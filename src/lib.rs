@@ -103,12 +103,7 @@ pub fn run(
                 let settings = deflate::Settings {
                     level,
                     dialect,
-                    // On several threads a long test found other bytes at level 4, in tiny pieces: until
-                    // that is understood, only those who ask for pieces get threads.
-                    threads: match request.gzip_piece {
-                        Some(_) => request.threads.unwrap_or_else(pipeline::default_threads),
-                        None => 1,
-                    },
+                    threads: request.threads.unwrap_or_else(pipeline::default_threads),
                     piece: request.gzip_piece,
                 };
                 // Half of the memory is for those that deflate.

@@ -73,9 +73,14 @@ impl Stitch {
     /// Go on through the next piece, of which `parsed` is the parse from its start, if there is
     /// one. The first piece has one.
     pub(super) fn piece(&mut self, piece: Arc<Piece>, parsed: Option<Parsed>) -> Stitched {
-        let (met, spare, ending) = match self.parser.take() {
-            None => (true, None, parsed.and_then(|parsed| self.adopt(parsed, 0))),
-            Some(parser) => self.meet(&piece, parser, parsed),
+        let true_parser = self.parser.take().map(|mut parser| {
+            parser.rebase((piece.origin - self.origin) as usize);
+            parser
+        });
+        let (met, spare, ending) = match (true_parser, parsed) {
+            (Some(parser), Some(parsed)) => self.meet(&piece, parser, parsed),
+            (Some(parser), None) => (false, None, self.go_through(&piece, parser, None)),
+            (None, parsed) => (true, None, parsed.and_then(|parsed| self.adopt(parsed, 0))),
         };
         self.origin = piece.origin;
         let blocks = self.settle(piece, ending);
@@ -94,24 +99,21 @@ impl Stitch {
         &mut self,
         piece: &Piece,
         mut parser: Parser,
-        parsed: Option<Parsed>,
+        parsed: Parsed,
     ) -> (bool, Option<Parser>, Option<Ending>) {
-        parser.rebase((piece.origin - self.origin) as usize);
         let limit = match piece.until {
             Some(_) => u64::MAX,
             None => (piece.origin + piece.text.len() as u64).saturating_sub(END),
         };
         let start = piece.origin + piece.start as u64;
         let mut seam = Seam::new(self.strategy, self.at, self.fresh, start, limit);
-        let other = parsed.as_ref().map_or(&[][..], |parsed| &parsed.tokens);
         let mut step = STEP;
         let mut ending = None;
         loop {
-            match seam.walk(&self.ahead, other) {
+            match seam.walk(&self.ahead, &parsed.tokens) {
                 Outcome::Met { one, other } => {
                     self.ahead.truncate(one);
-                    let ending = parsed.and_then(|parsed| self.adopt(parsed, other));
-                    return (true, Some(parser), ending);
+                    return (true, Some(parser), self.adopt(parsed, other));
                 }
                 Outcome::More if !is_through(piece, &parser, ending) => {
                     let until = parser.at().saturating_add(step);
@@ -121,11 +123,22 @@ impl Stitch {
                 _ => break,
             }
         }
+        let ending = self.go_through(piece, parser, ending);
+        (false, Some(parsed.parser), ending)
+    }
+
+    /// Lead the true parse to the end of the piece.
+    fn go_through(
+        &mut self,
+        piece: &Piece,
+        mut parser: Parser,
+        mut ending: Option<Ending>,
+    ) -> Option<Ending> {
         while !is_through(piece, &parser, ending) {
             ending = piece.go_on(&mut parser, self.dialect, usize::MAX, &mut self.ahead);
         }
         self.parser = Some(parser);
-        (false, parsed.map(|parsed| parsed.parser), ending)
+        ending
     }
 
     /// Take the tokens of `piece` for true, and cut blocks.
