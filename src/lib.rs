@@ -22,6 +22,7 @@
 //! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
+//! * [`report`] tells a calling program what became of each entry, and of the run.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
 //! # What holds
@@ -55,6 +56,7 @@ pub mod pipeline;
 pub mod archive;
 pub mod output;
 pub mod progress;
+pub mod report;
 pub mod remote;
 pub mod command;
 pub mod probe;
