@@ -1,11 +1,12 @@
 //! All tests of the command, as one binary: what they share is compiled once, and they run side by
 //! side.
 //!
-//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`
-//! and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
+//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`,
+//! `schema.rs` and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod forge;
 mod process;
+mod schema;
 mod support;
 mod tape;
 mod zip;
@@ -29,6 +30,7 @@ mod pathspecs;
 mod random;
 mod readers;
 mod remote;
+mod report;
 mod repository;
 mod revisions;
 mod scale;
