@@ -41,13 +41,14 @@ pub(super) fn hex(bytes: &[u8], out: &mut Buffer) {
 /// Append `bytes` in base64, with padding.
 pub(super) fn base64(bytes: &[u8], out: &mut Buffer) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for group in bytes.chunks(3) {
+    let groups = bytes.chunks(3);
+    let places = out.space(4 * groups.len()).chunks_exact_mut(4);
+    for (place, group) in places.zip(groups) {
         let mut three = [0; 3];
         three[..group.len()].copy_from_slice(group);
         let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        let mut four = [18, 12, 6, 0].map(|shift| ALPHABET[(bits >> shift & 63) as usize]);
-        four[group.len() + 1..].fill(b'=');
-        out.extend(&four);
+        place.copy_from_slice(&[18, 12, 6, 0].map(|at| ALPHABET[(bits >> at & 63) as usize]));
+        place[group.len() + 1..].fill(b'=');
     }
 }
 
