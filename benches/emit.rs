@@ -26,6 +26,7 @@ fn tar(criterion: &mut Criterion) {
                         kind: Kind::File,
                         id: &[7; 20],
                         text: None,
+                        vendor: &[],
                     };
                     let begun = tar.begin_file(&member, &mut part);
                     part.bytes.extend(&body);

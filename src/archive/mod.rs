@@ -375,5 +375,6 @@ fn member<'a>(window: &'a Window, entry: &'a Entry) -> Member<'a> {
         kind: entry.kind,
         id: entry.id.as_bytes(),
         text: entry.treatment.text,
+        vendor: &[],
     }
 }

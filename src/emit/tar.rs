@@ -55,6 +55,7 @@ impl Format for Tar {
     type Scratch = ();
     type Records = ();
     type Directory = ();
+    const SPARSE: bool = true;
 
     /// The global header: the comment, and the time if it fits no field. Nothing if there is neither.
     fn head(&self, out: &mut Buffer) {
@@ -131,6 +132,31 @@ impl Format for Tar {
         Ok(())
     }
 
+    /// In GNU's way, "PAX format, version 1.0": the map of the file's data stands in front of them,
+    /// and says that there are none up to its end.
+    fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<()>) {
+        let slash = member.name.iter().rposition(|&byte| byte == b'/');
+        let (directory, base) = member.name.split_at(slash.map_or(0, |slash| slash + 1));
+        let size = size.to_string();
+        // They come behind `path`: some readers take the last name that they are told.
+        let sparse: [(_, &[u8]); 4] = [
+            ("GNU.sparse.major", b"1"),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", member.name),
+            ("GNU.sparse.realsize", size.as_bytes()),
+        ];
+        let hole = Member {
+            // For readers that do not know of this.
+            name: &[directory, b"GNUSparseFile.0/", base].concat(),
+            vendor: &[&sparse, member.vendor].concat(),
+            ..*member
+        };
+        self.file(&hole, RECORD as u64, &mut part.bytes);
+        let map = part.bytes.space(RECORD);
+        map.fill(0);
+        text(map, format!("1\n{size}\n0\n").as_bytes());
+    }
+
     fn place(&self, (): &mut (), (): &mut (), _: u64) {}
 
     fn end(&self, (): (), written: u64, out: &mut Buffer) {
@@ -145,6 +171,7 @@ impl Format for Tar {
             kind: Kind::File,
             id: b"",
             text: None,
+            vendor: &[],
         };
         self.file(&member, RECORD as u64, out);
     }
@@ -180,6 +207,9 @@ impl Tar {
         if size > OCTAL_MAX {
             pax_record(&mut records, "size", size.to_string().as_bytes());
             size = 0;
+        }
+        for (key, value) in member.vendor {
+            pax_record(&mut records, key, value);
         }
         if !records.is_empty() {
             self.extended(
@@ -338,6 +368,7 @@ mod tests {
             kind: Kind::File,
             id: b"\x01\x23",
             text: None,
+            vendor: &[],
         }
     }
 
@@ -378,6 +409,84 @@ mod tests {
         let mut known = Buffer::default();
         TAR.file(&file(b"a"), 600, &mut known);
         assert_eq!(part.bytes[..512], known[..512]);
+    }
+
+    /// The records of the extended header at the beginning of `part`, one a line without its length.
+    fn records(part: &Part<()>) -> Vec<String> {
+        assert_eq!(part.bytes[156], b'x');
+        let size = std::str::from_utf8(&part.bytes[124..135]).expect("digits");
+        let size = usize::from_str_radix(size, 8).expect("octal");
+        let text = std::str::from_utf8(&part.bytes[512..512 + size]).expect("text");
+        let records = text
+            .lines()
+            .map(|line| line.split_once(' ').expect("a length"));
+        records.map(|(_, record)| record.to_owned()).collect()
+    }
+
+    #[test]
+    fn vendor_records_come_last() {
+        let (name, target) = ([b'n'; 101], [b't'; 101]);
+        let member = Member {
+            kind: Kind::Symlink,
+            vendor: &[("GITSLUICE.size", b"7"), ("GITSLUICE.reason", b"why")],
+            ..file(&name)
+        };
+        let mut part = Part::default();
+        TAR.symlink(&member, &target, &mut part);
+        let keys = records(&part).join("\n");
+        assert_eq!(
+            keys,
+            format!(
+                "path={}\nlinkpath={}\nGITSLUICE.size=7\nGITSLUICE.reason=why",
+                "n".repeat(101),
+                "t".repeat(101)
+            )
+        );
+        part = Part::default();
+        let member = Member {
+            kind: Kind::File,
+            ..member
+        };
+        let begun = TAR.begin_file(&member, &mut part);
+        part.bytes.extend(b"body");
+        TAR.end_file(&mut (), begun, &member, Layout::Whole, &mut part);
+        assert_eq!(records(&part).len(), 3);
+        assert_eq!(part.bytes.len(), 4 * 512);
+        assert_eq!(&part.bytes[1024 + 124..1024 + 136], b"00000000004\0");
+    }
+
+    #[test]
+    fn a_sparse_file_is_a_map_without_data() {
+        let member = Member {
+            vendor: &[("GITSLUICE.size", b"9")],
+            ..file(b"a/b")
+        };
+        let mut part = Part::default();
+        TAR.sparse_file(&member, 8, &mut part);
+        assert_eq!(
+            records(&part),
+            [
+                "GNU.sparse.major=1",
+                "GNU.sparse.minor=0",
+                "GNU.sparse.name=a/b",
+                "GNU.sparse.realsize=8",
+                "GITSLUICE.size=9",
+            ]
+        );
+        assert_eq!(part.bytes.len(), 4 * 512);
+        assert_eq!(&part.bytes[1024..1044], b"a/GNUSparseFile.0/b\0");
+        assert_eq!(&part.bytes[1024 + 124..1024 + 136], b"00000001000\0");
+        assert_eq!(part.bytes[1024 + 156], b'0');
+        assert_eq!(&part.bytes[1536..1543], b"1\n8\n0\n\0");
+    }
+
+    /// Go's reader, for one, takes no more.
+    #[test]
+    fn an_extended_header_has_less_than_a_mebibyte() {
+        let name = vec![b'n'; 500_000];
+        let mut part = Part::default();
+        TAR.sparse_file(&file(&name), 1, &mut part);
+        assert!(part.bytes.len() < 1 << 20);
     }
 
     #[test]

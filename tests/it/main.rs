@@ -32,6 +32,7 @@ mod remote;
 mod repository;
 mod revisions;
 mod scale;
+mod sparse;
 mod subdirectory;
 mod tidy;
 mod usage;
