@@ -48,6 +48,7 @@ pub mod request;
 pub mod repository;
 pub mod odb;
 pub mod plan;
+pub mod filter;
 pub mod decode;
 pub mod convert;
 pub mod emit;

@@ -1,0 +1,156 @@
+//! One pattern of the glob dialect that ignore files and access rules are written in: that of the Go
+//! library gobwas/glob, with `/` as separator.
+//!
+//! `*` stays inside of a path component, `**` does not, `?` and `[…]` are one character (a byte that is
+//! not UTF-8 counts as one), `{a,b}` is a choice and `\` takes a meaning away. Matching is textbook, so
+//! linear in pattern times path whatever the pattern, with one exception that ignore files in the
+//! wild may depend on: `a/**/c` matches `a/c`, since its two ends may overlap.
+
+mod parse;
+mod reach;
+
+use std::mem;
+
+pub use parse::GlobError;
+pub(super) use parse::{Token, parse};
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    /// What every match starts with.
+    prefix: Vec<u8>,
+    /// What every match ends with.
+    suffix: Vec<u8>,
+    /// What lies between them.
+    middle: Vec<Token>,
+    /// The length in bytes below which there is no match.
+    shortest: usize,
+}
+
+impl Glob {
+    /// Compile `pattern`.
+    pub fn new(pattern: &[u8]) -> Result<Self, GlobError> {
+        let tokens = parse(pattern)?;
+        let overlaps = may_overlap(&tokens);
+        let mut middle = simplify(tokens);
+        let shortest = shortest(&middle);
+        let mut text_of = |end: fn(&mut Vec<Token>) -> Option<&mut Token>| match end(&mut middle) {
+            Some(Token::Text(text)) => mem::take(text),
+            _ => Vec::new(),
+        };
+        let prefix = text_of(|tokens| tokens.first_mut());
+        let suffix = text_of(|tokens| tokens.last_mut());
+        middle.retain(|token| !matches!(token, Token::Text(text) if text.is_empty()));
+        Ok(Self {
+            shortest: match overlaps {
+                true => prefix.len().max(suffix.len()),
+                false => shortest,
+            },
+            prefix,
+            suffix,
+            middle,
+        })
+    }
+
+    /// Whether this matches all of `path`.
+    pub fn is_match(&self, path: &[u8]) -> bool {
+        if path.len() < self.shortest
+            || !path.starts_with(&self.prefix)
+            || !path.ends_with(&self.suffix)
+        {
+            return false;
+        }
+        match &self.middle[..] {
+            // Also where prefix and suffix overlap.
+            [Token::Super] => true,
+            middle => {
+                let inner = &path[self.prefix.len()..path.len() - self.suffix.len()];
+                reach::reaches_end(middle, inner)
+            }
+        }
+    }
+
+    /// What every match starts with.
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    /// What every match ends with.
+    pub(super) fn suffix(&self) -> &[u8] {
+        &self.suffix
+    }
+
+    /// Texts that are in every match, one after the other, between its start and its end.
+    pub(super) fn inner_texts(&self) -> impl Iterator<Item = &[u8]> {
+        outside_groups(&self.middle).filter_map(|token| match token {
+            Token::Text(text) => Some(&text[..]),
+            _ => None,
+        })
+    }
+
+    /// Whether this is a path as it is.
+    pub(super) fn is_literal(&self) -> bool {
+        self.middle.is_empty() && self.suffix.is_empty()
+    }
+
+    /// Whether this is `prefix**`.
+    pub(super) fn is_prefix(&self) -> bool {
+        self.suffix.is_empty() && self.middle == [Token::Super]
+    }
+
+    /// Whether this is known to match all that starts with something it matches: it ends in `**` and
+    /// has no braces.
+    pub(super) fn is_open(&self) -> bool {
+        self.suffix.is_empty()
+            && self.middle.last() == Some(&Token::Super)
+            && !self.middle.contains(&Token::Open)
+    }
+}
+
+/// Whether prefix and suffix may be found in the same place: in `prefix**suffix` the library does not
+/// look whether they overlap.
+fn may_overlap(tokens: &[Token]) -> bool {
+    match tokens {
+        // An odd star is another token to the library, and so another case.
+        [Token::Text(_), stars @ .., Token::Text(_)] => {
+            !stars.is_empty() && stars.iter().all(|token| *token == Token::Super)
+        }
+        _ => false,
+    }
+}
+
+/// Join texts, and stars that mean no more than the `**` beside them.
+fn simplify(mut tokens: Vec<Token>) -> Vec<Token> {
+    tokens.dedup_by(|token, before| match (before, token) {
+        (Token::Text(before), Token::Text(text)) => {
+            before.append(text);
+            true
+        }
+        (Token::Super, Token::Any | Token::Super) => true,
+        _ => false,
+    });
+    tokens
+}
+
+/// How many bytes every match has at least; groups count for nothing.
+fn shortest(tokens: &[Token]) -> usize {
+    let bytes = outside_groups(tokens).map(|token| match token {
+        Token::Text(text) => text.len(),
+        Token::Single | Token::Class(_) => 1,
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+/// The tokens that are no part of a choice.
+fn outside_groups(tokens: &[Token]) -> impl Iterator<Item = &Token> {
+    let mut depth = 0;
+    tokens.iter().filter(move |token| {
+        match token {
+            Token::Open => depth += 1,
+            Token::Close => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}

@@ -1,0 +1,208 @@
+//! Ignore rules: which files a code search leaves out, in the grammar of `.sourcegraph/ignore`.
+//!
+//! Not gitignore: each line is a glob that is tested against the whole path of a file, from the root,
+//! never against a directory; nothing is ever taken back, so order does not matter. A directory is
+//! skipped only where every path below it would be ignored.
+
+mod hint;
+
+use std::{fmt, sync::Arc};
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{
+    glob::{Glob, GlobError},
+    index::Index,
+};
+
+pub use hint::Hint;
+
+/// A line of this many bytes is not read, nor the file it is in.
+const TOO_LONG: usize = 64 * 1024;
+
+/// What a line that cannot be understood does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// It makes the whole source void.
+    #[default]
+    Error,
+    /// It is passed over.
+    Warn,
+}
+
+/// A line that cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// The line as written, without the space around it; if it is too long, the start of it.
+    pub pattern: BString,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// Why a line cannot be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has 65,536 bytes or more.
+    TooLong,
+    /// It is no pattern.
+    Glob(GlobError),
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: '{}': {}", self.line, self.pattern, self.reason)
+    }
+}
+
+impl std::error::Error for BadLine {}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "line too long"),
+            Self::Glob(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A line that ignores files.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Where it was written.
+    pub origin: Arc<str>,
+    /// Its number there, from 1.
+    pub line: usize,
+    /// The line as written, without the space around it.
+    pub pattern: BString,
+    glob: Glob,
+}
+
+/// Rules, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Ignore {
+    rules: Vec<Rule>,
+    hints: Vec<Hint>,
+    all: Index,
+    /// Those that match all that starts with something they match.
+    open: Index,
+}
+
+impl Ignore {
+    /// Without rules: nothing is ignored.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Add the rules of one source: a file of the tree, a file outside of it, an option; `origin` is
+    /// what explanations call it. With [`Strictness::Error`] a bad line is returned and nothing is added;
+    /// with [`Strictness::Warn`] those that are bad are returned, and the others hold.
+    pub fn add(
+        &mut self,
+        origin: &str,
+        text: &[u8],
+        strictness: Strictness,
+    ) -> Result<Vec<BadLine>, BadLine> {
+        let origin = Arc::from(origin);
+        let (mut rules, mut hints, mut bad) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, line) in (1..).zip(text.split_str("\n")) {
+            match compile(number, line) {
+                Ok(None) => {}
+                Ok(Some((pattern, glob))) => {
+                    hints.extend(hint::hints(&origin, number, pattern));
+                    rules.push(Rule {
+                        origin: Arc::clone(&origin),
+                        line: number,
+                        pattern: pattern.into(),
+                        glob,
+                    });
+                }
+                Err(error) if strictness == Strictness::Error => return Err(error),
+                Err(error) => bad.push(error),
+            }
+        }
+        self.rules.append(&mut rules);
+        self.hints.append(&mut hints);
+        // All of the same rank, since any of them will do.
+        let globs = || self.rules.iter().map(|rule| (rule.glob.clone(), 0));
+        self.all = Index::new(globs());
+        self.open = Index::new(globs().filter(|(glob, _)| glob.is_open()));
+        Ok(bad)
+    }
+
+    /// What the authors of the rules may not expect of them, and where a code search may do otherwise.
+    pub fn hints(&self) -> &[Hint] {
+        &self.hints
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether the file at `path` is ignored.
+    pub fn ignores(&self, path: &[u8]) -> bool {
+        self.all.last(path).is_some()
+    }
+
+    /// The first rule that ignores the file at `path`.
+    pub fn rule(&self, path: &[u8]) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.glob.is_match(path))
+    }
+
+    /// Whether all that may be below `directory` (without slash at its end) is ignored. Where this says
+    /// no, every file below may still be ignored, each by a rule of its own.
+    pub fn prunes(&self, directory: &[u8]) -> bool {
+        self.open.last(&entered(directory)).is_some()
+    }
+
+    /// The first rule because of which [`Ignore::prunes`].
+    pub fn pruning_rule(&self, directory: &[u8]) -> Option<&Rule> {
+        let directory = entered(directory);
+        let prunes = |rule: &&Rule| rule.glob.is_open() && rule.glob.is_match(&directory);
+        self.rules.iter().find(prunes)
+    }
+}
+
+/// What the paths below `directory` start with.
+fn entered(directory: &[u8]) -> Vec<u8> {
+    match directory {
+        b"" => Vec::new(),
+        _ => [directory, b"/"].concat(),
+    }
+}
+
+/// The pattern in a line, as written and as it works; none if it is blank or a comment.
+fn compile(number: usize, line: &[u8]) -> Result<Option<(&[u8], Glob)>, BadLine> {
+    let pattern = line.trim_with(char::is_whitespace);
+    let bad = |pattern: &[u8], reason| BadLine {
+        line: number,
+        pattern: pattern.into(),
+        reason,
+    };
+    if line.len() >= TOO_LONG {
+        return Err(bad(&pattern[..pattern.len().min(40)], Reason::TooLong));
+    }
+    if pattern.is_empty() || pattern.starts_with(b"#") {
+        return Ok(None);
+    }
+    match Glob::new(&completed(pattern)) {
+        Ok(glob) => Ok(Some((pattern, glob))),
+        Err(error) => Err(bad(pattern, Reason::Glob(error))),
+    }
+}
+
+/// The glob that a line stands for.
+fn completed(pattern: &[u8]) -> Vec<u8> {
+    let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
+    match is_plain(anchored) {
+        true => [anchored, b"**"].concat(),
+        false => anchored.into(),
+    }
+}
+
+/// Whether a pattern is taken for the start of paths; a dot counts as special, braces do not.
+fn is_plain(anchored: &[u8]) -> bool {
+    anchored.find_byteset(b".][*?").is_none()
+}
