@@ -86,7 +86,8 @@ impl Access {
             directories.extend(rule.parents.into_iter().map(|glob| (glob, rank)));
         }
         let starts = |of_includes: bool| {
-            let of_kind = |(_, rank): &&(Glob, Rank)| access.includes[*rank as usize] == of_includes;
+            let of_kind =
+                |(_, rank): &&(Glob, Rank)| access.includes[*rank as usize] == of_includes;
             let starts = paths.iter().filter(of_kind);
             Prefixes::new(starts.map(|(glob, rank)| (glob.prefix().into(), *rank)))
         };
@@ -169,7 +170,11 @@ impl Rule {
             false => [b"/", pattern].concat(),
         };
         let at_root = without_leading_stars(&pattern);
-        let parents = if includes { parents(&pattern) } else { Vec::new() };
+        let parents = if includes {
+            parents(&pattern)
+        } else {
+            Vec::new()
+        };
         let globs = [&pattern[..]].into_iter().chain(at_root);
         Ok(Self {
             includes,
@@ -180,7 +185,10 @@ impl Rule {
 }
 
 fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, Reason> {
-    let globs = patterns.into_iter().map(Glob::new).collect::<Result<_, _>>();
+    let globs = patterns
+        .into_iter()
+        .map(Glob::new)
+        .collect::<Result<_, _>>();
     globs.map_err(Reason::Glob)
 }
 
@@ -200,4 +208,139 @@ fn parents(pattern: &[u8]) -> Vec<&[u8]> {
     }
     let slashes = pattern.rfind_iter("/").filter(|slash| *slash > 0);
     slashes.map(|slash| &pattern[..=slash]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, Reason};
+    use crate::filter::glob::GlobError;
+
+    fn access(rules: &[&str]) -> Access {
+        Access::parse(rules.join("\n").as_bytes())
+            .ok()
+            .expect("good rules")
+    }
+
+    /// Rules, the paths they let in, and paths they do not; directories with a slash at their ends.
+    const VERIFIED: [(&[&str], &[&str], &[&str]); 18] = [
+        (&[], &[], &["a"]),
+        (&["/**"], &["a", "a/b", "a/"], &[]),
+        (&["/*"], &["a", "a/"], &["a/b"]),
+        (&["/foo"], &["foo"], &["foo/x"]),
+        (&["/foo/"], &["foo/"], &["foo/x"]),
+        (&["/foo/*"], &["foo/x"], &["foo/x/y"]),
+        (&["/foo/**"], &["foo/", "foo/x/y"], &["foo"]),
+        (&["/**/*.java"], &["A.java", "x/y/A.java", "x/"], &["x/b.c"]),
+        (
+            &["/**", "-/secret/**"],
+            &["a", "secret"],
+            &["secret/", "secret/x"],
+        ),
+        (&["-/secret/**", "/**"], &["secret/x"], &[]),
+        (
+            &["/**", "-/secret/**", "/secret/pub/**"],
+            &["secret/", "secret/pub/a"],
+            &["secret/x"],
+        ),
+        (&["/**", "-/**/.env"], &["a/.envx"], &[".env", "a/.env"]),
+        (&["-/dev/*"], &[], &["dev/x", "a"]),
+        (
+            &["foo/bar/thing.txt"],
+            &["foo/", "foo/bar/"],
+            &["foo/bar/other.txt"],
+        ),
+        (&["baz/*/q.txt"], &["baz/x/q.txt"], &["baz/x/y/q.txt"]),
+        (
+            &["/**", "-/a/**", "/a/b/c.txt"],
+            &["a/", "a/b/", "a/b/c.txt"],
+            &["a/z/", "a/b/d.txt"],
+        ),
+        (&["/a/b/c.txt", "-/a/**"], &[], &["a/", "a/b/c.txt"]),
+        (
+            &["/**", "-/**_test.go"],
+            &["d/x.go"],
+            &["x_test.go", "d/x_test.go"],
+        ),
+    ];
+
+    #[test]
+    fn who_may_see_what() {
+        for (rules, readable, denied) in VERIFIED {
+            let access = access(rules);
+            let is_readable = |path: &str| match path.strip_suffix('/') {
+                Some(directory) => access.allows_directory(directory.as_bytes()),
+                None => access.allows(path.as_bytes()),
+            };
+            for path in readable {
+                assert!(is_readable(path), "{rules:?} {path}");
+            }
+            for path in denied {
+                assert!(!is_readable(path), "{rules:?} {path}");
+            }
+        }
+        let all_stars = access(&["/**/**/x"]);
+        assert!(all_stars.allows(b"x") && all_stars.allows(b"a/b/x"));
+    }
+
+    #[test]
+    fn what_may_be_meant_otherwise_makes_all_void() {
+        for (text, line, reason) in [
+            ("/[", 1, Reason::Glob(GlobError::Unclosed)),
+            ("/**\r\n\r\n-/a[", 3, Reason::Glob(GlobError::Unclosed)),
+            // The directory above it.
+            ("/a[/]b", 1, Reason::Glob(GlobError::Unclosed)),
+            ("/**\n -/secret/**", 2, Reason::Space),
+            ("/**\n-/secret/** ", 2, Reason::Space),
+            ("\u{feff}/**", 1, Reason::ByteOrderMark),
+        ] {
+            let error = Access::parse(text.as_bytes()).err().expect("a bad rule");
+            assert_eq!((error.line, error.reason), (line, reason), "{text:?}");
+        }
+        assert!(Access::parse(b"/\xff").is_err());
+    }
+
+    #[test]
+    fn whole_directories_are_settled_where_that_is_sure() {
+        for (rules, directory, pruned, admitted) in [
+            (&[][..], "", true, false),
+            (&["/**"], "", false, true),
+            (&["/**"], "a", false, true),
+            (&["/**", "-/secret/**"], "", false, false),
+            (&["/**", "-/secret/**"], "a", false, true),
+            (&["/**", "-/secret/**"], "secret", true, false),
+            (&["/**", "-/secret/**"], "secret/a", true, false),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret",
+                false,
+                false,
+            ),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret/a",
+                true,
+                false,
+            ),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret/pub",
+                false,
+                false,
+            ),
+            (&["/**", "-/**_test.go"], "a", false, false),
+            (&["/a/b/c.txt"], "b", true, false),
+            (&["/a/b/c.txt"], "a", false, false),
+            (&["/a/b/c.txt"], "a/b", false, false),
+            (&["/a/b/c.txt"], "a/c", true, false),
+            (&["/{a,b}/**"], "a", false, false),
+            (&["-/a/x", "/**"], "a", false, true),
+        ] {
+            let access = access(rules);
+            let found = [
+                access.prunes(directory.as_bytes()),
+                access.admits_all(directory.as_bytes()),
+            ];
+            assert_eq!(found, [pruned, admitted], "{rules:?} {directory:?}");
+        }
+    }
 }

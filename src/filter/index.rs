@@ -66,8 +66,14 @@ impl Index {
 
     /// Put `glob` where a path that it matches is sure to look.
     fn file(&mut self, glob: Glob, rank: Rank) {
-        let name = glob.suffix().rfind_byte(b'/').map(|slash| &glob.suffix()[slash + 1..]);
-        let directory = glob.prefix().rfind_byte(b'/').map(|slash| &glob.prefix()[..slash]);
+        let name = glob
+            .suffix()
+            .rfind_byte(b'/')
+            .map(|slash| &glob.suffix()[slash + 1..]);
+        let directory = glob
+            .prefix()
+            .rfind_byte(b'/')
+            .map(|slash| &glob.prefix()[..slash]);
         let component = glob.inner_texts().find_map(component);
         let extension = extension(glob.suffix());
         let candidates = match (name, directory, component, extension) {
@@ -173,7 +179,11 @@ impl Pairs {
     }
 
     fn include(&self, other: &Self) -> bool {
-        let missing = self.0.iter().zip(other.0).map(|(word, other)| other & !word);
+        let missing = self
+            .0
+            .iter()
+            .zip(other.0)
+            .map(|(word, other)| other & !word);
         missing.fold(0, |all, word| all | word) == 0
     }
 }

@@ -41,16 +41,22 @@ impl Prefixes {
 
     /// The greatest rank of the texts that `path` starts with.
     pub(super) fn of(&self, path: &[u8]) -> Option<Rank> {
-        let before = self.texts.partition_point(|text| &text.bytes[..] <= path).checked_sub(1);
+        let before = self
+            .texts
+            .partition_point(|text| &text.bytes[..] <= path)
+            .checked_sub(1);
         // Any of them is what the nearest text before `path` starts with, if not that text itself.
-        let found = ancestors(&self.texts, before).find(|&at| path.starts_with(&self.texts[at].bytes));
+        let found =
+            ancestors(&self.texts, before).find(|&at| path.starts_with(&self.texts[at].bytes));
         found.map(|at| self.texts[at].inherited)
     }
 
     /// The greatest rank of the texts that start with `path`.
     pub(super) fn below(&self, path: &[u8]) -> Option<Rank> {
         let first = self.texts.partition_point(|text| &text.bytes[..] < path);
-        let below = self.texts[first..].iter().take_while(|text| text.bytes.starts_with(path));
+        let below = self.texts[first..]
+            .iter()
+            .take_while(|text| text.bytes.starts_with(path));
         below.map(|text| text.rank).max()
     }
 }
@@ -66,7 +72,14 @@ mod tests {
 
     #[test]
     fn ranks_are_found_from_both_sides() {
-        let texts = [("a", 4), ("ab", 1), ("abc", 2), ("abc", 0), ("b/c", 3), ("b/d", 5)];
+        let texts = [
+            ("a", 4),
+            ("ab", 1),
+            ("abc", 2),
+            ("abc", 0),
+            ("b/c", 3),
+            ("b/d", 5),
+        ];
         let prefixes = Prefixes::new(texts.map(|(text, rank)| (text.into(), rank)));
         for (path, of, below) in [
             ("", None, Some(5)),

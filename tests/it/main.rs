@@ -18,6 +18,7 @@ mod deflate;
 mod destination;
 mod errors;
 mod faults;
+mod filter_globs;
 mod formats;
 mod golden;
 mod handover;

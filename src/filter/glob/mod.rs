@@ -154,3 +154,100 @@ fn outside_groups(tokens: &[Token]) -> impl Iterator<Item = &Token> {
         depth == 0
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Glob, GlobError};
+
+    #[test]
+    fn errors_are_those_of_the_library() {
+        for (pattern, reason) in [
+            ("[", GlobError::Unclosed),
+            ("a[b", GlobError::Unclosed),
+            ("[a-]", GlobError::Unclosed),
+            ("[]", GlobError::EmptyClass),
+            ("[]a]", GlobError::EmptyClass),
+            ("[!]", GlobError::EmptyClass),
+            ("[z-a]", GlobError::BackwardRange),
+            ("[a-]]", GlobError::BackwardRange),
+            ("[a-zA-Z]", GlobError::CrowdedClass),
+            ("[a-z0-9]x", GlobError::CrowdedClass),
+            ("\u{fffd}", GlobError::NotUtf8),
+            ("a\0", GlobError::Nul),
+        ] {
+            assert_eq!(
+                Glob::new(pattern.as_bytes()).err(),
+                Some(reason),
+                "{pattern:?}"
+            );
+        }
+        assert_eq!(Glob::new(b"\xc3").err(), Some(GlobError::NotUtf8));
+        for pattern in [
+            "]", "a]", "a}", "{a", "{}", "[]-a]", "[A-]]", "[\\]]", "\\", "",
+        ] {
+            assert!(Glob::new(pattern.as_bytes()).is_ok(), "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn odd_patterns_match_as_in_the_library() {
+        for (pattern, matches, others) in [
+            ("{a", &["a"][..], &["{a"][..]),
+            ("{a,b", &["a", "b"], &["ab"]),
+            ("{a{b,c},d}}", &["ab}", "ac}", "d}"], &["ab", "a}"]),
+            ("{a\\,b,[,]}", &["a,b", ","], &["a", "b"]),
+            ("a,b}", &["a,b}"], &["a"]),
+            ("[]-a]", &["]", "^", "a"], &["b"]),
+            ("[\\-a]", &["\\", "]", "a"], &["-"]),
+            ("[ab-c]", &["a", "b", "-", "c"], &["d"]),
+            ("[\\]a]", &["]", "a"], &["\\"]),
+            ("[!!-a]", &["b"], &["!", "a", "-"]),
+            ("[a/]b", &["/b"], &["b"]),
+            ("[a]**[a]", &["a", "aa", "a/a"], &["", "b"]),
+            ("ab**bc", &["abc", "abbc"], &["ab", "bc"]),
+            ("ab****bc", &["abc"], &["ab"]),
+            ("a[b]**b", &["abb"], &["ab"]),
+            ("?", &["é", "日"], &["", "/", "ab"]),
+            ("*[!é]", &["a", "éa"], &["é", "aé"]),
+            ("a\\", &["a"], &["a\\"]),
+            ("", &[""], &["a"]),
+        ] {
+            let glob = Glob::new(pattern.as_bytes()).expect("a pattern");
+            for text in matches {
+                assert!(glob.is_match(text.as_bytes()), "{pattern} {text:?}");
+            }
+            for text in others {
+                assert!(!glob.is_match(text.as_bytes()), "{pattern} {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_no_character_is_one() {
+        let matches = |pattern: &str, text: &[u8]| {
+            let glob = Glob::new(pattern.as_bytes()).expect("a pattern");
+            glob.is_match(text)
+        };
+        assert!(matches("?", b"\xe9") && matches("??", b"\xe6\x97") && matches("[!a]", b"\xff"));
+        assert!(!matches("?", b"\xe6\x97"));
+        assert!(matches("*\u{e9}", b"\xc3\xc3\xa9"));
+    }
+
+    #[test]
+    fn hostile_patterns_take_no_time() {
+        let text = "a".repeat(4000);
+        for pattern in [
+            "*a*a*a*a*b".repeat(50),
+            "**/".repeat(1000) + "x",
+            "{".repeat(100) + "a,b*",
+            "{a,aa}".repeat(500) + "b",
+            "**?".repeat(500) + "b",
+            "[".to_owned() + &"ab".repeat(20_000) + "]*b",
+        ] {
+            let glob = Glob::new(pattern.as_bytes()).expect("a pattern");
+            assert!(!glob.is_match(text.as_bytes()), "{pattern:.20}");
+        }
+        let nested = "{".repeat(101) + "a";
+        assert_eq!(Glob::new(nested.as_bytes()).err(), Some(GlobError::TooDeep));
+    }
+}

@@ -42,7 +42,10 @@ impl Class {
     /// Whether `character` is one of these. The separator is nothing special.
     pub(super) fn contains(&self, character: char) -> bool {
         let at = self.ranges.partition_point(|range| range.1 < character);
-        let found = self.ranges.get(at).is_some_and(|range| range.0 <= character);
+        let found = self
+            .ranges
+            .get(at)
+            .is_some_and(|range| range.0 <= character);
         found != self.negated
     }
 }
@@ -146,9 +149,6 @@ fn class(rest: &str) -> Result<(Token, usize), GlobError> {
         // Backslashes take no meaning away here, nor does a bracket have one.
         (Some(low), Some('-')) => {
             let high = characters.next().ok_or(GlobError::Unclosed)?;
-            if high < low {
-                return Err(GlobError::BackwardRange);
-            }
             (vec![(low, high)], low.len_utf8() + 1 + high.len_utf8())
         }
         _ => {
@@ -158,6 +158,7 @@ fn class(rest: &str) -> Result<(Token, usize), GlobError> {
     };
     match inner[length..].chars().next() {
         Some(']') if ranges.is_empty() => return Err(GlobError::EmptyClass),
+        Some(']') if ranges[0].1 < ranges[0].0 => return Err(GlobError::BackwardRange),
         Some(']') => {}
         Some(_) => return Err(GlobError::CrowdedClass),
         None => return Err(GlobError::Unclosed),

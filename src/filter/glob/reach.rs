@@ -138,7 +138,9 @@ impl<W: Words> Positions<W> {
     fn after_any(&mut self, here: &Self, text: &[u8]) {
         let mut from = 0;
         while let Some(at) = here.first_from(from) {
-            let end = text[at..].find_byte(SEPARATOR).map_or(text.len(), |length| at + length);
+            let end = text[at..]
+                .find_byte(SEPARATOR)
+                .map_or(text.len(), |length| at + length);
             self.insert_all(at, end);
             from = end + 1;
         }

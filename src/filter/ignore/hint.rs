@@ -37,8 +37,15 @@ fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
     let plain = is_plain(anchored);
     let tokens = parse(&completed(pattern)).unwrap_or_default();
-    let escapes = anchored.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    let escapes = anchored
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'\\')
+        .count()
+        % 2
+        == 1;
     let starts = |text: &str| pattern.starts_with(text.as_bytes());
+    let is_start = plain && !anchored.is_empty() && !anchored.starts_with(b"/");
     let has_slash = starts("/") || anchored.trim_end_with(|c| c == '/').contains(&b'/');
     let checks = [
         (
@@ -59,11 +66,11 @@ fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
         ),
         (anchored.is_empty(), "ignores everything"),
         (
-            plain && !anchored.is_empty() && !anchored.ends_with(b"/") && !escapes,
+            is_start && !anchored.ends_with(b"/") && !escapes,
             "ignores all that starts so, whatever follows; for a directory alone, add '/'",
         ),
         (
-            plain && escapes,
+            is_start && escapes,
             "the last backslash takes its meaning from a '*' that is added",
         ),
         (
@@ -91,45 +98,136 @@ fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
             "zoekt may miss names that are not ASCII: it counts bytes for '?' and '[…]' here",
         ),
         (
-            mixes(&tokens),
-            "zoekt may match less: it takes a group of mixed lengths for one of fixed length",
+            odd_stars(&tokens),
+            "zoekt may match less: it wants a character for the odd one of these stars",
+        ),
+        (
+            !groups_are_plain(&tokens),
+            "zoekt may match otherwise: it guesses at the lengths of what groups like this match",
         ),
     ];
-    checks.into_iter().filter_map(|(holds, text)| holds.then_some(text))
+    checks
+        .into_iter()
+        .filter_map(|(holds, text)| holds.then_some(text))
 }
 
-/// Whether `?` or a class stands beside something else that has a length of its own.
+fn is_star(token: &Token) -> bool {
+    matches!(token, Token::Any | Token::Super)
+}
+
+/// Whether this is one character of several.
+fn is_one(token: &Token) -> bool {
+    matches!(token, Token::Single | Token::Class(_))
+}
+
+fn is_text(token: &Token) -> bool {
+    matches!(token, Token::Text(_))
+}
+
+/// Whether `?` or a class stands beside something else that has a length of its own. Texts side by
+/// side were classes, too.
 fn counts_bytes(tokens: &[Token]) -> bool {
-    let one = |token: &Token| matches!(token, Token::Single | Token::Class(_));
-    let fixed = |token: &Token| one(token) || matches!(token, Token::Text(_));
-    tokens
-        .windows(2)
-        .any(|pair| pair.iter().all(fixed) && pair.iter().any(one))
+    let fixed = |token: &Token| is_one(token) || is_text(token);
+    tokens.windows(2).any(|pair| pair.iter().all(fixed))
 }
 
-/// Whether a group has an alternative with a star and one without.
-fn mixes(tokens: &[Token]) -> bool {
-    // Of each open group: whether it has either, and whether the current alternative has a star.
-    let mut groups: Vec<([bool; 2], bool)> = Vec::new();
-    for token in tokens {
-        match (token, groups.last_mut()) {
-            (Token::Open, _) => groups.push(([false; 2], false)),
-            (Token::Any | Token::Super, Some((_, star))) => *star = true,
-            (Token::Or | Token::Close, Some((kinds, star))) => {
-                kinds[usize::from(*star)] = true;
-                if kinds == &[true; 2] {
-                    return true;
-                }
-                let star = std::mem::take(star);
-                if *token == Token::Close {
-                    groups.pop();
-                    if let Some((_, outer)) = groups.last_mut() {
-                        *outer |= star;
-                    }
-                }
-            }
-            _ => {}
+/// Whether there are three stars in a row, or five.
+fn odd_stars(tokens: &[Token]) -> bool {
+    let mut pairs = tokens.windows(2);
+    pairs.any(|pair| pair == [Token::Super, Token::Any])
+}
+
+/// Whether the groups, if any, are of the kinds that mean the same to everybody: texts to choose from,
+/// or one choice among texts with stars.
+fn groups_are_plain(tokens: &[Token]) -> bool {
+    let groups = tokens.split(|token| *token == Token::Open);
+    let count = groups.clone().count() - 1;
+    let is_ascii = |token: &Token| !matches!(token, Token::Text(text) if !text.is_ascii());
+    if count > 0 && !tokens.iter().all(|token| is_ascii(token) && !is_one(token)) {
+        return false;
+    }
+    let mut before = None;
+    groups.enumerate().all(|(at, group)| {
+        let before = std::mem::replace(&mut before, group.last());
+        if at == 0 {
+            return true;
+        }
+        // Another is inside of it if it has no end here.
+        let Some(end) = group.iter().position(|token| *token == Token::Close) else {
+            return false;
+        };
+        let mut choice = group[..end].split(|token| *token == Token::Or);
+        let beside = [before, group.get(end + 1)];
+        choice.clone().count() > 1
+            && (choice.clone().all(|part| matches!(part, [Token::Text(_)]))
+                || count == 1
+                    && !beside.into_iter().flatten().any(is_star)
+                    && choice.all(|part| part.iter().any(is_star) && part.iter().any(is_text)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::texts;
+
+    /// The start of what is said of a line.
+    #[track_caller]
+    fn check(pattern: &str, expected: &[&str]) {
+        let found: Vec<_> = texts(pattern.as_bytes()).collect();
+        let matches = |(text, start): (&&str, &&str)| text.starts_with(start);
+        let as_expected = found.len() == expected.len() && found.iter().zip(expected).all(matches);
+        assert!(as_expected, "{pattern}: {found:#?}");
+    }
+
+    #[test]
+    fn traps_are_named() {
+        let nothing = "ignores nothing: only the paths of files";
+        let starts_so = "ignores all that starts so";
+        let root = "holds in the root directory only";
+        let below = "does not hold in the root directory";
+        check(".github/", &[nothing, root]);
+        check("docs/*/", &[nothing]);
+        check("**/data/", &[nothing, below]);
+        for comment in ["//", "// vendored", "// vendored.c"] {
+            check(comment, &["ignores nothing: no path starts with '/'"]);
+        }
+        check("./foo.c", &["ignores nothing: paths start at the root"]);
+        check("foo", &[starts_so, root]);
+        check("/", &["ignores everything"]);
+        check("foo.go", &[root]);
+        check("node_modules/", &[root]);
+        check("**/x.go", &[below]);
+        check("\u{feff}/foo/", &["the byte order mark"]);
+        check("!/foo/", &["'!' is part of the name"]);
+        check("/[^a]*", &["'^' is a member"]);
+        check("/foo\\", &["the last backslash"]);
+        check("/foo/ # bar/", &["'#' is part of the pattern"]);
+    }
+
+    #[test]
+    fn lines_that_zoekt_may_read_otherwise_are_named() {
+        check("/a?c", &["zoekt may miss names that are not ASCII"]);
+        check("/[0-9]?*", &["zoekt may miss names that are not ASCII"]);
+        check("/[!a]*.*", &[]);
+        check("a/***", &["zoekt may match less"]);
+        for plain in [
+            "/*.{js,css}",
+            "/{*.js,*.css}",
+            "lib/{*.o,*.a}",
+            "/{src,lib}/**",
+        ] {
+            check(plain, &[]);
+        }
+        for guessed in [
+            "x/{*.js,y}",
+            "/{**/,}node_modules/**",
+            "/{a,b{c,d}}*",
+            "/*{*a,*b}",
+            "/{a*}",
+            "/{a,é}*",
+            "/{a,b}*?",
+        ] {
+            check(guessed, &["zoekt may match otherwise"]);
         }
     }
-    false
 }

@@ -17,7 +17,7 @@ use super::{
 
 pub use hint::Hint;
 
-/// A line of this many bytes is not read, nor the file it is in.
+/// A line of this many bytes is an error, even a comment.
 const TOO_LONG: usize = 64 * 1024;
 
 /// What a line that cannot be understood does.
@@ -205,4 +205,224 @@ fn completed(pattern: &[u8]) -> Vec<u8> {
 /// Whether a pattern is taken for the start of paths; a dot counts as special, braces do not.
 fn is_plain(anchored: &[u8]) -> bool {
     anchored.find_byteset(b".][*?").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ignore, Reason, Strictness, TOO_LONG};
+    use crate::filter::glob::GlobError;
+
+    fn ignore(text: &[u8]) -> Ignore {
+        let mut ignore = Ignore::new();
+        ignore
+            .add("test", text, Strictness::Error)
+            .expect("good lines");
+        ignore
+    }
+
+    /// Patterns, the paths that they ignore, and paths that they do not: what zoekt makes of them.
+    const VERIFIED: [(&str, &[&str], &[&str]); 51] = [
+        (
+            "foo",
+            &["foo", "foobar", "foobar/x", "foo/bar", "foo.txt"],
+            &["a/foo", "Foo"],
+        ),
+        ("foo/", &["foo/a", "foo/b/c"], &["foo", "a/foo/b"]),
+        ("/foo", &["foo", "foo/a"], &["a/foo"]),
+        ("//foo", &["/foo"], &["foo", "foo/a"]),
+        ("./foo", &[], &["foo", "foo/a"]),
+        (".github", &[".github"], &[".github/workflows/ci.yml"]),
+        (".github/", &[], &[".github/workflows/ci.yml"]),
+        (".github/**", &[".github/workflows/ci.yml"], &[".github"]),
+        ("foo.go", &["foo.go"], &["a/foo.go", "foo.go/x"]),
+        ("*.go", &["foo.go", ".go"], &["a/foo.go"]),
+        ("**.go", &["foo.go", "a/b/c.go"], &["a/b/c.gox"]),
+        ("**/*.go", &["a/foo.go", "a/b/c.go"], &["foo.go"]),
+        ("**/foo", &["a/foo", "a/b/foo"], &["foo", "a/foo/x"]),
+        ("**/data/", &[], &["data/x", "a/data/x"]),
+        ("**/data/**", &["a/data/x", "a/b/data/c/d"], &["data/x"]),
+        (
+            "data/**.json",
+            &["data/a.json", "data/b/c.json", "data/.json"],
+            &["data.json"],
+        ),
+        ("a/*/c", &["a/b/c", "a//c"], &["a/b/b/c", "a/b/c/d"]),
+        ("a/**/c", &["a/b/c", "a/b/b/c", "a/c"], &[]),
+        ("a/**/b/**/c", &["a/x/b/y/c"], &["a/b/c", "a/x/b/c"]),
+        ("[0-9]*.*", &["1a.txt"], &["d/1a.txt", "1atxt", "1.x/y"]),
+        ("[!a-c]x", &["dx", "/x"], &["ax"]),
+        ("[^a]x", &["ax", "^x"], &["bx"]),
+        ("{a,b}", &["a", "b/c", "ab"], &["c"]),
+        ("{src,lib}/", &["src/a", "lib/b/c"], &[]),
+        ("**/*.{js,css}", &["d/a.js", "d/b.css"], &["a.js"]),
+        (
+            "node_modules/",
+            &["node_modules/a"],
+            &["web/node_modules/a"],
+        ),
+        (
+            "**/node_modules/**",
+            &["x/node_modules/a/b"],
+            &["node_modules/a"],
+        ),
+        ("!foo", &["!foo", "!foo/a"], &["foo"]),
+        ("\\#foo", &["#foo", "#foo/a"], &[]),
+        ("/#foo", &["#foo", "#foo/a"], &[]),
+        ("#foo", &[], &["#foo"]),
+        ("  #foo", &[], &["#foo"]),
+        ("foo # bar", &["foo # bar", "foo # barx"], &["foo"]),
+        ("foo bar", &["foo bar/x"], &["foo"]),
+        ("/", &["a", "a/b", ".sourcegraph/ignore"], &[]),
+        ("*", &["a"], &["a/b", ".sourcegraph/ignore"]),
+        ("**", &["a", "a/b", ".sourcegraph/ignore"], &[]),
+        ("*/", &[], &["a/b"]),
+        ("*/*", &["a/b"], &["a", "a/b/c"]),
+        ("foo\r", &["foo/a"], &[]),
+        ("foo\r\nbar", &["foo/a", "bar"], &[]),
+        ("\u{a0}foo\u{a0}", &["foo/a"], &[]),
+        ("\t\u{b}\u{3000}foo\u{3000}", &["foo/a"], &[]),
+        ("\u{feff}foo", &["\u{feff}foo"], &["foo"]),
+        ("foo\\", &["foo*"], &["foo"]),
+        ("foo\\*", &["foo*"], &["foox"]),
+        ("caf*", &["café"], &["caf/x"]),
+        ("src/**", &["src/a"], &["src"]),
+        ("*.*", &["a.b"], &["a", "d/a.b"]),
+        ("[!.]*", &["a"], &[".a", "a/b"]),
+        ("Makefile", &["Makefile", "Makefile.am"], &["sub/Makefile"]),
+    ];
+
+    /// Where zoekt's library is at odds with itself, and we are not.
+    const OTHERWISE: [(&str, &[&str], &[&str]); 4] = [
+        ("a?c", &["abc", "aéc"], &["a/c", "ac"]),
+        ("x/{*.js,y}", &["x/a.js", "x/y"], &["x/a.jsx", "x/z/a.js"]),
+        (
+            "{**/,}node_modules/**",
+            &["node_modules/a", "x/node_modules/a/b"],
+            &["x/node_modules"],
+        ),
+        ("a***b", &["axb", "a/b", "ab"], &["a"]),
+    ];
+
+    #[test]
+    fn what_is_ignored() {
+        for (text, ignored, kept) in VERIFIED.iter().chain(&OTHERWISE) {
+            let rules = ignore(text.as_bytes());
+            for path in *ignored {
+                assert!(rules.ignores(path.as_bytes()), "{text} ignores {path}");
+            }
+            for path in *kept {
+                assert!(!rules.ignores(path.as_bytes()), "{text} keeps {path}");
+            }
+            for path in ignored.iter().chain(*kept) {
+                let rule = rules.rule(path.as_bytes());
+                assert_eq!(
+                    rule.is_some(),
+                    rules.ignores(path.as_bytes()),
+                    "{text} {path}"
+                );
+            }
+        }
+        assert!(ignore(b"caf*").ignores(b"caf\xe9"));
+    }
+
+    #[test]
+    fn a_bad_line_makes_a_source_void_or_is_passed_over() {
+        let bad = |pattern: &[u8]| {
+            let error = Ignore::new().add("test", pattern, Strictness::Error);
+            error.expect_err("a bad line")
+        };
+        for pattern in [
+            "[",
+            "a[",
+            "[]",
+            "[]a]",
+            "[a-]",
+            "[z-a]",
+            "[a-zA-Z]",
+            "[a-z0-9]x",
+        ] {
+            assert_eq!(bad(pattern.as_bytes()).line, 1, "{pattern}");
+        }
+        assert_eq!(bad(b"*\xff*").reason, Reason::Glob(GlobError::NotUtf8));
+        let mut rules = ignore(b"before");
+        let text = b"good\n# a comment with [\n[\nother";
+        let error = rules
+            .add("test", text, Strictness::Error)
+            .expect_err("a bad line");
+        assert_eq!(error.to_string(), "line 3: '[': unclosed [");
+        assert!(rules.ignores(b"before") && !rules.ignores(b"good"));
+        assert_eq!(rules.add("test", text, Strictness::Warn), Ok(vec![error]));
+        assert!(
+            ["before", "good", "other"]
+                .iter()
+                .all(|path| rules.ignores(path.as_bytes()))
+        );
+    }
+
+    #[test]
+    fn a_line_may_have_one_byte_less_than_64_kib() {
+        let longest = vec![b'#'; TOO_LONG - 1];
+        let with_end = |end: &str| [&longest[..], end.as_bytes()].concat();
+        assert!(ignore(&with_end("")).is_empty());
+        assert!(ignore(&with_end("\nother")).ignores(b"other"));
+        // A carriage return counts.
+        for end in ["#", "#\nother", "\r\nother"] {
+            let error = Ignore::new().add("test", &with_end(end), Strictness::Error);
+            assert_eq!(error.map_err(|error| error.reason), Err(Reason::TooLong));
+        }
+    }
+
+    #[test]
+    fn only_what_ends_in_two_stars_prunes() {
+        for (text, pruned, kept) in [
+            (
+                "node_modules/",
+                &["node_modules", "node_modules/a"][..],
+                &["a/node_modules"][..],
+            ),
+            (
+                "third_party",
+                &["third_party", "third_party2/x"],
+                &["third"],
+            ),
+            ("vendor/**", &["vendor", "vendor/a/b"], &["vendors", ""]),
+            (
+                "**/testdata/**",
+                &["a/testdata", "a/testdata/b"],
+                &["testdata"],
+            ),
+            ("a*/**", &["a", "ab", "ab/c"], &["b"]),
+            ("a/***", &["a", "a/b"], &["b"]),
+            ("**", &["", "a"], &[]),
+            ("*.min.js", &[], &["a", "a.min.js"]),
+            ("**/testdata/*", &[], &["a/testdata"]),
+            ("foo\\**", &[], &["foo*", "foo"]),
+            ("{a,b}/", &[], &["a", "b"]),
+        ] {
+            let rules = ignore(text.as_bytes());
+            for directory in pruned {
+                assert!(rules.prunes(directory.as_bytes()), "{text} {directory}");
+                assert!(rules.pruning_rule(directory.as_bytes()).is_some());
+            }
+            for directory in kept {
+                assert!(!rules.prunes(directory.as_bytes()), "{text} {directory}");
+                assert!(rules.pruning_rule(directory.as_bytes()).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_says_where_it_was_written() {
+        let mut rules = ignore(b"# first\n\n *.o \n");
+        rules
+            .add("option", b"/build/", Strictness::Error)
+            .expect("good lines");
+        let found = |path: &[u8]| {
+            let rule = rules.rule(path)?;
+            Some(format!("{}:{}: {}", rule.origin, rule.line, rule.pattern))
+        };
+        assert_eq!(found(b"a.o").as_deref(), Some("test:3: *.o"));
+        assert_eq!(found(b"build/a").as_deref(), Some("option:1: /build/"));
+        assert_eq!(found(b"a.c"), None);
+    }
 }
