@@ -216,9 +216,7 @@ mod tests {
     use crate::filter::glob::GlobError;
 
     fn access(rules: &[&str]) -> Access {
-        Access::parse(rules.join("\n").as_bytes())
-            .ok()
-            .expect("good rules")
+        Access::parse(rules.join("\n").as_bytes()).expect("good rules")
     }
 
     /// Rules, the paths they let in, and paths they do not; directories with a slash at their ends.

@@ -34,12 +34,8 @@ impl Glob {
         let overlaps = may_overlap(&tokens);
         let mut middle = simplify(tokens);
         let shortest = shortest(&middle);
-        let mut text_of = |end: fn(&mut Vec<Token>) -> Option<&mut Token>| match end(&mut middle) {
-            Some(Token::Text(text)) => mem::take(text),
-            _ => Vec::new(),
-        };
-        let prefix = text_of(|tokens| tokens.first_mut());
-        let suffix = text_of(|tokens| tokens.last_mut());
+        let prefix = take_text(middle.first_mut());
+        let suffix = take_text(middle.last_mut());
         middle.retain(|token| !matches!(token, Token::Text(text) if text.is_empty()));
         Ok(Self {
             shortest: match overlaps {
@@ -116,6 +112,14 @@ fn may_overlap(tokens: &[Token]) -> bool {
             !stars.is_empty() && stars.iter().all(|token| *token == Token::Super)
         }
         _ => false,
+    }
+}
+
+/// The text of `token`, which becomes empty; nothing of one that is none.
+fn take_text(token: Option<&mut Token>) -> Vec<u8> {
+    match token {
+        Some(Token::Text(text)) => mem::take(text),
+        _ => Vec::new(),
     }
 }
 
