@@ -22,6 +22,7 @@
 //! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
+//! * [`apply`] is the other side: a delta, read back over a directory that holds its base.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
 //! # What holds
@@ -56,6 +57,7 @@ pub mod archive;
 pub mod output;
 pub mod progress;
 pub mod remote;
+pub mod apply;
 pub mod command;
 pub mod probe;
 pub mod buffer;

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal, Read, Write},
     os::{fd::AsFd, unix::ffi::OsStringExt},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -113,6 +113,9 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         let _ = destination.write_all(probe::report()?.as_bytes());
         return Ok(destination.complete()?);
     }
+    if let Some(directory) = &args.ours.apply {
+        return Ok(apply(directory, &args)?);
+    }
     if args.list {
         list(&formats, &mut destination);
         return Ok(destination.complete()?);
@@ -123,6 +126,20 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let request = Request::resolve(&args, &formats, &environment, repository, access, told)?;
     make(request, &mut destination, meter)?;
     Ok(destination.complete()?)
+}
+
+/// The first word is no tree-ish here.
+fn apply(directory: &Path, args: &Args) -> Result<()> {
+    let archive: Box<dyn Read> = match &args.treeish {
+        Some(file) if file != "-" => Box::new(File::open(file).map_err(|error| {
+            let (file, why) = (file.to_string_lossy(), strerror(&error));
+            Error::fatal(format!("could not open '{file}' for reading: {why}"))
+        })?),
+        _ => Box::new(io::stdin().lock()),
+    };
+    let mut stderr = io::stderr();
+    let told = (args.verbose > 0).then_some(&mut stderr as &mut dyn Write);
+    git_sluice::apply::apply(directory, archive, told)
 }
 
 fn formats(

@@ -26,7 +26,8 @@ pub use typed::{Stop, Typed};
 const NAME: &str = "git sluice";
 const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
-       git sluice [<options>] --list";
+       git sluice [<options>] --list
+       git sluice [-v] --apply=<dir> [<archive>]";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Debug)]
@@ -109,7 +110,7 @@ pub struct Args {
 impl Args {
     /// Whether there is nothing to be archived.
     fn asks_only(&self) -> bool {
-        self.list || self.ours.gzip_dialect == GzipDialect::Probe
+        self.list || self.ours.gzip_dialect == GzipDialect::Probe || self.ours.apply.is_some()
     }
 
     /// What does not go together.

@@ -1,6 +1,6 @@
 //! The options that `git archive` does not have.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Options that `git archive` does not have.
 #[derive(clap::Args, Debug)]
@@ -29,6 +29,12 @@ pub struct Ours {
     /// How much of a gzip stream a thread takes at a time: for tests
     #[arg(long, value_name = "n", value_parser = size, hide = true)]
     pub gzip_piece: Option<u64>,
+
+    /// Apply an archive to this directory, which holds the tree of its base
+    ///
+    /// The first word, if any, is the archive's file name; - is standard input.
+    #[arg(long, value_name = "dir")]
+    pub apply: Option<PathBuf>,
 
     /// Only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
