@@ -10,6 +10,7 @@ mod support;
 mod tape;
 mod zip;
 
+mod apply;
 mod attributes;
 mod command_line;
 mod conversation;
