@@ -152,3 +152,25 @@ pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Id;
+
+    #[test]
+    fn ids_are_as_git_writes_them() {
+        for len in [40, 64] {
+            let hex = "0a".repeat(len / 2);
+            assert_eq!(Id::new(hex.as_bytes()).map(|id| id.to_string()), Some(hex));
+        }
+        for hex in [
+            "",
+            "HEAD",
+            &"A".repeat(40),
+            &"a".repeat(41),
+            &"/".repeat(40),
+        ] {
+            assert_eq!(Id::new(hex.as_bytes()), None, "{hex}");
+        }
+    }
+}

@@ -1,14 +1,21 @@
-//! `--apply`: an archive over a directory, so that a directory that holds the tree of one commit holds
-//! that of another.
+//! `--apply`: an archive over a directory, so that what held the tree of one commit holds that of
+//! another.
 //!
-//! The directory's own word for what it holds is kept in [a file](state) of its own. An archive is
-//! read once, from front to back; nothing is known of it before it comes, and an archive that turns
-//! out to be incomplete or not to be one leaves a directory that says of itself that it is neither
-//! whole nor the base. Applying the complete archive makes it whole, however often this was cut short.
+//! An archive is read once, from front to back, and nothing is known of it before it comes. One that
+//! turns out to be incomplete, or not to be one, leaves a directory that says of itself that it is
+//! neither the base nor the target; applying the complete archive makes it whole, however often this was
+//! cut short.
 //!
 //! Nothing outside of the directory is touched, whatever the archive says and whatever links are in the
-//! directory: [`tree`] sees to that, by its handle. No object of git is looked at: this works without
-//! a repository.
+//! directory: all that is done goes through a handle on it, name by name. No object of git is looked
+//! at, so that this works where there is no repository.
+//!
+//! # State
+//!
+//! What the directory holds is said by a file in it, `.git-sluice`, in one line: `holds <commit>`, or
+//! `applying <base> <target>` from before the first change until after the last, with `-` for the base
+//! of a full archive. A delta goes only over its base; a full archive only into a directory with nothing
+//! else in it. Who has laid down a base by other means writes the file himself.
 //!
 //! # Format
 //!
@@ -22,11 +29,11 @@
 //!    each path. A directory's ends in a slash and comes after all that is below it.
 //!
 //! Then the entries: with `whiteout`, first an empty file `<directory>/.wh.<name>` for each path to be
-//! deleted, with all that is below it; then directories, files and symbolic links. A directory that the
-//! base does not have has an entry, and a deletion whose place is taken by something of another kind is
-//! one all the same. With `none` the deletions are elsewhere, and nothing can be applied.
+//! deleted, with all that is below it; then directories, files and symbolic links. What is of another
+//! kind than in the base is deleted and has an entry of its own, directories too. With `none` the
+//! deletions are elsewhere, and nothing can be applied.
 //!
-//! An archive without `GITSLUICE.delta` is a full one and goes into an empty directory.
+//! An archive without `GITSLUICE.delta` is a full one.
 
 mod delta;
 mod extract;
@@ -70,7 +77,7 @@ pub fn apply(
     State::applying(&claim).write(tree.root())?;
     Extraction::new(&mut tree, &claim, told)
         .run(first, &mut reader)
+        .and_then(|()| tree.sync())
         .map_err(|error| error.hinted(HINT))?;
-    tree.sync()?;
     State::Holds(claim.target).write(tree.root())
 }

@@ -10,6 +10,10 @@ use super::{reader::damaged, state};
 /// How the name of a whiteout begins.
 const WHITEOUT: &[u8] = b".wh.";
 
+/// What the system takes as one path, with the NUL at its end. Longer ones cannot be checked out either,
+/// and bounding them bounds how deep directories are.
+const LEN_MAX: usize = 4096;
+
 /// A path that stays below the directory: names with a slash between them, none of them empty, `.` or
 /// `..`, and not our own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,7 @@ impl<'a> ArchivePath<'a> {
         let names = || bytes.split(|&byte| byte == b'/');
         let refused = match () {
             () if bytes.contains(&0) => "has a NUL in it",
+            () if bytes.len() >= LEN_MAX => "is too long",
             () if stated.starts_with(b"/") => "is absolute",
             () if names().any(|name| name == b"..") => "leads out of the directory",
             () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
@@ -38,7 +43,8 @@ impl<'a> ArchivePath<'a> {
                 });
             }
         };
-        Err(damaged(&format!("path '{}' {refused}", sanitised(stated))))
+        let shown = sanitised(&stated[..stated.len().min(LEN_MAX)]);
+        Err(damaged(&format!("path '{shown}' {refused}")))
     }
 
     /// Whether it ends in a slash.
@@ -102,6 +108,7 @@ mod tests {
             b"\xff\n",
             b"a/.git-sluice",
             b".git-sluices",
+            &b"a/".repeat(2048),
         ] {
             assert!(accepted(path), "{}", path.escape_ascii());
         }
@@ -135,6 +142,7 @@ mod tests {
             b".git-sluice/a",
             b".git-sluice.new",
             b".Git-Sluice",
+            &b"a/".repeat(2049),
         ] {
             assert!(!accepted(path), "{}", path.escape_ascii());
         }

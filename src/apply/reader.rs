@@ -214,9 +214,10 @@ impl<R: BufRead> Reader<R> {
             },
             b'5' => Kind::Directory,
             other => {
-                let what = format!("an entry of kind '{}'", other.escape_ascii());
-                return Err(damaged(&what)
-                    .hinted("only directories, files and symbolic links can be applied"));
+                let kind = other.escape_ascii();
+                let what =
+                    format!("an entry of kind '{kind}' is no file, directory or symbolic link");
+                return Err(damaged(&what));
             }
         };
         let path = extended.path.unwrap_or_else(|| ustar_path(header));
@@ -338,4 +339,119 @@ fn checksum(header: &[u8; BLOCK]) -> u64 {
     let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
     let own = &header[field::CHECKSUM];
     sum(header) - sum(own) + own.len() as u64 * u64::from(b' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Content, Item, Kind, Reader};
+    use crate::{
+        buffer::Buffer,
+        emit::{self, Format, Layout, Member, Part, tar::Tar},
+    };
+
+    /// What we write: a comment, a directory, a file, and a link with long names.
+    fn archive() -> Vec<u8> {
+        let tar = Tar {
+            mtime: 68_719_476_737,
+            umask: 0o002,
+            comment: Some("a".repeat(40)),
+        };
+        let member = |name, kind| Member {
+            name,
+            kind,
+            id: b"\x01",
+            text: None,
+        };
+        let long = [&b"d/"[..], &b"n".repeat(300)].concat();
+        let mut head = Buffer::default();
+        tar.head(&mut head);
+        let mut part = Part::default();
+        tar.directory(&member(b"d/", emit::Kind::Directory), &mut part);
+        let file = member(b"d/f", emit::Kind::Executable);
+        let begun = tar.begin_file(&file, &mut part);
+        part.bytes.extend(b"content");
+        tar.end_file(&mut (), begun, &file, Layout::Whole, &mut part);
+        tar.symlink(&member(&long, emit::Kind::Symlink), &long, &mut part);
+        let mut end = Buffer::default();
+        tar.end((), (head.len() + part.bytes.len()) as u64, &mut end);
+        [&head[..], &part.bytes, &end].concat()
+    }
+
+    type Found = (Vec<u8>, Kind, Vec<u8>);
+
+    /// Names and contents up to the end, or as far as it is sound.
+    fn read(bytes: &[u8]) -> (Vec<Found>, bool) {
+        let mut reader = Reader::new(bytes);
+        let mut found = Vec::new();
+        loop {
+            let (path, kind) = match reader.next() {
+                Ok(Some(Item::Entry(entry))) => (entry.path, entry.kind),
+                Ok(Some(Item::Global(_))) => continue,
+                end => return (found, end.is_ok()),
+            };
+            let mut body = Vec::new();
+            let all = reader.body(|piece| {
+                body.extend_from_slice(piece);
+                Ok(())
+            });
+            if all.is_err() {
+                return (found, false);
+            }
+            found.push((path, kind, body));
+        }
+    }
+
+    #[test]
+    fn what_we_write_is_read() {
+        let long = [&b"d/"[..], &b"n".repeat(300)].concat();
+        let target = long.clone();
+        let file = Kind::File {
+            executable: true,
+            content: Content::Bytes(7),
+        };
+        let expected = vec![
+            (b"d/".to_vec(), Kind::Directory, Vec::new()),
+            (b"d/f".to_vec(), file, b"content".to_vec()),
+            (long, Kind::Symlink { target }, Vec::new()),
+        ];
+        assert_eq!(read(&archive()), (expected, true));
+    }
+
+    #[test]
+    fn an_archive_without_its_end_is_none() {
+        let archive = archive();
+        let end = archive
+            .iter()
+            .rposition(|&byte| byte != 0)
+            .expect("not all are zeros");
+        let end = end.next_multiple_of(512) + 1024;
+        for len in 0..end {
+            assert!(!read(&archive[..len]).1, "{len}");
+        }
+        assert!(read(&archive[..end]).1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+        #[test]
+        fn nothing_makes_it_panic(
+            changes in proptest::collection::vec((0..5000_usize, any::<u8>()), 1..4),
+            right in any::<bool>(),
+        ) {
+            let mut archive = archive();
+            for (at, byte) in changes {
+                archive[at] = byte;
+                let header = at / 512 * 512;
+                if right && archive[header + 257..].starts_with(b"ustar") {
+                    let block = archive[header..header + 512].try_into().expect("a block");
+                    let sum = format!("{:07o}", super::checksum(block));
+                    archive[header + 148..][..7].copy_from_slice(sum.as_bytes());
+                }
+            }
+            read(&archive);
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub(super) enum State {
 }
 
 /// What is to be done with an archive.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Apply,
     /// The directory holds it already.
@@ -104,8 +104,7 @@ impl State {
             file.write_all(self.text().as_bytes())?;
             file.sync_all()?;
             root.rename(NEW, root, NAME)?;
-            // A handle that can be synchronised: that of a `Dir` is only good for paths.
-            root.open(".")?.sync_all()
+            root.try_clone()?.into_std_file().sync_all()
         };
         write().map_err(failed)
     }
@@ -171,4 +170,77 @@ fn failed(error: io::Error) -> Error {
         "cannot read or write '{NAME}': {}",
         strerror(&error)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claim, Id, State, Verdict};
+
+    fn id(digit: &str) -> Id {
+        Id::new(digit.repeat(40).as_bytes()).expect("an id")
+    }
+
+    #[test]
+    fn states_are_one_line() {
+        let applying = |base| State::Applying {
+            base,
+            target: id("b"),
+        };
+        for state in [
+            State::Holds(id("a")),
+            applying(None),
+            applying(Some(id("a"))),
+        ] {
+            assert_eq!(State::parse(state.text().as_bytes()), Some(state.clone()));
+            assert_eq!(
+                State::parse(state.text().trim_end().as_bytes()),
+                Some(state)
+            );
+        }
+        for text in [
+            "",
+            "holds",
+            "holds ",
+            "holds HEAD",
+            "holds  a",
+            "applying - -",
+            "\n",
+        ] {
+            assert_eq!(State::parse(text.as_bytes()), None, "{text:?}");
+        }
+        let text = State::Holds(id("a")).text();
+        assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
+    }
+
+    /// What there is, for the way from `a` to `b` and for all of `b`.
+    #[test]
+    fn verdicts() {
+        let claim = |base: Option<&str>| Claim {
+            base: base.map(id),
+            target: id("b"),
+            whiteouts: false,
+        };
+        let [delta, full] = [claim(Some("a")), claim(None)];
+        let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
+        let [held, base, other] = ["b", "a", "c"].map(|digit| State::Holds(id(digit)));
+        let [apply, nothing] = [Verdict::Apply, Verdict::Nothing].map(Some);
+        for (state, bare, of_delta, of_full) in [
+            (None, true, None, apply),
+            (None, false, None, None),
+            (Some(&held), false, nothing, nothing),
+            (Some(&held), true, nothing, apply),
+            (Some(&base), false, apply, None),
+            (Some(&base), true, apply, apply),
+            (Some(&other), false, None, None),
+            (Some(&on_the_way), false, apply, None),
+            (Some(&from_nothing), false, None, apply),
+        ] {
+            let judge = |claim| State::judge(state, bare, claim).ok();
+            assert_eq!(
+                (judge(&delta), judge(&full)),
+                (of_delta, of_full),
+                "{state:?} {bare}"
+            );
+        }
+    }
 }
