@@ -300,7 +300,7 @@ impl Extended {
     }
 }
 
-/// Nobody could tell what is in the archive.
+/// What is in the archive is not sound, or not safe.
 pub(super) fn damaged(what: &str) -> Error {
     Error::fatal(format!("the archive cannot be applied: {what}"))
 }

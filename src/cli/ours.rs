@@ -32,7 +32,8 @@ pub struct Ours {
 
     /// Apply an archive to this directory, which holds the tree of its base
     ///
-    /// The first word, if any, is the archive's file name; - is standard input.
+    /// The first word, if any, is the archive's file name; - is standard input. What the directory
+    /// holds is kept in the file .git-sluice in it.
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 

@@ -50,6 +50,11 @@ impl Target {
         self.repo.write("dir/.git-sluice", state);
     }
 
+    /// Without a state.
+    fn forget(&self) {
+        fs::remove_file(self.directory().join(".git-sluice")).expect("it had one");
+    }
+
     fn state(&self) -> String {
         fs::read_to_string(self.directory().join(".git-sluice")).unwrap_or_default()
     }
