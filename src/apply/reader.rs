@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 use super::{
     input::{incomplete, unreadable},
-    pax::{decimal, records},
+    pax::Extended,
 };
 
 const BLOCK: usize = 512;
@@ -251,53 +251,6 @@ fn fill<R: BufRead>(input: &mut R) -> Result<&[u8]> {
     }
     let piece = input.fill_buf().map_err(unreadable)?;
     (!piece.is_empty()).then_some(piece).ok_or_else(incomplete)
-}
-
-/// What an extended header says of the entry behind it; all else in it is for others.
-#[derive(Default)]
-struct Extended {
-    path: Option<Vec<u8>>,
-    link: Option<Vec<u8>>,
-    size: Option<u64>,
-    sparse_version: [Option<u64>; 2],
-    real_size: Option<u64>,
-    sparse: bool,
-}
-
-impl Extended {
-    fn read(header: &[u8]) -> Result<Self> {
-        let mut extended = Self::default();
-        let mut sparse_name = None;
-        for record in records(header) {
-            let (key, value) = record?;
-            let number = || {
-                let number = decimal(value).ok_or_else(|| damaged("a size is no number"));
-                number.map(Some)
-            };
-            match key {
-                b"path" => extended.path = Some(value.to_vec()),
-                b"linkpath" => extended.link = Some(value.to_vec()),
-                b"size" => extended.size = number()?,
-                b"GNU.sparse.major" => extended.sparse_version[0] = number()?,
-                b"GNU.sparse.minor" => extended.sparse_version[1] = number()?,
-                b"GNU.sparse.name" => sparse_name = Some(value.to_vec()),
-                b"GNU.sparse.realsize" => extended.real_size = number()?,
-                _ => {}
-            }
-            extended.sparse |= key.starts_with(b"GNU.sparse.");
-        }
-        extended.path = sparse_name.or(extended.path);
-        Ok(extended)
-    }
-
-    /// The size of a sparse file in the one form that we write.
-    fn hole(&self) -> Result<Option<u64>> {
-        match (self.sparse, self.sparse_version, self.real_size) {
-            (false, ..) => Ok(None),
-            (true, [Some(1), Some(0)], Some(size)) => Ok(Some(size)),
-            _ => Err(damaged("a sparse file of an unknown form")),
-        }
-    }
 }
 
 /// What is in the archive is not sound, or not safe.
