@@ -184,6 +184,7 @@ fn stream<F: emit::Format>(
     );
     let planner = Planner::new(walk, request.reader);
     let mut writer = Writer::new(destination, diagnostics, &archiver.format, meter);
-    pipeline::run(planner, &archiver, &mut writer, limits)?;
+    let (_, outcome) = pipeline::run(planner, &archiver, &mut writer, limits);
+    outcome?;
     writer.finish()
 }
