@@ -15,7 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::process;
+use crate::{binary, process};
 use hyperfine::Timings;
 use memory::Peak;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.drop_caches {
         hyperfine::check_drop_caches()?;
     }
-    let binary = build()?;
+    let binary = binary::build()?;
     let directory = repository_directory(&args.repo)?;
     let versions = [
         process::text(Command::new("git").arg("--version"))?,
@@ -145,40 +145,6 @@ fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {
         contenders.push(Contender::new("git-sluice", binary, arguments));
     }
     contenders
-}
-
-/// What users get.
-struct Binary {
-    path: PathBuf,
-    /// Name and number, as `git --version` prints them for git.
-    version: String,
-}
-
-fn build() -> Result<Binary> {
-    let cargo = |arguments: &[&str]| {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(arguments)
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-        cargo
-    };
-    process::run(&mut cargo(&["build", "--release", "--bin", "git-sluice"]))?;
-    let metadata = process::text(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("cargo names no target folder")?;
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo names no packages")?;
-    let package = packages
-        .iter()
-        .find(|package| package["name"] == "git-sluice");
-    let version = package.and_then(|package| package["version"].as_str());
-    Ok(Binary {
-        path: Path::new(target).join("release/git-sluice"),
-        version: format!("git-sluice {}", version.context("cargo names no version")?),
-    })
 }
 
 /// The top of the work tree, or the git directory of a bare repository: from there both programs

@@ -2,24 +2,28 @@
 //!
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
+mod binary;
 mod compare;
 mod corpus;
+mod gate;
 mod process;
 mod size;
 
 use clap::Parser;
 
-/// Chores of git-sluice: make a repository to measure on, and measure
+/// Chores of git-sluice: make a repository to measure on, measure, and watch the measure
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Corpus(corpus::Args),
     Compare(compare::Args),
+    Gate(gate::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Corpus(args) => corpus::run(&args),
         Task::Compare(args) => compare::run(&args),
+        Task::Gate(args) => gate::run(&args),
     }
 }
