@@ -2,11 +2,13 @@
 //! memory.
 //!
 //! A table may only be printed for archives that are equal, and both programs must be treated the
-//! same: same directory, same arguments, same sink, taking turns at going first.
+//! same: same directory, same arguments, same sink, taking turns at going first. Others may stand beside
+//! them, if what is different about theirs is said.
 
 mod equality;
 mod hyperfine;
 mod memory;
+mod peers;
 mod report;
 
 use std::fs;
@@ -46,6 +48,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
     format: Vec<String>,
 
+    /// Measure other programs, too: gitoxide, JGit, dulwich and `git cat-file`, as far as installed
+    ///
+    /// They are asked for tar only. Above the table is said how their archives differ from git's.
+    #[arg(long)]
+    peers: bool,
+
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     drop_caches: bool,
@@ -69,11 +77,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ];
     let mut report = report::header(args, &directory, &versions)?;
     for format in &args.format {
-        let contenders = contenders(args, format, &binary.path);
+        let mut contenders = contenders(args, format, &binary.path);
         let bytes = equality::check(&contenders, &directory)?;
+        report += &report::equality(bytes);
+        if args.peers && format == "tar" {
+            let peers = peers::find(&args.rev, &contenders[0], &directory);
+            contenders.extend(peers.contenders);
+            report += &report::peers(&peers.notes);
+        }
         let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
         let peaks = memory::measure(&contenders, &directory)?;
-        report += &report::table(bytes, &contenders, &timings, &peaks);
+        report += &report::table(&contenders, &timings, &peaks);
     }
     print!("{report}");
     if let Some(file) = &args.markdown {
