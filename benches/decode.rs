@@ -8,18 +8,16 @@ use git_sluice::{
     decode::{Decoder, chain::Allowance},
     pipeline::Source,
     plan::{Blob, Job, Planner, walk::Walk},
+    request::Scope,
 };
 
 fn jobs(shape: &support::Shape) -> Vec<Job> {
     let request = shape.request(&[]);
     let tree = request.treeish.tree;
-    let walk = Walk::new(
-        tree,
-        request.prefix,
-        request.selection,
-        request.rules,
-        request.extras,
-    );
+    let Scope::Whole(view) = request.scope else {
+        unreachable!("there is no base");
+    };
+    let walk = Walk::new(tree, *view, request.rules, request.extras);
     let mut planner = Planner::new(walk, request.reader);
     let mut jobs = Vec::new();
     loop {

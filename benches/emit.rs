@@ -1,13 +1,17 @@
 //! Emit alone: entries in memory to tar bytes, by shape of name and size of body.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use git_sluice::emit::{Format, Kind, Layout, Member, Part, tar::Tar};
+use git_sluice::emit::{
+    Format, Kind, Layout, Member, Part,
+    tar::{Globals, Tar},
+};
 
 fn tar(criterion: &mut Criterion) {
     let tar = Tar {
         mtime: 1_117_231_200,
         umask: 0o002,
         comment: None,
+        globals: Globals::default(),
     };
     let long = format!("{}/{}", "directory/".repeat(12), "f".repeat(90));
     let longer = "n".repeat(300);
@@ -26,6 +30,7 @@ fn tar(criterion: &mut Criterion) {
                         kind: Kind::File,
                         id: &[7; 20],
                         text: None,
+                        vendor: &[],
                     };
                     let begun = tar.begin_file(&member, &mut part);
                     part.bytes.extend(&body);

@@ -3,6 +3,7 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use git_sluice::{Outputs, Tally, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
@@ -14,7 +15,12 @@ fn pipeline(criterion: &mut Criterion) {
                     || shape.request(&["-j", threads]),
                     |request| {
                         let (mut archive, mut log) = (std::io::sink(), std::io::sink());
-                        git_sluice::run(request, &mut archive, &mut log, None).expect("it works");
+                        let outputs = Outputs {
+                            destination: &mut archive,
+                            diagnostics: &mut log,
+                            meter: None,
+                        };
+                        run(request, outputs, &mut Tally::default()).expect("it works");
                     },
                     BatchSize::PerIteration,
                 );

@@ -6,6 +6,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     pipeline::Source,
     plan::{Planner, walk::Walk},
+    request::Scope,
 };
 
 fn plan(criterion: &mut Criterion) {
@@ -17,13 +18,10 @@ fn plan(criterion: &mut Criterion) {
                 || {
                     let request = shape.request(&[]);
                     let tree = request.treeish.tree;
-                    let walk = Walk::new(
-                        tree,
-                        request.prefix,
-                        request.selection,
-                        request.rules,
-                        request.extras,
-                    );
+                    let Scope::Whole(view) = request.scope else {
+                        unreachable!("there is no base");
+                    };
+                    let walk = Walk::new(tree, *view, request.rules, request.extras);
                     Planner::new(walk, request.reader)
                 },
                 |mut planner| {

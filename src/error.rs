@@ -9,13 +9,20 @@ use std::fmt;
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How a run ends, after git: `fatal:` is 128, a usage error 129, an error of the archive writer 255.
+/// How a run ends, after git: `fatal:` is 128, a usage error 129, an error of the archive writer 255;
+/// and in ways of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The run cannot go on; exit status 128, printed as `fatal: …`.
     Fatal,
     /// An entry could not be written; exit status 255, printed as `error: …`.
     Entry,
+    /// What is there is not what a delta is to be made against; exit status 3.
+    NoBase,
+    /// More changed than the caller wants in a delta; exit status 5.
+    TooManyChanges,
+    /// There is no file to send, and the caller wants to know; exit status 4.
+    Empty,
     /// The reader went away; the process dies by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -40,6 +47,25 @@ impl Error {
     /// A failure of the archive writer, status 255.
     pub fn entry(message: impl Into<String>) -> Self {
         Self::new(Kind::Entry, message)
+    }
+
+    /// The same failure, since the base of a delta cannot be read: status 3.
+    pub fn without_base(self) -> Self {
+        Self {
+            kind: Kind::NoBase,
+            ..self
+        }
+    }
+
+    /// More than `limit` paths changed; status 5.
+    pub fn too_many_changes(limit: u64) -> Self {
+        let message = format!("more than {limit} paths changed since the base");
+        Self::new(Kind::TooManyChanges, message).hinted("ask for the whole archive")
+    }
+
+    /// There is no file to send, for those who asked to be told; status 4.
+    pub fn empty() -> Self {
+        Self::new(Kind::Empty, "there is no file to send")
     }
 
     /// A failed write to the destination.
@@ -81,6 +107,20 @@ impl Error {
         self
     }
 
+    /// As a cause of another failure: its message and its causes.
+    pub fn without_label(self) -> Box<dyn std::error::Error + Send + Sync> {
+        let mut text = self.message;
+        let mut cause = self
+            .source
+            .as_deref()
+            .map(|cause| cause as &dyn std::error::Error);
+        while let Some(error) = cause {
+            text += &format!(": {error}");
+            cause = error.source();
+        }
+        text.into()
+    }
+
     /// The kind, which settles the exit status.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -91,6 +131,9 @@ impl Error {
         match self.kind {
             Kind::Fatal | Kind::BrokenPipe => 128,
             Kind::Entry => 255,
+            Kind::NoBase => 3,
+            Kind::Empty => 4,
+            Kind::TooManyChanges => 5,
         }
     }
 }
@@ -102,8 +145,8 @@ impl fmt::Display for Error {
             writeln!(f, "{line}")?;
         }
         let label = match self.kind {
-            Kind::Fatal | Kind::BrokenPipe => "fatal",
             Kind::Entry => "error",
+            _ => "fatal",
         };
         write!(f, "{label}: {}", self.message)?;
         let mut cause = std::error::Error::source(self);

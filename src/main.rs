@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal, Read, Write},
     os::{fd::AsFd, unix::ffi::OsStringExt},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -17,16 +17,19 @@ use signal_hook::{
 };
 
 use git_sluice::{
+    Outputs, Tally,
     cli::{Args, GzipDialect, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, strerror},
     output::Destination,
-    probe,
+    preview, probe,
     progress::Meter,
     remote::{self, handover, server},
+    report::Reports,
     repository::{Repository, environment::Environment, extra_file},
     request::{
         Access, Request,
         format::{Format, Formats},
+        printed_profile,
     },
 };
 
@@ -113,16 +116,74 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         let _ = destination.write_all(probe::report()?.as_bytes());
         return Ok(destination.complete()?);
     }
+    if let Some(directory) = &args.ours.apply {
+        return Ok(apply(directory, &args)?);
+    }
     if args.list {
         list(&formats, &mut destination);
         return Ok(destination.complete()?);
     }
+    if args.filters.print_profile {
+        let profile = printed_profile(&args.filters);
+        let _ = destination.write_all(profile.as_bytes());
+        return Ok(destination.complete()?);
+    }
     read_pathspecs(&mut args)?;
-    let meter = meter(&args);
+    let wanted = &args.filters;
+    let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
+    let mut reports = Reports::open(manifest, summary, args.output.is_none())?;
     let told = &mut io::stderr();
-    let request = Request::resolve(&args, &formats, &environment, repository, access, told)?;
-    make(request, &mut destination, meter)?;
-    Ok(destination.complete()?)
+    let request = Request::resolve(&args, &formats, &environment, repository, access, told);
+    let mut subject = None;
+    let mut tally = Tally::default();
+    let outcome = request.and_then(|request| {
+        tally.manifest = reports.manifest(&request.subject())?;
+        subject = Some(request.subject());
+        send(request, &args, destination, &mut tally)
+    });
+    reports.finish(subject, tally.figures, outcome.as_ref().err())?;
+    outcome?;
+    if args.filters.fail_if_empty && tally.figures.counts.files == 0 {
+        return Err(Error::empty().into());
+    }
+    Ok(())
+}
+
+/// Make what `request` asks for, complete to the last byte.
+fn send(
+    request: Request,
+    args: &Args,
+    mut destination: Destination,
+    tally: &mut Tally,
+) -> Result<()> {
+    if let Some(path) = &args.filters.explain {
+        preview::explain(request, path.as_encoded_bytes(), &mut destination)?;
+        return destination.complete();
+    }
+    if args.filters.dry_run {
+        preview::list(request, &mut destination)?;
+        return destination.complete();
+    }
+    make(request, &mut destination, meter(args), tally)?;
+    destination.complete()?;
+    match tally.manifest.take() {
+        Some(manifest) => manifest.end(),
+        None => Ok(()),
+    }
+}
+
+/// The first word is no tree-ish here.
+fn apply(directory: &Path, args: &Args) -> Result<()> {
+    let archive: Box<dyn Read> = match &args.treeish {
+        Some(file) if file != "-" => Box::new(File::open(file).map_err(|error| {
+            let (file, why) = (file.to_string_lossy(), strerror(&error));
+            Error::fatal(format!("could not open '{file}' for reading: {why}"))
+        })?),
+        _ => Box::new(io::stdin().lock()),
+    };
+    let mut stderr = io::stderr();
+    let told = (args.verbose > 0).then_some(&mut stderr as &mut dyn Write);
+    git_sluice::apply::apply(directory, archive, told)
 }
 
 fn formats(
@@ -154,12 +215,23 @@ fn meter(args: &Args) -> Option<Meter> {
     shown.then(Meter::start)
 }
 
-fn make(request: Request, destination: &mut Destination, meter: Option<Meter>) -> Result<()> {
+fn make(
+    request: Request,
+    destination: &mut Destination,
+    meter: Option<Meter>,
+    tally: &mut Tally,
+) -> Result<()> {
+    let mut stderr = io::stderr();
+    let outputs = |destination| Outputs {
+        destination,
+        diagnostics: &mut stderr,
+        meter,
+    };
     let Format::Filtered(command) = &request.format else {
-        return git_sluice::run(request, destination, &mut io::stderr(), meter);
+        return git_sluice::run(request, outputs(destination), tally);
     };
     let mut filter = destination.filter(command.as_ref(), &request.surroundings)?;
-    git_sluice::run(request, &mut filter, &mut io::stderr(), meter)?;
+    git_sluice::run(request, outputs(&mut filter), tally)?;
     filter.finish()
 }
 

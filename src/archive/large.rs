@@ -5,7 +5,11 @@
 
 use std::path::Path;
 
-use super::{Archiver, MISSING, Piece, Scratch, extra, member};
+use super::{
+    Archiver, MISSING, Mark, Piece, Scratch,
+    entry::{Fate, member},
+    extra,
+};
 use crate::{
     decode::{
         Failure,
@@ -14,6 +18,7 @@ use crate::{
     },
     emit::{Format, Kind, Member, Outline, Part},
     error::Error,
+    filter::Disposition,
     odb::{Odb, Place, loose, pack::Damage},
     pipeline::Sink,
     plan::{Blob, Entry, Window, extra::Extra},
@@ -32,7 +37,7 @@ impl<F: Format> Archiver<F> {
         entry: &Entry,
         piece: &mut Piece<F::Records>,
         sink: &mut dyn Sink<Piece<F::Records>>,
-    ) -> Result<(), Attempt> {
+    ) -> Result<Disposition, Attempt> {
         if !entry.treatment.is_none() || entry.kind == Kind::Symlink {
             // Conversion looks at the whole; what git converts in memory, so do we.
             let limit = match entry.treatment.substitute {
@@ -43,14 +48,17 @@ impl<F: Format> Archiver<F> {
             if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
                 return outcome.map_err(Attempt::Untouched);
             }
-            piece.clear();
+            piece.truncate_part(Mark::default());
         }
         let id = self.odb.replaced(&entry.id);
+        let notes = self.notes(entry, Disposition::Content, None);
+        let records = notes.records();
         let mut output = Output {
             archiver: self,
-            scratch: &mut scratch.format,
+            scratch,
+            window,
             entry,
-            member: member(window, entry),
+            member: member(window, entry, &records),
             piece,
             sink,
         };
@@ -95,7 +103,8 @@ pub(super) enum Attempt {
 /// Writes one large file.
 struct Output<'a, F: Format> {
     archiver: &'a Archiver<F>,
-    scratch: &'a mut F::Scratch,
+    scratch: &'a mut Scratch<F>,
+    window: &'a Window,
     entry: &'a Entry,
     member: Member<'a>,
     piece: &'a mut Piece<F::Records>,
@@ -106,12 +115,12 @@ struct Output<'a, F: Format> {
 type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 
 impl<F: Format> Output<'_, F> {
-    fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<(), Attempt> {
+    fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<Disposition, Attempt> {
         let size = stream::size(chains, node).map_err(Attempt::Untouched)?;
         self.file(size, |taker| stream::packed(chains, node, taker))
     }
 
-    fn loose(&mut self, path: &Path) -> Result<(), Attempt> {
+    fn loose(&mut self, path: &Path) -> Result<Disposition, Attempt> {
         let mut reader = loose::Reader::default();
         let opened = reader
             .open(path)
@@ -121,7 +130,7 @@ impl<F: Format> Output<'_, F> {
         })
     }
 
-    fn extra(&mut self, extra: &Extra) -> Result<(), Attempt> {
+    fn extra(&mut self, extra: &Extra) -> Result<Disposition, Attempt> {
         let size = extra::size(extra).map_err(Attempt::Untouched)?;
         self.file(size, |taker| extra::stream(extra, taker))
     }
@@ -131,16 +140,72 @@ impl<F: Format> Output<'_, F> {
         &mut self,
         size: u64,
         mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Attempt> {
-        let mut begun = false;
-        let outcome = self.attempt(size, &mut content, &mut begun);
-        outcome.map_err(|failure| {
-            if begun {
-                return Attempt::Begun(failure);
+    ) -> Result<Disposition, Attempt> {
+        let unwanted = self.unwanted(&mut content).map_err(Attempt::Untouched)?;
+        let fate = match unwanted {
+            Some(disposition) => self.replace(disposition, size)?,
+            None => self.send(size, &mut content)?,
+        };
+        self.archiver
+            .account(self.window, self.entry, fate, self.piece);
+        Ok(fate.disposition)
+    }
+
+    /// What becomes of the file if its content shows that it is not to be sent as it is.
+    fn unwanted(
+        &self,
+        content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
+    ) -> Result<Option<Disposition>, Failure> {
+        let Some(binary) = self.archiver.binary else {
+            return Ok(None);
+        };
+        let (mut at, mut shown) = (0, false);
+        let outcome = content(&mut |bytes| {
+            shown |= binary.shows_in(bytes, at);
+            at += bytes.len() as u64;
+            // Nothing that follows can matter.
+            match shown || at >= binary.within as u64 {
+                true => Err(Failure::TooLarge),
+                false => Ok(()),
             }
-            self.piece.clear();
-            Attempt::Untouched(failure)
-        })
+        });
+        match outcome {
+            Ok(()) | Err(Failure::TooLarge) => Ok(shown.then(|| binary.disposition())),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn replace(&mut self, disposition: Disposition, size: u64) -> Result<Fate, Attempt> {
+        let Self {
+            archiver,
+            scratch,
+            window,
+            entry,
+            piece,
+            ..
+        } = self;
+        archiver
+            .replace(scratch, window, entry, disposition, size, piece)
+            .map_err(Attempt::Untouched)
+    }
+
+    fn send(
+        &mut self,
+        size: u64,
+        content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
+    ) -> Result<Fate, Attempt> {
+        let mut begun = false;
+        match self.attempt(size, content, &mut begun) {
+            Ok(()) => Ok(Fate {
+                disposition: Disposition::Content,
+                size: Some(size),
+            }),
+            Err(failure) if begun => Err(Attempt::Begun(failure)),
+            Err(failure) => {
+                self.piece.truncate_part(Mark::default());
+                Err(Attempt::Untouched(failure))
+            }
+        }
     }
 
     fn attempt(
@@ -156,6 +221,7 @@ impl<F: Format> Output<'_, F> {
             member,
             piece,
             sink,
+            ..
         } = self;
         let outline = Outline {
             size,
@@ -168,7 +234,7 @@ impl<F: Format> Output<'_, F> {
             let mut sent = Piece {
                 part: std::mem::take(part),
                 log: std::mem::take(log),
-                entries: 0,
+                ..Piece::default()
             };
             let outcome = sink.write(&mut sent);
             *part = sent.part;
@@ -176,6 +242,7 @@ impl<F: Format> Output<'_, F> {
         };
         let mut body = |taker: Taker<'_>| exactly(size, content, taker);
         let format = &archiver.format;
+        let scratch = &mut scratch.format;
         format.stream_file(scratch, member, outline, &mut body, part, &mut flush)
     }
 }

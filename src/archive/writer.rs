@@ -9,6 +9,7 @@ use crate::{
     error::{Error, Result},
     pipeline::Sink,
     progress::Meter,
+    report::{Counts, Manifest},
 };
 
 /// Writes pieces to their destination.
@@ -20,16 +21,19 @@ pub struct Writer<'a, F: Format> {
     /// What comes before the first piece; nothing is written as long as there is none.
     head: Option<Buffer>,
     written: u64,
-    entries: u64,
+    manifest: Option<Manifest>,
+    counts: Counts,
     meter: Option<Meter>,
 }
 
 impl<'a, F: Format> Writer<'a, F> {
-    /// Write to `destination`, and say what is to be said to `diagnostics`.
+    /// Write to `destination`, tell of each entry in `manifest`, and say what is to be said to
+    /// `diagnostics`.
     pub fn new(
         destination: &'a mut (dyn Write + Send),
         diagnostics: &'a mut (dyn Write + Send),
         format: &'a F,
+        manifest: Option<Manifest>,
         meter: Option<Meter>,
     ) -> Self {
         let mut head = Buffer::default();
@@ -41,22 +45,29 @@ impl<'a, F: Format> Writer<'a, F> {
             directory: F::Directory::default(),
             head: Some(head),
             written: 0,
-            entries: 0,
+            manifest,
+            counts: Counts::default(),
             meter,
         }
     }
 
     /// End the archive.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(&mut self) -> Result<()> {
         self.put(&[])?;
         let mut end = Buffer::default();
         let directory = std::mem::take(&mut self.directory);
         self.format.end(directory, self.written, &mut end);
         self.put(&end)?;
         if let Some(meter) = &mut self.meter {
-            meter.finish(self.diagnostics, self.entries, self.written);
+            meter.finish(self.diagnostics, self.counts.entries, self.written);
         }
         Ok(())
+    }
+
+    /// What was written so far. The manifest has no end yet: that is for whoever knows that the archive
+    /// arrived.
+    pub fn told(self) -> (Counts, Option<Manifest>) {
+        (self.counts, self.manifest)
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -88,9 +99,12 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             self.format.place(&mut self.directory, records, start);
             self.put(bytes)?;
         }
-        self.entries += piece.entries;
+        if let Some(manifest) = &mut self.manifest {
+            manifest.write(&piece.manifest)?;
+        }
+        self.counts += piece.counts;
         if let Some(meter) = &mut self.meter {
-            meter.update(self.diagnostics, self.entries, self.written);
+            meter.update(self.diagnostics, self.counts.entries, self.written);
         }
         piece.clear();
         Ok(())

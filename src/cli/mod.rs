@@ -4,7 +4,9 @@
 //! our own. How options may be written is `grammar`'s, since git's rules are not clap's; like git,
 //! [`Typed`] goes over the words twice.
 
+mod delta;
 mod extra;
+mod filters;
 mod grammar;
 mod ours;
 mod pathspec_file;
@@ -18,7 +20,11 @@ use clap::{
 };
 
 use crate::error::{Error, Result};
+pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
+pub use filters::{
+    Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks,
+};
 pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
 pub use typed::{Stop, Typed};
@@ -26,7 +32,8 @@ pub use typed::{Stop, Typed};
 const NAME: &str = "git sluice";
 const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
-       git sluice [<options>] --list";
+       git sluice [<options>] --list
+       git sluice [-v] --apply=<dir> [<archive>]";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Debug)]
@@ -104,12 +111,21 @@ pub struct Args {
     /// What git archive does not have.
     #[command(flatten)]
     pub ours: Ours,
+
+    /// What of the tree is sent.
+    #[command(flatten)]
+    pub filters: Filters,
+
+    /// What changed.
+    #[command(flatten)]
+    pub delta: Delta,
 }
 
 impl Args {
     /// Whether there is nothing to be archived.
     fn asks_only(&self) -> bool {
-        self.list || self.ours.gzip_dialect == GzipDialect::Probe
+        let probes = self.ours.gzip_dialect == GzipDialect::Probe;
+        self.list || probes || self.filters.print_profile || self.ours.apply.is_some()
     }
 
     /// What does not go together.

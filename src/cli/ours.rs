@@ -1,6 +1,6 @@
 //! The options that `git archive` does not have.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Options that `git archive` does not have.
 #[derive(clap::Args, Debug)]
@@ -30,6 +30,13 @@ pub struct Ours {
     #[arg(long, value_name = "n", value_parser = size, hide = true)]
     pub gzip_piece: Option<u64>,
 
+    /// Apply an archive to this directory, which holds the tree of its base
+    ///
+    /// The first word, if any, is the archive's file name; - is standard input. What the directory
+    /// holds is kept in the file .git-sluice in it.
+    #[arg(long, value_name = "dir")]
+    pub apply: Option<PathBuf>,
+
     /// Only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,
@@ -53,7 +60,7 @@ pub enum GzipDialect {
 }
 
 /// Bytes, with git's suffixes.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, unit) = match lower.char_indices().next_back() {
         Some((at, 'k')) => (&lower[..at], 1 << 10),

@@ -22,6 +22,9 @@ const HARMLESS: [&str; 4] = ["threads", "memory", "progress", "no-progress"];
 /// The one option that git cannot take back.
 const FINAL: &str = "mtime";
 
+/// The option that reads an archive rather than to make one.
+const APPLY: &str = "apply";
+
 /// Why there are no arguments.
 #[derive(Debug)]
 pub enum Stop {
@@ -173,6 +176,10 @@ impl Typed {
             }
         }
         given.refuse_late()?;
+        let first_pass = self.output.is_some() || self.remote.is_some() || self.exec.is_some();
+        if given.has(APPLY) && (first_pass || given.asks_for_more_than_apply()) {
+            return Err(misuse(&mut command, format!("--{APPLY} goes with nothing but -v")).into());
+        }
         let args = Args {
             output: self.output,
             remote: self.remote,
@@ -204,6 +211,15 @@ struct Given<'t> {
 impl Given<'_> {
     fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(other, _)| *other == name)
+    }
+
+    /// Options that go with an archive to be made, or words that are no file name.
+    fn asks_for_more_than_apply(&self) -> bool {
+        let others = |(name, _): &(&str, _)| !matches!(*name, APPLY | "verbose");
+        self.options.iter().any(others)
+            || !self.extras.is_empty()
+            || self.level.is_some()
+            || self.operands.len() > 1
     }
 
     /// The prefix in force at this point.

@@ -10,6 +10,7 @@ pub mod delta;
 pub mod stream;
 pub mod reader;
 pub mod rescue;
+pub mod size;
 
 use std::{io, path::Path, sync::Arc};
 

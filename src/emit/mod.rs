@@ -36,6 +36,9 @@ pub struct Member<'a> {
     pub id: &'a [u8],
     /// Whether it counts as text; by its content if unknown.
     pub text: Option<bool>,
+    /// More that is told of it, where the format has room: keys such as `VENDOR.key`, with their
+    /// values. Short ones: no reader takes a mebibyte of them.
+    pub vendor: &'a [(&'static str, &'a [u8])],
 }
 
 impl Member<'_> {
@@ -91,6 +94,9 @@ pub trait Format: Sync {
     /// The same of all entries written so far.
     type Directory: Default + Send;
 
+    /// Whether a file can be told without its content: see [`Self::sparse_file`].
+    const SPARSE: bool;
+
     /// What comes before all entries.
     fn head(&self, out: &mut Buffer);
 
@@ -126,6 +132,10 @@ pub trait Format: Sync {
         part: &mut Part<Self::Records>,
         flush: Flush<'_, Self::Records, E>,
     ) -> Result<(), E>;
+
+    /// Append a file of `size` zeros without writing them: a hole, which stands in for a file that
+    /// is not sent. An empty file in formats that have no holes.
+    fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<Self::Records>);
 
     /// Note the place of entries: the part that `records` belong to begins at byte `start`.
     fn place(&self, directory: &mut Self::Directory, records: &mut Self::Records, start: u64);

@@ -49,12 +49,40 @@ pub struct Tar {
     pub umask: u32,
     /// Noted at the beginning: the commit's id in hexadecimal.
     pub comment: Option<String>,
+    /// What else is noted there.
+    pub globals: Globals,
+}
+
+/// Global headers to come behind the first: vendor records, for readers that know them.
+#[derive(Clone, Debug, Default)]
+pub struct Globals(Vec<Vec<u8>>);
+
+/// Bytes of records in one header, from which on there is another: no reader takes a mebibyte.
+const GLOBAL_LEN: usize = 256 << 10;
+
+impl Globals {
+    /// Begin another header.
+    pub fn begin(&mut self) {
+        self.0.push(Vec::new());
+    }
+
+    /// Append a record, to another header if the last one is full.
+    pub fn record(&mut self, key: &str, value: &[u8]) {
+        match self.0.last_mut() {
+            Some(records) if records.len() < GLOBAL_LEN => pax_record(records, key, value),
+            _ => {
+                self.begin();
+                self.record(key, value);
+            }
+        }
+    }
 }
 
 impl Format for Tar {
     type Scratch = ();
     type Records = ();
     type Directory = ();
+    const SPARSE: bool = true;
 
     /// The global header: the comment, and the time if it fits no field. Nothing if there is neither.
     fn head(&self, out: &mut Buffer) {
@@ -67,6 +95,9 @@ impl Format for Tar {
         }
         if !records.is_empty() {
             self.extended(out, b'g', b"pax_global_header", &records);
+        }
+        for records in &self.globals.0 {
+            self.extended(out, b'g', b"pax_global_header", records);
         }
     }
 
@@ -131,6 +162,31 @@ impl Format for Tar {
         Ok(())
     }
 
+    /// In GNU's way, "PAX format, version 1.0": the map of the file's data stands in front of them,
+    /// and says that there are none up to its end.
+    fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<()>) {
+        let slash = member.name.iter().rposition(|&byte| byte == b'/');
+        let (directory, base) = member.name.split_at(slash.map_or(0, |slash| slash + 1));
+        let size = size.to_string();
+        // They come behind `path`: some readers take the last name that they are told.
+        let sparse: [(_, &[u8]); 4] = [
+            ("GNU.sparse.major", b"1"),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", member.name),
+            ("GNU.sparse.realsize", size.as_bytes()),
+        ];
+        let hole = Member {
+            // For readers that do not know of this.
+            name: &[directory, b"GNUSparseFile.0/", base].concat(),
+            vendor: &[&sparse, member.vendor].concat(),
+            ..*member
+        };
+        self.file(&hole, RECORD as u64, &mut part.bytes);
+        let map = part.bytes.space(RECORD);
+        map.fill(0);
+        text(map, format!("1\n{size}\n0\n").as_bytes());
+    }
+
     fn place(&self, (): &mut (), (): &mut (), _: u64) {}
 
     fn end(&self, (): (), written: u64, out: &mut Buffer) {
@@ -145,6 +201,7 @@ impl Format for Tar {
             kind: Kind::File,
             id: b"",
             text: None,
+            vendor: &[],
         };
         self.file(&member, RECORD as u64, out);
     }
@@ -180,6 +237,9 @@ impl Tar {
         if size > OCTAL_MAX {
             pax_record(&mut records, "size", size.to_string().as_bytes());
             size = 0;
+        }
+        for (key, value) in member.vendor {
+            pax_record(&mut records, key, value);
         }
         if !records.is_empty() {
             self.extended(
@@ -323,13 +383,14 @@ fn pax_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Kind, Layout, Member, Name, Part, Tar, pax_record};
+    use super::{Format, Globals, Kind, Layout, Member, Name, Part, Tar, pax_record};
     use crate::buffer::Buffer;
 
     const TAR: Tar = Tar {
         mtime: 1_117_231_200,
         umask: 0o002,
         comment: None,
+        globals: Globals(Vec::new()),
     };
 
     fn file(name: &[u8]) -> Member<'_> {
@@ -338,6 +399,7 @@ mod tests {
             kind: Kind::File,
             id: b"\x01\x23",
             text: None,
+            vendor: &[],
         }
     }
 
@@ -380,6 +442,84 @@ mod tests {
         assert_eq!(part.bytes[..512], known[..512]);
     }
 
+    /// The records of the extended header at the beginning of `part`, one a line without its length.
+    fn records(part: &Part<()>) -> Vec<String> {
+        assert_eq!(part.bytes[156], b'x');
+        let size = std::str::from_utf8(&part.bytes[124..135]).expect("digits");
+        let size = usize::from_str_radix(size, 8).expect("octal");
+        let text = std::str::from_utf8(&part.bytes[512..512 + size]).expect("text");
+        let records = text
+            .lines()
+            .map(|line| line.split_once(' ').expect("a length"));
+        records.map(|(_, record)| record.to_owned()).collect()
+    }
+
+    #[test]
+    fn vendor_records_come_last() {
+        let (name, target) = ([b'n'; 101], [b't'; 101]);
+        let member = Member {
+            kind: Kind::Symlink,
+            vendor: &[("GITSLUICE.size", b"7"), ("GITSLUICE.reason", b"why")],
+            ..file(&name)
+        };
+        let mut part = Part::default();
+        TAR.symlink(&member, &target, &mut part);
+        let keys = records(&part).join("\n");
+        assert_eq!(
+            keys,
+            format!(
+                "path={}\nlinkpath={}\nGITSLUICE.size=7\nGITSLUICE.reason=why",
+                "n".repeat(101),
+                "t".repeat(101)
+            )
+        );
+        part = Part::default();
+        let member = Member {
+            kind: Kind::File,
+            ..member
+        };
+        let begun = TAR.begin_file(&member, &mut part);
+        part.bytes.extend(b"body");
+        TAR.end_file(&mut (), begun, &member, Layout::Whole, &mut part);
+        assert_eq!(records(&part).len(), 3);
+        assert_eq!(part.bytes.len(), 4 * 512);
+        assert_eq!(&part.bytes[1024 + 124..1024 + 136], b"00000000004\0");
+    }
+
+    #[test]
+    fn a_sparse_file_is_a_map_without_data() {
+        let member = Member {
+            vendor: &[("GITSLUICE.size", b"9")],
+            ..file(b"a/b")
+        };
+        let mut part = Part::default();
+        TAR.sparse_file(&member, 8, &mut part);
+        assert_eq!(
+            records(&part),
+            [
+                "GNU.sparse.major=1",
+                "GNU.sparse.minor=0",
+                "GNU.sparse.name=a/b",
+                "GNU.sparse.realsize=8",
+                "GITSLUICE.size=9",
+            ]
+        );
+        assert_eq!(part.bytes.len(), 4 * 512);
+        assert_eq!(&part.bytes[1024..1044], b"a/GNUSparseFile.0/b\0");
+        assert_eq!(&part.bytes[1024 + 124..1024 + 136], b"00000001000\0");
+        assert_eq!(part.bytes[1024 + 156], b'0');
+        assert_eq!(&part.bytes[1536..1543], b"1\n8\n0\n\0");
+    }
+
+    /// Go's reader, for one, takes no more.
+    #[test]
+    fn an_extended_header_has_less_than_a_mebibyte() {
+        let name = vec![b'n'; 500_000];
+        let mut part = Part::default();
+        TAR.sparse_file(&file(&name), 1, &mut part);
+        assert!(part.bytes.len() < 1 << 20);
+    }
+
     #[test]
     fn an_archive_ends_on_a_block_with_two_zero_records_at_least() {
         for (written, len) in [
@@ -404,6 +544,7 @@ mod tests {
             mtime: 68_719_476_737,
             umask: 0,
             comment: None,
+            globals: Globals::default(),
         };
         late.head(&mut out);
         assert_eq!(&out[512..533], b"21 mtime=68719476737\n");

@@ -5,7 +5,7 @@
 
 use gix::ObjectId;
 
-use super::{Blob, LOOSE_RATIO};
+use super::{LOOSE_RATIO, entry::Blob};
 use crate::{
     decode::chain::ChainBuilder,
     odb::{Odb, Place},

@@ -7,11 +7,13 @@ use std::collections::HashSet;
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
-use super::select::verify::{Protect, is_valid};
+use super::{
+    entry::Mode,
+    select::verify::{Protect, is_valid},
+};
 use crate::{
     buffer::Buffer,
     decode::reader::Reader,
-    emit::Kind,
     error::{Error, Result, sanitised},
 };
 
@@ -67,15 +69,15 @@ struct Links {
 }
 
 impl Links {
-    fn lead_away(&mut self, seen: &mut Seen, name: &[u8], kind: Kind, is_tree: bool) -> bool {
+    fn lead_away(&mut self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
         self.two_ways |= name.contains(&b'/');
-        if kind == Kind::Symlink {
+        if mode == Mode::Symlink {
             self.any = true;
             seen.links.insert(name.to_owned());
         } else if seen.links.contains(name) {
             return true;
         }
-        if is_tree {
+        if mode == Mode::Directory {
             self.two_ways |= !seen.directories.insert(name.to_owned());
         }
         self.any && self.two_ways
@@ -83,13 +85,14 @@ impl Links {
 }
 
 /// What a tree holds next.
+#[derive(Clone, Copy, Debug)]
 pub enum Found {
     /// A directory, which was not entered yet.
     Directory(ObjectId),
     /// Anything else. A submodule is a directory in the archive.
     Leaf {
-        /// What it is in the archive.
-        kind: Kind,
+        /// What it is.
+        mode: Mode,
         /// Its id as the tree has it.
         id: ObjectId,
     },
@@ -156,11 +159,10 @@ impl Trees {
             path.push(b'/');
         }
         path.extend_from_slice(entry.name);
-        let (kind, is_tree) = kind(entry.mode);
-        if !is_valid(entry.name, kind == Kind::Symlink, self.rules.protect)
-            || self
-                .links
-                .lead_away(&mut frame.seen, entry.name, kind, is_tree)
+        let mode = mode(entry.mode);
+        let is_tree = mode == Mode::Directory;
+        if !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect)
+            || self.links.lead_away(&mut frame.seen, entry.name, mode)
         {
             return Err(
                 Error::fatal(format!("failed to unpack tree object {}", self.root))
@@ -171,7 +173,7 @@ impl Trees {
         frame.at += entry.len;
         Ok(Some(match is_tree {
             true => Found::Directory(id),
-            false => Found::Leaf { kind, id },
+            false => Found::Leaf { mode, id },
         }))
     }
 
@@ -224,7 +226,8 @@ fn find(content: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, bool)>
     let mut at = 0;
     while let Ok(entry) = TreeEntry::parse(&content[at..], hash) {
         if entry.name == name {
-            return Some((ObjectId::from_bytes_or_panic(entry.id), kind(entry.mode).1));
+            let is_tree = mode(entry.mode) == Mode::Directory;
+            return Some((ObjectId::from_bytes_or_panic(entry.id), is_tree));
         }
         at += entry.len;
     }
@@ -275,13 +278,14 @@ impl<'a> TreeEntry<'a> {
     }
 }
 
-/// What a tree entry's mode means, as git reads it, and whether it is a tree: what is no file, link
-/// or tree counts as a submodule, which is a directory in the archive.
-fn kind(mode: u32) -> (Kind, bool) {
-    match mode & 0o170_000 {
-        0o100_000 if mode & 0o100 != 0 => (Kind::Executable, false),
-        0o100_000 => (Kind::File, false),
-        0o120_000 => (Kind::Symlink, false),
-        mode => (Kind::Directory, mode == 0o040_000),
+/// What a tree entry's mode means, as git reads it: what is no file, link or tree counts as a
+/// submodule.
+fn mode(bits: u32) -> Mode {
+    match bits & 0o170_000 {
+        0o100_000 if bits & 0o100 != 0 => Mode::Executable,
+        0o100_000 => Mode::File,
+        0o120_000 => Mode::Symlink,
+        0o040_000 => Mode::Directory,
+        _ => Mode::Submodule,
     }
 }

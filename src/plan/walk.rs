@@ -6,25 +6,25 @@
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::{ObjectId, bstr::ByteSlice};
 
 use super::{
-    Draft,
+    draft::{Draft, Item},
+    entry::Mode,
     extra::Extra,
-    select::Selection,
     trees::{Found, Rules, Trees},
+    view::{Directory, Leaf, View},
 };
-use crate::{convert::Treatment, decode::reader::Reader, emit::Kind, error::Result};
+use crate::{
+    decode::reader::Reader,
+    error::Result,
+    filter::{Disposition, Reason},
+};
 
 /// Where the walk is.
 pub struct Walk {
     tree: ObjectId,
-    /// Put in front of every name.
-    prefix: BString,
-    selection: Selection,
+    view: View,
     trees: Trees,
     /// The current path from the root of the tree.
     path: Vec<u8>,
@@ -32,28 +32,28 @@ pub struct Walk {
     extras: Arc<[Extra]>,
     /// Extra files that had their turn.
     added: usize,
+    /// Directories that were entered.
+    entered: u64,
 }
 
 impl Walk {
-    /// Walk `tree`, with `prefix` in front of every name, and then the `extras`.
-    pub fn new(
-        tree: ObjectId,
-        prefix: BString,
-        selection: Selection,
-        rules: Rules,
-        extras: Arc<[Extra]>,
-    ) -> Self {
-        let trees = Trees::new(tree, rules);
+    /// Walk `tree` as `view` shows it, and then the `extras`.
+    pub fn new(tree: ObjectId, view: View, rules: Rules, extras: Arc<[Extra]>) -> Self {
         Self {
             tree,
-            prefix,
-            selection,
-            trees,
+            view,
+            trees: Trees::new(tree, rules),
             path: Vec::new(),
             begun: false,
             extras,
             added: 0,
+            entered: 0,
         }
+    }
+
+    /// How many directories were read.
+    pub fn directories(&self) -> u64 {
+        self.entered
     }
 
     /// Look at one more tree entry, and append to `draft` what it brings to the archive; `false` at
@@ -66,18 +66,18 @@ impl Walk {
         }
         match self.trees.next(&mut self.path)? {
             None => {
-                draft.say(self.selection.note());
+                draft.say(self.view.note());
                 return Ok(self.extra(reader, draft));
             }
-            Some(Found::End) => self.selection.leave(),
-            Some(Found::Directory(id)) => {
-                if self.selection.directory(&self.path) {
-                    self.enter(reader, id)?;
-                }
-            }
-            Some(Found::Leaf { kind, id }) => {
-                if self.selection.admits(&self.path, kind) {
-                    self.leaf(reader, draft, kind, id)?;
+            Some(Found::End) => self.view.leave(),
+            Some(Found::Directory(id)) => match self.view.directory(&self.path) {
+                Directory::Entered => self.enter(reader, id)?,
+                Directory::Omitted(reason) => self.omit_directory(reader, draft, id, reason),
+                Directory::Hidden => {}
+            },
+            Some(Found::Leaf { mode, id }) => {
+                if self.view.admits(&self.path, mode) {
+                    self.leaf(reader, draft, mode, id);
                 }
             }
         }
@@ -86,14 +86,12 @@ impl Walk {
 
     /// A prefix that ends in a slash is an entry of its own, with the tree's id.
     fn prefix_directory(&self, reader: &mut Reader, draft: &mut Draft) {
-        if self.prefix.ends_with(b"/") {
-            let name = [self.prefix.trim_end_with(|byte| byte == '/'), b"/"];
+        let prefix = &self.view.prefix;
+        if prefix.ends_with(b"/") {
+            let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
             draft.push(
                 &mut reader.odb,
-                &name,
-                Kind::Directory,
-                self.tree,
-                Treatment::default(),
+                Item::new(&name, Mode::Directory, self.tree),
             );
         }
     }
@@ -104,8 +102,8 @@ impl Walk {
             return false;
         };
         // As in git, whatever stands where the prefix would.
-        let path = extra.name.get(self.prefix.len()..);
-        let text = path.and_then(|path| self.selection.text_of(reader, self.tree, path));
+        let path = extra.name.get(self.view.prefix.len()..);
+        let text = path.and_then(|path| self.view.text_of(reader, self.tree, path));
         draft.push_extra(self.tree.kind(), self.added as u32, extra, text);
         self.added += 1;
         true
@@ -113,39 +111,69 @@ impl Walk {
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        self.selection
-            .enter(reader, &self.trees, self.tree, &self.path);
+        self.entered += 1;
+        self.view.enter(reader, &self.trees, self.tree, &self.path);
         Ok(())
     }
 
-    fn leaf(
+    fn leaf(&mut self, reader: &mut Reader, draft: &mut Draft, mode: Mode, id: ObjectId) {
+        // As in git, an entry that is ignored still brings its directories. Not to a reader who must
+        // not see what is in them.
+        if self.view.is_filtered() {
+            let Some(leaf) = self.view.leaf(reader, &self.path, mode, id) else {
+                return;
+            };
+            if !matches!(leaf.disposition, Disposition::Omitted(_)) {
+                self.unwritten(reader, draft);
+            }
+            return self.append(reader, draft, mode, id, leaf);
+        }
+        draft.say(self.view.note());
+        self.unwritten(reader, draft);
+        if let Some(leaf) = self.view.leaf(reader, &self.path, mode, id) {
+            self.append(reader, draft, mode, id, leaf);
+        }
+    }
+
+    /// Append the directories down to the current path that are not in the archive yet.
+    fn unwritten(&mut self, reader: &mut Reader, draft: &mut Draft) {
+        for (id, len) in self.trees.unwritten() {
+            if len > self.view.below() {
+                let name = self.view.name(&self.path[..len], Mode::Directory);
+                draft.push(&mut reader.odb, Item::new(&name, Mode::Directory, id));
+            }
+        }
+    }
+
+    fn append(
         &mut self,
         reader: &mut Reader,
         draft: &mut Draft,
-        kind: Kind,
+        mode: Mode,
         id: ObjectId,
-    ) -> Result<()> {
-        let below = self.selection.below.len();
-        draft.say(self.selection.note());
-        for (id, len) in self.trees.unwritten() {
-            if len > below {
-                let name = [&self.prefix[..], &self.path[below..len], b"/"];
-                draft.push(
-                    &mut reader.odb,
-                    &name,
-                    Kind::Directory,
-                    id,
-                    Treatment::default(),
-                );
-            }
+        leaf: Leaf,
+    ) {
+        draft.say(self.view.note());
+        let name = self.view.name(&self.path, mode);
+        let item = Item {
+            kind: leaf.kind,
+            disposition: leaf.disposition,
+            size: leaf.size,
+            treatment: leaf.treatment,
+            ..Item::new(&name, mode, id)
+        };
+        draft.push(&mut reader.odb, item);
+    }
+
+    fn omit_directory(&self, reader: &mut Reader, draft: &mut Draft, id: ObjectId, reason: Reason) {
+        if self.path.len() < self.view.below() {
+            return;
         }
-        // Only now, as in git: an entry that is ignored still brings its directories.
-        if let Some(treatment) = self.selection.treatment(&self.path, kind) {
-            draft.say(self.selection.note());
-            let slash: &[u8] = if kind == Kind::Directory { b"/" } else { b"" };
-            let name = [&self.prefix[..], &self.path[below..], slash];
-            draft.push(&mut reader.odb, &name, kind, id, treatment);
-        }
-        Ok(())
+        let name = self.view.name(&self.path, Mode::Directory);
+        let item = Item {
+            disposition: Disposition::Omitted(reason),
+            ..Item::new(&name, Mode::Directory, id)
+        };
+        draft.push(&mut reader.odb, item);
     }
 }

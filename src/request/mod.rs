@@ -4,6 +4,14 @@
 
 pub mod format;
 mod clock;
+mod delta;
+mod filter;
+mod profile;
+mod viewing;
+
+pub use delta::Delta;
+pub use profile::printed as printed_profile;
+pub use viewing::Scope;
 
 use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
@@ -16,17 +24,14 @@ use crate::{
     deflate::Dialect,
     emit::{Kind, deflate::Engine, zip::Times},
     error::Result,
+    filter::Binary,
     odb::Odb,
     plan::{
         extra::{Content, Extra},
-        select::{
-            Selection,
-            attributes::{self, Attributes, Demand},
-            pathspec::Pathspecs,
-            source::Source,
-        },
+        select::source::Source,
         trees::Rules,
     },
+    report::Subject,
     repository::{
         Repository, attr_source, date,
         environment::Environment,
@@ -35,6 +40,7 @@ use crate::{
     },
 };
 use format::{Format, Formats};
+use viewing::Viewing;
 
 /// Less memory than this is not worth refusing over.
 const MIN_MEMORY: u64 = 1 << 20;
@@ -56,10 +62,14 @@ pub struct Request {
     pub treeish: Treeish,
     /// Where commands run.
     pub surroundings: Surroundings,
-    /// Put in front of every name.
-    pub prefix: BString,
-    /// What of it.
-    pub selection: Selection,
+    /// What of it, as what, and under which names.
+    pub scope: Scope,
+    /// The length of what is in front of every name.
+    pub prefix_len: usize,
+    /// What is done about binary files.
+    pub binary: Option<Binary>,
+    /// Whether size, reason and id of entries are noted in the archive.
+    pub pax_notes: bool,
     /// Who deflates, in formats that do.
     pub deflate: Engine,
     /// How much of a gzip stream a thread takes at a time, in bytes, if not what is best.
@@ -85,6 +95,18 @@ pub struct Request {
 }
 
 impl Request {
+    /// What is archived, as reports have it.
+    pub fn subject(&self) -> Subject {
+        Subject {
+            commit: self.treeish.commit.map(|id| id.to_hex().to_string()),
+            tree: self.treeish.tree.to_hex().to_string(),
+            base: match &self.scope {
+                Scope::Whole(_) => None,
+                Scope::Delta(delta) => Some(delta.base.to_hex().to_string()),
+            },
+        }
+    }
+
     /// Work out what `args` ask of `repository`; what is to be said about it goes to `diagnostics`.
     pub fn resolve(
         args: &Args,
@@ -97,6 +119,11 @@ impl Request {
         let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
         let format = formats.choose(args.format.as_deref().map(OsStr::new), output)?;
         format.check_level(args.level)?;
+        let filters = filter::Rules::new(&args.filters)?;
+        if format.is_zip() {
+            filters.fit_zip()?;
+            delta::fit_zip(&args.delta)?;
+        }
         let Repository {
             gix,
             mut settings,
@@ -134,11 +161,18 @@ impl Request {
         if format.is_zip() {
             settings.attributes.diff_binary = settings::diff_binary(&gix)?;
         }
-        let pathspecs = args.paths.iter().map(|path| path.as_bytes().into());
-        let (cwd, root) = (below.as_bstr(), top.to_string_lossy());
-        let pathspecs = Pathspecs::parse(pathspecs, cwd, &root, environment.pathspecs)?;
-        let mut selection = select(pathspecs, &below, settings.attributes, format.is_zip());
-        selection.check(treeish.tree, rules, &mut reader, diagnostics)?;
+        let binary = filters.binary();
+        let view = Viewing {
+            args,
+            filters,
+            attributes: settings.attributes,
+            below: &below,
+            root: &top.to_string_lossy(),
+            environment,
+            text: format.is_zip(),
+            rules,
+        };
+        let scope = view.scope(&gix, &mut reader, &treeish, diagnostics)?;
         let times = Times {
             dos: match format.is_zip() {
                 true => clock::dos(treeish.time)?,
@@ -160,8 +194,10 @@ impl Request {
             times,
             treeish,
             surroundings: surroundings(&gix, below),
-            prefix: prefix.as_bytes().into(),
-            selection,
+            scope,
+            prefix_len: prefix.len(),
+            binary,
+            pax_notes: args.filters.pax_notes,
             rules,
             umask: settings.umask,
             big_file: settings.big_file,
@@ -170,29 +206,6 @@ impl Request {
             verbose: args.verbose % 2 == 1,
             reader,
         })
-    }
-}
-
-/// What is archived of what lies `below` the top; some formats want to know what is `text`.
-fn select(
-    pathspecs: Pathspecs,
-    below: &BString,
-    attributes: attributes::Settings,
-    text: bool,
-) -> Selection {
-    let demand = Demand {
-        text,
-        pathspecs: pathspecs.attributes().cloned().collect(),
-    };
-    let relative = Demand {
-        text,
-        ..Demand::default()
-    };
-    Selection {
-        relative: (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative)),
-        below: below.clone(),
-        attributes: Attributes::new(attributes, demand),
-        pathspecs,
     }
 }
 

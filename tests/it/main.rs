@@ -1,15 +1,17 @@
 //! All tests of the command, as one binary: what they share is compiled once, and they run side by
 //! side.
 //!
-//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`
-//! and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
+//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`,
+//! `schema.rs` and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod forge;
 mod process;
+mod schema;
 mod support;
 mod tape;
 mod zip;
 
+mod apply;
 mod attributes;
 mod command_line;
 mod conversation;
@@ -18,6 +20,7 @@ mod deflate;
 mod destination;
 mod errors;
 mod faults;
+mod filter_globs;
 mod formats;
 mod golden;
 mod handover;
@@ -29,9 +32,11 @@ mod pathspecs;
 mod random;
 mod readers;
 mod remote;
+mod report;
 mod repository;
 mod revisions;
 mod scale;
+mod sparse;
 mod subdirectory;
 mod tidy;
 mod usage;

@@ -2,11 +2,13 @@
 //! memory.
 //!
 //! A table may only be printed for archives that are equal, and both programs must be treated the
-//! same: same directory, same arguments, same sink, taking turns at going first.
+//! same: same directory, same arguments, same sink, taking turns at going first. Others may stand beside
+//! them, if what is different about theirs is said.
 
 mod equality;
 mod hyperfine;
 mod memory;
+mod peers;
 mod report;
 
 use std::fs;
@@ -15,7 +17,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::process;
+use crate::{binary, process};
 use hyperfine::Timings;
 use memory::Peak;
 
@@ -46,6 +48,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
     format: Vec<String>,
 
+    /// Measure other programs, too: gitoxide, JGit, dulwich and `git cat-file`, as far as installed
+    ///
+    /// They are asked for tar only. Above the table is said how their archives differ from git's.
+    #[arg(long)]
+    peers: bool,
+
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     drop_caches: bool,
@@ -60,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.drop_caches {
         hyperfine::check_drop_caches()?;
     }
-    let binary = build()?;
+    let binary = binary::build()?;
     let directory = repository_directory(&args.repo)?;
     let versions = [
         process::text(Command::new("git").arg("--version"))?,
@@ -69,11 +77,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ];
     let mut report = report::header(args, &directory, &versions)?;
     for format in &args.format {
-        let contenders = contenders(args, format, &binary.path);
+        let mut contenders = contenders(args, format, &binary.path);
         let bytes = equality::check(&contenders, &directory)?;
+        report += &report::equality(bytes);
+        if args.peers && format == "tar" {
+            let peers = peers::find(&args.rev, &contenders[0], &directory);
+            contenders.extend(peers.contenders);
+            report += &report::peers(&peers.notes);
+        }
         let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
         let peaks = memory::measure(&contenders, &directory)?;
-        report += &report::table(bytes, &contenders, &timings, &peaks);
+        report += &report::table(&contenders, &timings, &peaks);
     }
     print!("{report}");
     if let Some(file) = &args.markdown {
@@ -145,40 +159,6 @@ fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {
         contenders.push(Contender::new("git-sluice", binary, arguments));
     }
     contenders
-}
-
-/// What users get.
-struct Binary {
-    path: PathBuf,
-    /// Name and number, as `git --version` prints them for git.
-    version: String,
-}
-
-fn build() -> Result<Binary> {
-    let cargo = |arguments: &[&str]| {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(arguments)
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-        cargo
-    };
-    process::run(&mut cargo(&["build", "--release", "--bin", "git-sluice"]))?;
-    let metadata = process::text(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("cargo names no target folder")?;
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo names no packages")?;
-    let package = packages
-        .iter()
-        .find(|package| package["name"] == "git-sluice");
-    let version = package.and_then(|package| package["version"].as_str());
-    Ok(Binary {
-        path: Path::new(target).join("release/git-sluice"),
-        version: format!("git-sluice {}", version.context("cargo names no version")?),
-    })
 }
 
 /// The top of the work tree, or the git directory of a bare repository: from there both programs

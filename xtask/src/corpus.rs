@@ -104,6 +104,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Makes a small repository in `dir` as `git fast-import` leaves it, for those who pack it themselves.
+pub(crate) fn unpacked(dir: &Path, files: u32, commits: u32) -> Result<Repository<'_>> {
+    const SEED: u64 = 1;
+    let repository = Repository::init(dir)?;
+    let files = layout::plan(files, u64::from(files) * BYTES_PER_FILE, SEED);
+    let mut history = History::new(&files, None, commits, SEED);
+    repository.import(&mut history, 0..commits)?;
+    Ok(repository)
+}
+
 /// Cuts `0..commits` into `parts` ranges that differ by one at most.
 fn split(commits: u32, parts: u32) -> impl Iterator<Item = Range<u32>> {
     let start = move |part: u32| (u64::from(commits) * u64::from(part) / u64::from(parts)) as u32;
@@ -111,12 +121,12 @@ fn split(commits: u32, parts: u32) -> impl Iterator<Item = Range<u32>> {
 }
 
 /// The repository being made.
-struct Repository<'a> {
+pub(crate) struct Repository<'a> {
     dir: &'a Path,
 }
 
 impl<'a> Repository<'a> {
-    fn init(dir: &'a Path) -> Result<Self> {
+    pub(crate) fn init(dir: &'a Path) -> Result<Self> {
         let empty = !dir.exists() || dir.is_dir() && fs::read_dir(dir)?.next().is_none();
         ensure!(
             empty,
@@ -139,7 +149,7 @@ impl<'a> Repository<'a> {
     }
 
     /// git in this repository, out of reach of the user's configuration and environment.
-    fn git(&self) -> Command {
+    pub(crate) fn git(&self) -> Command {
         let mut git = Command::new("git");
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"GIT_") {

@@ -2,24 +2,31 @@
 //!
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
+mod binary;
 mod compare;
 mod corpus;
+mod gate;
 mod process;
 mod size;
+mod zoekt;
 
 use clap::Parser;
 
-/// Chores of git-sluice: make a repository to measure on, and measure
+/// Chores of git-sluice: make a repository to measure on, measure, watch the measure, and ask an indexer
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Corpus(corpus::Args),
     Compare(compare::Args),
+    Zoekt(zoekt::Args),
+    Gate(gate::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Corpus(args) => corpus::run(&args),
         Task::Compare(args) => compare::run(&args),
+        Task::Zoekt(args) => zoekt::run(&args),
+        Task::Gate(args) => gate::run(&args),
     }
 }

@@ -27,6 +27,20 @@ pub(crate) fn text(command: &mut Command) -> Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
+/// Runs `command` in silence and returns its standard output; what it said is part of its failure.
+pub(crate) fn quiet(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command
+        .output()
+        .with_context(|| format!("could not start {command:?}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}\n{said}",
+        output.status
+    );
+    Ok(output.stdout)
+}
+
 /// One line that a POSIX shell, or hyperfine without a shell, splits into `words` again.
 pub(crate) fn quote<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = words.into_iter().map(quote_word).collect();

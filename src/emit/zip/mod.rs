@@ -62,6 +62,7 @@ impl Format for Zip {
     type Scratch = Scratch;
     type Records = Pending;
     type Directory = Directory;
+    const SPARSE: bool = false;
 
     fn head(&self, _: &mut Buffer) {}
 
@@ -159,6 +160,10 @@ impl Format for Zip {
         }
     }
 
+    fn sparse_file(&self, member: &Member<'_>, _: u64, part: &mut Part<Pending>) {
+        self.small(member, b"", member.text.unwrap_or(true), part);
+    }
+
     fn place(&self, directory: &mut Directory, records: &mut Pending, start: u64) {
         directory.place(records, self.times, start);
     }
@@ -173,6 +178,7 @@ impl Format for Zip {
             kind: Kind::File,
             id: b"",
             text: None,
+            vendor: &[],
         };
         let torn = Entry {
             packed: 1,

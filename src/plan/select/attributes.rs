@@ -184,6 +184,12 @@ impl Attributes {
         self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True || text_by_default
     }
 
+    /// Whether `export-subst` may be set below the directory entered last, as far as the files in
+    /// force there tell.
+    pub fn may_substitute(&self) -> bool {
+        self.lookup.mentions(self.lookup.position(b"export-subst"))
+    }
+
     /// Whether `path` (without slash at its end) stays out of the archive.
     pub fn ignores(&mut self, path: &[u8], is_dir: bool) -> bool {
         self.complaints.tell(Asker::Export);

@@ -18,6 +18,7 @@ use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},
+    filter::{Filter, Verdict},
     plan::trees::{Found, Rules, Trees},
 };
 
@@ -33,6 +34,7 @@ struct Finding {
 struct Check<'a> {
     below: &'a BStr,
     pathspecs: &'a Pathspecs,
+    filter: &'a Filter,
     attributes: &'a mut Attributes,
     findings: Vec<Finding>,
     /// How many have matched nothing yet.
@@ -47,6 +49,7 @@ pub(super) fn check(
     selection: &mut Selection,
     tree: ObjectId,
     rules: Rules,
+    filter: &Filter,
     reader: &mut Reader,
     diagnostics: &mut dyn Write,
 ) -> Result<()> {
@@ -62,6 +65,7 @@ pub(super) fn check(
     let mut check = Check {
         below: below.as_bstr(),
         pathspecs,
+        filter,
         attributes,
         findings: vec![Finding::default(); pathspecs.given().len()],
         open: pathspecs.given().len(),
@@ -97,12 +101,18 @@ impl Check<'_> {
                 None => break,
                 Some(Found::End) => self.leave(),
                 Some(Found::Directory(id)) => {
-                    self.look_at(&path, None);
-                    if self.descends(&path) {
+                    // One that holds nothing to be known is not there either.
+                    if self.filter.access.is_none() {
+                        self.look_at(&path, None);
+                    }
+                    if self.descends(&path) && self.filter.directory(&path) != Verdict::Denied {
                         self.enter(&mut trees, id, reader, &path)?;
                     }
                 }
-                Some(Found::Leaf { kind, .. }) => self.look_at(&path, Some(kind)),
+                Some(Found::Leaf { mode, .. }) if self.filter.allows(&path) => {
+                    self.look_at(&path, Some(mode.kind()));
+                }
+                Some(Found::Leaf { .. }) => {}
             }
         }
         Ok(())

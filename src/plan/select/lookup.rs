@@ -132,6 +132,15 @@ impl Lookup {
         self.live > 0
     }
 
+    /// Whether any line in force speaks of the attribute at `position`, or of a macro.
+    pub fn mentions(&self, position: usize) -> bool {
+        let files = self.globals.iter().chain(&self.levels).chain([&self.info]);
+        let mut assigned = files.flat_map(Matcher::values).flatten();
+        self.live > 0
+            && assigned
+                .any(|(attribute, _)| *attribute == position || self.macros.contains_key(attribute))
+    }
+
     /// Find the values at `path` (without slash at its end), which is below the directory entered
     /// last.
     pub fn look_up(&mut self, path: &[u8], is_dir: bool) {

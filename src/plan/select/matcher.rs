@@ -80,6 +80,11 @@ impl<T> Matcher<T> {
         self.lines.is_empty()
     }
 
+    /// What the lines say, whatever they match.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.lines.iter().map(|(_, value)| value)
+    }
+
     /// What the lines about `path` stand for, the last line first; `path` is below the directory of
     /// the file, and has no slash at its end.
     pub fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {

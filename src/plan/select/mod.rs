@@ -28,7 +28,9 @@ use super::{
     Note,
     trees::{Rules, Trees, file_at},
 };
-use crate::{convert::Treatment, decode::reader::Reader, emit::Kind, error::Result};
+use crate::{
+    convert::Treatment, decode::reader::Reader, emit::Kind, error::Result, filter::Filter,
+};
 use attributes::Attributes;
 use pathspec::Pathspecs;
 
@@ -149,14 +151,16 @@ impl Selection {
     }
 
     /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or
-    /// something outside of the directory that is archived; complain of attribute files.
+    /// something outside of the directory that is archived; complain of attribute files. What the
+    /// `filter` does not allow to be known is not there.
     pub fn check(
         &mut self,
         tree: ObjectId,
         rules: Rules,
+        filter: &Filter,
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<()> {
-        check::check(self, tree, rules, reader, diagnostics)
+        check::check(self, tree, rules, filter, reader, diagnostics)
     }
 }

@@ -25,14 +25,9 @@ pub(super) fn check(contenders: &[Contender], directory: &Path) -> Result<u64> {
 }
 
 fn check_pair(reference: &Contender, other: &Contender, directory: &Path) -> Result<u64> {
-    let (mut one, mut two) = (
-        Run::start(reference, directory)?,
-        Run::start(other, directory)?,
-    );
-    let compared = compare(&mut one.stdout, &mut two.stdout)?;
-    let (one, two) = (one.finish()?, two.finish()?);
+    let (outcome, [one, two]) = run_pair(reference, other, directory)?;
     let (name_one, name_two) = (&reference.label, &other.label);
-    match compared {
+    match outcome {
         Outcome::Different { offset } => bail!(
             "`{name_one}` and `{name_two}` differ from byte {offset} on (counted from 0), in {}; \
              they ended with {one} and {two}",
@@ -47,13 +42,31 @@ fn check_pair(reference: &Contender, other: &Contender, directory: &Path) -> Res
     }
 }
 
-struct Run {
+/// Whether both succeed and write the same bytes.
+pub(super) fn are_equal(one: &Contender, two: &Contender, directory: &Path) -> Result<bool> {
+    let (outcome, statuses) = run_pair(one, two, directory)?;
+    let succeeded = statuses.iter().all(ExitStatus::success);
+    Ok(succeeded && matches!(outcome, Outcome::Equal { .. }))
+}
+
+fn run_pair(
+    one: &Contender,
+    two: &Contender,
+    directory: &Path,
+) -> Result<(Outcome, [ExitStatus; 2])> {
+    let (mut one, mut two) = (Run::start(one, directory)?, Run::start(two, directory)?);
+    let outcome = compare(&mut one.stdout, &mut two.stdout)?;
+    Ok((outcome, [one.finish()?, two.finish()?]))
+}
+
+/// A contender at work.
+pub(super) struct Run {
     child: Child,
-    stdout: ChildStdout,
+    pub(super) stdout: ChildStdout,
 }
 
 impl Run {
-    fn start(contender: &Contender, directory: &Path) -> Result<Self> {
+    pub(super) fn start(contender: &Contender, directory: &Path) -> Result<Self> {
         let mut command = contender.command(directory);
         let mut child = command
             .stdout(Stdio::piped())
@@ -64,7 +77,7 @@ impl Run {
     }
 
     /// Closes the pipe, of which a program that is still writing dies, and waits for the end.
-    fn finish(mut self) -> Result<ExitStatus> {
+    pub(super) fn finish(mut self) -> Result<ExitStatus> {
         drop(self.stdout);
         Ok(self.child.wait()?)
     }

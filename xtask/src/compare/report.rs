@@ -34,17 +34,25 @@ pub(super) fn header(args: &Args, directory: &Path, versions: &[String]) -> Resu
     ))
 }
 
-/// A table: for each sink one row a contender, the first of which the ratios refer to. The archives are
-/// equal, of so many `bytes`.
+/// What is above a table: that the archives are equal, of so many `bytes`.
+pub(super) fn equality(bytes: u64) -> String {
+    format!("The archives of git and git-sluice are equal, {bytes} bytes each.\n\n")
+}
+
+/// What is above a table that has others in it, whose archives need not be equal.
+pub(super) fn peers(notes: &str) -> String {
+    format!("Beside them, with what they write in place of it:\n\n{notes}\n")
+}
+
+/// A table: for each sink one row a contender, the first of which the ratios refer to.
 pub(super) fn table(
-    bytes: u64,
     contenders: &[Contender],
     timings: &Measured<Timings>,
     peaks: &Measured<Peak>,
 ) -> String {
-    let mut table = format!(
-        "The archives are equal, {bytes} bytes each.\n\n| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
-         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n"
+    let mut table = String::from(
+        "| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
+         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for ((sink, timings), (_, peaks)) in timings.iter().zip(peaks) {
         let medians: Vec<Medians> = timings.iter().map(Medians::of).collect();

@@ -1,0 +1,168 @@
+//! Paths in an archive: which there may be, and what their names mean.
+//!
+//! Bytes only: nothing here looks at a file system, so what is refused here is refused wherever the
+//! directory lies.
+
+use crate::error::{Result, sanitised};
+
+use super::{reader::damaged, state};
+
+/// How the name of a whiteout begins.
+const WHITEOUT: &[u8] = b".wh.";
+
+/// What the system takes as one path, with the NUL at its end. Longer ones cannot be checked out either,
+/// and bounding them bounds how deep directories are.
+const LEN_MAX: usize = 4096;
+
+/// A path that stays below the directory: names with a slash between them, none of them empty, `.` or
+/// `..`, and not our own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ArchivePath<'a> {
+    /// Without a slash at the end.
+    bytes: &'a [u8],
+    is_directory: bool,
+}
+
+impl<'a> ArchivePath<'a> {
+    /// The path as the archive has it; a directory's ends in a slash.
+    pub(super) fn new(stated: &'a [u8]) -> Result<Self> {
+        let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
+        let names = || bytes.split(|&byte| byte == b'/');
+        let refused = match () {
+            () if bytes.contains(&0) => "has a NUL in it",
+            () if bytes.len() >= LEN_MAX => "is too long",
+            () if stated.starts_with(b"/") => "is absolute",
+            () if names().any(|name| name == b"..") => "leads out of the directory",
+            () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
+            () if names().next().is_some_and(state::is_own) => "is where the state is kept",
+            () => {
+                let is_directory = bytes.len() < stated.len();
+                return Ok(Self {
+                    bytes,
+                    is_directory,
+                });
+            }
+        };
+        let shown = sanitised(&stated[..stated.len().min(LEN_MAX)]);
+        Err(damaged(&format!("path '{shown}' {refused}")))
+    }
+
+    /// Whether it ends in a slash.
+    pub(super) fn is_directory(&self) -> bool {
+        self.is_directory
+    }
+
+    /// The whole of it, without a slash at the end.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The directory that it is in, and its name there.
+    pub(super) fn split(&self) -> (&'a [u8], &'a [u8]) {
+        match self.bytes.iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => (&self.bytes[..slash], &self.bytes[slash + 1..]),
+            None => (b"", self.bytes),
+        }
+    }
+
+    /// The path that it deletes, not checked, if it is a whiteout. Names like a whiteout's are nobody
+    /// else's.
+    pub(super) fn whiteout(&self) -> Result<Option<Vec<u8>>> {
+        let (parent, name) = self.split();
+        let name = name.strip_prefix(WHITEOUT).filter(|_| !self.is_directory);
+        let hidden = name.map(|name| match parent {
+            b"" => name.to_vec(),
+            _ => [parent, name].join(&b'/'),
+        });
+        let mut names = hidden
+            .as_deref()
+            .unwrap_or(self.bytes)
+            .split(|&byte| byte == b'/');
+        if names.any(|name| name.starts_with(WHITEOUT)) {
+            let path = sanitised(self.bytes);
+            return Err(damaged(&format!(
+                "path '{path}' is neither a whiteout nor a real one"
+            )));
+        }
+        Ok(hidden)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ArchivePath;
+
+    fn accepted(path: &[u8]) -> bool {
+        ArchivePath::new(path).is_ok()
+    }
+
+    #[test]
+    fn paths_that_stay_below() {
+        for path in [
+            &b"a"[..],
+            b"a/b/",
+            b".git/config",
+            b"...",
+            b"..a/b..",
+            b"a\\..\\b",
+            b"\xff\n",
+            b"a/.git-sluice",
+            b".git-sluices",
+            &b"a/".repeat(2048),
+        ] {
+            assert!(accepted(path), "{}", path.escape_ascii());
+        }
+        let path = ArchivePath::new(b"a/b/").expect("accepted");
+        assert_eq!(
+            (path.bytes(), path.split()),
+            (&b"a/b"[..], (&b"a"[..], &b"b"[..]))
+        );
+    }
+
+    #[test]
+    fn paths_that_do_not() {
+        for path in [
+            &b""[..],
+            b"/",
+            b"/a",
+            b"//",
+            b".",
+            b"..",
+            b"../a",
+            b"a/..",
+            b"a/../b",
+            b"a/../",
+            b"./a",
+            b"a/./b",
+            b"a//b",
+            b"a//",
+            b"a\0b",
+            b".git-sluice",
+            b".git-sluice/",
+            b".git-sluice/a",
+            b".git-sluice.new",
+            b".Git-Sluice",
+            &b"a/".repeat(2049),
+        ] {
+            assert!(!accepted(path), "{}", path.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn whiteouts() {
+        let hidden = |path| ArchivePath::new(path).expect("sound").whiteout().ok();
+        assert_eq!(hidden(b"a/b"), Some(None));
+        assert_eq!(hidden(b".wh.a"), Some(Some(b"a".to_vec())));
+        assert_eq!(hidden(b"a/b/.wh.c"), Some(Some(b"a/b/c".to_vec())));
+        assert_eq!(hidden(b"a/.wh..."), Some(Some(b"a/..".to_vec())));
+        for path in [
+            &b".wh..wh..opq"[..],
+            b".wh..wh.a",
+            b".wh.a/b",
+            b".wh.a/.wh.b",
+            b"a/.wh.b/",
+        ] {
+            assert_eq!(hidden(path), None, "{}", path.escape_ascii());
+        }
+    }
+}

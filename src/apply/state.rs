@@ -1,0 +1,246 @@
+//! Which commit a directory holds: a small file in it, `.git-sluice`, of one line.
+//!
+//! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last,
+//! with `-` for the base of a full archive. It is replaced, never written to, and what it says is on
+//! the disk before anybody relies on it.
+
+use std::io::{self, Read, Write};
+
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::error::{Error, Result, strerror};
+
+use super::delta::{Claim, Id};
+
+const NAME: &str = ".git-sluice";
+/// The next state, until it takes the place of the last.
+const NEW: &str = ".git-sluice.new";
+/// More than any state has.
+const LEN_MAX: u64 = 256;
+
+/// Whether a name at the top of the directory is ours, whatever the file system thinks of case.
+pub(super) fn is_own(name: &[u8]) -> bool {
+    [NAME, NEW]
+        .iter()
+        .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
+}
+
+/// What a directory holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The tree of this.
+    Holds(Id),
+    /// Something between the two.
+    Applying { base: Option<Id>, target: Id },
+}
+
+/// What is to be done with an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Apply,
+    /// The directory holds it already.
+    Nothing,
+}
+
+impl State {
+    /// The state from before the first change to after the last.
+    pub(super) fn applying(claim: &Claim) -> Self {
+        Self::Applying {
+            base: claim.base.clone(),
+            target: claim.target.clone(),
+        }
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        let line = text.strip_suffix(b"\n").unwrap_or(text);
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        match words[..] {
+            [b"holds", id] => Id::new(id).map(Self::Holds),
+            [b"applying", base, target] => Some(Self::Applying {
+                base: match base {
+                    b"-" => None,
+                    id => Some(Id::new(id)?),
+                },
+                target: Id::new(target)?,
+            }),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Holds(id) => format!("holds {id}\n"),
+            Self::Applying { base, target } => {
+                let base = base.as_ref().map_or("-".to_owned(), Id::to_string);
+                format!("applying {base} {target}\n")
+            }
+        }
+    }
+
+    /// What `root` says of itself. What an interrupted write has left is taken away.
+    pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
+        remove_new(root).map_err(failed)?;
+        let is_file = match root.symlink_metadata(NAME) {
+            Ok(metadata) => metadata.is_file(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut text = Vec::new();
+        if is_file {
+            let file = root.open(NAME).map_err(failed)?;
+            file.take(LEN_MAX).read_to_end(&mut text).map_err(failed)?;
+        }
+        let state = Self::parse(&text).ok_or_else(|| {
+            let what = format!("'{NAME}' does not say what the directory holds");
+            Error::fatal(what).hinted(how_to_say())
+        })?;
+        Ok(Some(state))
+    }
+
+    /// Replace what `root` says of itself.
+    pub(super) fn write(&self, root: &Dir) -> Result<()> {
+        let write = || {
+            let mut file = root.open_with(NEW, OpenOptions::new().write(true).create_new(true))?;
+            file.write_all(self.text().as_bytes())?;
+            file.sync_all()?;
+            root.rename(NEW, root, NAME)?;
+            root.try_clone()?.into_std_file().sync_all()
+        };
+        write().map_err(failed)
+    }
+
+    /// What to do with an archive where this is the state, and `bare` says that nothing else is there.
+    pub(super) fn judge(state: Option<&Self>, bare: bool, claim: &Claim) -> Result<Verdict> {
+        let Claim { base, target, .. } = claim;
+        match (state, base) {
+            (_, None) if bare => Ok(Verdict::Apply),
+            (Some(Self::Holds(held)), _) if held == target => Ok(Verdict::Nothing),
+            (Some(Self::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
+            (Some(state), _) if *state == Self::applying(claim) => Ok(Verdict::Apply),
+            (state, Some(base)) => Err(Self::refusal(state, bare, base)),
+            (_, None) => Err(Error::fatal(
+                "cannot apply: the archive is a full one, and the directory is not empty",
+            )),
+        }
+    }
+
+    fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {
+        let (holds, hint) = match state {
+            Some(Self::Holds(held)) => (format!("holds {held}"), None),
+            Some(Self::Applying {
+                base: Some(from),
+                target,
+            }) => (
+                format!("is on the way from {from} to {target}"),
+                Some("apply the complete archive of that first".to_owned()),
+            ),
+            Some(Self::Applying { base: None, target }) => (
+                format!("is on the way to {target}"),
+                Some("apply the complete archive of that first".to_owned()),
+            ),
+            None if bare => (
+                "is empty".to_owned(),
+                Some(format!("apply the full archive of {base} first")),
+            ),
+            None => ("does not say what it holds".to_owned(), Some(how_to_say())),
+        };
+        let error = Error::fatal(format!(
+            "cannot apply: the directory {holds}, the archive needs {base}"
+        ));
+        match hint {
+            Some(hint) => error.hinted(hint),
+            None => error,
+        }
+    }
+}
+
+fn how_to_say() -> String {
+    format!("if it is the tree of a commit, write 'holds <commit>' into the file '{NAME}' in it")
+}
+
+fn remove_new(root: &Dir) -> io::Result<()> {
+    match root.remove_file(NEW) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::fatal(format!(
+        "cannot read or write '{NAME}': {}",
+        strerror(&error)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claim, Id, State, Verdict};
+
+    fn id(digit: &str) -> Id {
+        Id::new(digit.repeat(40).as_bytes()).expect("an id")
+    }
+
+    #[test]
+    fn states_are_one_line() {
+        let applying = |base| State::Applying {
+            base,
+            target: id("b"),
+        };
+        for state in [
+            State::Holds(id("a")),
+            applying(None),
+            applying(Some(id("a"))),
+        ] {
+            assert_eq!(State::parse(state.text().as_bytes()), Some(state.clone()));
+            assert_eq!(
+                State::parse(state.text().trim_end().as_bytes()),
+                Some(state)
+            );
+        }
+        for text in [
+            "",
+            "holds",
+            "holds ",
+            "holds HEAD",
+            "holds  a",
+            "applying - -",
+            "\n",
+        ] {
+            assert_eq!(State::parse(text.as_bytes()), None, "{text:?}");
+        }
+        let text = State::Holds(id("a")).text();
+        assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
+    }
+
+    /// What there is, for the way from `a` to `b` and for all of `b`.
+    #[test]
+    fn verdicts() {
+        let claim = |base: Option<&str>| Claim {
+            base: base.map(id),
+            target: id("b"),
+            whiteouts: false,
+        };
+        let [delta, full] = [claim(Some("a")), claim(None)];
+        let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
+        let [held, base, other] = ["b", "a", "c"].map(|digit| State::Holds(id(digit)));
+        let [apply, nothing] = [Verdict::Apply, Verdict::Nothing].map(Some);
+        for (state, bare, of_delta, of_full) in [
+            (None, true, None, apply),
+            (None, false, None, None),
+            (Some(&held), false, nothing, nothing),
+            (Some(&held), true, nothing, apply),
+            (Some(&base), false, apply, None),
+            (Some(&base), true, apply, apply),
+            (Some(&other), false, None, None),
+            (Some(&on_the_way), false, apply, None),
+            (Some(&from_nothing), false, None, apply),
+        ] {
+            let judge = |claim| State::judge(state, bare, claim).ok();
+            assert_eq!(
+                (judge(&delta), judge(&full)),
+                (of_delta, of_full),
+                "{state:?} {bare}"
+            );
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The directory, and what may be done in it.
+//!
+//! Every operation is on one name in a directory that is open: the way there is gone name by name
+//! from one handle, and no symbolic link is ever gone through, whoever made it. A file is always a
+//! new file, so nothing is written through a link of either kind. Knows nothing of archives.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, TryLockError},
+    io::{self, ErrorKind},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{Error, Result, sanitised, strerror};
+
+use super::{path::ArchivePath, state};
+
+/// A directory and the place in it where the last operation was.
+pub(super) struct Tree {
+    root: Dir,
+    /// The same for what paths are not for; locked as long as it is open.
+    handle: fs::File,
+    /// The path of `here`, which is not open if that is the root.
+    at: Vec<u8>,
+    here: Option<Dir>,
+}
+
+/// Where the way to a directory ends.
+enum Way {
+    There,
+    /// Something on it does not exist.
+    Missing,
+    /// Something on it is no directory: its path.
+    Blocked(Vec<u8>),
+}
+
+impl Tree {
+    /// Open the directory, after making it if it is `new`, and keep others of us out.
+    pub(super) fn open(path: &Path, new: bool) -> Result<Self> {
+        let failed = |error: io::Error| {
+            let (path, error) = (path.display(), strerror(&error));
+            Error::fatal(format!("cannot open directory '{path}': {error}"))
+        };
+        if new
+            && let Err(error) = fs::create_dir(path)
+            && error.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(failed(error));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(path, flags, Mode::empty());
+        let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
+        // Where directories cannot be locked, nothing is lost but this.
+        if let Err(TryLockError::WouldBlock) = handle.try_lock() {
+            let path = path.display();
+            return Err(Error::fatal(format!(
+                "another archive is being applied to '{path}'"
+            )));
+        }
+        Ok(Self {
+            root: Dir::from_std_file(handle.try_clone().map_err(failed)?),
+            handle,
+            at: Vec::new(),
+            here: None,
+        })
+    }
+
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    /// Whether nothing is in it but what says what is in it.
+    pub(super) fn is_bare(&self) -> Result<bool> {
+        let failed = |error| failed("read", b".", error);
+        for entry in self.root.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            if !state::is_own(name.as_bytes()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All that was done is on the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        rustix::fs::syncfs(&self.handle).map_err(|error| failed("write", b".", error.into()))
+    }
+
+    /// Delete a file, a symbolic link or an empty directory. What is missing is deleted. If something
+    /// of another kind is there, it stays, and its path comes back.
+    pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
+        let (parent, name) = path.split();
+        let name = OsStr::from_bytes(name);
+        match self.enter(parent, false)? {
+            Way::Missing => return Ok(None),
+            Way::Blocked(at) => return Ok(Some(at)),
+            Way::There => {}
+        }
+        let removed = match path.is_directory() {
+            true => self.here().remove_dir(name),
+            false => self.here().remove_file(name),
+        };
+        match removed {
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound => Ok(None),
+                ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+                    Ok(Some(path.bytes().to_vec()))
+                }
+                _ => Err(failed("delete", path.bytes(), error)),
+            },
+            Ok(()) => Ok(None),
+        }
+    }
+
+    /// Delete whatever is there, with all that is in it; answers as [`Self::delete`] does.
+    pub(super) fn delete_all(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
+        let obstacle = self.delete(path)?;
+        if obstacle.as_deref() != Some(path.bytes()) {
+            return Ok(obstacle);
+        }
+        let removed = self
+            .here()
+            .remove_dir_all(OsStr::from_bytes(path.split().1));
+        removed.map_err(|error| failed("delete", path.bytes(), error))?;
+        Ok(None)
+    }
+
+    /// Make a directory, unless it is there.
+    pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        let name = self.prepare(path)?;
+        match self.here().create_dir(name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && self.is_directory(name) => {
+                Ok(())
+            }
+            made => made.map_err(|error| failed("create", path.bytes(), error)),
+        }
+    }
+
+    /// A new file, in the place of what was there.
+    pub(super) fn create_file(&mut self, path: &ArchivePath<'_>, executable: bool) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        options.mode(if executable { 0o777 } else { 0o666 });
+        self.place(path, |here, name| here.open_with(name, &options))
+    }
+
+    /// A new symbolic link, in the place of what was there.
+    pub(super) fn create_symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
+        let target = OsStr::from_bytes(target);
+        self.place(path, |here, name| here.symlink_contents(target, name))
+    }
+
+    fn place<T>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        make: impl Fn(&Dir, &OsStr) -> io::Result<T>,
+    ) -> Result<T> {
+        let name = self.prepare(path)?;
+        let made = match make(self.here(), name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                self.clear(name).and_then(|()| make(self.here(), name))
+            }
+            made => made,
+        };
+        made.map_err(|error| failed("create", path.bytes(), error))
+    }
+
+    /// Take a file, a symbolic link or an empty directory out of the way.
+    fn clear(&self, name: &OsStr) -> io::Result<()> {
+        match self.here().remove_file(name) {
+            Err(error) if error.kind() == ErrorKind::IsADirectory => self.here().remove_dir(name),
+            removed => removed,
+        }
+    }
+
+    /// Go where `path` is to be, making directories on the way; its name there.
+    fn prepare<'p>(&mut self, path: &ArchivePath<'p>) -> Result<&'p OsStr> {
+        let (parent, name) = path.split();
+        let name = OsStr::from_bytes(name);
+        match self.enter(parent, true)? {
+            Way::There => Ok(name),
+            Way::Missing => Err(failed("create", path.bytes(), ErrorKind::NotFound.into())),
+            Way::Blocked(at) => Err(failed("enter", &at, ErrorKind::NotADirectory.into())),
+        }
+    }
+
+    /// Go to the directory `parent`, name by name.
+    fn enter(&mut self, parent: &[u8], make: bool) -> Result<Way> {
+        if !is_below(parent, &self.at) {
+            self.at.clear();
+            self.here = None;
+        }
+        while self.at.len() < parent.len() {
+            let start = self.at.len() + usize::from(!self.at.is_empty());
+            let len = parent[start..].iter().position(|&byte| byte == b'/');
+            let end = len.map_or(parent.len(), |len| start + len);
+            let name = OsStr::from_bytes(&parent[start..end]);
+            let path = &parent[..end];
+            let next = match self.here().open_dir_nofollow(name) {
+                Err(error) if error.kind() == ErrorKind::NotFound && make => self
+                    .here()
+                    .create_dir(name)
+                    .and_then(|()| self.here().open_dir_nofollow(name)),
+                opened => opened,
+            };
+            match next {
+                Ok(next) => {
+                    self.here = Some(next);
+                    self.at = path.to_vec();
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Way::Missing),
+                Err(error) if self.is_directory(name) => return Err(failed("enter", path, error)),
+                Err(_) => return Ok(Way::Blocked(path.to_vec())),
+            }
+        }
+        Ok(Way::There)
+    }
+
+    fn here(&self) -> &Dir {
+        self.here.as_ref().unwrap_or(&self.root)
+    }
+
+    /// A real one, rather than a link to one.
+    fn is_directory(&self, name: &OsStr) -> bool {
+        let metadata = self.here().symlink_metadata(name);
+        metadata.is_ok_and(|metadata| metadata.is_dir())
+    }
+}
+
+/// Whether `path` is `directory` or below it.
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    let rest = path.strip_prefix(directory);
+    rest.is_some_and(|rest| directory.is_empty() || matches!(rest, [] | [b'/', ..]))
+}
+
+/// An operation on `path` that failed.
+pub(super) fn failed(verb: &str, path: &[u8], error: io::Error) -> Error {
+    let (path, error) = (sanitised(path), strerror(&error));
+    Error::fatal(format!("cannot {verb} '{path}': {error}"))
+}

@@ -1,0 +1,347 @@
+//! One entry: decoded straight behind its own header, or what takes its place.
+//!
+//! What becomes of it is decided by the plan as far as that can be told without its content, and here
+//! as far as not. Nothing of what was begun in vain stays behind.
+
+use gix::bstr::ByteSlice;
+
+use super::{Archiver, MISSING, Piece, Scratch, extra};
+use crate::{
+    buffer::Buffer,
+    convert,
+    decode::{Decoder, Failure, rescue},
+    emit::{Format, Kind, Layout, Member},
+    error::{Error, Result, sanitised},
+    filter::{Disposition, Reason, StandIn},
+    plan::{Blob, Entry, Mode, Window},
+    report::{Past, Record},
+};
+
+/// What became of an entry, and the size of its content in bytes, if it is known.
+#[derive(Clone, Copy)]
+pub(super) struct Fate {
+    pub(super) disposition: Disposition,
+    pub(super) size: Option<u64>,
+}
+
+impl<F: Format> Archiver<F> {
+    /// Append one whole entry to `piece`, or nothing that counts if it is too large.
+    pub(super) fn entry(
+        &self,
+        scratch: &mut Scratch<F>,
+        window: &Window,
+        entry: &Entry,
+        limit: u64,
+        piece: &mut Piece<F::Records>,
+    ) -> Result<Disposition, Failure> {
+        let mut fate = Fate {
+            disposition: entry.disposition,
+            size: entry.size,
+        };
+        match entry.disposition {
+            Disposition::Content => fate = self.content(scratch, window, entry, limit, piece)?,
+            Disposition::Placeholder(reason, stand_in) => {
+                self.stand_in(scratch, window, entry, (reason, stand_in, fate.size), piece)?;
+            }
+            Disposition::Omitted(_) => {}
+        }
+        self.account(window, entry, fate, piece);
+        Ok(fate.disposition)
+    }
+
+    /// Append an entry with its content, unless that turns out to be unwanted.
+    fn content(
+        &self,
+        scratch: &mut Scratch<F>,
+        window: &Window,
+        entry: &Entry,
+        limit: u64,
+        piece: &mut Piece<F::Records>,
+    ) -> Result<Fate, Failure> {
+        let start = piece.mark();
+        let notes = self.notes(entry, Disposition::Content, None);
+        let records = notes.records();
+        let member = member(window, entry, &records);
+        let Scratch {
+            decoder,
+            content,
+            format,
+        } = &mut *scratch;
+        let Piece { part, log, .. } = &mut *piece;
+        let mut size = None;
+        match entry.kind {
+            Kind::Directory => {
+                self.format.check(&member, log)?;
+                self.format.directory(&member, part);
+            }
+            Kind::Symlink => {
+                content.clear();
+                self.decode(decoder, window, entry, limit, content)?;
+                self.format.check(&member, log)?;
+                self.format.symlink(&member, content, part);
+                size = Some(content.len() as u64);
+            }
+            Kind::File | Kind::Executable => {
+                let begun = self.format.begin_file(&member, part);
+                let body = part.bytes.len();
+                let stored = if entry.treatment.is_none() {
+                    self.decode(decoder, window, entry, limit, &mut part.bytes)?;
+                    part.bytes.len() - body
+                } else {
+                    content.clear();
+                    self.decode(decoder, window, entry, limit, content)?;
+                    self.convert(window, entry, content, &mut part.bytes, log)
+                        .map_err(Failure::Refused)?;
+                    content.len()
+                } as u64;
+                if let Some(unwanted) = self.unwanted(&part.bytes[body..]) {
+                    piece.truncate_part(start);
+                    return self.replace(scratch, window, entry, unwanted, stored, piece);
+                }
+                self.format.check(&member, log)?;
+                let layout = self.layout(entry, stored);
+                self.format.end_file(format, begun, &member, layout, part);
+                size = Some(stored);
+            }
+        }
+        let disposition = Disposition::Content;
+        Ok(Fate { disposition, size })
+    }
+
+    /// What becomes of a file with this `content`, if it is not sent as it is.
+    fn unwanted(&self, content: &[u8]) -> Option<Disposition> {
+        let binary = self.binary.filter(|binary| binary.shows_in(content, 0))?;
+        Some(binary.disposition())
+    }
+
+    /// Append what takes the place of a file of `size` bytes, whose content turned out to be unwanted.
+    pub(super) fn replace(
+        &self,
+        scratch: &mut Scratch<F>,
+        window: &Window,
+        entry: &Entry,
+        disposition: Disposition,
+        size: u64,
+        piece: &mut Piece<F::Records>,
+    ) -> Result<Fate, Failure> {
+        let size = Some(size);
+        if let Disposition::Placeholder(reason, stand_in) = disposition {
+            self.stand_in(scratch, window, entry, (reason, stand_in, size), piece)?;
+        }
+        Ok(Fate { disposition, size })
+    }
+
+    /// Append a file with something else in the place of its content.
+    fn stand_in(
+        &self,
+        scratch: &mut Scratch<F>,
+        window: &Window,
+        entry: &Entry,
+        (reason, stand_in, size): (Reason, StandIn, Option<u64>),
+        piece: &mut Piece<F::Records>,
+    ) -> Result<(), Failure> {
+        let notes = self.notes(entry, Disposition::Placeholder(reason, stand_in), size);
+        let records = notes.records();
+        let member = member(window, entry, &records);
+        let Piece { part, log, .. } = piece;
+        self.format.check(&member, log)?;
+        if let StandIn::Sparse(size) = stand_in {
+            self.format.sparse_file(&member, size, part);
+            return Ok(());
+        }
+        let begun = self.format.begin_file(&member, part);
+        part.bytes.extend(stand_in.bytes());
+        self.format
+            .end_file(&mut scratch.format, begun, &member, Layout::Whole, part);
+        Ok(())
+    }
+
+    /// What is said of `entry` in the archive itself, where that was asked for.
+    pub(super) fn notes(
+        &self,
+        entry: &Entry,
+        disposition: Disposition,
+        size: Option<u64>,
+    ) -> Notes {
+        let mut notes = Vec::new();
+        if self.pax_notes && entry.mode != Mode::Directory {
+            if !matches!(entry.blob, Blob::Extra(_)) {
+                notes.push(("GITSLUICE.blob", entry.id.to_hex().to_string().into()));
+            }
+            let size = size.map(|size| ("GITSLUICE.size", size.to_string().into()));
+            let reason = disposition.reason();
+            let reason = reason.map(|reason| ("GITSLUICE.reason", reason.as_str().into()));
+            notes.extend(size.into_iter().chain(reason));
+        }
+        Notes(notes)
+    }
+
+    /// Note what became of `entry`.
+    pub(super) fn account(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        fate: Fate,
+        piece: &mut Piece<F::Records>,
+    ) {
+        let id = match entry.blob {
+            // A whiteout, which stands for what is gone.
+            Blob::None if entry.kind == Kind::File && fate.disposition == Disposition::Content => {
+                return;
+            }
+            Blob::Extra(_) => &[],
+            _ => entry.id.as_bytes(),
+        };
+        let record = Record {
+            path: window.path(entry),
+            mode: entry.mode.bits(),
+            id,
+            size: fate.size,
+            past: entry.past.as_deref().map(|past| Past {
+                status: past.status,
+                old: past
+                    .old
+                    .as_ref()
+                    .map(|(mode, id)| (mode.bits(), id.as_bytes())),
+            }),
+            disposition: match (entry.mode, fate.disposition) {
+                (Mode::Submodule, Disposition::Content) => {
+                    Disposition::Placeholder(Reason::Submodule, StandIn::Empty)
+                }
+                (_, disposition) => disposition,
+            },
+        };
+        piece.counts.add(&record);
+        if entry.mode == Mode::Symlink && entry.kind == Kind::File {
+            piece.counts.files += 1;
+        }
+        if self.manifest {
+            record.write(&mut piece.manifest);
+        }
+    }
+
+    /// Whether git would stream this file of `size` bytes as it is stored.
+    pub(super) fn layout(&self, entry: &Entry, size: u64) -> Layout {
+        let never = matches!(entry.blob, Blob::Extra(_)) || entry.treatment.substitute;
+        match size > self.big_file && !never {
+            true => Layout::Streamed,
+            false => Layout::Whole,
+        }
+    }
+
+    /// Say what is to be said of an entry before it is read.
+    pub(super) fn tell(&self, window: &Window, entry: &Entry, log: &mut Buffer) {
+        if let Some(note) = &entry.note {
+            log.extend(&note.before);
+        }
+        let is_told = !matches!(entry.blob, Blob::Extra(_)) && !entry.is_omitted();
+        if self.verbose && is_told {
+            log.extend(window.path(entry));
+            log.extend(b"\n");
+        }
+        if let Some(note) = &entry.note {
+            log.extend(&note.after);
+        }
+    }
+
+    /// Append the content of `entry` as it is stored to `out`.
+    fn decode(
+        &self,
+        decoder: &mut Decoder,
+        window: &Window,
+        entry: &Entry,
+        limit: u64,
+        out: &mut Buffer,
+    ) -> Result<(), Failure> {
+        let start = out.len();
+        let outcome = match entry.blob {
+            Blob::None => return Ok(()),
+            Blob::Packed(node) => decoder.packed(&window.chains, node, limit, out),
+            Blob::Loose(dir) => {
+                let id = self.odb.replaced(&entry.id);
+                decoder
+                    .loose(&self.odb.loose_path(dir, &id), limit, out)
+                    .map(drop)
+            }
+            Blob::Extra(number) => return extra::read(&self.extras[number as usize], limit, out),
+            Blob::Unknown => Err(MISSING.into()),
+        };
+        match outcome {
+            Ok(()) | Err(Failure::TooLarge) => outcome,
+            Err(failure) => {
+                out.truncate(start);
+                let id = self.odb.replaced(&entry.id);
+                rescue::copy(&self.odb, &id, limit, out, failure).map(drop)
+            }
+        }
+    }
+
+    fn convert(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        content: &Buffer,
+        out: &mut Buffer,
+        log: &mut Buffer,
+    ) -> Result<()> {
+        if self.layout(entry, content.len() as u64) == Layout::Streamed {
+            out.extend(content);
+            return Ok(());
+        }
+        let file = convert::File {
+            path: window.path(entry)[self.prefix_len..].as_bstr(),
+            id: entry.id,
+            stored: self.odb.replaced(&entry.id),
+        };
+        self.converter
+            .convert(file, &entry.treatment, content, out, log)
+    }
+
+    /// The failure of a run whose `entry` cannot be read, in git's words.
+    pub(super) fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
+        if let Failure::Taker(error) | Failure::Refused(error) = failure {
+            return error;
+        }
+        let error = Error::entry(format!("cannot read '{}'", entry.id));
+        let mode = match entry.kind {
+            Kind::File => "100644",
+            Kind::Executable => "100755",
+            Kind::Symlink => "120000",
+            Kind::Directory => "040000",
+        };
+        match failure {
+            Failure::Damaged(MISSING) => {
+                let path = sanitised(path);
+                error.after(format!(
+                    "error: invalid object {mode} {} for '{path}'",
+                    entry.id
+                ))
+            }
+            failure => error.caused_by(failure),
+        }
+    }
+}
+
+/// What is said of an entry in pax records.
+pub(super) struct Notes(Vec<(&'static str, Vec<u8>)>);
+
+impl Notes {
+    pub(super) fn records(&self) -> Vec<(&'static str, &[u8])> {
+        let records = self.0.iter();
+        records.map(|(key, value)| (*key, &value[..])).collect()
+    }
+}
+
+pub(super) fn member<'a>(
+    window: &'a Window,
+    entry: &'a Entry,
+    notes: &'a [(&'static str, &'a [u8])],
+) -> Member<'a> {
+    Member {
+        name: window.path(entry),
+        kind: entry.kind,
+        id: entry.id.as_bytes(),
+        text: entry.treatment.text,
+        vendor: notes,
+    }
+}

@@ -1,0 +1,344 @@
+//! Access rules: which paths of a repository a reader may see.
+//!
+//! The sub-repository permissions of Sourcegraph: ordered globs for paths with a slash in front, the last
+//! that matches decides, and what none matches is denied. Fails closed: a rule that may not mean what
+//! it seems to makes all of them void. Errors quote no rule, since rules name what is denied.
+
+use std::fmt;
+
+use gix::bstr::ByteSlice;
+
+use super::{
+    glob::{Glob, GlobError},
+    index::{Index, Rank},
+    prefixes::Prefixes,
+};
+
+/// A rule that cannot be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRule {
+    /// The number of its line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// Why a rule cannot be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It, or a directory above it, is no pattern.
+    Glob(GlobError),
+    /// There is white space around it, which would be part of it.
+    Space,
+    /// It starts with a byte order mark, which would be part of it.
+    ByteOrderMark,
+}
+
+impl fmt::Display for BadRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for BadRule {}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Glob(error) => error.fmt(f),
+            Self::Space => f.write_str("white space around a rule"),
+            Self::ByteOrderMark => f.write_str("a byte order mark"),
+        }
+    }
+}
+
+/// Rules, in order. Not to be printed.
+#[derive(Clone, Default)]
+pub struct Access {
+    /// Whether each rule lets in what it matches; its place is its rank.
+    includes: Vec<bool>,
+    /// All rules.
+    paths: Index,
+    /// All rules, and the directories above those that include.
+    directories: Index,
+    /// The rules that match all that starts with something they match.
+    open: Index,
+    /// The literal start of the rules that include.
+    included: Prefixes,
+    /// The literal start of the rules that exclude.
+    excluded: Prefixes,
+}
+
+impl Access {
+    /// Read rules, one a line: a glob, or `-` and a glob for what is denied. Blank lines are skipped;
+    /// there are no comments.
+    pub fn parse(text: &[u8]) -> Result<Self, BadRule> {
+        let mut access = Self::default();
+        let (mut paths, mut directories) = (Vec::new(), Vec::new());
+        for (line, rule) in (1..).zip(text.lines()) {
+            if rule.trim_with(char::is_whitespace).is_empty() {
+                continue;
+            }
+            let rule = Rule::new(rule).map_err(|reason| BadRule { line, reason })?;
+            let rank = access.includes.len() as Rank;
+            access.includes.push(rule.includes);
+            paths.extend(rule.globs.into_iter().map(|glob| (glob, rank)));
+            directories.extend(rule.parents.into_iter().map(|glob| (glob, rank)));
+        }
+        let starts = |of_includes: bool| {
+            let of_kind =
+                |(_, rank): &&(Glob, Rank)| access.includes[*rank as usize] == of_includes;
+            let starts = paths.iter().filter(of_kind);
+            Prefixes::new(starts.map(|(glob, rank)| (glob.prefix().into(), *rank)))
+        };
+        (access.included, access.excluded) = (starts(true), starts(false));
+        access.open = Index::new(paths.iter().filter(|(glob, _)| glob.is_open()).cloned());
+        directories.extend(paths.iter().cloned());
+        directories.sort_by_key(|(_, rank)| *rank);
+        access.directories = Index::new(directories);
+        access.paths = Index::new(paths);
+        Ok(access)
+    }
+
+    /// Whether the file at `path` may be seen.
+    pub fn allows(&self, path: &[u8]) -> bool {
+        self.includes(self.paths.last(&[b"/", path].concat()))
+    }
+
+    /// Whether `directory` (without slash at its end) may be seen as such; says nothing of what is
+    /// in it.
+    pub fn allows_directory(&self, directory: &[u8]) -> bool {
+        self.includes(self.directories.last(&entered(directory)))
+    }
+
+    /// Whether nothing below `directory` (without slash at its end) may be seen, whatever it is. Where
+    /// this says no, every file below may still be denied, each by a rule of its own.
+    pub fn prunes(&self, directory: &[u8]) -> bool {
+        let directory = entered(directory);
+        let decided = self.open.last(&directory);
+        !self.includes(decided) && could_match(&self.included, &directory) <= decided
+    }
+
+    /// Whether all that is below `directory` (without slash at its end) may be seen, whatever it is.
+    pub fn admits_all(&self, directory: &[u8]) -> bool {
+        let directory = entered(directory);
+        let decided = self.open.last(&directory);
+        self.includes(decided) && could_match(&self.excluded, &directory) <= decided
+    }
+
+    fn includes(&self, rank: Option<Rank>) -> bool {
+        rank.is_some_and(|rank| self.includes[rank as usize])
+    }
+}
+
+/// The last of the rules with these literal `starts` that could match something below `directory`.
+fn could_match(starts: &Prefixes, directory: &[u8]) -> Option<Rank> {
+    starts.of(directory).max(starts.below(directory))
+}
+
+/// What the paths below `directory` start with.
+fn entered(directory: &[u8]) -> Vec<u8> {
+    match directory {
+        b"" => b"/".into(),
+        _ => [b"/", directory, b"/"].concat(),
+    }
+}
+
+/// One rule, expanded.
+struct Rule {
+    includes: bool,
+    /// The rule, and what else it stands for.
+    globs: Vec<Glob>,
+    /// The directories on the way to what is included.
+    parents: Vec<Glob>,
+}
+
+impl Rule {
+    fn new(text: &[u8]) -> Result<Self, Reason> {
+        if text.trim_with(char::is_whitespace) != text {
+            return Err(Reason::Space);
+        }
+        if text.starts_with("\u{feff}".as_bytes()) {
+            return Err(Reason::ByteOrderMark);
+        }
+        let (includes, pattern) = match text.strip_prefix(b"-") {
+            Some(pattern) => (false, pattern),
+            None => (true, text),
+        };
+        let pattern = match pattern.starts_with(b"/") {
+            true => pattern.into(),
+            false => [b"/", pattern].concat(),
+        };
+        let at_root = without_leading_stars(&pattern);
+        let parents = if includes {
+            parents(&pattern)
+        } else {
+            Vec::new()
+        };
+        let globs = [&pattern[..]].into_iter().chain(at_root);
+        Ok(Self {
+            includes,
+            globs: compiled(globs)?,
+            parents: compiled(parents)?,
+        })
+    }
+}
+
+fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, Reason> {
+    let globs = patterns
+        .into_iter()
+        .map(Glob::new)
+        .collect::<Result<_, _>>();
+    globs.map_err(Reason::Glob)
+}
+
+/// The pattern for the root directory of one that starts with `/**/`, which would miss it.
+fn without_leading_stars(pattern: &[u8]) -> Option<&[u8]> {
+    let mut rest = pattern;
+    while rest.starts_with(b"/**/") {
+        rest = &rest[b"/**".len()..];
+    }
+    (rest.len() < pattern.len()).then_some(rest)
+}
+
+/// Patterns for the directories above what `pattern` matches.
+fn parents(pattern: &[u8]) -> Vec<&[u8]> {
+    if pattern.starts_with(b"/*") {
+        return vec![b"**/"];
+    }
+    let slashes = pattern.rfind_iter("/").filter(|slash| *slash > 0);
+    slashes.map(|slash| &pattern[..=slash]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, Reason};
+    use crate::filter::glob::GlobError;
+
+    fn access(rules: &[&str]) -> Access {
+        Access::parse(rules.join("\n").as_bytes()).expect("good rules")
+    }
+
+    /// Rules, the paths they let in, and paths they do not; directories with a slash at their ends.
+    const VERIFIED: [(&[&str], &[&str], &[&str]); 18] = [
+        (&[], &[], &["a"]),
+        (&["/**"], &["a", "a/b", "a/"], &[]),
+        (&["/*"], &["a", "a/"], &["a/b"]),
+        (&["/foo"], &["foo"], &["foo/x"]),
+        (&["/foo/"], &["foo/"], &["foo/x"]),
+        (&["/foo/*"], &["foo/x"], &["foo/x/y"]),
+        (&["/foo/**"], &["foo/", "foo/x/y"], &["foo"]),
+        (&["/**/*.java"], &["A.java", "x/y/A.java", "x/"], &["x/b.c"]),
+        (
+            &["/**", "-/secret/**"],
+            &["a", "secret"],
+            &["secret/", "secret/x"],
+        ),
+        (&["-/secret/**", "/**"], &["secret/x"], &[]),
+        (
+            &["/**", "-/secret/**", "/secret/pub/**"],
+            &["secret/", "secret/pub/a"],
+            &["secret/x"],
+        ),
+        (&["/**", "-/**/.env"], &["a/.envx"], &[".env", "a/.env"]),
+        (&["-/dev/*"], &[], &["dev/x", "a"]),
+        (
+            &["foo/bar/thing.txt"],
+            &["foo/", "foo/bar/"],
+            &["foo/bar/other.txt"],
+        ),
+        (&["baz/*/q.txt"], &["baz/x/q.txt"], &["baz/x/y/q.txt"]),
+        (
+            &["/**", "-/a/**", "/a/b/c.txt"],
+            &["a/", "a/b/", "a/b/c.txt"],
+            &["a/z/", "a/b/d.txt"],
+        ),
+        (&["/a/b/c.txt", "-/a/**"], &[], &["a/", "a/b/c.txt"]),
+        (
+            &["/**", "-/**_test.go"],
+            &["d/x.go"],
+            &["x_test.go", "d/x_test.go"],
+        ),
+    ];
+
+    #[test]
+    fn who_may_see_what() {
+        for (rules, readable, denied) in VERIFIED {
+            let access = access(rules);
+            let is_readable = |path: &str| match path.strip_suffix('/') {
+                Some(directory) => access.allows_directory(directory.as_bytes()),
+                None => access.allows(path.as_bytes()),
+            };
+            for path in readable {
+                assert!(is_readable(path), "{rules:?} {path}");
+            }
+            for path in denied {
+                assert!(!is_readable(path), "{rules:?} {path}");
+            }
+        }
+        let all_stars = access(&["/**/**/x"]);
+        assert!(all_stars.allows(b"x") && all_stars.allows(b"a/b/x"));
+    }
+
+    #[test]
+    fn what_may_be_meant_otherwise_makes_all_void() {
+        for (text, line, reason) in [
+            ("/[", 1, Reason::Glob(GlobError::Unclosed)),
+            ("/**\r\n\r\n-/a[", 3, Reason::Glob(GlobError::Unclosed)),
+            // The directory above it.
+            ("/a[/]b", 1, Reason::Glob(GlobError::Unclosed)),
+            ("/**\n -/secret/**", 2, Reason::Space),
+            ("/**\n-/secret/** ", 2, Reason::Space),
+            ("\u{feff}/**", 1, Reason::ByteOrderMark),
+        ] {
+            let error = Access::parse(text.as_bytes()).err().expect("a bad rule");
+            assert_eq!((error.line, error.reason), (line, reason), "{text:?}");
+        }
+        assert!(Access::parse(b"/\xff").is_err());
+    }
+
+    #[test]
+    fn whole_directories_are_settled_where_that_is_sure() {
+        for (rules, directory, pruned, admitted) in [
+            (&[][..], "", true, false),
+            (&["/**"], "", false, true),
+            (&["/**"], "a", false, true),
+            (&["/**", "-/secret/**"], "", false, false),
+            (&["/**", "-/secret/**"], "a", false, true),
+            (&["/**", "-/secret/**"], "secret", true, false),
+            (&["/**", "-/secret/**"], "secret/a", true, false),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret",
+                false,
+                false,
+            ),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret/a",
+                true,
+                false,
+            ),
+            (
+                &["/**", "-/secret/**", "/secret/pub/*"],
+                "secret/pub",
+                false,
+                false,
+            ),
+            (&["/**", "-/**_test.go"], "a", false, false),
+            (&["/a/b/c.txt"], "b", true, false),
+            (&["/a/b/c.txt"], "a", false, false),
+            (&["/a/b/c.txt"], "a/b", false, false),
+            (&["/a/b/c.txt"], "a/c", true, false),
+            (&["/{a,b}/**"], "a", false, false),
+            (&["-/a/x", "/**"], "a", false, true),
+        ] {
+            let access = access(rules);
+            let found = [
+                access.prunes(directory.as_bytes()),
+                access.admits_all(directory.as_bytes()),
+            ];
+            assert_eq!(found, [pruned, admitted], "{rules:?} {directory:?}");
+        }
+    }
+}

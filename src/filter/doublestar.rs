@@ -1,0 +1,475 @@
+//! Globs in the dialect of doublestar v4 (`PathMatch`), which zoekt takes for names of large files.
+//!
+//! Always tested against a whole path. `**` is special as a whole component only, and stands for no
+//! component at all as well; elsewhere it is a `*`. Never matches with a pattern that is malformed,
+//! and never takes more time than pattern times path. Where doublestar follows its text
+//! rather than a meaning, so do we: the beginning of an alternative counts as that of a component, a
+//! star at the end of the path stands for nothing only as the last of a pattern, a class can match
+//! a slash, and all bytes that are not UTF-8 are the same character.
+//!
+//! What differs is in patterns that nobody means. doublestar looks for mistakes only as far as a path
+//! leads it, so that of `{a,[}` it takes the `a`; and it cuts classes that hold one of `{},` in braces
+//! apart: either is malformed here. It does not try all that a star can stand for in front of a class
+//! that matches a slash, or of a `**/` that ends a pattern; we do. And what it makes of a star in
+//! front of braces that may be empty (`**/a*{,b}`) depends on what it tried before; here it does not.
+
+/// A character that stands for any bytes that are not UTF-8.
+const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+
+/// A pattern.
+#[derive(Clone, Debug)]
+pub struct Doublestar {
+    tokens: Vec<Token>,
+    /// For each token, and for the end: whether a path may end in front of it.
+    ends: Vec<bool>,
+}
+
+#[derive(Clone, Debug)]
+enum Token {
+    Star,
+    Slash,
+    /// `?`.
+    Any,
+    /// This character; the slash as well, if it was escaped.
+    One(char),
+    Class(Class),
+    /// `{`, with the first token of each alternative.
+    Open(Vec<usize>),
+    /// The end of an alternative, with the first token behind the braces.
+    Leave(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    negated: bool,
+    ranges: Vec<(char, char)>,
+}
+
+/// How a token may be reached with a part of the path. Bits, since there may be several ways.
+mod reached {
+    /// By all of that part, at the beginning of a component.
+    pub(super) const START: u8 = 1;
+    /// By all of that part, elsewhere.
+    pub(super) const INSIDE: u8 = 2;
+    /// And by more of it, up to the next slash.
+    pub(super) const BY_STAR: u8 = 4;
+    /// And by more of it, at the beginning of any later component.
+    pub(super) const BY_COMPONENTS: u8 = 8;
+}
+use reached::{BY_COMPONENTS, BY_STAR, INSIDE, START};
+
+impl Doublestar {
+    /// Understand `pattern`; nothing if it is malformed, and matches nothing.
+    pub fn new(pattern: &[u8]) -> Option<Self> {
+        let text: Vec<char> = characters(pattern).collect();
+        let mut tokens = Parser::new(&text).tokens()?;
+        // From the end on, so that one step leaves as many braces as end there.
+        for at in (0..tokens.len()).rev() {
+            if let Token::Leave(target) = tokens[at] {
+                tokens[at] = Token::Leave(past(&tokens, target));
+            }
+        }
+        let mut ends = vec![true; tokens.len() + 1];
+        for at in (0..tokens.len()).rev() {
+            ends[at] = match &tokens[at] {
+                Token::Open(starts) => starts.iter().any(|&start| ends[start]),
+                Token::Leave(target) => ends[*target],
+                _ => may_be_nothing(&tokens, at),
+            };
+        }
+        Some(Self { tokens, ends })
+    }
+
+    /// Whether it matches all of `path`, which has no slash in front.
+    pub fn is_match(&self, path: &[u8]) -> bool {
+        // How each token is reached; all of them change with each character.
+        let mut now = vec![0; self.tokens.len() + 1];
+        let mut next = now.clone();
+        now[0] = START;
+        for character in characters(path) {
+            next.fill(0);
+            if self.step(character, &mut now, &mut next) {
+                return true;
+            }
+            std::mem::swap(&mut now, &mut next);
+        }
+        let mut states = now.iter().zip(&self.ends);
+        states.any(|(state, &end)| end && state & (START | INSIDE) != 0)
+    }
+
+    /// Go from `now` on to `next` by one character; true if whatever follows will match.
+    fn step(&self, character: char, now: &mut [u8], next: &mut [u8]) -> bool {
+        for at in 0..now.len() {
+            let state = now[at];
+            if state & BY_STAR != 0 && character != '/' {
+                next[at] |= BY_STAR | INSIDE;
+            }
+            if state & BY_COMPONENTS != 0 {
+                next[at] |= BY_COMPONENTS;
+                next[at] |= if character == '/' { START } else { 0 };
+            }
+            let here = state & (START | INSIDE);
+            if here == 0 || at == self.tokens.len() {
+                continue;
+            }
+            match &self.tokens[at] {
+                Token::Open(starts) => starts.iter().for_each(|&start| now[start] |= START),
+                Token::Leave(target) => now[*target] |= here,
+                Token::Star if self.star(at, here, now) => return true,
+                Token::Slash | Token::One('/') if character == '/' => next[at + 1] |= START,
+                token if token.takes(character) => next[at + 1] |= INSIDE,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Reach what stands behind the star, or pair of stars, at `at`; true if that is the end, and
+    /// all components may follow.
+    fn star(&self, at: usize, here: u8, now: &mut [u8]) -> bool {
+        let mut behind = past(&self.tokens, at + 1);
+        let mut single = true;
+        if let Some(Token::Star) = self.tokens.get(behind) {
+            behind = past(&self.tokens, behind + 1);
+            if here & START != 0 {
+                match self.tokens.get(behind) {
+                    None => return true,
+                    Some(Token::Slash) => {
+                        now[behind + 1] |= BY_COMPONENTS | START;
+                        single = here & INSIDE != 0;
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        if single {
+            now[behind] |= BY_STAR | INSIDE;
+        }
+        false
+    }
+}
+
+impl Token {
+    /// Whether it stands for this one character.
+    fn takes(&self, character: char) -> bool {
+        match self {
+            Self::Any => character != '/',
+            Self::One(wanted) => character == *wanted,
+            Self::Class(class) => class.holds(character),
+            _ => false,
+        }
+    }
+}
+
+impl Class {
+    fn holds(&self, character: char) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|&(low, high)| (low..=high).contains(&character)) != self.negated
+    }
+}
+
+/// The token that comes next at `at`, be it behind the alternatives that end there.
+fn past(tokens: &[Token], at: usize) -> usize {
+    match tokens.get(at) {
+        Some(Token::Leave(target)) => *target,
+        _ => at,
+    }
+}
+
+/// Whether what is left at `at` is one of the few forms that a path may end in front of. No other
+/// is looked through, not even two stars that are one each.
+fn may_be_nothing(tokens: &[Token], at: usize) -> bool {
+    use Token::{Slash, Star};
+    let first = std::iter::successors(Some(at), |&at| Some(past(tokens, at + 1)));
+    let mut rest = first.map_while(|at| tokens.get(at));
+    // One more than the longest of them.
+    let rest: [_; 5] = std::array::from_fn(|_| rest.next());
+    matches!(
+        rest,
+        [Some(Star), None, ..]
+            | [Some(Star), Some(Star), None, ..]
+            | [Some(Slash), Some(Star), Some(Star), None, ..]
+            | [Some(Star), Some(Star), Some(Slash), None, ..]
+            | [Some(Slash), Some(Star), Some(Star), Some(Slash), None]
+    )
+}
+
+/// The characters of a text; each byte that is not UTF-8 is one.
+fn characters(text: &[u8]) -> impl Iterator<Item = char> {
+    text.utf8_chunks().flat_map(|chunk| {
+        let odd = chunk.invalid().iter().map(|_| NO_TEXT);
+        chunk.valid().chars().chain(odd)
+    })
+}
+
+/// Makes tokens of a pattern; has none for a malformed one.
+struct Parser<'a> {
+    rest: std::slice::Iter<'a, char>,
+    tokens: Vec<Token>,
+    /// Those that are open, from the outermost on.
+    braces: Vec<Braces>,
+}
+
+struct Braces {
+    open: usize,
+    /// The ends of alternatives in them.
+    leaves: Vec<usize>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a [char]) -> Self {
+        Self {
+            rest: text.iter(),
+            tokens: Vec::new(),
+            braces: Vec::new(),
+        }
+    }
+
+    fn tokens(mut self) -> Option<Vec<Token>> {
+        while let Some(character) = self.next() {
+            match character {
+                '{' => {
+                    let (open, leaves) = (self.tokens.len(), Vec::new());
+                    self.braces.push(Braces { open, leaves });
+                    self.tokens.push(Token::Open(Vec::new()));
+                }
+                ',' if !self.braces.is_empty() => self.leave(),
+                '}' if !self.braces.is_empty() => {
+                    self.leave();
+                    self.close();
+                }
+                character => {
+                    let token = self.token(character)?;
+                    self.tokens.push(token);
+                }
+            }
+        }
+        self.braces.is_empty().then_some(self.tokens)
+    }
+
+    /// End an alternative; where it leaves to is known when all of them end.
+    fn leave(&mut self) {
+        if let Some(braces) = self.braces.last_mut() {
+            braces.leaves.push(self.tokens.len());
+        }
+        self.tokens.push(Token::Leave(0));
+    }
+
+    /// Tell the innermost braces what is known now that they end.
+    fn close(&mut self) {
+        let Some(Braces { open, leaves }) = self.braces.pop() else {
+            return;
+        };
+        let behind = self.tokens.len();
+        for &leave in &leaves {
+            self.tokens[leave] = Token::Leave(behind);
+        }
+        let in_front = std::iter::once(open).chain(leaves);
+        let starts = in_front.map(|at| at + 1).filter(|&start| start < behind);
+        self.tokens[open] = Token::Open(starts.collect());
+    }
+
+    fn token(&mut self, character: char) -> Option<Token> {
+        Some(match character {
+            '*' => Token::Star,
+            '?' => Token::Any,
+            '/' => Token::Slash,
+            '[' => Token::Class(self.class()?),
+            '\\' => Token::One(self.next()?),
+            character => Token::One(character),
+        })
+    }
+
+    /// What follows a `[`.
+    fn class(&mut self) -> Option<Class> {
+        let negated = matches!(self.rest.as_slice().first(), Some('!' | '^'));
+        if negated {
+            self.next();
+        }
+        let mut ranges = Vec::new();
+        // What a range may begin with.
+        let mut low = None;
+        loop {
+            let ends_next = self.rest.as_slice().get(1) == Some(&']');
+            match (self.rest.as_slice().first()?, low) {
+                (']', _) => break,
+                ('-', Some(from)) if !ends_next => {
+                    self.next();
+                    ranges.push((from, self.member()?));
+                    low = None;
+                }
+                _ => {
+                    let member = self.member()?;
+                    ranges.push((member, member));
+                    low = Some(member);
+                }
+            }
+        }
+        self.next();
+        (!ranges.is_empty()).then_some(Class { negated, ranges })
+    }
+
+    /// One character of a class.
+    fn member(&mut self) -> Option<char> {
+        match self.next()? {
+            '\\' => self.next(),
+            '{' | ',' | '}' if !self.braces.is_empty() => None,
+            character => Some(character),
+        }
+    }
+
+    fn next(&mut self) -> Option<char> {
+        self.rest.next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::{collection::vec, prelude::*};
+
+    use super::Doublestar;
+
+    fn matches(pattern: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> bool {
+        Doublestar::new(pattern.as_ref()).is_some_and(|pattern| pattern.is_match(path.as_ref()))
+    }
+
+    #[test]
+    fn patterns_match_as_they_do_in_doublestar() {
+        for (pattern, yes, no) in [
+            ("**", "a a/b/c", ""),
+            ("**/", "a/", "a a/b"),
+            ("a/**", "a a/ a/b/c", "ab b/a"),
+            ("a/**/", "a a/b/", "a/b"),
+            ("**/a", "a b/a c/b/a", "ba a/b"),
+            ("a**/b", "ax/b a/b", "ax/y/b ab"),
+            ("**a", "a ba", "b/a"),
+            ("***/a", "b/a", "a b/c/a"),
+            ("a***", "ab", "a"),
+            ("a*{,b}", "ac acb", "a"),
+            ("{a,b/**}/c", "a/c b/c b/x/c", "c"),
+            ("{*,a}*/c", "c x/y/c", "xc"),
+            ("a{**/b,c}", "ab ax/b ac", "axb"),
+            ("{a,{b,c}{d,}}", "a b cd", "ad"),
+            ("[^ab-d]", "e - /", "a c"),
+            ("[a-]", "a -", "b"),
+            ("[-a]", "a -", "b"),
+            ("[z-a]", "z", "a b"),
+            (r"[\]]\*", "]*", "]a"),
+            (r"[\a-\c]", "b", r"\ -"),
+            ("a}", "a}", "a"),
+            ("a,b", "a,b", "a"),
+        ] {
+            for path in yes.split_whitespace() {
+                assert!(matches(pattern, path), "{pattern} {path}");
+            }
+            for path in no.split_whitespace() {
+                assert!(!matches(pattern, path), "{pattern} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_one_character_each() {
+        assert!(matches(b"caf?", b"caf\xe9"));
+        assert!(matches(b"caf\xe9", b"caf\xe8"));
+        assert!(!matches(b"caf?", b"caf\xe2\x82"));
+    }
+
+    #[test]
+    fn malformed_patterns_are_none() {
+        for pattern in r"[ a[ [] []a] [!] [a- [\] {a {a,{b} a\ {[,]}".split(' ') {
+            assert!(Doublestar::new(pattern.as_bytes()).is_none(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_take_no_time() {
+        let path = [b'a'; 400];
+        let repeated = ["*a", "**/", "{a,a}", "{*,**/}", "{"].map(|piece| piece.repeat(200) + "b");
+        let nested = "{a,".repeat(200) + &"}".repeat(200);
+        for pattern in repeated.into_iter().chain([nested]) {
+            let start = Instant::now();
+            assert!(!matches(&pattern, path));
+            assert!(start.elapsed() < Duration::from_secs(2), "{pattern}");
+        }
+        // Nor does depth take any stack.
+        assert!(matches(
+            "{".repeat(100_000) + "a" + &"}".repeat(100_000),
+            "a"
+        ));
+    }
+
+    /// The meaning of a pattern, said as plainly as it can be.
+    fn plainly(pattern: &[char], path: &[char], start: bool) -> bool {
+        if let ['{', ..] = pattern {
+            let mut all = expanded(pattern).into_iter();
+            return all.any(|pattern| plainly(&pattern, path, true));
+        }
+        let Some((&first, others)) = path.split_first() else {
+            let text: String = pattern.iter().collect();
+            return ["", "*", "**", "/**", "**/", "/**/"].contains(&text.as_str());
+        };
+        match pattern {
+            [] => false,
+            ['*', '*'] if start => true,
+            ['*', '*', '/', rest @ ..] if start => (0..=path.len())
+                .filter(|&at| at == 0 || path[at - 1] == '/')
+                .any(|at| plainly(rest, &path[at..], true)),
+            ['*', '*', rest @ ..] | ['*', rest @ ..] => (0..=path.len())
+                .take_while(|&at| at == 0 || path[at - 1] != '/')
+                .any(|at| plainly(rest, &path[at..], false)),
+            ['?', rest @ ..] => first != '/' && plainly(rest, others, false),
+            ['[', '!', one, ']', rest @ ..] => first != *one && plainly(rest, others, false),
+            ['[', one, other, ']', rest @ ..] => {
+                [*one, *other].contains(&first) && plainly(rest, others, false)
+            }
+            [one, rest @ ..] => first == *one && plainly(rest, others, first == '/'),
+        }
+    }
+
+    /// The pattern once for each alternative of the braces that it begins with.
+    fn expanded(pattern: &[char]) -> Vec<Vec<char>> {
+        let (mut depth, mut alternatives) = (0, vec![vec![]]);
+        for (at, &character) in pattern.iter().enumerate() {
+            depth += i32::from(character == '{') - i32::from(character == '}');
+            match character {
+                '{' if depth == 1 => {}
+                ',' if depth == 1 => alternatives.push(vec![]),
+                '}' if depth == 0 => {
+                    let whole =
+                        |alternative: Vec<char>| [&alternative, &pattern[at + 1..]].concat();
+                    return alternatives.into_iter().map(whole).collect();
+                }
+                _ => alternatives.last_mut().unwrap().push(character),
+            }
+        }
+        unreachable!("braces are closed")
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        const SIMPLE: [&str; 11] = [
+            "a", "b", "ab", "/", "*", "**", "**/", "/**/", "?", "[ab]", "[!a]",
+        ];
+        let simple = prop::sample::select(&SIMPLE[..]).prop_map(String::from);
+        let pieces = simple.prop_recursive(2, 24, 4, |inner| {
+            let alternative = vec(inner, 0..4).prop_map(|pieces| pieces.concat());
+            let alternatives = vec(alternative, 1..4);
+            alternatives.prop_map(|all| format!("{{{}}}", all.join(",")))
+        });
+        vec(pieces, 0..6).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_match_is_what_it_plainly_is(pattern in pattern(), path in "[ab]{1,3}(/[ab]{1,2}){0,3}") {
+            let expected = plainly(
+                &pattern.chars().collect::<Vec<_>>(),
+                &path.chars().collect::<Vec<_>>(),
+                true,
+            );
+            prop_assert_eq!(matches(&pattern, &path), expected);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The grammar of the dialect: what a pattern consists of, and which patterns are none.
+//!
+//! What is an error must be exactly what is one to the library, since one such line makes a whole file
+//! void. It accepts groups that nobody closes, and knows classes of one range or of listed characters,
+//! not of both.
+
+use std::{fmt, iter};
+
+/// Groups may nest this deep; the memory that a match takes depends on it.
+const DEEPEST: usize = 100;
+
+/// An element of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// Itself.
+    Text(Vec<u8>),
+    /// `*`
+    Any,
+    /// `**`
+    Super,
+    /// `?`
+    Single,
+    /// `[…]`
+    Class(Class),
+    /// `{`
+    Open,
+    /// `,` in a group
+    Or,
+    /// `}`
+    Close,
+}
+
+/// One character out of some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    negated: bool,
+    /// First and last of each range; sorted, without overlap.
+    ranges: Vec<(char, char)>,
+}
+
+impl Class {
+    /// Whether `character` is one of these. The separator is nothing special.
+    pub(super) fn contains(&self, character: char) -> bool {
+        let at = self.ranges.partition_point(|range| range.1 < character);
+        let found = self
+            .ranges
+            .get(at)
+            .is_some_and(|range| range.0 <= character);
+        found != self.negated
+    }
+}
+
+/// Why something is not a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlobError {
+    /// It is not UTF-8, or holds the character that stands for what is not.
+    NotUtf8,
+    /// It holds a NUL, which no path does.
+    Nul,
+    /// A class has no end.
+    Unclosed,
+    /// A class has nothing in it.
+    EmptyClass,
+    /// A class holds something beside a range.
+    CrowdedClass,
+    /// A range ends before it starts.
+    BackwardRange,
+    /// Groups nest too deep.
+    TooDeep,
+}
+
+impl fmt::Display for GlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotUtf8 => "not UTF-8",
+            Self::Nul => "holds a NUL",
+            Self::Unclosed => "unclosed [",
+            Self::EmptyClass => "a class holds nothing",
+            Self::CrowdedClass => "a class holds more than one range",
+            Self::BackwardRange => "a range ends before it starts",
+            Self::TooDeep => "groups nest too deep",
+        })
+    }
+}
+
+impl std::error::Error for GlobError {}
+
+/// Take `pattern` apart. Every group has an end; of an odd run of stars the last is the single one.
+pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
+    let pattern = std::str::from_utf8(pattern).map_err(|_| GlobError::NotUtf8)?;
+    if pattern.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(GlobError::NotUtf8);
+    }
+    if pattern.contains('\0') {
+        return Err(GlobError::Nul);
+    }
+    let mut rest = pattern;
+    let mut tokens = Vec::new();
+    let mut depth = 0;
+    while !rest.is_empty() {
+        let (token, length) = match rest.as_bytes() {
+            [b'*', b'*', ..] => (Token::Super, 2),
+            [b'*', ..] => (Token::Any, 1),
+            [b'?', ..] => (Token::Single, 1),
+            [b'{', ..] => (Token::Open, 1),
+            [b',', ..] if depth > 0 => (Token::Or, 1),
+            [b'}', ..] if depth > 0 => (Token::Close, 1),
+            [b'[', ..] => class(rest)?,
+            _ => {
+                let (text, length) = text(rest, if depth > 0 { "*?[{,}" } else { "*?[{" });
+                (Token::Text(text.into()), length)
+            }
+        };
+        match token {
+            Token::Open if depth == DEEPEST => return Err(GlobError::TooDeep),
+            Token::Open => depth += 1,
+            Token::Close => depth -= 1,
+            _ => {}
+        }
+        // A backslash alone at the end of the pattern.
+        let is_nothing = matches!(&token, Token::Text(text) if text.is_empty());
+        tokens.extend((!is_nothing).then_some(token));
+        rest = &rest[length..];
+    }
+    tokens.extend(iter::repeat_n(Token::Close, depth));
+    Ok(tokens)
+}
+
+/// The text that `rest` starts with, up to one of the characters `ends`, and its length as written.
+fn text(rest: &str, ends: &str) -> (String, usize) {
+    let mut text = String::new();
+    let mut characters = rest.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => text.extend(characters.next().map(|(_, escaped)| escaped)),
+            _ if ends.contains(character) => return (text, at),
+            _ => text.push(character),
+        }
+    }
+    (text, rest.len())
+}
+
+/// The class that `rest` starts with, and its length as written.
+fn class(rest: &str) -> Result<(Token, usize), GlobError> {
+    let inner = rest[1..].strip_prefix('!').unwrap_or(&rest[1..]);
+    let negated = inner.len() + 1 < rest.len();
+    let mut characters = inner.chars();
+    let (ranges, length) = match (characters.next(), characters.next()) {
+        // Backslashes take no meaning away here, nor does a bracket have one.
+        (Some(low), Some('-')) => {
+            let high = characters.next().ok_or(GlobError::Unclosed)?;
+            (vec![(low, high)], low.len_utf8() + 1 + high.len_utf8())
+        }
+        _ => {
+            let (list, length) = text(inner, "]");
+            (list.chars().map(|one| (one, one)).collect(), length)
+        }
+    };
+    match inner[length..].chars().next() {
+        Some(']') if ranges.is_empty() => return Err(GlobError::EmptyClass),
+        Some(']') if ranges[0].1 < ranges[0].0 => return Err(GlobError::BackwardRange),
+        Some(']') => {}
+        Some(_) => return Err(GlobError::CrowdedClass),
+        None => return Err(GlobError::Unclosed),
+    }
+    let length = rest.len() - inner.len() + length + 1;
+    Ok((Token::class(negated, ranges), length))
+}
+
+impl Token {
+    fn class(negated: bool, mut ranges: Vec<(char, char)>) -> Self {
+        match ranges[..] {
+            [(low, high)] if low == high && !negated => Self::Text(low.to_string().into()),
+            _ => {
+                ranges.sort_unstable();
+                ranges.dedup();
+                Self::Class(Class { negated, ranges })
+            }
+        }
+    }
+}

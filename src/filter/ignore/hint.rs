@@ -1,0 +1,250 @@
+//! What the author of an ignore rule may not expect of it.
+//!
+//! Says what a line does; never changes it.
+
+use std::{fmt, sync::Arc};
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{completed, is_plain};
+use crate::{
+    error::sanitised,
+    filter::glob::{Token, parse},
+};
+
+/// A line that does something its author may not expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Where it was written.
+    pub origin: Arc<str>,
+    /// Its number there, from 1.
+    pub line: usize,
+    /// The line as written, without the space around it.
+    pub pattern: BString,
+    /// What it does.
+    pub text: &'static str,
+    /// Whether zoekt may do otherwise, because of a fault of its own that is not repeated here.
+    pub diverges: bool,
+}
+
+/// How the texts begin that tell of such a fault.
+const DIVERGES: &str = "zoekt may ";
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pattern = sanitised(&self.pattern);
+        let (origin, line, text) = (&self.origin, self.line, self.text);
+        write!(f, "{origin}, line {line}: '{pattern}' {text}")
+    }
+}
+
+/// What there is to say about `pattern`, which is sound.
+pub(super) fn hints(origin: &Arc<str>, line: usize, pattern: &[u8]) -> Vec<Hint> {
+    let hint = |text| Hint {
+        origin: Arc::clone(origin),
+        line,
+        pattern: pattern.into(),
+        text,
+        diverges: text.starts_with(DIVERGES),
+    };
+    texts(pattern).map(hint).collect()
+}
+
+fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
+    let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
+    let plain = is_plain(anchored);
+    let tokens = parse(&completed(pattern)).unwrap_or_default();
+    let escapes = anchored
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'\\')
+        .count()
+        % 2
+        == 1;
+    let starts = |text: &str| pattern.starts_with(text.as_bytes());
+    let is_start = plain && !anchored.is_empty() && !anchored.starts_with(b"/");
+    let has_slash = starts("/") || anchored.trim_end_with(|c| c == '/').contains(&b'/');
+    let checks = [
+        (
+            starts("\u{feff}"),
+            "the byte order mark is part of the pattern",
+        ),
+        (
+            starts("//"),
+            "ignores nothing: no path starts with '/'; a comment starts with '#'",
+        ),
+        (
+            anchored.starts_with(b"./") || anchored.starts_with(b"../"),
+            "ignores nothing: paths start at the root, without './'",
+        ),
+        (
+            matches!(tokens.last(), Some(Token::Text(text)) if text.ends_with(b"/")),
+            "ignores nothing: only the paths of files are tested, and none ends in '/'; add '**'",
+        ),
+        (anchored.is_empty(), "ignores everything"),
+        (
+            is_start && !anchored.ends_with(b"/") && !escapes,
+            "ignores all that starts so, whatever follows; for a directory alone, add '/'",
+        ),
+        (
+            is_start && escapes,
+            "the last backslash takes its meaning from a '*' that is added",
+        ),
+        (
+            starts("!"),
+            "'!' is part of the name: what another line ignores cannot be taken back",
+        ),
+        (
+            anchored.contains_str("[^"),
+            "'^' is a member of the class; what negates one is '!'",
+        ),
+        (
+            anchored.contains_str(" #"),
+            "'#' is part of the pattern: no comment follows one",
+        ),
+        (
+            !has_slash && !starts("**"),
+            "holds in the root directory only",
+        ),
+        (
+            starts("**/") || starts("/**/"),
+            "does not hold in the root directory: the slash after '**' must be there",
+        ),
+        (
+            counts_bytes(&tokens),
+            "zoekt may miss names that are not ASCII: it counts bytes for '?' and '[…]' here",
+        ),
+        (
+            odd_stars(&tokens),
+            "zoekt may match less: it wants a character for the odd one of these stars",
+        ),
+        (
+            !groups_are_plain(&tokens),
+            "zoekt may match otherwise: it guesses at the lengths of what groups like this match",
+        ),
+    ];
+    checks
+        .into_iter()
+        .filter_map(|(holds, text)| holds.then_some(text))
+}
+
+fn is_star(token: &Token) -> bool {
+    matches!(token, Token::Any | Token::Super)
+}
+
+/// Whether this is one character of several.
+fn is_one(token: &Token) -> bool {
+    matches!(token, Token::Single | Token::Class(_))
+}
+
+fn is_text(token: &Token) -> bool {
+    matches!(token, Token::Text(_))
+}
+
+/// Whether `?` or a class stands beside something else that has a length of its own. Texts side by
+/// side were classes, too.
+fn counts_bytes(tokens: &[Token]) -> bool {
+    let fixed = |token: &Token| is_one(token) || is_text(token);
+    tokens.windows(2).any(|pair| pair.iter().all(fixed))
+}
+
+/// Whether there are three stars in a row, or five.
+fn odd_stars(tokens: &[Token]) -> bool {
+    let mut pairs = tokens.windows(2);
+    pairs.any(|pair| pair == [Token::Super, Token::Any])
+}
+
+/// Whether the groups, if any, are of the kinds that mean the same to everybody: texts to choose from,
+/// or one choice among texts with stars.
+fn groups_are_plain(tokens: &[Token]) -> bool {
+    let groups = tokens.split(|token| *token == Token::Open);
+    let count = groups.clone().count() - 1;
+    let is_ascii = |token: &Token| !matches!(token, Token::Text(text) if !text.is_ascii());
+    if count > 0 && !tokens.iter().all(|token| is_ascii(token) && !is_one(token)) {
+        return false;
+    }
+    let mut before = None;
+    groups.enumerate().all(|(at, group)| {
+        let before = std::mem::replace(&mut before, group.last());
+        if at == 0 {
+            return true;
+        }
+        // Another is inside of it if it has no end here.
+        let Some(end) = group.iter().position(|token| *token == Token::Close) else {
+            return false;
+        };
+        let mut choice = group[..end].split(|token| *token == Token::Or);
+        let beside = [before, group.get(end + 1)];
+        choice.clone().count() > 1
+            && (choice.clone().all(|part| matches!(part, [Token::Text(_)]))
+                || count == 1
+                    && !beside.into_iter().flatten().any(is_star)
+                    && choice.all(|part| part.iter().any(is_star) && part.iter().any(is_text)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::texts;
+
+    /// The start of what is said of a line.
+    #[track_caller]
+    fn check(pattern: &str, expected: &[&str]) {
+        let found: Vec<_> = texts(pattern.as_bytes()).collect();
+        let matches = |(text, start): (&&str, &&str)| text.starts_with(start);
+        let as_expected = found.len() == expected.len() && found.iter().zip(expected).all(matches);
+        assert!(as_expected, "{pattern}: {found:#?}");
+    }
+
+    #[test]
+    fn traps_are_named() {
+        let nothing = "ignores nothing: only the paths of files";
+        let starts_so = "ignores all that starts so";
+        let root = "holds in the root directory only";
+        let below = "does not hold in the root directory";
+        check(".github/", &[nothing, root]);
+        check("docs/*/", &[nothing]);
+        check("**/data/", &[nothing, below]);
+        for comment in ["//", "// vendored", "// vendored.c"] {
+            check(comment, &["ignores nothing: no path starts with '/'"]);
+        }
+        check("./foo.c", &["ignores nothing: paths start at the root"]);
+        check("foo", &[starts_so, root]);
+        check("/", &["ignores everything"]);
+        check("foo.go", &[root]);
+        check("node_modules/", &[root]);
+        check("**/x.go", &[below]);
+        check("\u{feff}/foo/", &["the byte order mark"]);
+        check("!/foo/", &["'!' is part of the name"]);
+        check("/[^a]*", &["'^' is a member"]);
+        check("/foo\\", &["the last backslash"]);
+        check("/foo/ # bar/", &["'#' is part of the pattern"]);
+    }
+
+    #[test]
+    fn lines_that_zoekt_may_read_otherwise_are_named() {
+        check("/a?c", &["zoekt may miss names that are not ASCII"]);
+        check("/[0-9]?*", &["zoekt may miss names that are not ASCII"]);
+        check("/[!a]*.*", &[]);
+        check("a/***", &["zoekt may match less"]);
+        for plain in [
+            "/*.{js,css}",
+            "/{*.js,*.css}",
+            "lib/{*.o,*.a}",
+            "/{src,lib}/**",
+        ] {
+            check(plain, &[]);
+        }
+        for guessed in [
+            "x/{*.js,y}",
+            "/{**/,}node_modules/**",
+            "/{a,b{c,d}}*",
+            "/*{*a,*b}",
+            "/{a*}",
+            "/{a,é}*",
+            "/{a,b}*?",
+        ] {
+            check(guessed, &["zoekt may match otherwise"]);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Many patterns at once: which is the last to match a path.
+//!
+//! A path is looked at once, not once a pattern. A pattern is filed under something that every match of
+//! it has, the most telling that there is: the whole path, the text before its `**`, a name, a
+//! directory, an extension. Of those that come into question, most are out again by a comparison of the
+//! pairs of letters in them; only the rest is matched.
+
+use gix::bstr::ByteSlice;
+use rustc_hash::FxHashMap;
+
+use super::{glob::Glob, prefixes::Prefixes};
+
+/// The place of a pattern among the others; several may share one.
+pub(super) type Rank = u32;
+
+type Map<T> = FxHashMap<Vec<u8>, T>;
+
+/// Patterns, filed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    globs: Vec<Glob>,
+    highest: Option<Rank>,
+    /// Paths as they are.
+    literals: Map<Rank>,
+    /// What is followed by `**` and nothing else.
+    prefixes: Prefixes,
+    /// By what follows the last slash.
+    by_name: Map<Candidates>,
+    /// By the directory they are in, or one above.
+    by_directory: Map<Candidates>,
+    /// By a component between two slashes.
+    by_component: Map<Candidates>,
+    /// By what follows the last dot.
+    by_extension: Map<Candidates>,
+    others: Candidates,
+}
+
+/// In ascending order of rank.
+type Candidates = Vec<Candidate>;
+
+#[derive(Clone, Debug)]
+struct Candidate {
+    pairs: Pairs,
+    rank: Rank,
+    glob: usize,
+}
+
+impl Index {
+    /// File patterns, in ascending order of rank.
+    pub(super) fn new(globs: impl IntoIterator<Item = (Glob, Rank)>) -> Self {
+        let mut index = Self::default();
+        let mut prefixes = Vec::new();
+        for (glob, rank) in globs {
+            index.highest = index.highest.max(Some(rank));
+            if glob.is_literal() {
+                index.literals.insert(glob.prefix().into(), rank);
+            } else if glob.is_prefix() {
+                prefixes.push((glob.prefix().into(), rank));
+            } else {
+                index.file(glob, rank);
+            }
+        }
+        index.prefixes = Prefixes::new(prefixes);
+        index
+    }
+
+    /// Put `glob` where a path that it matches is sure to look.
+    fn file(&mut self, glob: Glob, rank: Rank) {
+        let name = glob
+            .suffix()
+            .rfind_byte(b'/')
+            .map(|slash| &glob.suffix()[slash + 1..]);
+        let directory = glob
+            .prefix()
+            .rfind_byte(b'/')
+            .map(|slash| &glob.prefix()[..slash]);
+        let component = glob.inner_texts().find_map(component);
+        let extension = extension(glob.suffix());
+        let candidates = match (name, directory, component, extension) {
+            (Some(name), ..) => self.by_name.entry(name.into()).or_default(),
+            (_, Some(name @ [_, ..]), ..) => self.by_directory.entry(name.into()).or_default(),
+            (_, _, Some(name), _) => self.by_component.entry(name.into()).or_default(),
+            (.., Some(name)) => self.by_extension.entry(name.into()).or_default(),
+            _ => &mut self.others,
+        };
+        let mut pairs = Pairs::of(glob.prefix()).and(Pairs::of(glob.suffix()));
+        for text in glob.inner_texts() {
+            pairs = pairs.and(Pairs::of(text));
+        }
+        candidates.push(Candidate {
+            pairs,
+            rank,
+            glob: self.globs.len(),
+        });
+        self.globs.push(glob);
+    }
+
+    /// The greatest rank of the patterns that match `path`.
+    pub(super) fn last(&self, path: &[u8]) -> Option<Rank> {
+        let best = self.literals.get(path).copied().max(self.prefixes.of(path));
+        if best == self.highest || self.globs.is_empty() {
+            return best;
+        }
+        let mut search = Search {
+            globs: &self.globs,
+            path,
+            pairs: Pairs::of(path),
+            best,
+        };
+        let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
+        search.among(self.by_name.get(name));
+        search.among(extension(path).and_then(|extension| self.by_extension.get(extension)));
+        let mut start = 0;
+        for slash in path.find_iter("/") {
+            search.among(self.by_directory.get(&path[..slash]));
+            search.among(self.by_component.get(&path[start..slash]));
+            start = slash + 1;
+        }
+        search.among(Some(&self.others));
+        search.best
+    }
+}
+
+/// The search for the last pattern that matches.
+struct Search<'a> {
+    globs: &'a [Glob],
+    path: &'a [u8],
+    pairs: Pairs,
+    best: Option<Rank>,
+}
+
+impl Search<'_> {
+    fn among(&mut self, candidates: Option<&Candidates>) {
+        for candidate in candidates.into_iter().flatten().rev() {
+            if Some(candidate.rank) <= self.best {
+                return;
+            }
+            if self.pairs.include(&candidate.pairs)
+                && self.globs[candidate.glob].is_match(self.path)
+            {
+                self.best = Some(candidate.rank);
+                return;
+            }
+        }
+    }
+}
+
+/// What follows the last dot.
+fn extension(text: &[u8]) -> Option<&[u8]> {
+    text.rfind_byte(b'.').map(|dot| &text[dot + 1..])
+}
+
+/// The first component of `text` that has a slash on both sides.
+fn component(text: &[u8]) -> Option<&[u8]> {
+    let start = text.find_byte(b'/')? + 1;
+    let length = text[start..].find_byte(b'/')?;
+    Some(&text[start..start + length])
+}
+
+/// The pairs of bytes in a text, as a set that may hold more than it should.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pairs([u64; 4]);
+
+impl Pairs {
+    fn of(text: &[u8]) -> Self {
+        let mut pairs = Self::default();
+        for pair in text.windows(2) {
+            let hash = u16::from_le_bytes([pair[0], pair[1]]).wrapping_mul(0x9e37) >> 8;
+            pairs.0[usize::from(hash >> 6)] |= 1 << (hash & 63);
+        }
+        pairs
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+        self
+    }
+
+    fn include(&self, other: &Self) -> bool {
+        let missing = self
+            .0
+            .iter()
+            .zip(other.0)
+            .map(|(word, other)| other & !word);
+        missing.fold(0, |all, word| all | word) == 0
+    }
+}

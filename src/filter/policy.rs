@@ -1,0 +1,103 @@
+//! What is done about entries that are large, binary, missing, links or submodules.
+
+use gix::bstr::ByteSlice;
+
+use super::{Disposition, Reason, StandIn, large::LargeFiles};
+
+/// The first bytes of a content that decide whether it is binary: all of them.
+pub const WITHIN_ALL: usize = usize::MAX;
+
+/// What is done about entries whose path nothing speaks against. By default nothing.
+#[derive(Default)]
+pub struct Policy {
+    /// How large a file may be.
+    pub limit: Option<Limit>,
+    /// What is done about binary files.
+    pub binary: Option<Binary>,
+    /// Symbolic links are sent as regular files that hold the target.
+    pub links_as_files: bool,
+    /// Submodules are left out; otherwise they are empty directories.
+    pub no_submodules: bool,
+    /// What is done about content that is not in the repository; otherwise the run fails.
+    pub missing: Option<Remedy>,
+    /// Sizes are wanted for their own sake.
+    pub sizes: bool,
+}
+
+/// A limit on size.
+pub struct Limit {
+    /// The largest size in bytes that is sent.
+    pub bytes: u64,
+    /// Files that may be larger.
+    pub exceptions: LargeFiles,
+    /// What is done about others.
+    pub remedy: Remedy,
+}
+
+/// What is done about content with a NUL in it.
+#[derive(Clone, Copy)]
+pub struct Binary {
+    /// How many bytes are looked at, from the first on.
+    pub within: usize,
+    /// What is done.
+    pub remedy: Remedy,
+}
+
+/// What is done about an entry that is not sent as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// It is left out.
+    Omit,
+    /// Something takes the place of the content.
+    Replace(StandIn),
+}
+
+impl Remedy {
+    /// What becomes of an entry, for this `reason`.
+    pub fn disposition(self, reason: Reason) -> Disposition {
+        match self {
+            Self::Omit => Disposition::Omitted(reason),
+            Self::Replace(stand_in) => Disposition::Placeholder(reason, stand_in),
+        }
+    }
+}
+
+impl Policy {
+    /// Whether the size of a file decides what becomes of it, or whether it is there at all.
+    pub fn wants_sizes(&self) -> bool {
+        self.sizes || self.limit.is_some() || self.missing.is_some()
+    }
+
+    /// What becomes of the file at `path` that has `size` bytes, as far as that can be told
+    /// without its content.
+    pub fn by_size(&self, path: &[u8], size: u64) -> Disposition {
+        match &self.limit {
+            Some(limit) if size > limit.bytes && !limit.exceptions.allows(path) => {
+                limit.remedy.disposition(Reason::TooLarge)
+            }
+            _ => Disposition::Content,
+        }
+    }
+
+    /// What becomes of a file that is not in the repository.
+    pub fn missing(&self) -> Disposition {
+        match self.missing {
+            Some(remedy) => remedy.disposition(Reason::Missing),
+            None => Disposition::Content,
+        }
+    }
+}
+
+impl Binary {
+    /// What becomes of a binary file.
+    pub fn disposition(self) -> Disposition {
+        self.remedy.disposition(Reason::Binary)
+    }
+
+    /// Whether `bytes`, which begin at byte `at` of a content, show that it is binary.
+    pub fn shows_in(self, bytes: &[u8], at: u64) -> bool {
+        let left = (self.within as u64).saturating_sub(at);
+        let looked_at = &bytes[..bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+        looked_at.find_byte(0).is_some()
+    }
+}

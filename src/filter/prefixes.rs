@@ -1,0 +1,101 @@
+//! Texts with ranks, found by what starts with them and by what they start with.
+
+use super::index::Rank;
+
+/// Texts, each with the greatest of its ranks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Prefixes {
+    /// In the order of their texts.
+    texts: Vec<Text>,
+}
+
+#[derive(Clone, Debug)]
+struct Text {
+    bytes: Vec<u8>,
+    rank: Rank,
+    /// The greatest rank of this text and of those that it starts with.
+    inherited: Rank,
+    /// The longest of those that it starts with.
+    parent: Option<usize>,
+}
+
+impl Prefixes {
+    pub(super) fn new(texts: impl IntoIterator<Item = (Vec<u8>, Rank)>) -> Self {
+        let mut sorted: Vec<_> = texts.into_iter().collect();
+        // The greatest rank first, the one to keep.
+        sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        sorted.dedup_by(|a, b| a.0 == b.0);
+        let mut texts: Vec<Text> = Vec::with_capacity(sorted.len());
+        for (bytes, rank) in sorted {
+            let before = texts.len().checked_sub(1);
+            let parent = ancestors(&texts, before).find(|&at| bytes.starts_with(&texts[at].bytes));
+            texts.push(Text {
+                inherited: parent.map_or(rank, |at| rank.max(texts[at].inherited)),
+                bytes,
+                rank,
+                parent,
+            });
+        }
+        Self { texts }
+    }
+
+    /// The greatest rank of the texts that `path` starts with.
+    pub(super) fn of(&self, path: &[u8]) -> Option<Rank> {
+        let before = self
+            .texts
+            .partition_point(|text| &text.bytes[..] <= path)
+            .checked_sub(1);
+        // Any of them is what the nearest text before `path` starts with, if not that text itself.
+        let found =
+            ancestors(&self.texts, before).find(|&at| path.starts_with(&self.texts[at].bytes));
+        found.map(|at| self.texts[at].inherited)
+    }
+
+    /// The greatest rank of the texts that start with `path`.
+    pub(super) fn below(&self, path: &[u8]) -> Option<Rank> {
+        let first = self.texts.partition_point(|text| &text.bytes[..] < path);
+        let below = self.texts[first..]
+            .iter()
+            .take_while(|text| text.bytes.starts_with(path));
+        below.map(|text| text.rank).max()
+    }
+}
+
+/// The text at `start` and those that it starts with, the longest first.
+fn ancestors(texts: &[Text], start: Option<usize>) -> impl Iterator<Item = usize> {
+    std::iter::successors(start, |&at| texts[at].parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prefixes;
+
+    #[test]
+    fn ranks_are_found_from_both_sides() {
+        let texts = [
+            ("a", 4),
+            ("ab", 1),
+            ("abc", 2),
+            ("abc", 0),
+            ("b/c", 3),
+            ("b/d", 5),
+        ];
+        let prefixes = Prefixes::new(texts.map(|(text, rank)| (text.into(), rank)));
+        for (path, of, below) in [
+            ("", None, Some(5)),
+            ("a", Some(4), Some(4)),
+            ("ab", Some(4), Some(2)),
+            ("abc", Some(4), Some(2)),
+            ("abd", Some(4), None),
+            ("b", None, Some(5)),
+            ("b/c", Some(3), Some(3)),
+            ("b/cc", Some(3), None),
+            ("b/cz/", Some(3), None),
+            ("b/e", None, None),
+            ("c", None, None),
+        ] {
+            assert_eq!(prefixes.of(path.as_bytes()), of, "of {path}");
+            assert_eq!(prefixes.below(path.as_bytes()), below, "below {path}");
+        }
+    }
+}

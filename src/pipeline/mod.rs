@@ -1,0 +1,351 @@
+//! Ordered work on several threads, in bounded memory. Knows neither git nor tar.
+//!
+//! Work is numbered before a thread gets it. Jobs are *admitted* in that order against a budget of
+//! bytes, done in any order, and written in order again; their bytes come back to the budget when
+//! they are written. So the next job to be written is always among those admitted, and the window
+//! cannot lock itself. A job larger than the budget is admitted alone.
+//!
+//! There is no thread for planning or for writing: planner and writer are roles that whichever
+//! thread is free takes up, one at a time each, so `n` threads keep `n` cores busy, and one thread
+//! is a plain loop of plan, work, write. Nothing is sent through channels; the one lock is taken a
+//! few times a job, and a job is a few hundred kilobytes.
+//!
+//! The first failure in job order decides: everything before it is written, nothing after it. A
+//! panic anywhere stops all threads.
+
+mod scheduler;
+
+use std::{thread, time::Duration};
+
+use crate::error::Result;
+
+pub use scheduler::run;
+
+/// Makes jobs, in order.
+pub trait Source: Send {
+    /// A piece of work.
+    type Job: Send;
+
+    /// The next jobs, and whether more may follow.
+    fn next(&mut self) -> Result<Batch<Self::Job>>;
+}
+
+/// For sources that are asked something afterwards.
+impl<S: Source> Source for &mut S {
+    type Job = S::Job;
+
+    fn next(&mut self) -> Result<Batch<S::Job>> {
+        (**self).next()
+    }
+}
+
+/// What a [`Source`] makes at once.
+pub struct Batch<J> {
+    /// In order.
+    pub jobs: Vec<J>,
+    /// Whether these were the last.
+    pub last: bool,
+}
+
+/// Does jobs; shared by all threads.
+pub trait Worker: Sync {
+    /// A piece of work.
+    type Job: Send;
+    /// What becomes of it; empty ones are made by `default`, used ones come back to be reused.
+    type Output: Default + Send;
+    /// What a thread keeps from job to job.
+    type Scratch;
+
+    /// For a new thread.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// The bytes to set aside for `job`: an estimate of its output and what making it takes.
+    fn cost(&self, job: &Self::Job) -> usize;
+
+    /// The bytes of memory that `output` holds.
+    fn held(&self, output: &Self::Output) -> usize;
+
+    /// Do `job`. What is better done while writing (it would be too large) is returned as the rest.
+    fn work(
+        &self,
+        scratch: &mut Self::Scratch,
+        job: Self::Job,
+        output: &mut Self::Output,
+    ) -> Result<Option<Self::Job>>;
+
+    /// Do the rest of a job in its turn, straight to the sink. On failure the worker sees to it
+    /// that the result is visibly incomplete.
+    fn finish(
+        &self,
+        scratch: &mut Self::Scratch,
+        rest: Self::Job,
+        sink: &mut dyn Sink<Self::Output>,
+    ) -> Result<()>;
+}
+
+/// Takes outputs, in order.
+pub trait Sink<O>: Send {
+    /// Write `output` and leave it empty.
+    fn write(&mut self, output: &mut O) -> Result<()>;
+
+    /// Write what was made before a failure, if anything was written at all, so that the result
+    /// is visibly incomplete.
+    fn abandon(&mut self, output: &mut O);
+}
+
+/// More threads than this help nobody by default: one writer is the limit.
+const MAX_DEFAULT_THREADS: usize = 64;
+
+/// How much may go on at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Threads, the calling one included; by default as many as there are cores to run on.
+    pub threads: Option<usize>,
+    /// Bytes admitted and not yet written.
+    pub budget: usize,
+}
+
+/// How long the stages took, each summed over all threads. That one waits for another counts nowhere,
+/// what a sink waits for counts as writing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// Making jobs.
+    pub plan: Duration,
+    /// Doing them.
+    pub work: Duration,
+    /// Writing them in order, what the worker left to the writer included.
+    pub write: Duration,
+}
+
+/// As many threads as there are cores to run on. Asking the system takes longer than a small archive.
+pub fn default_threads() -> usize {
+    thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_DEFAULT_THREADS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use super::{Batch, Limits, Sink, Source, Times, Worker, run};
+    use crate::error::{Error, Result};
+
+    /// Counts to a number, in batches, and may fail or panic on the way.
+    struct Numbers {
+        next: u32,
+        end: u32,
+        fails: bool,
+    }
+
+    impl Source for Numbers {
+        type Job = u32;
+
+        fn next(&mut self) -> Result<Batch<u32>> {
+            if self.next == self.end && self.fails {
+                return Err(Error::fatal("cannot count on"));
+            }
+            let to = (self.next + 7).min(self.end);
+            let jobs = (self.next..to).collect();
+            self.next = to;
+            Ok(Batch {
+                jobs,
+                last: to == self.end && !self.fails,
+            })
+        }
+    }
+
+    /// Takes longer for some jobs, leaves every tenth to the writer.
+    #[derive(Default)]
+    struct Slow {
+        fails_at: Option<u32>,
+        panics_at: Option<u32>,
+        flying: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Worker for Slow {
+        type Job = u32;
+        type Output = Vec<u32>;
+        type Scratch = ();
+
+        fn scratch(&self) {}
+
+        fn cost(&self, _: &u32) -> usize {
+            10
+        }
+
+        fn held(&self, output: &Vec<u32>) -> usize {
+            output.len() * 10
+        }
+
+        fn work(&self, (): &mut (), job: u32, output: &mut Vec<u32>) -> Result<Option<u32>> {
+            let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(flying, Ordering::SeqCst);
+            std::thread::sleep(pause(job));
+            assert_ne!(self.panics_at, Some(job), "asked to panic");
+            if self.fails_at == Some(job) {
+                return Err(Error::entry("cannot do it"));
+            }
+            if job.is_multiple_of(10) {
+                return Ok(Some(job));
+            }
+            output.push(job);
+            Ok(None)
+        }
+
+        fn finish(&self, (): &mut (), rest: u32, sink: &mut dyn Sink<Vec<u32>>) -> Result<()> {
+            sink.write(&mut vec![rest])
+        }
+    }
+
+    fn pause(job: u32) -> Duration {
+        Duration::from_micros(u64::from(job * 37 % 11) * 50)
+    }
+
+    struct Collect<'a> {
+        taken: Vec<u32>,
+        torn: bool,
+        full_at: Option<usize>,
+        worker: &'a Slow,
+    }
+
+    impl Sink<Vec<u32>> for Collect<'_> {
+        fn write(&mut self, output: &mut Vec<u32>) -> Result<()> {
+            // A job left to the writer comes twice, first without output.
+            if !output.is_empty() {
+                self.worker.flying.fetch_sub(1, Ordering::SeqCst);
+            }
+            if self.full_at == Some(self.taken.len()) {
+                return Err(Error::fatal("write error: No space left on device"));
+            }
+            self.taken.append(output);
+            Ok(())
+        }
+
+        fn abandon(&mut self, output: &mut Vec<u32>) {
+            self.taken.append(output);
+            self.torn = true;
+        }
+    }
+
+    fn count(
+        source: Numbers,
+        worker: &Slow,
+        threads: usize,
+        full_at: Option<usize>,
+    ) -> (Vec<u32>, bool, Result<()>) {
+        let (_, taken, torn, outcome) = timed(source, worker, threads, full_at);
+        (taken, torn, outcome)
+    }
+
+    fn timed(
+        source: Numbers,
+        worker: &Slow,
+        threads: usize,
+        full_at: Option<usize>,
+    ) -> (Times, Vec<u32>, bool, Result<()>) {
+        let mut sink = Collect {
+            taken: Vec::new(),
+            torn: false,
+            full_at,
+            worker,
+        };
+        let (times, outcome) = run(
+            source,
+            worker,
+            &mut sink,
+            Limits {
+                threads: Some(threads),
+                budget: 80,
+            },
+        );
+        (times, sink.taken, sink.torn, outcome)
+    }
+
+    fn to(end: u32) -> Numbers {
+        Numbers {
+            next: 0,
+            end,
+            fails: false,
+        }
+    }
+
+    #[test]
+    fn order_is_kept_within_the_budget() {
+        for threads in [1, 2, 8] {
+            let worker = Slow::default();
+            let (taken, torn, outcome) = count(to(200), &worker, threads, None);
+            assert_eq!(taken, (0..200).collect::<Vec<_>>(), "{threads} threads");
+            assert!(outcome.is_ok() && !torn);
+            assert!(worker.most.into_inner() <= 8 + threads);
+        }
+    }
+
+    #[test]
+    fn the_times_of_all_threads_are_summed() {
+        for threads in [1, 8] {
+            let fails = Slow {
+                fails_at: Some(150),
+                ..Slow::default()
+            };
+            for (worker, done) in [(Slow::default(), 200), (fails, 150)] {
+                let (times, ..) = timed(to(200), &worker, threads, None);
+                assert!(times.work >= (0..done).map(pause).sum());
+                assert!(!times.plan.is_zero() && !times.write.is_zero());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_do_is_done() {
+        assert!(count(to(0), &Slow::default(), 4, None).0.is_empty());
+    }
+
+    #[test]
+    fn the_first_failure_in_order_decides() {
+        for threads in [1, 2, 8] {
+            let worker = Slow {
+                fails_at: Some(33),
+                ..Slow::default()
+            };
+            let (taken, torn, outcome) = count(to(200), &worker, threads, None);
+            assert_eq!(taken, (0..33).collect::<Vec<_>>());
+            assert!(torn);
+            assert_eq!(outcome.unwrap_err().to_string(), "error: cannot do it");
+        }
+    }
+
+    #[test]
+    fn a_failing_source_lets_its_jobs_be_written() {
+        for threads in [1, 2, 8] {
+            let source = Numbers {
+                next: 0,
+                end: 50,
+                fails: true,
+            };
+            let (taken, torn, outcome) = count(source, &Slow::default(), threads, None);
+            assert_eq!(taken.len(), 50);
+            assert!(torn && outcome.is_err());
+        }
+    }
+
+    #[test]
+    fn a_full_sink_and_a_panic_stop_everything() {
+        for threads in [1, 2, 8] {
+            let (taken, _, outcome) = count(to(500), &Slow::default(), threads, Some(20));
+            assert_eq!(taken.len(), 20);
+            assert!(outcome.is_err());
+            let worker = Slow {
+                panics_at: Some(41),
+                ..Slow::default()
+            };
+            let (taken, _, outcome) = count(to(500), &worker, threads, None);
+            assert!(taken.len() <= 41);
+            assert!(outcome.unwrap_err().to_string().contains("panicked"));
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! What changed between two trees, each as its own view shows it.
+//!
+//! Both are walked in lockstep, in the order of trees. Trees that are equal are not read, unless what
+//! decides about them differs: an attribute file above them, or the ignore rules. Then they are read, and still
+//! no blob is.
+//!
+//! One thing is not seen: a file whose `$Format:…$` is expanded, in an unchanged directory, by an attribute
+//! file of an unchanged directory below the root. Its blob is the same, and its content is not.
+
+mod side;
+mod survey;
+mod verify;
+mod walk;
+
+use gix::ObjectId;
+
+use super::{
+    entry::{Mode, Note},
+    trees::Found,
+    view::{Directory, Leaf, View},
+};
+use crate::{
+    decode::reader::Reader,
+    emit::Kind,
+    error::{Error, Result},
+    report::Status,
+};
+pub use side::Side;
+use side::{Order, order};
+pub use survey::{Deletion, Survey, whiteout};
+pub use verify::verify;
+pub use walk::DeltaWalk;
+
+/// An entry as a view shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// What it is in the tree.
+    pub mode: Mode,
+    /// Its id there.
+    pub id: ObjectId,
+    /// What it is to the reader.
+    pub leaf: Leaf,
+}
+
+/// A path that differs.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What happened to it.
+    pub status: Status,
+    /// What it was.
+    pub old: Option<Shown>,
+    /// What it is.
+    pub new: Option<Shown>,
+}
+
+/// What one step found.
+pub enum Step {
+    /// Nothing to tell.
+    Nothing,
+    /// A path that differs.
+    Changed(Box<Change>),
+    /// A directory that came or went; after all that is in it.
+    Directory(Status, ObjectId),
+    /// Both trees are through.
+    End,
+}
+
+/// What does not count as a difference, and what does although it is the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Permissions do not count.
+    pub ignore_mode: bool,
+    /// The ignore rules of the two sides differ.
+    pub other_ignore: bool,
+    /// Attribute files count.
+    pub attributes: bool,
+    /// `$Format:…$` expands to something else.
+    pub other_commit: bool,
+}
+
+/// Two trees, being compared.
+pub struct Diff {
+    old: Side,
+    new: Side,
+    rules: Rules,
+    frames: Vec<Frame>,
+    /// What the last step was about.
+    path: Vec<u8>,
+    begun: bool,
+    directories: u64,
+}
+
+/// A directory that was entered, on one side or both.
+struct Frame {
+    /// The length of its path.
+    path_len: usize,
+    /// Its ids, where it was entered.
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    /// Whether anything in it is shown, as far as it is known.
+    old_shown: bool,
+    new_shown: bool,
+    /// Whether equal trees in it are read.
+    wide: bool,
+    /// Directories in it that are equal and were not read.
+    unread: Vec<(Vec<u8>, ObjectId)>,
+    /// Its own entry is in the archive.
+    written: bool,
+}
+
+impl Diff {
+    /// Compare `old` with `new`.
+    pub fn new(old: Side, new: Side, rules: Rules) -> Self {
+        Self {
+            old,
+            new,
+            rules,
+            frames: Vec::new(),
+            path: Vec::new(),
+            begun: false,
+            directories: 0,
+        }
+    }
+
+    /// The path that the last step was about.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The view of the new tree.
+    pub fn view(&mut self) -> &mut View {
+        &mut self.new.view
+    }
+
+    /// The same with the size of every file of the new tree.
+    pub fn with_sizes(mut self) -> Self {
+        self.new.view = self.new.view.with_sizes();
+        self
+    }
+
+    /// The new tree.
+    pub fn new_tree(&self) -> ObjectId {
+        self.new.tree
+    }
+
+    /// How many directories were read, on both sides.
+    pub fn directories(&self) -> u64 {
+        self.directories
+    }
+
+    /// What the current path, of this `mode`, is called in the archive.
+    pub fn name(&self, mode: Mode) -> Vec<u8> {
+        self.new.view.name(&self.path, mode).concat()
+    }
+
+    /// What there is to complain of about attribute files of the new tree, so far.
+    pub fn note(&mut self) -> Note {
+        self.old.view.note();
+        self.new.view.note()
+    }
+
+    /// Go one step further.
+    pub fn step(&mut self, reader: &mut Reader) -> Result<Step> {
+        if !self.begun {
+            self.begin(reader)?;
+        }
+        let order = order(&self.old, &self.new);
+        let leading = match order {
+            Order::Old => &self.old,
+            Order::New | Order::Both => &self.new,
+        };
+        self.path.clear();
+        self.path.extend_from_slice(&leading.path);
+        match (order, self.old.head, self.new.head) {
+            (Order::Old, Some(found), _) => self.old_only(reader, found),
+            (Order::New, _, Some(found)) => self.new_only(reader, found),
+            (Order::Both, Some(old), Some(new)) => self.both(reader, old, new),
+            _ => {
+                self.begun = false;
+                Ok(Step::End)
+            }
+        }
+    }
+
+    fn begin(&mut self, reader: &mut Reader) -> Result<()> {
+        self.begun = true;
+        self.directories = 0;
+        self.frames.clear();
+        self.old.begin(reader).map_err(Error::without_base)?;
+        self.new.begin(reader)?;
+        self.push(Some(self.old.tree), Some(self.new.tree));
+        if let Some(root) = self.frames.last_mut() {
+            // It has no entry of its own.
+            root.written = true;
+        }
+        Ok(())
+    }
+
+    /// Note that the directory at the current path was entered.
+    fn push(&mut self, old: Option<ObjectId>, new: Option<ObjectId>) {
+        self.directories += u64::from(old.is_some()) + u64::from(new.is_some());
+        let above = self.frames.last().is_some_and(|frame| frame.wide);
+        let at_root = self.frames.is_empty();
+        let rules = self.rules;
+        let other_rules = at_root && rules.other_ignore;
+        let both = old.is_some() && new.is_some();
+        let other_attributes = both && rules.attributes && {
+            self.old.trees.attribute_file() != self.new.trees.attribute_file()
+        };
+        self.frames.push(Frame {
+            path_len: self.path.len(),
+            old,
+            new,
+            old_shown: false,
+            new_shown: false,
+            wide: above || other_rules || other_attributes,
+            unread: Vec::new(),
+            written: false,
+        });
+    }
+
+    fn old_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+        let advance = |side: &mut Side| side.advance().map_err(Error::without_base);
+        match found {
+            Found::End => {
+                self.old.view.leave();
+                advance(&mut self.old)?;
+                let frame = self.frames.pop();
+                let gone = frame.filter(|frame| frame.old_shown).and_then(|it| it.old);
+                Ok(gone.map_or(Step::Nothing, |id| Step::Directory(Status::Deleted, id)))
+            }
+            Found::Directory(id) => {
+                match self.old.view.directory(&self.path) {
+                    Directory::Entered => {
+                        self.old.enter(reader, id).map_err(Error::without_base)?;
+                        self.push(Some(id), None);
+                    }
+                    Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old)?,
+                }
+                Ok(Step::Nothing)
+            }
+            Found::Leaf { mode, id } => {
+                let old = self.old.show(reader, &self.path, mode, id);
+                advance(&mut self.old)?;
+                self.mark(old.in_directory, false);
+                Ok(change(old.shown, None))
+            }
+        }
+    }
+
+    fn new_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+        match found {
+            Found::End => {
+                self.new.view.leave();
+                self.new.advance()?;
+                let frame = self.frames.pop();
+                let came = frame.filter(|frame| frame.new_shown && !frame.written);
+                let came = came.and_then(|frame| frame.new);
+                Ok(came.map_or(Step::Nothing, |id| Step::Directory(Status::Added, id)))
+            }
+            Found::Directory(id) => {
+                match self.new.view.directory(&self.path) {
+                    Directory::Entered => {
+                        self.new.enter(reader, id)?;
+                        self.push(None, Some(id));
+                    }
+                    Directory::Omitted(_) | Directory::Hidden => self.new.advance()?,
+                }
+                Ok(Step::Nothing)
+            }
+            Found::Leaf { mode, id } => {
+                let new = self.new.show(reader, &self.path, mode, id);
+                self.new.advance()?;
+                self.mark(false, new.in_directory);
+                Ok(change(None, new.shown))
+            }
+        }
+    }
+
+    fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
+        match (old, new) {
+            (Found::Directory(old), Found::Directory(new)) => {
+                self.both_directories(reader, old, new)?;
+                Ok(Step::Nothing)
+            }
+            (
+                Found::Leaf { mode, id },
+                Found::Leaf {
+                    mode: new_mode,
+                    id: new_id,
+                },
+            ) => self.leaves(reader, (mode, id), (new_mode, new_id)),
+            _ => self.ends(reader),
+        }
+    }
+
+    fn both_directories(
+        &mut self,
+        reader: &mut Reader,
+        old: ObjectId,
+        new: ObjectId,
+    ) -> Result<()> {
+        let old_entered = matches!(self.old.view.directory(&self.path), Directory::Entered);
+        let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
+        let is_equal = old == new && old_entered && new_entered && !self.reads_equal();
+        if is_equal && let Some(frame) = self.frames.last_mut() {
+            frame.unread.push((self.path.clone(), new));
+        }
+        let enters = |entered: bool| entered && !is_equal;
+        match enters(old_entered) {
+            true => self.old.enter(reader, old),
+            false => self.old.advance(),
+        }
+        .map_err(Error::without_base)?;
+        match enters(new_entered) {
+            true => self.new.enter(reader, new)?,
+            false => self.new.advance()?,
+        }
+        if enters(old_entered) || enters(new_entered) {
+            self.push(
+                enters(old_entered).then_some(old),
+                enters(new_entered).then_some(new),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether trees are read that are the same on both sides.
+    fn reads_equal(&self) -> bool {
+        let is_wide = self.frames.last().is_some_and(|frame| frame.wide);
+        is_wide || self.rules.other_commit && self.new.view.may_substitute()
+    }
+
+    fn leaves(
+        &mut self,
+        reader: &mut Reader,
+        old: (Mode, ObjectId),
+        new: (Mode, ObjectId),
+    ) -> Result<Step> {
+        let is_wide = self.frames.last().is_some_and(|frame| frame.wide);
+        let shown = self.new.show(reader, &self.path, new.0, new.1);
+        let was = match old == new && !is_wide {
+            true => shown.clone(),
+            false => self.old.show(reader, &self.path, old.0, old.1),
+        };
+        self.old.advance().map_err(Error::without_base)?;
+        self.new.advance()?;
+        self.mark(was.in_directory, shown.in_directory);
+        Ok(match (was.shown, shown.shown) {
+            (Some(old), Some(new)) if self.is_same(&old, &new) => Step::Nothing,
+            (old, new) => change(old, new),
+        })
+    }
+
+    fn is_same(&self, old: &Shown, new: &Shown) -> bool {
+        let kind = |shown: &Shown| match shown.leaf.kind {
+            Kind::Executable if self.rules.ignore_mode => Kind::File,
+            kind => kind,
+        };
+        let expands = new.leaf.treatment.substitute && self.rules.other_commit;
+        old.id == new.id
+            && kind(old) == kind(new)
+            && old.leaf.disposition == new.leaf.disposition
+            && old.leaf.treatment == new.leaf.treatment
+            && !expands
+    }
+
+    /// Both sides leave the directory that they entered together.
+    fn ends(&mut self, reader: &mut Reader) -> Result<Step> {
+        let Some(mut frame) = self.frames.pop() else {
+            return Ok(Step::End);
+        };
+        if frame.old_shown != frame.new_shown && self.shows_any(reader, &frame.unread)? {
+            (frame.old_shown, frame.new_shown) = (true, true);
+            self.mark(true, true);
+        }
+        self.old.view.leave();
+        self.new.view.leave();
+        self.old.advance().map_err(Error::without_base)?;
+        self.new.advance()?;
+        if !(frame.old_shown || frame.new_shown || frame.unread.is_empty())
+            && let (Some(above), Some(id)) = (self.frames.last_mut(), frame.new)
+        {
+            above.unread.push((self.path.clone(), id));
+        }
+        Ok(match (frame.old_shown, frame.new_shown) {
+            // The root has no entry.
+            _ if self.frames.is_empty() => Step::Nothing,
+            (true, false) => step_of(Status::Deleted, frame.old),
+            (false, true) if !frame.written => step_of(Status::Added, frame.new),
+            _ => Step::Nothing,
+        })
+    }
+
+    /// Whether anything is shown in directories that were not read.
+    fn shows_any(&mut self, reader: &mut Reader, unread: &[(Vec<u8>, ObjectId)]) -> Result<bool> {
+        for (path, id) in unread {
+            if self.new.shows_any(reader, path, *id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Something is shown in the directory where both are.
+    fn mark(&mut self, old: bool, new: bool) {
+        for frame in self.frames.iter_mut().rev() {
+            if (!old || frame.old_shown) && (!new || frame.new_shown) {
+                break;
+            }
+            frame.old_shown |= old;
+            frame.new_shown |= new;
+        }
+    }
+
+    /// The directories of the new tree, from the root down to the current path, whose entries are not
+    /// in the archive yet, with their names; they count as written from now on.
+    fn unwritten(&mut self) -> Vec<(ObjectId, Vec<u8>)> {
+        let mut unwritten = Vec::new();
+        for frame in self.frames.iter_mut().filter(|frame| !frame.written) {
+            frame.written = true;
+            if let Some(id) = frame.new
+                && frame.path_len > self.new.view.below()
+            {
+                let path = &self.path[..frame.path_len];
+                unwritten.push((id, self.new.view.name(path, Mode::Directory).concat()));
+            }
+        }
+        unwritten
+    }
+}
+
+fn step_of(status: Status, id: Option<ObjectId>) -> Step {
+    id.map_or(Step::Nothing, |id| Step::Directory(status, id))
+}
+
+/// What happened to a path that was `old` and is `new`.
+fn change(old: Option<Shown>, new: Option<Shown>) -> Step {
+    let kind = |shown: &Shown| match shown.leaf.kind {
+        Kind::Executable => Kind::File,
+        kind => kind,
+    };
+    let status = match (&old, &new) {
+        (None, None) => return Step::Nothing,
+        (None, Some(_)) => Status::Added,
+        (Some(_), None) => Status::Deleted,
+        (Some(old), Some(new)) if kind(old) != kind(new) => Status::TypeChanged,
+        (Some(_), Some(_)) => Status::Modified,
+    };
+    Step::Changed(Box::new(Change { status, old, new }))
+}

@@ -1,0 +1,218 @@
+//! One of two trees that are compared.
+
+use std::cmp::Ordering;
+
+use gix::ObjectId;
+
+use super::Shown;
+use crate::{
+    decode::reader::Reader,
+    error::Result,
+    filter::Disposition,
+    plan::{
+        entry::Mode,
+        trees::{Found, Rules, Trees},
+        view::{Directory, View},
+    },
+};
+
+/// A tree, its view, and where the walk over it is.
+pub struct Side {
+    pub(super) tree: ObjectId,
+    pub(super) view: View,
+    pub(super) trees: Trees,
+    pub(super) path: Vec<u8>,
+    /// What is at the path.
+    pub(super) head: Option<Found>,
+    rules: Rules,
+}
+
+/// Which side comes next in the order of trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Old,
+    New,
+    Both,
+}
+
+/// What a view shows at a path.
+#[derive(Clone)]
+pub(super) struct Sight {
+    /// The entry, if it is shown.
+    pub(super) shown: Option<Shown>,
+    /// Whether the directory it is in is shown because of it.
+    pub(super) in_directory: bool,
+}
+
+impl Side {
+    /// `tree` as `view` shows it.
+    pub fn new(tree: ObjectId, view: View, rules: Rules) -> Self {
+        Self {
+            tree,
+            view,
+            trees: Trees::new(tree, rules),
+            path: Vec::new(),
+            head: None,
+            rules,
+        }
+    }
+
+    pub(super) fn begin(&mut self, reader: &mut Reader) -> Result<()> {
+        self.trees = Trees::new(self.tree, self.rules);
+        self.path.clear();
+        self.enter(reader, self.tree)
+    }
+
+    pub(super) fn advance(&mut self) -> Result<()> {
+        self.head = self.trees.next(&mut self.path)?;
+        Ok(())
+    }
+
+    /// Enter the directory `id` at the current path.
+    pub(super) fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
+        self.trees.enter(reader, id, self.path.len())?;
+        self.view.enter(reader, &self.trees, self.tree, &self.path);
+        self.advance()
+    }
+
+    /// How many entries are shown, directories not counted.
+    pub fn count(&mut self, reader: &mut Reader) -> Result<u64> {
+        let mut count = 0;
+        self.each(reader, &mut |_, _| count += 1)?;
+        Ok(count)
+    }
+
+    /// Hand all that is shown, but for directories, to `taker`.
+    pub(super) fn each(
+        &mut self,
+        reader: &mut Reader,
+        taker: &mut dyn FnMut(Vec<u8>, Shown),
+    ) -> Result<()> {
+        self.begin(reader)?;
+        while let Some(found) = self.head {
+            match found {
+                Found::End => {
+                    self.view.leave();
+                    self.advance()?;
+                }
+                Found::Directory(id) => match self.view.directory(&self.path) {
+                    Directory::Entered => self.enter(reader, id)?,
+                    Directory::Omitted(_) | Directory::Hidden => self.advance()?,
+                },
+                Found::Leaf { mode, id } => {
+                    let path = self.path.clone();
+                    if let Some(shown) = self.show(reader, &path, mode, id).shown {
+                        taker(path, shown);
+                    }
+                    self.advance()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is shown of an entry that is no directory.
+    pub(super) fn show(
+        &mut self,
+        reader: &mut Reader,
+        path: &[u8],
+        mode: Mode,
+        id: ObjectId,
+    ) -> Sight {
+        if !self.view.admits(path, mode) {
+            return Sight {
+                shown: None,
+                in_directory: false,
+            };
+        }
+        let leaf = self.view.leaf(reader, path, mode, id);
+        let leaf = leaf.filter(|leaf| !matches!(leaf.disposition, Disposition::Omitted(_)));
+        Sight {
+            in_directory: leaf.is_some() || !self.view.is_filtered(),
+            shown: leaf.map(|leaf| Shown { mode, id, leaf }),
+        }
+    }
+
+    /// Whether anything is shown in the directory `id` at `path`, which lies in the one entered last.
+    pub(super) fn shows_any(
+        &mut self,
+        reader: &mut Reader,
+        path: &[u8],
+        id: ObjectId,
+    ) -> Result<bool> {
+        let mut trees = Trees::new(self.tree, self.rules);
+        let mut at = path.to_vec();
+        let mut depth = 0;
+        let mut found_any = false;
+        let mut next = Some(id);
+        while !found_any {
+            if let Some(id) = next.take() {
+                trees.enter(reader, id, at.len())?;
+                self.view.enter(reader, &trees, self.tree, &at);
+                depth += 1;
+            }
+            match trees.next(&mut at)? {
+                None => break,
+                Some(Found::End) => {
+                    self.view.leave();
+                    depth -= 1;
+                }
+                Some(Found::Directory(id)) => {
+                    let entered = matches!(self.view.directory(&at), Directory::Entered);
+                    next = entered.then_some(id);
+                }
+                Some(Found::Leaf { mode, id }) => {
+                    found_any = self.show(reader, &at, mode, id).in_directory;
+                }
+            }
+        }
+        for _ in 0..depth {
+            self.view.leave();
+        }
+        Ok(found_any)
+    }
+}
+
+/// Which of the two comes first.
+pub(super) fn order(old: &Side, new: &Side) -> Order {
+    let (Some(old_head), Some(new_head)) = (old.head, new.head) else {
+        return match (old.head, new.head) {
+            (Some(_), None) => Order::Old,
+            (None, Some(_)) => Order::New,
+            _ => Order::Both,
+        };
+    };
+    match compare((old_head, &old.path), (new_head, &new.path)) {
+        Ordering::Less => Order::Old,
+        Ordering::Greater => Order::New,
+        Ordering::Equal => Order::Both,
+    }
+}
+
+/// As trees sort: a directory as if its name ended in a slash, and its end behind all that is in it.
+fn compare(one: (Found, &[u8]), other: (Found, &[u8])) -> Ordering {
+    let is_in = |path: &[u8], directory: &[u8]| {
+        directory.is_empty()
+            || path.starts_with(directory) && path.get(directory.len()) == Some(&b'/')
+    };
+    match (one.0, other.0) {
+        (Found::End, Found::End) if one.1 == other.1 => return Ordering::Equal,
+        (Found::End, _) if is_in(other.1, one.1) => return Ordering::Greater,
+        (_, Found::End) if is_in(one.1, other.1) => return Ordering::Less,
+        // What is at the same path and no end was not entered: that comes when the end has gone.
+        (Found::End, _) if one.1 == other.1 => return Ordering::Less,
+        (_, Found::End) if one.1 == other.1 => return Ordering::Greater,
+        _ => {}
+    }
+    let last = |found: Found| match found {
+        Found::Leaf { .. } => 0,
+        Found::Directory(_) | Found::End => b'/',
+    };
+    let with_last = |(found, path): (Found, &'_ [u8])| {
+        path.iter()
+            .copied()
+            .chain([last(found)])
+            .collect::<Vec<u8>>()
+    };
+    with_last(one).cmp(&with_last(other))
+}

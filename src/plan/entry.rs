@@ -1,0 +1,110 @@
+//! What the plan says of one entry.
+
+use std::ops::Range;
+
+use gix::ObjectId;
+
+use crate::{
+    convert::Treatment, decode::chain::NodeId, emit::Kind, filter::Disposition, report::Status,
+};
+
+/// One entry of the archive.
+pub struct Entry {
+    pub(super) path: Range<u32>,
+    /// What it is in the tree.
+    pub mode: Mode,
+    /// What it is in the archive.
+    pub kind: Kind,
+    /// Its id as the tree has it; a replacement does not show here.
+    pub id: ObjectId,
+    /// Where its content lies.
+    pub blob: Blob,
+    /// What becomes of it, as far as that can be told without its content.
+    pub disposition: Disposition,
+    /// The size of its content in bytes, if that had to be known.
+    pub size: Option<u64>,
+    /// What is done to the content on its way.
+    pub treatment: Treatment,
+    /// What is to be said about it; rarely anything.
+    pub note: Option<Box<Note>>,
+    /// What it was, if only what changed is archived.
+    pub past: Option<Box<Past>>,
+}
+
+/// What happened to the path of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// In a word.
+    pub status: Status,
+    /// What was there.
+    pub old: Option<(Mode, ObjectId)>,
+}
+
+impl Entry {
+    /// Whether the archive goes without it.
+    pub fn is_omitted(&self) -> bool {
+        matches!(self.disposition, Disposition::Omitted(_))
+    }
+}
+
+/// What is to be said on stderr, before and after the name of an entry where names are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// What was noticed on the way to the entry.
+    pub before: Vec<u8>,
+    /// What was noticed about the entry.
+    pub after: Vec<u8>,
+}
+
+/// Where the content of an entry lies.
+#[derive(Clone, Copy, Debug)]
+pub enum Blob {
+    /// It has none.
+    None,
+    /// In a pack.
+    Packed(NodeId),
+    /// In the loose file of this object directory.
+    Loose(u32),
+    /// In no object: the extra file of this number.
+    Extra(u32),
+    /// Not where it should be: what reads it has to look everywhere, and then fail.
+    Unknown,
+}
+
+/// What an entry is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A regular file.
+    File,
+    /// A regular file that may be run.
+    Executable,
+    /// A symbolic link.
+    Symlink,
+    /// A commit of another repository, or what no git knows.
+    Submodule,
+    /// A tree.
+    Directory,
+}
+
+impl Mode {
+    /// What it becomes in an archive.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::File => Kind::File,
+            Self::Executable => Kind::Executable,
+            Self::Symlink => Kind::Symlink,
+            Self::Submodule | Self::Directory => Kind::Directory,
+        }
+    }
+
+    /// The mode that git writes into trees.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::File => 0o100_644,
+            Self::Executable => 0o100_755,
+            Self::Symlink => 0o120_000,
+            Self::Submodule => 0o160_000,
+            Self::Directory => 0o040_000,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A tree as one reader sees it: what of it is archived, under which name, and what becomes of it.
+//!
+//! Joins what the tree and the user select with what the filter leaves of it. Asks for sizes where a limit
+//! wants them, and reads no blob.
+
+use gix::{ObjectId, bstr::BString};
+
+use super::{
+    entry::{Mode, Note},
+    select::Selection,
+    trees::Trees,
+};
+use crate::{
+    convert::Treatment,
+    decode::{reader::Reader, size::Sizer},
+    emit::Kind,
+    filter::{Disposition, Filter, Reason, Verdict},
+};
+
+/// What a reader sees of a tree.
+pub struct View {
+    /// Put in front of every name.
+    pub prefix: BString,
+    pub(super) selection: Selection,
+    pub(super) filter: Filter,
+    sizer: Sizer,
+}
+
+/// What a directory is to a reader.
+pub enum Directory {
+    /// To be entered.
+    Entered,
+    /// Left out, with all that is below.
+    Omitted(Reason),
+    /// Not there.
+    Hidden,
+}
+
+/// What an entry other than a directory is to a reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// What becomes of it.
+    pub disposition: Disposition,
+    /// What it is in the archive.
+    pub kind: Kind,
+    /// The size of its content in bytes, if that had to be known.
+    pub size: Option<u64>,
+    /// What is done to its content.
+    pub treatment: Treatment,
+}
+
+impl Leaf {
+    fn omitted(mode: Mode, reason: Reason) -> Self {
+        Self {
+            disposition: Disposition::Omitted(reason),
+            kind: mode.kind(),
+            size: None,
+            treatment: Treatment::default(),
+        }
+    }
+}
+
+impl View {
+    /// What `selection` selects and `filter` lets pass, with `prefix` in front of every name.
+    pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
+        Self {
+            prefix,
+            selection,
+            filter,
+            sizer: Sizer::default(),
+        }
+    }
+
+    /// The same with the size of every file.
+    pub fn with_sizes(mut self) -> Self {
+        self.filter.policy.sizes = true;
+        self
+    }
+
+    /// What is to be done about the directory `path`, which has no slash at its end.
+    pub fn directory(&mut self, path: &[u8]) -> Directory {
+        if !self.selection.directory(path) {
+            return Directory::Hidden;
+        }
+        match self.filter.directory(path) {
+            Verdict::Passes => Directory::Entered,
+            Verdict::Ignored => Directory::Omitted(Reason::Ignored),
+            Verdict::Denied => Directory::Hidden,
+        }
+    }
+
+    /// Enter the directory `path` of the tree `root`, which `trees` entered last.
+    pub fn enter(&mut self, reader: &mut Reader, trees: &Trees, root: ObjectId, path: &[u8]) {
+        self.selection.enter(reader, trees, root, path);
+    }
+
+    /// Leave the directory entered last.
+    pub fn leave(&mut self) {
+        self.selection.leave();
+    }
+
+    /// Whether the entry at `path` was asked for, and may be known.
+    pub fn admits(&mut self, path: &[u8], mode: Mode) -> bool {
+        self.selection.admits(path, mode.kind()) && self.filter.allows(path)
+    }
+
+    /// What an entry that was admitted is to the reader; nothing if the tree keeps it out of archives.
+    pub fn leaf(
+        &mut self,
+        reader: &mut Reader,
+        path: &[u8],
+        mode: Mode,
+        id: ObjectId,
+    ) -> Option<Leaf> {
+        let treatment = self.selection.treatment(path, mode.kind())?;
+        if self.filter.ignore.ignores(path) {
+            return Some(Leaf::omitted(mode, Reason::Ignored));
+        }
+        let policy = &self.filter.policy;
+        if mode == Mode::Submodule && policy.no_submodules {
+            return Some(Leaf::omitted(mode, Reason::Submodule));
+        }
+        let kind = match mode {
+            Mode::Symlink if policy.links_as_files => Kind::File,
+            mode => mode.kind(),
+        };
+        let (disposition, size) = match mode {
+            Mode::Submodule | Mode::Directory => (Disposition::Content, None),
+            _ => self.dispose(reader, path, id),
+        };
+        Some(Leaf {
+            disposition,
+            kind,
+            size,
+            treatment,
+        })
+    }
+
+    fn dispose(
+        &mut self,
+        reader: &mut Reader,
+        path: &[u8],
+        id: ObjectId,
+    ) -> (Disposition, Option<u64>) {
+        let policy = &self.filter.policy;
+        if !policy.wants_sizes() {
+            return (Disposition::Content, None);
+        }
+        match self.sizer.size(&mut reader.odb, id) {
+            Some(size) => (policy.by_size(path, size), Some(size)),
+            None => (policy.missing(), None),
+        }
+    }
+
+    /// The name of what is at `path` in the archive, in parts.
+    pub fn name<'a>(&'a self, path: &'a [u8], mode: Mode) -> [&'a [u8]; 3] {
+        let slash: &[u8] = match mode.kind() {
+            Kind::Directory => b"/",
+            _ => b"",
+        };
+        [&self.prefix, &path[self.below()..], slash]
+    }
+
+    /// How much of each path lies outside of what is archived, in bytes.
+    pub fn below(&self) -> usize {
+        self.selection.below.len()
+    }
+
+    /// Whether a directory is only shown above something that is.
+    pub fn is_filtered(&self) -> bool {
+        self.filter.is_on()
+    }
+
+    /// Whether `$Format:…$` may be expanded in files below the directory entered last, as far as the
+    /// attribute files above them tell.
+    pub fn may_substitute(&self) -> bool {
+        self.selection.attributes.may_substitute()
+    }
+
+    /// What is to be said before and after the name of the next entry.
+    pub fn note(&mut self) -> Note {
+        self.selection.note()
+    }
+
+    /// Whether the file at `path`, which is not of the tree `root`, counts as text, if attributes say
+    /// so.
+    pub fn text_of(&mut self, reader: &mut Reader, root: ObjectId, path: &[u8]) -> Option<bool> {
+        self.selection.text_of(reader, root, path)
+    }
+}

@@ -1,0 +1,106 @@
+//! What a run would send, told to a person: all of it, or why one path is sent or not.
+//!
+//! Reads trees, attribute files and headers, and no blob; writes no archive. Paths that nobody may know
+//! are not there.
+
+mod explain;
+
+pub use explain::explain;
+
+use std::io::{BufWriter, Write};
+
+use crate::{
+    emit::Kind,
+    error::{Error, Result, sanitised},
+    filter::Disposition,
+    pipeline::Source,
+    plan::{Entry, Planner, Route, delta::DeltaWalk, walk::Walk},
+    request::{Delta, Request, Scope},
+};
+
+/// Sums over what was listed.
+#[derive(Default)]
+struct Totals {
+    sent: u64,
+    bytes: u64,
+    placeholders: u64,
+    omitted: u64,
+}
+
+/// List to `out` what `request` would send, an entry a line: what becomes of it, the size of its content
+/// in the repository, its path, and why it is not sent as it is. At the end a line of totals.
+pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+    let tree = request.treeish.tree;
+    let route: Route = match request.scope {
+        Scope::Whole(view) => {
+            Walk::new(tree, view.with_sizes(), request.rules, request.extras).into()
+        }
+        Scope::Delta(delta) => {
+            gone(&delta, out)?;
+            DeltaWalk::new(delta.diff.with_sizes(), Vec::new(), request.extras).into()
+        }
+    };
+    let mut planner = Planner::new(route, request.reader);
+    let mut out = BufWriter::new(out);
+    let mut totals = Totals::default();
+    let failed = |error: std::io::Error| Error::write(&error);
+    loop {
+        let batch = planner.next()?;
+        for job in &batch.jobs {
+            for entry in job.entries() {
+                line(entry, job.window.path(entry), &mut out).map_err(failed)?;
+                totals.add(entry);
+            }
+        }
+        if batch.last {
+            break;
+        }
+    }
+    let Totals {
+        sent,
+        bytes,
+        placeholders,
+        omitted,
+    } = totals;
+    let sums =
+        format!("{sent} sent with {bytes} bytes, {placeholders} placeholders, {omitted} omitted");
+    writeln!(out, "total: {sums}").map_err(failed)?;
+    out.flush().map_err(failed)
+}
+
+/// What the base has and the target has not.
+fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
+    for deletion in &delta.deletions {
+        let name = sanitised(&deletion.name);
+        writeln!(out, "{:<11} {:>12} {name}", "gone", "-").map_err(|error| Error::write(&error))?;
+    }
+    Ok(())
+}
+
+fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {
+    let what = entry.disposition.as_str();
+    let size = match entry.size {
+        Some(size) => size.to_string(),
+        None => "-".to_owned(),
+    };
+    let path = sanitised(path);
+    write!(out, "{what:<11} {size:>12} {path}")?;
+    match entry.disposition.reason() {
+        Some(reason) => writeln!(out, " ({})", reason.as_str()),
+        None => writeln!(out),
+    }
+}
+
+impl Totals {
+    fn add(&mut self, entry: &Entry) {
+        match entry.disposition {
+            Disposition::Content if entry.kind == Kind::Directory => {}
+            Disposition::Content => {
+                self.sent += 1;
+                self.bytes += entry.size.unwrap_or(0);
+            }
+            Disposition::Placeholder(..) => self.placeholders += 1,
+            Disposition::Omitted(_) => self.omitted += 1,
+        }
+    }
+}

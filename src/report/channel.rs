@@ -1,0 +1,291 @@
+//! Where a report goes and rules come from: a file, or a descriptor that the caller has left open.
+//!
+//! A descriptor is used as it was inherited: the same open file, at the same place in it. One that is
+//! not open is a failure before anything else happens, so channels are to be opened first of all:
+//! later, the number may belong to a file of our own.
+
+use std::{
+    ffi::OsStr,
+    fmt,
+    fs::File,
+    io::{self, Read, Write},
+    os::fd::{OwnedFd, RawFd},
+    path::PathBuf,
+};
+
+use rustix::{
+    fs::{OFlags, fcntl_getfl},
+    io::Errno,
+    process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open},
+};
+use serde::Serialize;
+
+use crate::{
+    error::{Error, Result, strerror},
+    output::Destination,
+};
+
+/// A place that was named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// `fd:<n>`
+    Descriptor(RawFd),
+    /// Anything else.
+    File(PathBuf),
+}
+
+impl Channel {
+    /// What `text` names.
+    pub fn parse(text: &OsStr) -> Result<Self, String> {
+        let Some(number) = text.as_encoded_bytes().strip_prefix(b"fd:") else {
+            return Ok(Self::File(text.into()));
+        };
+        let digits = std::str::from_utf8(number)
+            .ok()
+            .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Ok(Self::Descriptor(number)),
+            None => {
+                Err("after 'fd:' comes a number; for a file of that name, write './fd:'".into())
+            }
+        }
+    }
+
+    /// Open it for writing; a file begins anew.
+    pub fn open(&self) -> Result<Outlet> {
+        let file = match self {
+            Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
+            Self::File(path) => File::create(path),
+        };
+        let file = file.map_err(|error| self.failed("write to", "for writing", &error))?;
+        Ok(Outlet {
+            channel: self.clone(),
+            destination: Destination::Direct(file),
+        })
+    }
+
+    /// All that can be read from it.
+    pub fn read_to_end(&self) -> Result<Vec<u8>> {
+        let file = match self {
+            Self::Descriptor(number) => inherited(*number, OFlags::RDONLY),
+            Self::File(path) => File::open(path),
+        };
+        let mut file = file.map_err(|error| self.failed("read from", "for reading", &error))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| {
+            let error = strerror(&error);
+            Error::fatal(format!("cannot read from {self}: {error}"))
+        })?;
+        Ok(bytes)
+    }
+
+    /// It could not be opened.
+    fn failed(&self, use_of_descriptor: &str, use_of_file: &str, error: &io::Error) -> Error {
+        let error = strerror(error);
+        Error::fatal(match self {
+            Self::Descriptor(_) => format!("cannot {use_of_descriptor} {self}: {error}"),
+            Self::File(_) => format!("could not open {self} {use_of_file}: {error}"),
+        })
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Descriptor(number) => write!(f, "fd:{number}"),
+            Self::File(path) => write!(f, "'{}'", path.display()),
+        }
+    }
+}
+
+/// A channel that is open for writing, and whose failures tell its name.
+pub struct Outlet {
+    channel: Channel,
+    destination: Destination,
+}
+
+impl Outlet {
+    /// Write all of `bytes`. That nobody reads them is a failure like others: the reader of the
+    /// archive is still there, and is to know.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.destination.write_all(bytes).map_err(|error| {
+            let error = strerror(&error);
+            Error::fatal(format!("cannot write to {}: {error}", self.channel))
+        })
+    }
+
+    /// Write `value` as a line of JSON.
+    pub(super) fn line(&mut self, value: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_vec(value).map_err(|error| {
+            Error::fatal(format!("cannot write to {}", self.channel)).caused_by(error)
+        })?;
+        line.push(b'\n');
+        self.write(&line)
+    }
+}
+
+/// The file behind descriptor `number`, if it is open for `access`.
+fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
+    let file = match duplicate(number) {
+        Err(Errno::NOSYS | Errno::PERM) => reopen(number, access)?,
+        outcome => File::from(outcome?),
+    };
+    // Now, rather than in the middle of the archive.
+    let allowed = fcntl_getfl(&file)? & OFlags::RWMODE;
+    if allowed == access || allowed == OFlags::RDWR {
+        Ok(file)
+    } else {
+        Err(Errno::BADF.into())
+    }
+}
+
+/// As `dup`, which cannot be had without unsafe code for a number from outside: a process may ask for
+/// the descriptors of another one, and the other one may be itself.
+fn duplicate(number: RawFd) -> rustix::io::Result<OwnedFd> {
+    let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
+    pidfd_getfd(ourselves, number, PidfdGetfdFlags::empty())
+}
+
+/// Where that is refused (Linux before 5.6, containers that allow no tracing): as good for a pipe,
+/// not possible for a socket, and a file is opened a second time, so what is written goes to its end.
+fn reopen(number: RawFd, access: OFlags) -> io::Result<File> {
+    let mut options = File::options();
+    match access {
+        OFlags::RDONLY => options.read(true),
+        _ => options.append(true),
+    };
+    options
+        .open(format!("/dev/fd/{number}"))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Errno::BADF.into(),
+            _ => error,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ffi::OsStr,
+        fs::File,
+        io::{Read, Seek, Write},
+        os::{fd::AsRawFd, unix::net::UnixStream},
+    };
+
+    use rustix::fs::OFlags;
+    use tempfile::{NamedTempFile, tempfile};
+
+    use super::{Channel, reopen};
+
+    /// A number that no process can have open.
+    const CLOSED: i32 = i32::MAX;
+
+    fn parse(text: &str) -> Result<Channel, String> {
+        Channel::parse(OsStr::new(text))
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(parse("fd:9"), Ok(Channel::Descriptor(9)));
+        assert_eq!(parse("a/b"), Ok(Channel::File("a/b".into())));
+        assert_eq!(parse("./fd:9"), Ok(Channel::File("./fd:9".into())));
+        for odd in ["fd:", "fd:x", "fd:-1", "fd:+1", "fd: 1", "fd:4294967296"] {
+            assert!(parse(odd).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_is_the_same_open_file() {
+        let mut file = tempfile().expect("a temporary file");
+        file.write_all(b"before, ").expect("written");
+        let mut outlet = Channel::Descriptor(file.as_raw_fd()).open().expect("open");
+        outlet.write(b"here, ").expect("written");
+        file.write_all(b"after").expect("written");
+        file.rewind().expect("a file");
+        let channel = Channel::Descriptor(file.as_raw_fd());
+        assert_eq!(channel.read_to_end().expect("read"), b"before, here, after");
+    }
+
+    #[test]
+    fn pipes_and_sockets() {
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let channel = Channel::Descriptor(writer.as_raw_fd());
+        channel
+            .open()
+            .and_then(|mut outlet| outlet.write(b"pipe"))
+            .expect("written");
+        let mut again = reopen(writer.as_raw_fd(), OFlags::WRONLY).expect("reopened");
+        again.write_all(b" again").expect("written");
+        drop((again, writer));
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("read");
+        assert_eq!(text, "pipe again");
+
+        let (ours, theirs) = UnixStream::pair().expect("sockets");
+        let channel = Channel::Descriptor(ours.as_raw_fd());
+        channel
+            .open()
+            .and_then(|mut outlet| outlet.write(b"socket"))
+            .expect("written");
+        drop(ours);
+        let read = Channel::Descriptor(theirs.as_raw_fd()).read_to_end();
+        assert_eq!(read.expect("read"), b"socket");
+    }
+
+    #[test]
+    fn what_is_reopened_is_not_overwritten() {
+        let mut file = NamedTempFile::new().expect("a temporary file");
+        file.write_all(b"before, ").expect("written");
+        let mut again = reopen(file.as_file().as_raw_fd(), OFlags::WRONLY).expect("reopened");
+        again.write_all(b"after").expect("written");
+        let channel = Channel::File(file.path().into());
+        assert_eq!(channel.read_to_end().expect("read"), b"before, after");
+        assert!(reopen(CLOSED, OFlags::RDONLY).is_err());
+    }
+
+    #[test]
+    fn a_file_begins_anew() {
+        let file = NamedTempFile::new().expect("a temporary file");
+        let channel = Channel::File(file.path().into());
+        let mut outlet = channel.open().expect("open");
+        outlet.write(b"a longer report").expect("written");
+        let mut outlet = channel.open().expect("open");
+        outlet.write(b"short").expect("written");
+        assert_eq!(channel.read_to_end().expect("read"), b"short");
+    }
+
+    #[test]
+    fn what_is_not_open_says_so() {
+        let closed = Channel::Descriptor(CLOSED);
+        let message = |error: crate::error::Error| error.to_string();
+        assert_eq!(
+            closed.open().map(drop).map_err(message),
+            Err("fatal: cannot write to fd:2147483647: Bad file descriptor".into())
+        );
+        let read_only = File::open("/dev/null").expect("always there");
+        let channel = Channel::Descriptor(read_only.as_raw_fd());
+        assert!(channel.open().is_err());
+        assert_eq!(channel.read_to_end().expect("open for reading"), b"");
+        assert_eq!(
+            Channel::File("/nonexistent/x".into())
+                .open()
+                .map(drop)
+                .map_err(message),
+            Err(
+                "fatal: could not open '/nonexistent/x' for writing: No such file or directory"
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn nobody_reads() {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let mut outlet = Channel::Descriptor(writer.as_raw_fd())
+            .open()
+            .expect("open");
+        drop(reader);
+        let error = outlet.write(b"a").expect_err("nobody reads");
+        assert_eq!(error.kind(), crate::error::Kind::Fatal);
+        assert!(error.to_string().ends_with("Broken pipe"));
+    }
+}

@@ -1,0 +1,148 @@
+//! The manifest: a header, a line for every entry, and a last line without which it was cut short.
+//!
+//! Threads make lines, each beside the piece of the archive that it tells of, and the writer writes
+//! them in that order. No line is written by halves as far as the system allows, and the last one is
+//! only written when the archive is complete.
+
+use serde::Serialize;
+
+use super::{Outlet, Status, Subject, json};
+use crate::{buffer::Buffer, error::Result, filter::Disposition};
+
+/// Counts what a reader must know of; see `schema/manifest.schema.json`.
+const VERSION: u32 = 1;
+
+/// What is to be said of one entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// As it is called in the archive; that of a directory ends in a slash.
+    pub path: &'a [u8],
+    /// As git has it: `0o100644`, `0o160000`, …
+    pub mode: u32,
+    /// The object, in binary; empty for what is in no tree.
+    pub id: &'a [u8],
+    /// Bytes of the object, as far as they are known.
+    pub size: Option<u64>,
+    /// What became of it.
+    pub disposition: Disposition,
+    /// What happened to it since the base, if there is one.
+    pub past: Option<Past<'a>>,
+}
+
+/// What happened to a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    /// In a letter.
+    pub status: Status,
+    /// What was there: its mode, and its id in binary.
+    pub old: Option<(u32, &'a [u8])>,
+}
+
+impl Past<'_> {
+    fn write(&self, out: &mut Buffer) {
+        out.extend(b",\"status\":\"");
+        out.extend(self.status.as_str().as_bytes());
+        if let Some((mode, id)) = self.old {
+            out.extend(b"\",\"old_mode\":\"");
+            json::number::<8>(mode.into(), 6, out);
+            out.extend(b"\",\"old_id\":\"");
+            json::hex(id, out);
+        }
+        out.extend(b"\"");
+    }
+}
+
+/// Append the line of a path that is gone.
+pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
+    name(path, out);
+    past.write(out);
+    out.extend(b"}\n");
+}
+
+/// The beginning of a line.
+fn name(path: &[u8], out: &mut Buffer) {
+    match std::str::from_utf8(path) {
+        Ok(path) => {
+            out.extend(b"{\"path\":");
+            json::string(path, out);
+        }
+        Err(_) => {
+            out.extend(b"{\"path_base64\":\"");
+            json::base64(path, out);
+            out.extend(b"\"");
+        }
+    }
+}
+
+impl Record<'_> {
+    /// Append the line.
+    pub fn write(&self, out: &mut Buffer) {
+        name(self.path, out);
+        out.extend(b",\"mode\":\"");
+        json::number::<8>(self.mode.into(), 6, out);
+        if !self.id.is_empty() {
+            out.extend(b"\",\"id\":\"");
+            json::hex(self.id, out);
+        }
+        out.extend(b"\"");
+        if let Some(size) = self.size {
+            out.extend(b",\"size\":");
+            json::number::<10>(size, 1, out);
+        }
+        out.extend(b",\"disposition\":\"");
+        out.extend(self.disposition.as_str().as_bytes());
+        if let Some(reason) = self.disposition.reason() {
+            out.extend(b"\",\"reason\":\"");
+            out.extend(reason.as_str().as_bytes());
+        }
+        out.extend(b"\"");
+        if let Some(past) = self.past {
+            past.write(out);
+        }
+        out.extend(b"}\n");
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    manifest: u32,
+    #[serde(flatten)]
+    subject: &'a Subject,
+}
+
+#[derive(Serialize)]
+struct End {
+    end: bool,
+    entries: u64,
+}
+
+/// A manifest that is being written.
+pub struct Manifest {
+    outlet: Outlet,
+    entries: u64,
+}
+
+impl Manifest {
+    /// Write the header.
+    pub fn begin(mut outlet: Outlet, subject: &Subject) -> Result<Self> {
+        outlet.line(&Header {
+            manifest: VERSION,
+            subject,
+        })?;
+        Ok(Self { outlet, entries: 0 })
+    }
+
+    /// Write whole lines, as [`Record::write`] makes them.
+    pub fn write(&mut self, lines: &[u8]) -> Result<()> {
+        self.entries += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.outlet.write(lines)
+    }
+
+    /// Write the last line: all entries were told of, and the archive is complete.
+    pub fn end(mut self) -> Result<()> {
+        self.outlet.line(&End {
+            end: true,
+            entries: self.entries,
+        })
+    }
+}

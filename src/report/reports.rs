@@ -1,0 +1,84 @@
+//! Both reports of one run, from before its beginning to after its end.
+
+use std::{ffi::OsStr, time::Instant};
+
+use super::{Changes, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory};
+use crate::error::{Error, Result};
+
+/// The reports that were asked for.
+pub struct Reports {
+    manifest: Option<Outlet>,
+    summary: Option<Outlet>,
+    started: Instant,
+}
+
+/// What a run did, as far as it came.
+#[derive(Clone, Copy, Default)]
+pub struct Figures {
+    /// What became of entries.
+    pub counts: Counts,
+    /// What differs from the base, if there is one.
+    pub changes: Option<Changes>,
+    /// Bytes of the archive.
+    pub bytes: u64,
+    /// What the stages took; the wall is not theirs to know.
+    pub seconds: Seconds,
+}
+
+impl Reports {
+    /// Open the channels that were named, before anything else is done. The archive has standard
+    /// output for itself if `to_stdout`.
+    pub fn open(
+        manifest: Option<&OsStr>,
+        summary: Option<&OsStr>,
+        to_stdout: bool,
+    ) -> Result<Self> {
+        let open = |option: &str, name: Option<&OsStr>| {
+            let Some(name) = name else { return Ok(None) };
+            let channel = Channel::parse(name)
+                .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
+            if to_stdout && channel == Channel::Descriptor(1) {
+                let message = format!("--{option}=fd:1 is where the archive goes");
+                return Err(Error::fatal(message));
+            }
+            channel.open().map(Some)
+        };
+        Ok(Self {
+            manifest: open("manifest", manifest)?,
+            summary: open("summary", summary)?,
+            started: Instant::now(),
+        })
+    }
+
+    /// Begin the manifest, if there is to be one.
+    pub fn manifest(&mut self, subject: &Subject) -> Result<Option<Manifest>> {
+        let outlet = self.manifest.take();
+        outlet
+            .map(|outlet| Manifest::begin(outlet, subject))
+            .transpose()
+    }
+
+    /// Write the summary, when nothing is left that could fail, unless the run failed already.
+    pub fn finish(
+        self,
+        subject: Option<Subject>,
+        figures: Figures,
+        failure: Option<&Error>,
+    ) -> Result<()> {
+        let Some(outlet) = self.summary else {
+            return Ok(());
+        };
+        let summary = Summary {
+            subject,
+            counts: figures.counts,
+            changes: figures.changes,
+            bytes_out: figures.bytes,
+            seconds: Seconds {
+                wall: self.started.elapsed(),
+                ..figures.seconds
+            },
+            peak_memory: peak_memory(),
+        };
+        summary.write(outlet, failure)
+    }
+}

@@ -1,0 +1,296 @@
+//! The summary: one object that says what a run did, how long it took, and whether it is complete.
+//!
+//! It is written last of all, and says that the run is complete only if there is no failure to be
+//! told.
+
+use std::{fs, ops::AddAssign, time::Duration};
+
+use serde::{Serialize, Serializer};
+
+use super::{Outlet, Record, Status, Subject};
+use crate::{
+    error::{Error, Result},
+    filter::{Disposition, Reason},
+};
+
+/// Counts what a reader must know of; see `schema/summary.schema.json`.
+const VERSION: u32 = 1;
+/// The type and the permissions of a directory.
+const DIRECTORY: u32 = 0o040000;
+const SUBMODULE: u32 = 0o160000;
+/// The bits of a mode that are its type, and what they are for a regular file.
+const TYPE: u32 = 0o170000;
+const REGULAR: u32 = 0o100000;
+
+/// A number for each reason, at [`Reason`] as an index.
+type ByReason = [u64; Reason::ALL.len()];
+
+/// How many paths differ from the base.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// New ones.
+    pub added: u64,
+    /// Those with other content or permission.
+    pub modified: u64,
+    /// Those that are gone.
+    pub deleted: u64,
+    /// Those of another type.
+    pub type_changed: u64,
+}
+
+impl Changes {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.added + self.modified + self.deleted + self.type_changed
+    }
+
+    /// Count one more.
+    pub fn count(&mut self, status: Status) {
+        let count = match status {
+            Status::Added => &mut self.added,
+            Status::Modified => &mut self.modified,
+            Status::Deleted => &mut self.deleted,
+            Status::TypeChanged => &mut self.type_changed,
+        };
+        *count += 1;
+    }
+}
+
+/// What was done; of a piece, or of all.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Entries of the archive.
+    pub entries: u64,
+    /// Those that are regular files, placeholders among them: without any, there is nothing to index.
+    pub files: u64,
+    /// Bytes of content that were read for them.
+    pub bytes_in: u64,
+    /// What the archive does not have, a directory as one.
+    #[serde(serialize_with = "by_reason")]
+    pub omitted: ByReason,
+    /// Entries that have something in place of their content.
+    #[serde(serialize_with = "by_reason")]
+    pub placeholders: ByReason,
+    /// Directories of the repository.
+    pub directories: Directories,
+    /// Contents of the repository.
+    pub blobs: Blobs,
+}
+
+/// What became of trees.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+pub struct Directories {
+    /// Their entries were looked at.
+    pub read: u64,
+    /// A rule decided on all that is below, unread.
+    pub pruned: u64,
+}
+
+/// What became of blobs.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+pub struct Blobs {
+    /// They were decoded, for the archive or to see what they are.
+    pub read: u64,
+    /// A rule or their size decided; they were never decoded.
+    pub skipped: u64,
+}
+
+impl Counts {
+    /// Count an entry: all but the directories that were read, since a record does not tell.
+    pub fn add(&mut self, record: &Record) {
+        let directory = record.mode & TYPE == DIRECTORY;
+        let has_content = !directory && record.mode & TYPE != SUBMODULE;
+        match record.disposition {
+            Disposition::Omitted(reason) => self.omitted[reason as usize] += 1,
+            Disposition::Placeholder(reason, _) => {
+                self.placeholders[reason as usize] += 1;
+                self.add_entry(record);
+            }
+            Disposition::Content => self.add_entry(record),
+        }
+        match record.disposition.reason() {
+            None if has_content => {
+                self.blobs.read += 1;
+                self.bytes_in += record.size.unwrap_or(0);
+            }
+            Some(Reason::Binary) => self.blobs.read += 1,
+            Some(Reason::Ignored) if directory => self.directories.pruned += 1,
+            Some(Reason::Ignored | Reason::TooLarge) => self.blobs.skipped += 1,
+            None | Some(Reason::Missing | Reason::Submodule) => {}
+        }
+    }
+
+    fn add_entry(&mut self, record: &Record) {
+        self.entries += 1;
+        self.files += u64::from(record.mode & TYPE == REGULAR);
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.files += other.files;
+        self.bytes_in += other.bytes_in;
+        for at in 0..Reason::ALL.len() {
+            self.omitted[at] += other.omitted[at];
+            self.placeholders[at] += other.placeholders[at];
+        }
+        self.directories.read += other.directories.read;
+        self.directories.pruned += other.directories.pruned;
+        self.blobs.read += other.blobs.read;
+        self.blobs.skipped += other.blobs.skipped;
+    }
+}
+
+/// Where time went. The stages run side by side, the first two of them on several threads at once:
+/// together they may be longer than the run.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+pub struct Seconds {
+    /// The whole run.
+    #[serde(serialize_with = "seconds")]
+    pub wall: Duration,
+    /// Walking trees, selecting, locating.
+    #[serde(serialize_with = "seconds")]
+    pub plan: Duration,
+    /// Decoding, converting, formatting.
+    #[serde(serialize_with = "seconds")]
+    pub work: Duration,
+    /// Writing, and waiting for the reader.
+    #[serde(serialize_with = "seconds")]
+    pub write: Duration,
+}
+
+/// A run, as it is to be told.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// What was to be archived, once it is known.
+    #[serde(flatten)]
+    pub subject: Option<Subject>,
+    /// What was done.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// What differs from the base, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+    /// Bytes of the archive.
+    pub bytes_out: u64,
+    /// Where time went.
+    pub seconds: Seconds,
+    /// As [`peak_memory`] has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    summary: u32,
+    complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    run: &'a Summary,
+}
+
+impl Summary {
+    /// Write it. There must be nothing left that could fail, unless it failed already.
+    pub fn write(&self, mut outlet: Outlet, failure: Option<&Error>) -> Result<()> {
+        outlet.line(&Document {
+            summary: VERSION,
+            complete: failure.is_none(),
+            error: failure.map(Error::to_string),
+            run: self,
+        })
+    }
+}
+
+/// The most memory that this process ever had, in bytes, mapped packs included.
+pub fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn by_reason<S: Serializer>(counts: &ByReason, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(Reason::ALL.map(Reason::as_str).iter().zip(counts))
+}
+
+fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    // Microseconds: digits beyond would be noise.
+    to.serialize_f64(time.as_micros() as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, peak_memory};
+    use crate::filter::{Disposition, Reason, StandIn};
+    use crate::report::Record;
+
+    fn counted(records: &[(u32, Disposition)]) -> Counts {
+        let mut counts = Counts::default();
+        for &(mode, disposition) in records {
+            counts.add(&Record {
+                path: b"a",
+                mode,
+                id: &[7; 20],
+                size: Some(10),
+                disposition,
+                past: None,
+            });
+        }
+        counts
+    }
+
+    #[test]
+    fn records_are_counted_once() {
+        use Disposition::{Content, Omitted};
+        let placeholder = |reason| Disposition::Placeholder(reason, StandIn::Empty);
+        let counts = counted(&[
+            (0o100644, Content),
+            (0o120000, Content),
+            (0o040000, Content),
+            (0o160000, Content),
+            (0o100755, placeholder(Reason::Binary)),
+            (0o100644, placeholder(Reason::TooLarge)),
+            (0o100644, Omitted(Reason::Missing)),
+            (0o100644, Omitted(Reason::Ignored)),
+            (0o040000, Omitted(Reason::Ignored)),
+        ]);
+        assert_eq!((counts.entries, counts.files, counts.bytes_in), (6, 3, 20));
+        assert_eq!(counts.omitted, [2, 0, 0, 1, 0]);
+        assert_eq!(counts.placeholders, [0, 1, 1, 0, 0]);
+        assert_eq!((counts.blobs.read, counts.blobs.skipped), (3, 2));
+        assert_eq!(counts.directories.pruned, 1);
+    }
+
+    /// A field that is forgotten in the sum would not be doubled.
+    #[test]
+    fn sums_have_every_field() {
+        let mut counts = counted(&[
+            (0o100644, Disposition::Content),
+            (0o100644, Disposition::Omitted(Reason::Ignored)),
+            (0o040000, Disposition::Omitted(Reason::Ignored)),
+            (
+                0o100644,
+                Disposition::Placeholder(Reason::Binary, StandIn::Empty),
+            ),
+        ]);
+        counts.directories.read = 1;
+        let numbers = |counts: &Counts| -> Vec<u64> {
+            let text = serde_json::to_string(counts).expect("numbers only");
+            text.split(|c: char| !c.is_ascii_digit())
+                .filter_map(|number| number.parse().ok())
+                .collect()
+        };
+        let doubled: Vec<u64> = numbers(&counts).iter().map(|number| 2 * number).collect();
+        counts += counts;
+        assert_eq!(numbers(&counts), doubled);
+    }
+
+    #[test]
+    fn memory_is_told_in_bytes() {
+        assert!(peak_memory().is_none_or(|bytes| bytes > 1 << 20));
+    }
+}

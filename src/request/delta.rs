@@ -1,0 +1,97 @@
+//! Only what changed: the base resolved, both sides viewed by the same options, and a first look taken
+//! at what differs, all before anything is written.
+
+use std::io::Write;
+
+use gix::{ObjectId, bstr::BStr};
+
+use crate::{
+    cli::{Deletions, Delta as Args},
+    decode::reader::Reader,
+    error::{Error, Result, sanitised},
+    plan::delta::{Deletion, Diff, Rules, Side, Survey, verify, whiteout},
+    report::Changes,
+};
+
+/// A delta that is to be sent.
+pub struct Delta {
+    /// What differs.
+    pub diff: Diff,
+    /// How much.
+    pub changes: Changes,
+    /// What is gone, in order.
+    pub deletions: Vec<Deletion>,
+    /// The commit or tree that it is made against.
+    pub base: ObjectId,
+    /// The commit or tree that it makes.
+    pub target: ObjectId,
+    /// How the archive tells what is gone.
+    pub carrier: Deletions,
+}
+
+impl Delta {
+    /// Compare `old` with `new`, the sides of `base` and `target`, and see what is gone.
+    pub(super) fn survey(
+        args: &Args,
+        (base, old): (ObjectId, Side),
+        (target, mut new): (ObjectId, Side),
+        rules: Rules,
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Self> {
+        let mut limit = args.max_changed_paths;
+        if let Some(part) = args.max_changed_ratio {
+            let all = new.count(reader)? as f64;
+            let paths = (all * part) as u64;
+            limit = Some(limit.map_or(paths, |limit| limit.min(paths)));
+        }
+        let mut diff = Diff::new(old, new, rules);
+        let carrier = args.deletions.unwrap_or(Deletions::Pax);
+        let survey = Survey::take(&mut diff, reader, limit)?;
+        // As git does not mind whether anybody reads it.
+        let _ = diagnostics.write_all(&diff.note().before);
+        if carrier == Deletions::Whiteout {
+            survey.refuse_odd_names()?;
+        }
+        if args.verify_delta {
+            verify(&mut diff, reader)?;
+        }
+        Ok(Self {
+            diff,
+            changes: survey.changes,
+            deletions: survey.deletions,
+            base,
+            target,
+            carrier,
+        })
+    }
+
+    /// The names of the whiteouts that are to be sent.
+    pub fn whiteouts(&self) -> Vec<Vec<u8>> {
+        match self.carrier {
+            Deletions::Whiteout => {
+                let topmost = Deletion::topmost(&self.deletions);
+                topmost.into_iter().map(whiteout).collect()
+            }
+            Deletions::Pax | Deletions::None => Vec::new(),
+        }
+    }
+}
+
+/// The base that was named `name` cannot be had: shallow, pruned, rewritten, never there.
+pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
+    let name = sanitised(name);
+    Error::fatal(format!("base '{name}' is not available"))
+        .without_base()
+        .caused_by(error.without_label())
+        .hinted("ask for the whole archive")
+}
+
+/// Fail if a zip cannot carry what was asked for.
+pub(super) fn fit_zip(args: &Args) -> Result<()> {
+    if args.base.is_some() && args.deletions != Some(Deletions::None) {
+        return Err(Error::fatal("a zip cannot carry deletions")
+            .hinted("--deletions=none leaves them to --manifest; a tar can carry them"));
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! From options to the filter: rules read and understood before anything is written.
+
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
+
+use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
+
+use super::profile::Settings;
+use crate::{
+    buffer::Buffer,
+    cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
+    decode::reader::Reader,
+    error::{Error, Result, sanitised, strerror},
+    filter::{
+        Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
+        access::Access,
+        ignore::{Ignore, Strictness},
+        large::LargeFiles,
+    },
+    plan::trees::file_at,
+    report::Channel,
+};
+
+/// What one tree is filtered by. The rules in its own ignore files are its own.
+pub(super) struct Rules<'a> {
+    given: &'a Filters,
+    settings: Settings,
+    access: Option<Access>,
+}
+
+impl<'a> Rules<'a> {
+    /// What `given` asks for.
+    pub(super) fn new(given: &'a Filters) -> Result<Self> {
+        let profile = Settings::of(given.profile.unwrap_or_default());
+        let access = given.access_rules.as_deref();
+        Ok(Self {
+            given,
+            settings: profile.with(given),
+            access: access.map(access_rules).transpose()?,
+        })
+    }
+
+    /// Whether `one` and `other` have other ignore rules.
+    pub(super) fn differ(&self, reader: &mut Reader, one: ObjectId, other: ObjectId) -> bool {
+        self.ignore_files()
+            .any(|path| blob_at(reader, one, path) != blob_at(reader, other, path))
+    }
+
+    fn ignore_files(&self) -> impl Iterator<Item = &[u8]> {
+        let named = self.given.ignore_file.iter().map(|path| path.as_bytes());
+        let profiled = self.settings.ignore_file.iter().map(|path| path.as_bytes());
+        profiled.chain(named)
+    }
+
+    /// Whether nothing is to touch the bytes of a file.
+    pub(super) fn is_raw(&self) -> bool {
+        self.settings.raw
+    }
+
+    /// Fail if a zip cannot hold what was asked for.
+    pub(super) fn fit_zip(&self) -> Result<()> {
+        let has_holes = self.settings.oversize == Some(Oversize::Sparse);
+        if self.settings.max_size.is_some() && has_holes {
+            return Err(Error::fatal("--oversize=sparse needs a tar"));
+        }
+        Ok(())
+    }
+
+    /// What is done about binary files.
+    pub(super) fn binary(&self) -> Option<Binary> {
+        self.policy().binary
+    }
+
+    /// The filter for the tree `root`. What is odd about its rules is told to `diagnostics`.
+    pub(super) fn filter(
+        &self,
+        reader: &mut Reader,
+        root: ObjectId,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Filter> {
+        Ok(Filter {
+            access: self.access.clone(),
+            ignore: self.ignore(reader, root, diagnostics)?,
+            policy: self.policy(),
+        })
+    }
+
+    fn ignore(
+        &self,
+        reader: &mut Reader,
+        root: ObjectId,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Ignore> {
+        let mut sources = Sources {
+            ignore: Ignore::new(),
+            strictness: match self.given.ignore_errors {
+                IgnoreErrors::Error => Strictness::Error,
+                IgnoreErrors::Warn => Strictness::Warn,
+            },
+            verbose: self.given.dry_run || self.given.explain.is_some(),
+            diagnostics,
+        };
+        for path in self.ignore_files() {
+            if let Some(text) = in_tree(reader, root, path)? {
+                sources.add(&sanitised(path), &text)?;
+            }
+        }
+        for file in &self.given.ignore_from {
+            let shown = sanitised(file.as_bytes());
+            let text = std::fs::read(file).map_err(|error| {
+                let why = strerror(&error);
+                Error::fatal(format!("could not open '{shown}' for reading: {why}"))
+            })?;
+            sources.add(&shown, &text)?;
+        }
+        let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
+        let globs: Vec<&[u8]> = globs.collect();
+        sources.add("--ignore", &globs.join(&b'\n'))?;
+        Ok(sources.ignore)
+    }
+
+    fn policy(&self) -> Policy {
+        let settings = &self.settings;
+        let limit = settings.max_size.and_then(|bytes| self.limit(bytes));
+        let binary = match settings.binary.unwrap_or(OnBinary::Full) {
+            OnBinary::Full => None,
+            OnBinary::Omit => Some(Remedy::Omit),
+            OnBinary::Zero => Some(Remedy::Replace(StandIn::Empty)),
+            OnBinary::Nuls => Some(Remedy::Replace(StandIn::Nuls)),
+        };
+        let within = settings.binary_within.map(|bytes| bytes as usize);
+        Policy {
+            missing: match settings.missing.unwrap_or(OnMissing::Error) {
+                OnMissing::Error => None,
+                OnMissing::Omit => Some(Remedy::Omit),
+                OnMissing::Placeholder => Some(match &limit {
+                    Some(limit) => limit.remedy,
+                    None => Remedy::Replace(StandIn::Empty),
+                }),
+            },
+            limit,
+            binary: binary.map(|remedy| Binary {
+                within: within.unwrap_or(WITHIN_ALL),
+                remedy,
+            }),
+            links_as_files: settings.symlinks == Some(Symlinks::File),
+            sizes: false,
+            no_submodules: settings.submodules == Some(Submodules::Omit),
+        }
+    }
+
+    fn limit(&self, bytes: u64) -> Option<Limit> {
+        let remedy = match self.settings.oversize.unwrap_or(Oversize::Omit) {
+            Oversize::Full => return None,
+            Oversize::Omit => Remedy::Omit,
+            Oversize::Zero => Remedy::Replace(StandIn::Empty),
+            // Whatever the true size is: readers may make room for it.
+            Oversize::Sparse => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
+        };
+        let globs = self.given.large_file.iter().map(|glob| glob.as_bytes());
+        Some(Limit {
+            bytes,
+            exceptions: LargeFiles::new(globs),
+            remedy,
+        })
+    }
+}
+
+/// The rules that are named so. Fails closed: without rules that are understood there is no archive.
+fn access_rules(name: &OsStr) -> Result<Access> {
+    let shown = sanitised(name.as_bytes());
+    let failed = || Error::fatal(format!("cannot use access rules '{shown}'"));
+    let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
+    let text = channel.read_to_end()?;
+    Access::parse(&text).map_err(|error| failed().caused_by(error))
+}
+
+/// Ignore rules as they come together.
+struct Sources<'a> {
+    ignore: Ignore,
+    strictness: Strictness,
+    /// Whether somebody wants to know what the rules do.
+    verbose: bool,
+    diagnostics: &'a mut dyn Write,
+}
+
+impl Sources<'_> {
+    fn add(&mut self, origin: &str, text: &[u8]) -> Result<()> {
+        let hints = self.ignore.hints().len();
+        let bad = self.ignore.add(origin, text, self.strictness);
+        let bad = bad.map_err(|line| {
+            Error::fatal(format!("cannot use ignore rules of '{origin}'")).caused_by(line)
+        })?;
+        for line in bad {
+            let _ = writeln!(self.diagnostics, "warning: {origin}: {line}");
+        }
+        for hint in &self.ignore.hints()[hints..] {
+            let _ = match hint.diverges {
+                true => writeln!(self.diagnostics, "warning: {hint}"),
+                false if self.verbose => writeln!(self.diagnostics, "hint: {hint}"),
+                false => Ok(()),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The text of the file or link at `path` of the tree `root`; nothing if it is not there, is anything
+/// else, or is not in the repository.
+fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
+    let Some(id) = blob_at(reader, root, path) else {
+        return Ok(None);
+    };
+    let mut text = Buffer::default();
+    match reader.read(&id, &mut text) {
+        Ok(Some(ObjectKind::Blob)) => Ok(Some(text)),
+        Ok(_) => Ok(None),
+        Err(failure) => {
+            let path = sanitised(path);
+            Err(Error::fatal(format!("cannot read ignore rules of '{path}'")).caused_by(failure))
+        }
+    }
+}
+
+/// What is at `path` of the tree `root` and is no tree.
+fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Option<ObjectId> {
+    let (directory, name) = match path.rfind_byte(b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (&b""[..], path),
+    };
+    file_at(reader, root, root.kind(), directory, name)
+}

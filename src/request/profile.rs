@@ -1,0 +1,105 @@
+//! What each profile stands for, and what is left of it beside the options that were given.
+
+use clap::ValueEnum;
+
+use crate::cli::{Filters, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks};
+
+/// The options that a profile sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) raw: bool,
+    pub(super) ignore_file: Option<&'static str>,
+    pub(super) max_size: Option<u64>,
+    pub(super) oversize: Option<Oversize>,
+    pub(super) binary: Option<OnBinary>,
+    pub(super) binary_within: Option<u64>,
+    pub(super) symlinks: Option<Symlinks>,
+    pub(super) submodules: Option<Submodules>,
+    pub(super) missing: Option<OnMissing>,
+}
+
+/// Where the readers that have a profile look for ignore rules.
+const IGNORE_FILE: &str = ".sourcegraph/ignore";
+/// The largest file that they read, in bytes, unless told otherwise.
+const FILE_LIMIT: u64 = 2 << 20;
+/// How much of a file the searcher looks at to tell whether it is binary.
+const SEARCHER_SAMPLE: u64 = 32 << 10;
+
+impl Settings {
+    /// What `profile` sets.
+    pub(super) fn of(profile: Profile) -> Self {
+        let reader = Self {
+            raw: true,
+            ignore_file: Some(IGNORE_FILE),
+            max_size: Some(FILE_LIMIT),
+            submodules: Some(Submodules::Omit),
+            missing: Some(OnMissing::Placeholder),
+            ..Self::default()
+        };
+        match profile {
+            Profile::Git => Self::default(),
+            Profile::Zoekt => Self {
+                oversize: Some(Oversize::Sparse),
+                binary: Some(OnBinary::Nuls),
+                symlinks: Some(Symlinks::File),
+                ..reader
+            },
+            Profile::Searcher => Self {
+                oversize: Some(Oversize::Zero),
+                binary: Some(OnBinary::Zero),
+                binary_within: Some(SEARCHER_SAMPLE),
+                symlinks: Some(Symlinks::Link),
+                ..reader
+            },
+        }
+    }
+
+    /// The same with what `given` says beside its profile.
+    pub(super) fn with(self, given: &Filters) -> Self {
+        Self {
+            raw: self.raw || given.raw,
+            ignore_file: self.ignore_file,
+            max_size: given.max_size.or(self.max_size),
+            oversize: given.oversize.or(self.oversize),
+            binary: given.binary.or(self.binary),
+            binary_within: given.binary_within.or(self.binary_within),
+            symlinks: given.symlinks.or(self.symlinks),
+            submodules: given.submodules.or(self.submodules),
+            missing: given.missing.or(self.missing),
+        }
+    }
+
+    /// The options that mean the same, one a line.
+    fn options(&self) -> String {
+        let named = |name: &str, value: Option<String>| {
+            value.map_or_else(String::new, |value| format!("--{name}={value}\n"))
+        };
+        [
+            String::from(if self.raw { "--raw\n" } else { "" }),
+            named("ignore-file", self.ignore_file.map(str::to_owned)),
+            named("max-size", self.max_size.map(|bytes| bytes.to_string())),
+            named("oversize", self.oversize.map(word)),
+            named("binary", self.binary.map(word)),
+            named(
+                "binary-within",
+                self.binary_within.map(|bytes| bytes.to_string()),
+            ),
+            named("symlinks", self.symlinks.map(word)),
+            named("submodules", self.submodules.map(word)),
+            named("missing", self.missing.map(word)),
+        ]
+        .concat()
+    }
+}
+
+/// The options that the profile in `given` and what was given beside it come to, one a line.
+pub fn printed(given: &Filters) -> String {
+    let profile = given.profile.unwrap_or_default();
+    Settings::of(profile).with(given).options()
+}
+
+/// A value as it is typed.
+fn word<T: ValueEnum>(value: T) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}

@@ -1,0 +1,154 @@
+//! What is archived of a tree, as what, and under which names: one view of a tree, or two of them where
+//! only what changed is sent.
+
+use std::{io::Write, os::unix::ffi::OsStrExt};
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{
+    delta::{self, Delta},
+    filter,
+};
+use crate::{
+    cli::Args,
+    decode::reader::Reader,
+    error::{Error, Result},
+    filter::Filter,
+    plan::{
+        delta::{Rules as DeltaRules, Side},
+        select::{
+            Selection,
+            attributes::{self, Attributes, Demand},
+            pathspec::Pathspecs,
+            source::Source,
+        },
+        trees::Rules,
+        view::View,
+    },
+    repository::{
+        environment::Environment,
+        treeish::{self, Treeish},
+    },
+};
+
+/// What of a tree is archived.
+pub enum Scope {
+    /// All that its view shows.
+    Whole(Box<View>),
+    /// What changed.
+    Delta(Box<Delta>),
+}
+
+/// What a view is made of.
+pub(super) struct Viewing<'a> {
+    pub(super) args: &'a Args,
+    pub(super) filters: filter::Rules<'a>,
+    pub(super) attributes: attributes::Settings,
+    /// The directory of the work tree that the user is in.
+    pub(super) below: &'a BString,
+    /// The top of the work tree, for messages.
+    pub(super) root: &'a str,
+    pub(super) environment: &'a Environment,
+    /// Whether the format tells what is text.
+    pub(super) text: bool,
+    pub(super) rules: Rules,
+}
+
+impl Viewing<'_> {
+    /// What is archived of `target`; what is odd about it is told to `diagnostics`.
+    pub(super) fn scope(
+        &self,
+        gix: &gix::Repository,
+        reader: &mut Reader,
+        target: &Treeish,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Scope> {
+        let (mut selection, filter) = self.parts(reader, target, diagnostics)?;
+        let checked = selection.check(target.tree, self.rules, &filter, reader, diagnostics);
+        let Some(base) = &self.args.delta.base else {
+            checked?;
+            return Ok(Scope::Whole(Box::new(self.view(selection, filter))));
+        };
+        let name = base.as_bytes().as_bstr();
+        let base = treeish::resolve(gix, reader, name, diagnostics)
+            .map_err(|error| delta::unavailable(name, error))?;
+        // What there is to say of rules was said of the target's.
+        let unheard = &mut std::io::sink();
+        let (mut old_selection, old_filter) = self.parts(reader, &base, unheard)?;
+        if let Err(error) = checked {
+            // What was asked for may have been there.
+            let old = old_selection.check(base.tree, self.rules, &old_filter, reader, unheard);
+            old.map_err(|_| error)?;
+        }
+        let old = self.view(old_selection, old_filter);
+        let new = self.view(selection, filter);
+        let raw = self.filters.is_raw();
+        let rules = DeltaRules {
+            ignore_mode: self.args.delta.ignore_mode,
+            other_ignore: self.filters.differ(reader, base.tree, target.tree),
+            attributes: !raw,
+            other_commit: !raw && base.commit != target.commit,
+        };
+        let side = |treeish: &Treeish, view| {
+            let id = treeish.commit.unwrap_or(treeish.tree);
+            (id, Side::new(treeish.tree, view, self.rules))
+        };
+        let (old, new) = (side(&base, old), side(target, new));
+        let delta = Delta::survey(&self.args.delta, old, new, rules, reader, diagnostics)?;
+        Ok(Scope::Delta(Box::new(delta)))
+    }
+
+    /// What decides about the paths of a tree.
+    fn parts(
+        &self,
+        reader: &mut Reader,
+        treeish: &Treeish,
+        diagnostics: &mut dyn Write,
+    ) -> Result<(Selection, Filter)> {
+        let pathspecs = self.args.paths.iter().map(|path| path.as_bytes().into());
+        let magic = self.environment.pathspecs;
+        let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.root, magic)?;
+        let attributes = match self.filters.is_raw() {
+            true => attributes::Settings {
+                source: Source::Nowhere,
+                ..attributes::Settings::default()
+            },
+            false => self.attributes.clone(),
+        };
+        let selection = select(pathspecs, self.below, attributes, self.text);
+        let filter = self.filters.filter(reader, treeish.tree, diagnostics)?;
+        if filter.access.is_some() && treeish.commit.is_none() {
+            return Err(Error::fatal("cannot apply access rules to a tree")
+                .caused_by("its paths may not begin at the root; name a commit"));
+        }
+        Ok((selection, filter))
+    }
+
+    fn view(&self, selection: Selection, filter: Filter) -> View {
+        let prefix = self.args.prefix.as_deref().unwrap_or_default();
+        View::new(prefix.as_bytes().into(), selection, filter)
+    }
+}
+
+/// What is archived of what lies `below` the top; some formats want to know what is `text`.
+fn select(
+    pathspecs: Pathspecs,
+    below: &BString,
+    attributes: attributes::Settings,
+    text: bool,
+) -> Selection {
+    let demand = Demand {
+        text,
+        pathspecs: pathspecs.attributes().cloned().collect(),
+    };
+    let relative = Demand {
+        text,
+        ..Demand::default()
+    };
+    Selection {
+        relative: (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative)),
+        below: below.clone(),
+        attributes: Attributes::new(attributes, demand),
+        pathspecs,
+    }
+}

@@ -1,0 +1,272 @@
+//! A request carried out: the format chosen, memory divided, plan and writer joined by the pipeline.
+//!
+//! Opens nothing and ends nothing that others have opened.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use gix::ObjectId;
+
+use crate::{
+    archive::{Archiver, Writer},
+    buffer::Buffer,
+    cli::Deletions,
+    convert::{Converter, Origin},
+    decode::chain::Allowance,
+    deflate::{self, Dialect, Gzip},
+    emit::{
+        self,
+        deflate::Engine,
+        gzip::ZlibGzip,
+        tar::{Globals, Tar},
+        zip::Zip,
+        zstd::Zstd,
+    },
+    error::{Error, Result},
+    output,
+    pipeline::{self, Limits},
+    plan::{Planner, Route, delta::DeltaWalk, walk::Walk},
+    progress::Meter,
+    report::{Figures, Manifest, Past, Seconds, gone},
+    repository::settings::Umask,
+    request::{Delta, Request, Scope, format::Format},
+};
+
+/// Where the archive and what is said about it go.
+pub struct Outputs<'a> {
+    /// Takes the archive.
+    pub destination: &'a mut (dyn Write + Send),
+    /// Takes what is said to the user.
+    pub diagnostics: &'a mut (dyn Write + Send),
+    /// Shows progress.
+    pub meter: Option<Meter>,
+}
+
+/// What a run did, whether it failed or not.
+#[derive(Default)]
+pub struct Tally {
+    /// What it came to.
+    pub figures: Figures,
+    /// Takes a line for each entry. Has no end yet after a run: that is for whoever knows that the
+    /// archive arrived.
+    pub manifest: Option<Manifest>,
+}
+
+/// Make the archive that `request` asks for, and note in `tally` what was done. What goes through a
+/// command goes to the destination as it is before that.
+pub fn run(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Result<()> {
+    let mut destination = Counted {
+        inner: outputs.destination,
+        bytes: 0,
+    };
+    let counted = Outputs {
+        destination: &mut destination,
+        diagnostics: outputs.diagnostics,
+        meter: outputs.meter,
+    };
+    let outcome = formatted(request, counted, tally);
+    tally.figures.bytes = destination.bytes;
+    outcome
+}
+
+fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Result<()> {
+    let failed = |error: std::io::Error| Error::write(&error);
+    let comment = request.treeish.commit.map(|id| id.to_hex().to_string());
+    let tar = |request: &Request| Tar {
+        mtime: request.treeish.time,
+        umask: match request.umask {
+            Umask::Bits(bits) => bits,
+            Umask::User => output::umask(),
+        },
+        comment: comment.clone(),
+        globals: match &request.scope {
+            Scope::Whole(_) => Globals::default(),
+            Scope::Delta(delta) => globals(delta),
+        },
+    };
+    match request.format {
+        Format::Tar | Format::Filtered(_) => stream(tar(&request), request, outputs, tally),
+        Format::TarGz(level) => match request.deflate {
+            Engine::Own(dialect) => {
+                let settings = deflate::Settings {
+                    level,
+                    dialect,
+                    threads: request.threads.unwrap_or_else(pipeline::default_threads),
+                    piece: request.gzip_piece,
+                };
+                // Half of the memory is for those that deflate.
+                let settings = settings.within(request.memory / 2);
+                let mut gzip = Gzip::new(settings, outputs.destination);
+                let outputs = Outputs {
+                    destination: &mut gzip,
+                    diagnostics: outputs.diagnostics,
+                    meter: outputs.meter,
+                };
+                stream(tar(&request), request, outputs, tally)?;
+                gzip.finish().map(drop).map_err(failed)
+            }
+            Engine::Zlib => {
+                let mut gzip = ZlibGzip::new(outputs.destination, level);
+                let outputs = Outputs {
+                    destination: &mut gzip,
+                    diagnostics: outputs.diagnostics,
+                    meter: outputs.meter,
+                };
+                stream(tar(&request), request, outputs, tally)?;
+                gzip.finish().map_err(failed)
+            }
+        },
+        Format::TarZst(level) => {
+            let threads = request.threads.unwrap_or_else(pipeline::default_threads);
+            let mut zstd = Zstd::new(outputs.destination, level, threads).map_err(failed)?;
+            let outputs = Outputs {
+                destination: &mut zstd,
+                diagnostics: outputs.diagnostics,
+                meter: outputs.meter,
+            };
+            stream(tar(&request), request, outputs, tally)?;
+            zstd.finish().map_err(failed)
+        }
+        Format::Zip(level) => {
+            let zip = Zip {
+                times: request.times,
+                level,
+                // What other dialects there are is gzip's.
+                engine: match request.deflate {
+                    Engine::Own(_) => Engine::Own(Dialect::Zlib),
+                    Engine::Zlib => Engine::Zlib,
+                },
+                comment,
+            };
+            stream(zip, request, outputs, tally)
+        }
+    }
+}
+
+fn stream<F: emit::Format>(
+    format: F,
+    request: Request,
+    outputs: Outputs<'_>,
+    tally: &mut Tally,
+) -> Result<()> {
+    // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
+    // object; the plan, the threads' scratch buffers and the allocator take the rest.
+    let origin = Origin {
+        commit: request.treeish.commit,
+        content: request.treeish.content,
+        tree: request.treeish.tree,
+        reference: request.treeish.reference,
+    };
+    let archiver = Archiver {
+        format,
+        odb: request.reader.odb.config().clone(),
+        extras: Arc::clone(&request.extras),
+        in_memory: request.memory as u64 / 8,
+        big_file: request.big_file,
+        converter: Converter::new(origin, request.surroundings),
+        prefix_len: request.prefix_len,
+        binary: request.binary,
+        pax_notes: request.pax_notes,
+        manifest: tally.manifest.is_some(),
+        allowance: Allowance::new(request.memory / 4),
+        scratch_max: request.memory / 128,
+        verbose: request.verbose,
+    };
+    let limits = Limits {
+        threads: request.threads,
+        budget: match request.format {
+            // What waits for a compressor needs no more room than to keep it busy.
+            Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
+            _ => request.memory / 4,
+        },
+    };
+    let tree = request.treeish.tree;
+    let route: Route = match request.scope {
+        Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
+        Scope::Delta(delta) => {
+            tally.figures.changes = Some(delta.changes);
+            tell_gone(&delta, tally)?;
+            let whiteouts = delta.whiteouts();
+            DeltaWalk::new(delta.diff, whiteouts, request.extras).into()
+        }
+    };
+    let mut planner = Planner::new(route, request.reader);
+    let Outputs {
+        destination,
+        diagnostics,
+        meter,
+    } = outputs;
+    let manifest = tally.manifest.take();
+    let mut writer = Writer::new(destination, diagnostics, &archiver.format, manifest, meter);
+    let (times, outcome) = pipeline::run(&mut planner, &archiver, &mut writer, limits);
+    let outcome = outcome.and_then(|()| writer.finish());
+    (tally.figures.counts, tally.manifest) = writer.told();
+    tally.figures.counts.directories.read = planner.directories();
+    tally.figures.seconds = Seconds {
+        wall: Duration::ZERO,
+        plan: times.plan,
+        work: times.work,
+        write: times.write,
+    };
+    outcome
+}
+
+/// What is gone comes first in the manifest.
+fn tell_gone(delta: &Delta, tally: &mut Tally) -> Result<()> {
+    let Some(manifest) = &mut tally.manifest else {
+        return Ok(());
+    };
+    let mut lines = Buffer::default();
+    for deletion in &delta.deletions {
+        let past = Past {
+            status: deletion.status,
+            old: Some((deletion.mode.bits(), deletion.id.as_bytes())),
+        };
+        gone(&deletion.name, past, &mut lines);
+    }
+    manifest.write(&lines)
+}
+
+/// What a tar says of being a delta, in global headers.
+fn globals(delta: &Delta) -> Globals {
+    let mut globals = Globals::default();
+    let hex = |id: ObjectId| id.to_hex().to_string();
+    let carrier = match delta.carrier {
+        Deletions::None => "none",
+        Deletions::Pax => "pax",
+        Deletions::Whiteout => "whiteout",
+    };
+    globals.begin();
+    globals.record("GITSLUICE.delta", b"1");
+    globals.record("GITSLUICE.base", hex(delta.base).as_bytes());
+    globals.record("GITSLUICE.target", hex(delta.target).as_bytes());
+    globals.record("GITSLUICE.deletions", carrier.as_bytes());
+    if delta.carrier == Deletions::Pax && !delta.deletions.is_empty() {
+        globals.begin();
+        for deletion in &delta.deletions {
+            globals.record("GITSLUICE.delete", &deletion.name);
+        }
+    }
+    globals
+}
+
+/// Counts what goes through.
+struct Counted<'a> {
+    inner: &'a mut (dyn Write + Send),
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,404 @@
+//! Archives made to reach out of the directory, to be believed beyond their bytes, or to be taken for
+//! complete. They are applied without rights where that can be had, and only below temporary
+//! directories.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::archive::{Archive, Deletions, Tree, delta, file, link, tree};
+use super::{Target, applying, ids};
+
+/// What hostile archives are applied to: a link out of the directory in it, and a directory.
+fn base() -> Tree {
+    tree([
+        ("out", link("../outside")),
+        ("file-out", link("../outside/file")),
+        ("kept/file", file("x")),
+    ])
+}
+
+/// Refused with these words. Either nothing was done, or the directory says that something was; and
+/// whatever was done, nothing has left the directory.
+#[track_caller]
+fn assert_harmless(archive: Archive, words: &str) {
+    let directory = Target::holding(&ids()[0], &base());
+    assert_refused_by(&directory, &archive.end(), words);
+}
+
+#[track_caller]
+fn assert_refused_by(directory: &Target, archive: &[u8], words: &str) {
+    let [from, to] = &ids();
+    let output = directory.apply_without_rights(archive);
+    let whole = directory.state() == format!("holds {from}\n");
+    if whole {
+        directory.assert_holds(from, &base());
+    } else {
+        assert_eq!(directory.state(), applying(from, to));
+    }
+    directory.assert_refused(&output, words, &directory.state());
+    let told = output
+        .messages()
+        .contains("hint: the directory is not whole");
+    assert_eq!(told, !whole, "{output}");
+}
+
+fn begun(deletions: &str) -> Archive {
+    let [from, to] = &ids();
+    Archive::delta([from, to], deletions)
+}
+
+const BAD: [(&str, &str); 12] = [
+    ("..", "leads out of the directory"),
+    ("../outside/file", "leads out of the directory"),
+    ("kept/../../outside/file", "leads out of the directory"),
+    ("kept/..", "leads out of the directory"),
+    ("/outside/file", "is absolute"),
+    ("//outside", "is absolute"),
+    ("", "has an empty name in it"),
+    (".", "has an empty name in it"),
+    ("./a", "has an empty name in it"),
+    ("kept//a", "has an empty name in it"),
+    (".git-sluice", "is where the state is kept"),
+    (".GIT-sluice.new", "is where the state is kept"),
+];
+
+#[test]
+fn paths_that_are_refused() {
+    for (path, words) in BAD {
+        assert_harmless(begun("pax").file(path, "mine"), words);
+        assert_harmless(begun("pax").symlink(path, "x"), words);
+        assert_harmless(
+            begun("pax").node(path.as_bytes(), &super::Node::Directory),
+            words_of_directory(path, words),
+        );
+        assert_harmless(begun("pax").delete([path]), words);
+        assert_harmless(
+            begun("pax")
+                .extended(&[("path", path.as_bytes())])
+                .file("a", "x"),
+            words,
+        );
+    }
+    let nul = begun("pax").extended(&[("path", b"a\0b")]).file("a", "x");
+    assert_harmless(nul, "has a NUL in it");
+    assert_harmless(begun("pax").delete(["a\0b"]), "has a NUL in it");
+}
+
+/// With the slash that a directory gets, nothing is the root.
+fn words_of_directory<'w>(path: &str, words: &'w str) -> &'w str {
+    if path.is_empty() {
+        "is absolute"
+    } else {
+        words
+    }
+}
+
+#[test]
+fn whiteouts_that_are_refused() {
+    let cases = [
+        (".wh...", "leads out of the directory"),
+        ("kept/.wh...", "leads out of the directory"),
+        ("../outside/.wh.file", "leads out of the directory"),
+        (".wh..", "has an empty name in it"),
+        (".wh.", "has an empty name in it"),
+        ("/outside/.wh.file", "is absolute"),
+        (".wh..git-sluice", "is where the state is kept"),
+        (".wh..wh..opq", "is neither a whiteout nor a real one"),
+        (".wh.a/b", "is neither a whiteout nor a real one"),
+    ];
+    for (path, words) in cases {
+        assert_harmless(begun("whiteout").file(path, ""), words);
+    }
+    let late = "a whiteout where none may be";
+    assert_harmless(begun("whiteout").file("a", "").file(".wh.b", ""), late);
+    assert_harmless(begun("whiteout").file(".wh.b", "content"), late);
+    assert_harmless(begun("whiteout").symlink(".wh.b", "x"), late);
+    let mixed = begun("whiteout").delete(["a"]);
+    assert_harmless(mixed, "a global header where none may be");
+}
+
+#[test]
+fn links_are_never_gone_through() {
+    let blocked = "cannot enter 'out': ";
+    assert_harmless(begun("pax").file("out/file", "mine"), blocked);
+    assert_harmless(begun("pax").file("out/new", "mine"), blocked);
+    assert_harmless(begun("pax").symlink("out/new", "x"), blocked);
+    assert_harmless(begun("pax").file("out/new/deeper", "mine"), blocked);
+    let directory = |path: &str| begun("pax").node(path.as_bytes(), &super::Node::Directory);
+    assert_harmless(directory("out"), "cannot create 'out': File exists");
+    assert_harmless(directory("out/new"), blocked);
+    let own = begun("pax")
+        .symlink("link", "../outside")
+        .file("link/file", "mine");
+    assert_harmless(own, "cannot enter 'link': ");
+    let twice = begun("pax")
+        .symlink("a", ".")
+        .symlink("a/b", "..")
+        .file("a/b/outside/file", "mine");
+    assert_harmless(twice, "cannot enter 'a': ");
+    let in_the_way = "'out' is in the way";
+    assert_harmless(begun("pax").delete(["out/file"]), in_the_way);
+    assert_harmless(begun("pax").delete(["out/"]), in_the_way);
+    assert_harmless(begun("whiteout").file("out/.wh.file", ""), in_the_way);
+    assert_harmless(begun("pax").delete(["kept"]), "'kept' is in the way");
+}
+
+/// What is written where a link was, is written there and not where the link leads.
+#[test]
+fn links_are_replaced() {
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &base());
+    let archive = begun("pax")
+        .file("file-out", "mine")
+        .symlink("out", "/")
+        .end();
+    let _ = directory.apply_without_rights(&archive).success();
+    let target = tree([
+        ("file-out", file("mine")),
+        ("out", link("/")),
+        ("kept/file", file("x")),
+    ]);
+    directory.assert_holds(to, &target);
+
+    let directory = Target::holding(from, &base());
+    symlink(
+        "../outside/file",
+        directory.directory().join(".git-sluice.new"),
+    )
+    .expect("our own");
+    let archive = begun("whiteout")
+        .file(".wh.out", "")
+        .file(".wh.file-out", "")
+        .end();
+    let _ = directory.apply_without_rights(&archive).success();
+    directory.assert_holds(to, &tree([("kept/file", file("x"))]));
+}
+
+/// A whole directory goes, but not what links in it lead to.
+#[test]
+fn whiteouts_of_directories_stay_inside() {
+    let [from, to] = &ids();
+    let deep = "a/".repeat(200) + "f";
+    let base = tree([
+        ("gone/out", link("../../outside")),
+        (&format!("gone/{deep}"), file("x")),
+        ("kept", file("")),
+    ]);
+    let directory = Target::holding(from, &base);
+    let archive = begun("whiteout").file(".wh.gone", "").end();
+    let _ = directory.apply_without_rights(&archive).success();
+    directory.assert_holds(to, &tree([("kept", file(""))]));
+}
+
+#[test]
+fn what_the_base_does_not_have_stays() {
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &base());
+    let archive = begun("pax").delete(["kept/"]).end();
+    let output = directory.apply(&archive);
+    directory.assert_refused(
+        &output,
+        "cannot delete 'kept': Directory not empty",
+        &applying(from, to),
+    );
+    let archive = begun("pax").file("kept", "").end();
+    let output = directory.apply(&archive);
+    directory.assert_refused(
+        &output,
+        "cannot create 'kept': Directory not empty",
+        &applying(from, to),
+    );
+    // An empty one is in nobody's way.
+    fs::remove_file(directory.directory().join("kept/file")).expect("our own");
+    let _ = directory.apply(&archive).success();
+}
+
+#[test]
+fn kinds_that_are_refused() {
+    for kind in *b"1346789LKSDVM\0a" {
+        let archive = begun("pax").raw(kind, b"new", b"../outside/file", 0o644, b"");
+        assert_harmless(archive, "an entry of kind '");
+    }
+    for kind in *b"25" {
+        let archive = begun("pax").raw(kind, b"new", b"x", 0o644, b"content");
+        assert_harmless(archive, "something that is no file has content");
+    }
+    assert_harmless(begun("pax").file("new/", ""), "has a directory's path");
+    assert_harmless(begun("pax").symlink("new", ""), "no sound target");
+    let nul = begun("pax")
+        .extended(&[("linkpath", b"a\0b")])
+        .symlink("new", "x");
+    assert_harmless(nul, "no sound target");
+}
+
+#[test]
+fn headers_of_its_own_that_are_refused() {
+    let [from, to] = &ids();
+    let global = |records: &[(&str, &[u8])]| Archive::full(to).global(records);
+    let [delta, base, target, pax]: [(&str, &[u8]); 4] = [
+        ("GITSLUICE.delta", b"1"),
+        ("GITSLUICE.base", from.as_bytes()),
+        ("GITSLUICE.target", to.as_bytes()),
+        ("GITSLUICE.deletions", b"pax"),
+    ];
+    for (archive, words) in [
+        (begun("none"), "the archive does not carry its deletions"),
+        (begun("zip"), "deletions as 'zip' are not known"),
+        (
+            global(&[("GITSLUICE.delta", b"2"), base, target, pax]),
+            "version '2'",
+        ),
+        (
+            global(&[base, delta, target, pax]),
+            "does not say its GITSLUICE.delta",
+        ),
+        (
+            global(&[delta, target, base, pax]),
+            "does not say its GITSLUICE.base",
+        ),
+        (
+            global(&[delta, base, target]),
+            "does not say its GITSLUICE.deletions",
+        ),
+        (
+            global(&[delta, base, target, pax, ("x", b"")]),
+            "something follows",
+        ),
+        (global(&[("x", b"")]), "does not say its GITSLUICE.delta"),
+        (
+            global(&[delta, ("GITSLUICE.base", b"HEAD"), target, pax]),
+            "no object id",
+        ),
+        (
+            Archive::full(from).global(&[delta, base, target, pax]),
+            "another commit",
+        ),
+        (Archive::full("HEAD"), "its comment is no commit id"),
+        (
+            Archive(Vec::new()).global(&[("path", b"a")]),
+            "has a key 'path'",
+        ),
+    ] {
+        assert_harmless(archive, words);
+    }
+    let path = begun("pax").global(&[("path", b"a")]).file("b", "");
+    assert_harmless(path, "a global header has a key 'path'");
+    let late = begun("pax").file("new", "").delete(["out"]);
+    assert_harmless(late, "a global header where none may be");
+    let records = [b'x'; 1 << 20];
+    let large = begun("pax").raw(b'g', b"", b"", 0, &records);
+    assert_harmless(large, "an extended header is too large");
+    let alone = begun("pax").extended(&[("path", b"a")]);
+    assert_harmless(alone, "an extended header has no entry");
+    let double = begun("pax").extended(&[]).extended(&[]).file("a", "");
+    assert_harmless(double, "an entry of kind 'x'");
+    for records in [
+        "7 path=a\n",
+        "99 path=a\n",
+        "0 path=a\n",
+        "9 path=a",
+        "-1 path=a\n",
+        "4 =a\n",
+    ] {
+        let lie = begun("pax")
+            .raw(b'x', b"", b"", 0, records.as_bytes())
+            .file("a", "");
+        assert_harmless(lie, "a record of an extended header is malformed");
+    }
+    for size in ["18446744073709551616", "-1", ""] {
+        let lie = begun("pax")
+            .extended(&[("size", size.as_bytes())])
+            .file("a", "");
+        assert_harmless(lie, "a size is no number");
+    }
+}
+
+#[test]
+fn sparse_files_that_are_refused() {
+    let sparse = |major, map: &str| {
+        let mut content = map.as_bytes().to_vec();
+        content.resize(512, 0);
+        let records: [(&str, &[u8]); 4] = [
+            ("GNU.sparse.major", major),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", b"a"),
+            ("GNU.sparse.realsize", b"9"),
+        ];
+        begun("pax")
+            .extended(&records)
+            .raw(b'0', b"x", b"", 0o644, &content)
+    };
+    assert_harmless(
+        sparse(b"0", "1\n9\n0\n"),
+        "a sparse file of an unknown form",
+    );
+    for map in ["1\n8\n1\n", "2\n0\n0\n9\n0\n", "1\n8\n0\n", ""] {
+        assert_harmless(sparse(b"1", map), "a sparse file has content");
+    }
+    let old = begun("pax")
+        .extended(&[("GNU.sparse.map", b"0,1")])
+        .file("a", "x");
+    assert_harmless(old, "a sparse file of an unknown form");
+}
+
+#[test]
+fn sizes_are_not_believed() {
+    let last = |archive: &Archive| archive.0.len() - 512;
+    let empty = begun("pax").file("a", "");
+    let at = last(&empty);
+    let huge = |size: &[u8]| {
+        empty.clone().amend(at, |header| {
+            header[124..136].copy_from_slice(size);
+        })
+    };
+    assert_harmless(huge(b"77777777777\0"), "the archive is incomplete");
+    assert_harmless(huge(b"777777777777"), "the archive is incomplete");
+    for malformed in [
+        b"-0000000001\0",
+        b"\x80\0\0\0\0\0\0\0\0\0\0\x01",
+        b"00000000008\0",
+        b"           \0",
+    ] {
+        assert_harmless(huge(malformed), "a number in a header is malformed");
+    }
+    let pax = begun("pax")
+        .extended(&[("size", b"18446744073709551615")])
+        .file("a", "");
+    assert_harmless(pax, "the archive is incomplete");
+}
+
+#[test]
+fn damage_is_noticed() {
+    let mut bad = begun("pax").file("a", "x");
+    let at = bad.0.len() - 1024;
+    bad.0[at] ^= 1;
+    assert_harmless(bad, "a header's checksum is wrong");
+    let other = begun("pax").file("a", "");
+    let at = other.0.len() - 512;
+    let other = other.amend(at, |header| header[257] = b'U');
+    assert_harmless(other, "no tar header where one has to be");
+    for padding in [[0; 512].to_vec(), [0; 4096].to_vec()] {
+        let mut followed = begun("pax");
+        followed.0.extend(padding);
+        assert_harmless(followed.file("a", ""), "something follows its end");
+    }
+}
+
+/// Wherever an archive is cut, that is noticed, and the whole one makes up for it.
+#[test]
+fn every_truncation() {
+    let [from, to] = &ids();
+    let target = tree([
+        ("kept", file(&"x".repeat(700))),
+        ("new/file", file("y")),
+        ("out", file("z")),
+    ]);
+    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let cuts = (0..archive.len()).step_by(512);
+    for cut in cuts.flat_map(|block| [block, block + 100]) {
+        let directory = Target::holding(from, &base());
+        assert_refused_by(&directory, &archive[..cut], "the archive is incomplete");
+        let _ = directory.apply_without_rights(&archive).success();
+        directory.assert_holds(to, &target);
+    }
+}

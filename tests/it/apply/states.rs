@@ -1,0 +1,215 @@
+//! What a directory says that it holds, and which archives it takes.
+
+use std::fs;
+
+use super::archive::{Archive, Deletions, Tree, delta, file, id, tree};
+use super::{Target, applying, ids};
+use crate::support::Repo;
+use crate::usage::assert_complaint;
+
+fn small() -> (Tree, Tree, Vec<u8>) {
+    let [from, to] = &ids();
+    let [base, target] = [tree([("a", file("old\n"))]), tree([("b", file("new\n"))])];
+    let archive = delta([from, to], [&base, &target], Deletions::Pax);
+    (base, target, archive)
+}
+
+#[test]
+fn a_delta_goes_over_its_base_only() {
+    let [from, to] = &ids();
+    let (base, target, archive) = small();
+    let other = id('c');
+    for (state, words) in [
+        (
+            format!("holds {other}"),
+            format!("the directory holds {other}, the archive needs {from}"),
+        ),
+        (
+            applying(from, &other),
+            format!("is on the way from {from} to {other}"),
+        ),
+        (
+            applying(&other, to),
+            format!("is on the way from {other} to {to}"),
+        ),
+        (applying("-", to), format!("is on the way to {to}")),
+        (
+            "holds HEAD\n".into(),
+            "does not say what the directory holds".into(),
+        ),
+        (
+            format!("holds {from}\nholds {to}\n"),
+            "does not say what the directory holds".into(),
+        ),
+        (
+            format!("holds {}", "A".repeat(40)),
+            "does not say what the directory holds".into(),
+        ),
+        (
+            "x".repeat(100_000),
+            "does not say what the directory holds".into(),
+        ),
+    ] {
+        let directory = Target::holding(from, &base);
+        directory.set_state(&state);
+        directory.assert_refused(&directory.apply(&archive), &words, &state);
+        directory.set_state(&format!("holds {from}"));
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, &target);
+    }
+}
+
+#[test]
+fn what_is_there_already_is_not_done_again() {
+    let [from, to] = &ids();
+    let (base, target, archive) = small();
+    let directory = Target::holding(to, &target);
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &target);
+    // It is read to its end all the same, for the sake of who writes it.
+    let script =
+        "(cat archive && head -c 1000000 /dev/zero && echo ok >&2) | git-sluice --apply=dir";
+    directory.repo.write("archive", &archive);
+    assert_eq!(directory.repo.shell(script).messages(), "ok\n");
+    fs::remove_file(directory.repo.path().join("archive")).expect("our own");
+
+    let full = Archive::full(to).file("b", "new\n").end();
+    let _ = directory.apply(&full).success();
+    directory.assert_holds(to, &target);
+    let back = delta([to, from], [&target, &base], Deletions::Pax);
+    let _ = directory.apply(&back).success();
+    directory.assert_holds(from, &base);
+}
+
+#[test]
+fn a_directory_that_says_nothing() {
+    let [from, _] = &ids();
+    let (base, _, archive) = small();
+    let directory = Target::holding(from, &base);
+    directory.forget();
+    let output = directory.apply(&archive);
+    directory.assert_refused(&output, "the directory does not say what it holds", "");
+    assert!(
+        output
+            .messages()
+            .contains("write 'holds <commit>' into the file '.git-sluice'")
+    );
+    let directory = Target::empty();
+    let output = directory.apply(&archive);
+    directory.assert_refused(
+        &output,
+        &format!("the directory is empty, the archive needs {from}"),
+        "",
+    );
+    // A state that is no file says nothing.
+    for make in ["mkdir", "mkfifo", "ln -s ../outside/file"] {
+        let directory = Target::empty();
+        let _ = directory
+            .repo
+            .shell(&format!("{make} dir/.git-sluice"))
+            .success();
+        let output = directory.apply(&archive);
+        assert!(
+            output
+                .messages()
+                .contains("does not say what the directory holds"),
+            "{output}"
+        );
+        directory.assert_nothing_outside();
+    }
+}
+
+#[test]
+fn a_full_archive_goes_into_an_empty_directory() {
+    let [from, to] = &ids();
+    let full = Archive::full(to).file("b", "new\n").end();
+    let target = tree([("b", file("new\n"))]);
+    let refused = "the archive is a full one, and the directory is not empty";
+    for state in [
+        None,
+        Some(format!("holds {from}\n")),
+        Some(applying(from, to)),
+        Some(applying("-", from)),
+    ] {
+        let directory = Target::holding(from, &tree([("c", file(""))]));
+        match &state {
+            Some(state) => directory.set_state(state),
+            None => directory.forget(),
+        }
+        directory.assert_refused(&directory.apply(&full), refused, &directory.state());
+        assert_eq!(directory.state(), state.unwrap_or_default());
+        fs::remove_file(directory.directory().join("c")).expect("our own");
+        let _ = directory.apply(&full).success();
+        directory.assert_holds(to, &target);
+    }
+    // One that is not there is made, but not for a delta.
+    let directory = Target::empty();
+    fs::remove_dir(directory.directory()).expect("our own");
+    let output = directory.apply(&small().2);
+    directory.assert_refused(&output, "cannot open directory 'dir': No such file", "");
+    let _ = directory.apply(&full).success();
+    directory.assert_holds(to, &target);
+}
+
+#[test]
+fn a_full_archive_has_to_say_its_commit() {
+    let directory = Target::empty();
+    let without = Archive(Vec::new()).file("a", "").end();
+    let output = directory.apply(&without);
+    directory.assert_refused(&output, "does not say which commit it holds", "");
+}
+
+#[test]
+fn one_at_a_time() {
+    let (base, _, archive) = small();
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &base);
+    let handle = fs::File::open(directory.directory()).expect("our own");
+    handle.lock().expect("nobody else has it");
+    let output = directory.apply(&archive);
+    directory.assert_refused(
+        &output,
+        "another archive is being applied",
+        &format!("holds {from}\n"),
+    );
+    drop(handle);
+    let _ = directory.apply(&archive).success();
+    assert_eq!(directory.state(), format!("holds {to}\n"));
+}
+
+#[test]
+fn no_other_option_goes_with_it() {
+    let repo = Repo::from("basic");
+    let message = "error: --apply goes with nothing but -v";
+    for others in [
+        "a b",
+        "--format=tar",
+        "--prefix=x",
+        "-9",
+        "-l",
+        "-o x",
+        "--threads=1",
+        "--memory=1m",
+        "--add-virtual-file=a:b",
+        "--exec=x",
+        "--worktree-attributes",
+        "--gzip-dialect=probe",
+        "--pathspec-from-file=x",
+        "--progress",
+        "--mtime=1",
+    ] {
+        assert_complaint(&repo, &format!("--apply=nowhere {others}"), 129, message);
+    }
+    assert_complaint(
+        &repo,
+        "--apply=nowhere -v --no-prefix nothing",
+        128,
+        "fatal: could not open 'nothing' for reading: No such file or directory",
+    );
+    assert_complaint(
+        &repo,
+        "--apply=nowhere -",
+        128,
+        "fatal: the archive is incomplete",
+    );
+}

@@ -1,0 +1,42 @@
+//! The program that is measured: git-sluice as it is shipped, built from this work tree.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process;
+
+/// What users get.
+pub(crate) struct Binary {
+    pub(crate) path: PathBuf,
+    /// Name and number, as `git --version` prints them for git.
+    pub(crate) version: String,
+}
+
+pub(crate) fn build() -> Result<Binary> {
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .args(arguments)
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+        cargo
+    };
+    process::run(&mut cargo(&["build", "--release", "--bin", "git-sluice"]))?;
+    let metadata = process::text(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let target = metadata["target_directory"]
+        .as_str()
+        .context("cargo names no target folder")?;
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo names no packages")?;
+    let package = packages
+        .iter()
+        .find(|package| package["name"] == "git-sluice");
+    let version = package.and_then(|package| package["version"].as_str());
+    Ok(Binary {
+        path: Path::new(target).join("release/git-sluice"),
+        version: format!("git-sluice {}", version.context("cargo names no version")?),
+    })
+}
