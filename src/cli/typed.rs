@@ -404,7 +404,7 @@ mod tests {
     /// Options of ours are in the same grammar, and in nobody's way.
     #[test]
     fn options_of_ours() {
-        let args = parse("-vj4 --mem=1k --pro --no-pro --thr 8 --p=p/ HEAD").expect("sound");
+        let args = parse("-vj4 --mem=1k --prog --no-prog --thr 8 --p=p/ HEAD").expect("sound");
         assert_eq!(args.ours.threads, Some(8));
         assert_eq!(args.ours.memory, 1024);
         assert!(args.ours.no_progress && !args.ours.progress);
