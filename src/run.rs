@@ -62,17 +62,27 @@ pub fn run(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Result<
         inner: outputs.destination,
         bytes: 0,
     };
-    let counted = Outputs {
-        destination: &mut destination,
+    let told = Told {
         diagnostics: outputs.diagnostics,
         meter: outputs.meter,
     };
-    let outcome = formatted(request, counted, tally);
+    let outcome = formatted(request, &mut destination, told, tally);
     tally.figures.bytes = destination.bytes;
     outcome
 }
 
-fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Result<()> {
+/// What is told while the archive is made.
+struct Told<'a> {
+    diagnostics: &'a mut (dyn Write + Send),
+    meter: Option<Meter>,
+}
+
+fn formatted(
+    request: Request,
+    destination: &mut (dyn Write + Send),
+    told: Told<'_>,
+    tally: &mut Tally,
+) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
     let comment = request.treeish.commit.map(|id| id.to_hex().to_string());
     let tar = |request: &Request| Tar {
@@ -88,7 +98,9 @@ fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Resul
         },
     };
     match request.format {
-        Format::Tar | Format::Filtered(_) => stream(tar(&request), request, outputs, tally),
+        Format::Tar | Format::Filtered(_) => {
+            stream(tar(&request), request, destination, told, tally)
+        }
         Format::TarGz(level) => match request.deflate {
             Engine::Own(dialect) => {
                 let settings = deflate::Settings {
@@ -99,35 +111,20 @@ fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Resul
                 };
                 // Half of the memory is for those that deflate.
                 let settings = settings.within(request.memory / 2);
-                let mut gzip = Gzip::new(settings, outputs.destination);
-                let outputs = Outputs {
-                    destination: &mut gzip,
-                    diagnostics: outputs.diagnostics,
-                    meter: outputs.meter,
-                };
-                stream(tar(&request), request, outputs, tally)?;
+                let mut gzip = Gzip::new(settings, destination);
+                stream(tar(&request), request, &mut gzip, told, tally)?;
                 gzip.finish().map(drop).map_err(failed)
             }
             Engine::Zlib => {
-                let mut gzip = ZlibGzip::new(outputs.destination, level);
-                let outputs = Outputs {
-                    destination: &mut gzip,
-                    diagnostics: outputs.diagnostics,
-                    meter: outputs.meter,
-                };
-                stream(tar(&request), request, outputs, tally)?;
+                let mut gzip = ZlibGzip::new(destination, level);
+                stream(tar(&request), request, &mut gzip, told, tally)?;
                 gzip.finish().map_err(failed)
             }
         },
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
-            let mut zstd = Zstd::new(outputs.destination, level, threads).map_err(failed)?;
-            let outputs = Outputs {
-                destination: &mut zstd,
-                diagnostics: outputs.diagnostics,
-                meter: outputs.meter,
-            };
-            stream(tar(&request), request, outputs, tally)?;
+            let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
+            stream(tar(&request), request, &mut zstd, told, tally)?;
             zstd.finish().map_err(failed)
         }
         Format::Zip(level) => {
@@ -141,7 +138,7 @@ fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Resul
                 },
                 comment,
             };
-            stream(zip, request, outputs, tally)
+            stream(zip, request, destination, told, tally)
         }
     }
 }
@@ -149,7 +146,8 @@ fn formatted(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Resul
 fn stream<F: emit::Format>(
     format: F,
     request: Request,
-    outputs: Outputs<'_>,
+    destination: &mut (dyn Write + Send),
+    told: Told<'_>,
     tally: &mut Tally,
 ) -> Result<()> {
     // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
@@ -194,11 +192,7 @@ fn stream<F: emit::Format>(
         }
     };
     let mut planner = Planner::new(route, request.reader);
-    let Outputs {
-        destination,
-        diagnostics,
-        meter,
-    } = outputs;
+    let Told { diagnostics, meter } = told;
     let manifest = tally.manifest.take();
     let mut writer = Writer::new(destination, diagnostics, &archiver.format, manifest, meter);
     let (times, outcome) = pipeline::run(&mut planner, &archiver, &mut writer, limits);

@@ -132,13 +132,13 @@ impl Lookup {
         self.live > 0
     }
 
-    /// Whether any line in force speaks of the attribute at `position`, or of a macro.
+    /// Whether any line in force speaks of the attribute at `position`, by itself or through a macro.
     pub fn mentions(&self, position: usize) -> bool {
+        let speaks = |assignments: &Assignments| assignments.iter().any(|(it, _)| *it == position);
+        let through = |attribute| self.macros.get(attribute).is_some_and(speaks);
         let files = self.globals.iter().chain(&self.levels).chain([&self.info]);
-        let mut assigned = files.flat_map(Matcher::values).flatten();
-        self.live > 0
-            && assigned
-                .any(|(attribute, _)| *attribute == position || self.macros.contains_key(attribute))
+        let mut lines = files.flat_map(Matcher::values);
+        lines.any(|line| speaks(line) || line.iter().any(|(attribute, _)| through(attribute)))
     }
 
     /// Find the values at `path` (without slash at its end), which is below the directory entered
