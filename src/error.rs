@@ -121,6 +121,11 @@ impl Error {
         text.into()
     }
 
+    /// Whether what was to be sent is not, or not all of it.
+    pub fn is_cut(&self) -> bool {
+        self.kind != Kind::Empty
+    }
+
     /// The kind, which settles the exit status.
     pub fn kind(&self) -> Kind {
         self.kind

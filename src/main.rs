@@ -18,7 +18,7 @@ use signal_hook::{
 
 use git_sluice::{
     Outputs, Tally,
-    cli::{Args, GzipDialect, Stop, Typed, pathspecs_from},
+    cli::{Args, Filters, GzipDialect, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, strerror},
     output::Destination,
     preview, probe,
@@ -112,20 +112,12 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         let refused = "options '--add-file' and '--remote' cannot be used together";
         return Err(Error::fatal(refused).into());
     }
-    if args.ours.gzip_dialect == GzipDialect::Probe {
-        let _ = destination.write_all(probe::report()?.as_bytes());
-        return Ok(destination.complete()?);
-    }
     if let Some(directory) = &args.ours.apply {
         return Ok(apply(directory, &args)?);
     }
-    if args.list {
-        list(&formats, &mut destination);
-        return Ok(destination.complete()?);
-    }
-    if args.filters.print_profile {
-        let profile = printed_profile(&args.filters);
-        let _ = destination.write_all(profile.as_bytes());
+    if let Some(answer) = answer(&args, &formats)? {
+        // As for git, an answer has no reader who must not miss anything.
+        let _ = destination.write_all(answer.as_bytes());
         return Ok(destination.complete()?);
     }
     read_pathspecs(&mut args)?;
@@ -137,16 +129,51 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let mut subject = None;
     let mut tally = Tally::default();
     let outcome = request.and_then(|request| {
-        tally.manifest = reports.manifest(&request.subject())?;
         subject = Some(request.subject());
-        send(request, &args, destination, &mut tally)
+        if wanted.explain.is_some() || wanted.dry_run {
+            return preview(request, wanted, destination);
+        }
+        tally.manifest = reports.manifest(&request.subject())?;
+        send(request, &args, destination, &mut tally)?;
+        let is_empty = tally.figures.counts.files == 0;
+        match wanted.fail_if_empty && is_empty {
+            true => Err(Error::empty()),
+            false => Ok(()),
+        }
     });
-    reports.finish(subject, tally.figures, outcome.as_ref().err())?;
+    let failure = outcome.as_ref().err();
+    let reported = reports.finish(
+        subject,
+        tally.figures,
+        failure.filter(|error| error.is_cut()),
+    );
     outcome?;
-    if args.filters.fail_if_empty && tally.figures.counts.files == 0 {
-        return Err(Error::empty().into());
+    Ok(reported?)
+}
+
+/// What the program is asked about itself.
+fn answer(args: &Args, formats: &Formats) -> Result<Option<String>> {
+    if args.ours.gzip_dialect == GzipDialect::Probe {
+        return probe::report().map(Some);
     }
-    Ok(())
+    if args.list {
+        return Ok(Some(
+            formats.names().map(|name| format!("{name}\n")).collect(),
+        ));
+    }
+    Ok(args
+        .filters
+        .print_profile
+        .then(|| printed_profile(&args.filters)))
+}
+
+/// Tell what would be sent.
+fn preview(request: Request, wanted: &Filters, mut destination: Destination) -> Result<()> {
+    match &wanted.explain {
+        Some(path) => preview::explain(request, path.as_encoded_bytes(), &mut destination)?,
+        None => preview::list(request, &mut destination)?,
+    }
+    destination.complete()
 }
 
 /// Make what `request` asks for, complete to the last byte.
@@ -156,14 +183,6 @@ fn send(
     mut destination: Destination,
     tally: &mut Tally,
 ) -> Result<()> {
-    if let Some(path) = &args.filters.explain {
-        preview::explain(request, path.as_encoded_bytes(), &mut destination)?;
-        return destination.complete();
-    }
-    if args.filters.dry_run {
-        preview::list(request, &mut destination)?;
-        return destination.complete();
-    }
     make(request, &mut destination, meter(args), tally)?;
     destination.complete()?;
     match tally.manifest.take() {
@@ -200,13 +219,6 @@ fn formats(
         Access::Local => formats,
         Access::Remote => formats.served(),
     })
-}
-
-/// As for git, the list has no reader who must not miss anything.
-fn list(formats: &Formats, destination: &mut Destination) {
-    for name in formats.names() {
-        let _ = writeln!(destination, "{name}");
-    }
 }
 
 fn meter(args: &Args) -> Option<Meter> {
