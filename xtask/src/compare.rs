@@ -6,6 +6,7 @@
 //! them, if what is different about theirs is said.
 
 mod equality;
+mod filters;
 mod hyperfine;
 mod memory;
 mod peers;
@@ -54,6 +55,10 @@ pub(crate) struct Args {
     #[arg(long)]
     peers: bool,
 
+    /// Measure git-sluice with filters, too: a thousand patterns, directories and large files left out
+    #[arg(long)]
+    filters: bool,
+
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     drop_caches: bool,
@@ -83,7 +88,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         if args.peers && format == "tar" {
             let peers = peers::find(&args.rev, &contenders[0], &directory);
             contenders.extend(peers.contenders);
-            report += &report::peers(&peers.notes);
+            report += &report::others(&peers.notes);
+        }
+        let filtered = match args.filters {
+            true => Some(filters::find(&args.rev, &contenders[1], &directory)?),
+            false => None,
+        };
+        if let Some(filtered) = &filtered {
+            contenders.extend(filtered.contenders.iter().cloned());
+            report += &report::others(&filtered.notes);
         }
         let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
         let peaks = memory::measure(&contenders, &directory)?;
@@ -97,6 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// A program with its arguments, as it is measured.
+#[derive(Clone)]
 struct Contender {
     /// What the table calls it.
     label: String,

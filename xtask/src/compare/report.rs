@@ -40,7 +40,7 @@ pub(super) fn equality(bytes: u64) -> String {
 }
 
 /// What is above a table that has others in it, whose archives need not be equal.
-pub(super) fn peers(notes: &str) -> String {
+pub(super) fn others(notes: &str) -> String {
     format!("Beside them, with what they write in place of it:\n\n{notes}\n")
 }
 
