@@ -166,6 +166,8 @@ fn stream<F: emit::Format>(
         big_file: request.big_file,
         converter: Converter::new(origin, request.surroundings),
         prefix_len: request.prefix_len,
+        below: request.below,
+        limit: request.limit,
         binary: request.binary,
         pax_notes: request.pax_notes,
         manifest: tally.manifest.is_some(),

@@ -94,7 +94,7 @@ impl<F: Format> Archiver<F> {
                         .map_err(Failure::Refused)?;
                     content.len()
                 } as u64;
-                if let Some(unwanted) = self.unwanted(&part.bytes[body..]) {
+                if let Some(unwanted) = self.unwanted(window, entry, &part.bytes[body..], stored) {
                     piece.truncate_part(start);
                     return self.replace(scratch, window, entry, unwanted, stored, piece);
                 }
@@ -108,10 +108,34 @@ impl<F: Format> Archiver<F> {
         Ok(Fate { disposition, size })
     }
 
-    /// What becomes of a file with this `content`, if it is not sent as it is.
-    fn unwanted(&self, content: &[u8]) -> Option<Disposition> {
+    /// What becomes of a file with this `content`, made of `stored` bytes, if it is not sent as it is.
+    fn unwanted(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        content: &[u8],
+        stored: u64,
+    ) -> Option<Disposition> {
+        if let Some(too_large) = self.too_large(window, entry, stored) {
+            return Some(too_large);
+        }
         let binary = self.binary.filter(|binary| binary.shows_in(content, 0))?;
         Some(binary.disposition())
+    }
+
+    /// What becomes of a file of `size` bytes if the plan did not know that, and it is too large.
+    pub(super) fn too_large(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        size: u64,
+    ) -> Option<Disposition> {
+        let limit = self.limit.as_ref();
+        let is_open = entry.size.is_none() && !matches!(entry.blob, Blob::Extra(_));
+        let limit = limit.filter(|limit| is_open && size > limit.bytes)?;
+        let name = window.path(entry).get(self.prefix_len..)?;
+        let path = [&self.below[..], name].concat();
+        Some(limit.disposition(&path, size)).filter(|it| *it != Disposition::Content)
     }
 
     /// Append what takes the place of a file of `size` bytes, whose content turned out to be unwanted.

@@ -141,7 +141,11 @@ impl<F: Format> Output<'_, F> {
         size: u64,
         mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Disposition, Attempt> {
-        let unwanted = self.unwanted(&mut content).map_err(Attempt::Untouched)?;
+        let too_large = self.archiver.too_large(self.window, self.entry, size);
+        let unwanted = match too_large {
+            None => self.unwanted(&mut content).map_err(Attempt::Untouched)?,
+            too_large => too_large,
+        };
         let fate = match unwanted {
             Some(disposition) => self.replace(disposition, size)?,
             None => self.send(size, &mut content)?,

@@ -11,13 +11,15 @@ mod writer;
 
 use std::sync::Arc;
 
+use gix::bstr::BString;
+
 use crate::{
     buffer::Buffer,
     convert::Converter,
     decode::{Decoder, Failure, chain::Allowance},
     emit::{Format, Part, Records},
     error::Result,
-    filter::{Binary, Disposition},
+    filter::{Binary, Disposition, Limit},
     odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
     plan::{Job, extra::Extra},
@@ -92,6 +94,10 @@ pub struct Archiver<F> {
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
+    /// What is in front of every path in the tree, and not in the archive.
+    pub below: BString,
+    /// What is done about large files whose size the plan did not know.
+    pub limit: Option<Limit>,
     /// What is done about binary files.
     pub binary: Option<Binary>,
     /// Whether size, reason and id of entries are noted in the archive.

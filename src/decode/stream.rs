@@ -42,12 +42,8 @@ pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
 
 /// What the delta at `id` says of the sizes of its base and its result.
 fn head(chains: &Chains, id: NodeId) -> Result<(u64, u64), Failure> {
-    Ok(delta_sizes(chains.stream(chains.node(id)))?)
-}
-
-/// What a delta in this zlib `stream` says of the sizes of its base and its result, in bytes.
-pub(super) fn delta_sizes(stream: &[u8]) -> Result<(u64, u64), Damage> {
     let mut head = [0; SIZES_MAX];
+    let stream = chains.stream(chains.node(id));
     let progress = Decoder::new(Format::Zlib)
         .decompress(stream, &mut head, false)
         .map_err(|_| Damage("pack entry does not inflate"))?;

@@ -14,7 +14,7 @@ mod policy;
 
 use access::Access;
 use ignore::Ignore;
-pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
+pub use policy::{Binary, Limit, Policy, Remedy, Sizes, WITHIN_ALL};
 
 /// All that keeps an entry from being sent as it is.
 #[derive(Default)]

@@ -20,11 +20,24 @@ pub struct Policy {
     pub no_submodules: bool,
     /// What is done about content that is not in the repository; otherwise the run fails.
     pub missing: Option<Remedy>,
-    /// Sizes are wanted for their own sake.
-    pub sizes: bool,
+    /// Which sizes have to be known.
+    pub sizes: Sizes,
+}
+
+/// Which sizes have to be known before anything is decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sizes {
+    /// Those that are not far below the limit, if there is one.
+    #[default]
+    Near,
+    /// Those of all files, if there is a limit.
+    Limited,
+    /// Those of all files.
+    All,
 }
 
 /// A limit on size.
+#[derive(Clone)]
 pub struct Limit {
     /// The largest size in bytes that is sent.
     pub bytes: u64,
@@ -65,17 +78,15 @@ impl Remedy {
 impl Policy {
     /// Whether the size of a file decides what becomes of it, or whether it is there at all.
     pub fn wants_sizes(&self) -> bool {
-        self.sizes || self.limit.is_some() || self.missing.is_some()
+        self.sizes == Sizes::All || self.limit.is_some() || self.missing.is_some()
     }
 
     /// What becomes of the file at `path` that has `size` bytes, as far as that can be told
     /// without its content.
     pub fn by_size(&self, path: &[u8], size: u64) -> Disposition {
         match &self.limit {
-            Some(limit) if size > limit.bytes && !limit.exceptions.allows(path) => {
-                limit.remedy.disposition(Reason::TooLarge)
-            }
-            _ => Disposition::Content,
+            Some(limit) => limit.disposition(path, size),
+            None => Disposition::Content,
         }
     }
 
@@ -84,6 +95,16 @@ impl Policy {
         match self.missing {
             Some(remedy) => remedy.disposition(Reason::Missing),
             None => Disposition::Content,
+        }
+    }
+}
+
+impl Limit {
+    /// What becomes of the file at `path` that has `size` bytes.
+    pub fn disposition(&self, path: &[u8], size: u64) -> Disposition {
+        match size > self.bytes && !self.exceptions.allows(path) {
+            true => self.remedy.disposition(Reason::TooLarge),
+            false => Disposition::Content,
         }
     }
 }

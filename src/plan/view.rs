@@ -12,9 +12,12 @@ use super::{
 };
 use crate::{
     convert::Treatment,
-    decode::{reader::Reader, size::Sizer},
+    decode::{
+        reader::Reader,
+        size::{Size, Sizer},
+    },
     emit::Kind,
-    filter::{Disposition, Filter, Reason, Verdict},
+    filter::{Disposition, Filter, Reason, Sizes, Verdict},
 };
 
 /// What a reader sees of a tree.
@@ -71,9 +74,9 @@ impl View {
         }
     }
 
-    /// The same with the size of every file.
-    pub fn with_sizes(mut self) -> Self {
-        self.filter.policy.sizes = true;
+    /// The same, with more sizes.
+    pub fn with(mut self, sizes: Sizes) -> Self {
+        self.filter.policy.sizes = sizes;
         self
     }
 
@@ -146,9 +149,15 @@ impl View {
         if !policy.wants_sizes() {
             return (Disposition::Content, None);
         }
-        match self.sizer.size(&mut reader.odb, id) {
-            Some(size) => (policy.by_size(path, size), Some(size)),
-            None => (policy.missing(), None),
+        let limit = policy
+            .limit
+            .as_ref()
+            .filter(|_| policy.sizes == Sizes::Near);
+        let limit = limit.map(|limit| limit.bytes);
+        match self.sizer.size(&mut reader.odb, id, limit) {
+            Size::Exactly(size) => (policy.by_size(path, size), Some(size)),
+            Size::Small => (Disposition::Content, None),
+            Size::Unknown => (policy.missing(), None),
         }
     }
 

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use crate::{
     emit::Kind,
     error::{Error, Result, sanitised},
-    filter::Disposition,
+    filter::{Disposition, Sizes},
     pipeline::Source,
     plan::{Entry, Planner, Route, delta::DeltaWalk, walk::Walk},
     request::{Delta, Request, Scope},
@@ -33,11 +33,11 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
         Scope::Whole(view) => {
-            Walk::new(tree, view.with_sizes(), request.rules, request.extras).into()
+            Walk::new(tree, view.with(Sizes::All), request.rules, request.extras).into()
         }
         Scope::Delta(delta) => {
             gone(&delta, out)?;
-            DeltaWalk::new(delta.diff.with_sizes(), Vec::new(), request.extras).into()
+            DeltaWalk::new(delta.diff.with(Sizes::All), Vec::new(), request.extras).into()
         }
     };
     let mut planner = Planner::new(route, request.reader);

@@ -11,7 +11,7 @@ use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised, strerror},
     filter::{
-        Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
+        Binary, Filter, Limit, Policy, Remedy, Sizes, StandIn, WITHIN_ALL,
         access::Access,
         ignore::{Ignore, Strictness},
         large::LargeFiles,
@@ -65,9 +65,10 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    /// What is done about binary files.
-    pub(super) fn binary(&self) -> Option<Binary> {
-        self.policy().binary
+    /// What is done about files once their content is there.
+    pub(super) fn by_content(&self) -> (Option<Limit>, Option<Binary>) {
+        let policy = self.policy();
+        (policy.limit, policy.binary)
     }
 
     /// The filter for the tree `root`. What is odd about its rules is told to `diagnostics`.
@@ -143,7 +144,7 @@ impl<'a> Rules<'a> {
                 remedy,
             }),
             links_as_files: settings.symlinks == Some(Symlinks::File),
-            sizes: false,
+            sizes: Sizes::default(),
             no_submodules: settings.submodules == Some(Submodules::Omit),
         }
     }

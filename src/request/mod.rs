@@ -24,7 +24,7 @@ use crate::{
     deflate::Dialect,
     emit::{Kind, deflate::Engine, zip::Times},
     error::Result,
-    filter::Binary,
+    filter::{Binary, Limit},
     odb::Odb,
     plan::{
         extra::{Content, Extra},
@@ -66,6 +66,10 @@ pub struct Request {
     pub scope: Scope,
     /// The length of what is in front of every name.
     pub prefix_len: usize,
+    /// What is in front of every path in the tree, and not in the archive.
+    pub below: BString,
+    /// What is done about large files whose size is only known when they are decoded.
+    pub limit: Option<Limit>,
     /// What is done about binary files.
     pub binary: Option<Binary>,
     /// Whether size, reason and id of entries are noted in the archive.
@@ -161,7 +165,7 @@ impl Request {
         if format.is_zip() {
             settings.attributes.diff_binary = settings::diff_binary(&gix)?;
         }
-        let binary = filters.binary();
+        let (limit, binary) = filters.by_content();
         let view = Viewing {
             args,
             filters,
@@ -193,9 +197,11 @@ impl Request {
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,
+            below: below.clone(),
             surroundings: surroundings(&gix, below),
             scope,
             prefix_len: prefix.len(),
+            limit,
             binary,
             pax_notes: args.filters.pax_notes,
             rules,

@@ -23,6 +23,7 @@ use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},
+    filter::Sizes,
     report::Status,
 };
 pub use side::Side;
@@ -132,9 +133,9 @@ impl Diff {
         &mut self.new.view
     }
 
-    /// The same with the size of every file of the new tree.
-    pub fn with_sizes(mut self) -> Self {
-        self.new.view = self.new.view.with_sizes();
+    /// The same, with more sizes of the new tree.
+    pub fn with(mut self, sizes: Sizes) -> Self {
+        self.new.view = self.new.view.with(sizes);
         self
     }
 

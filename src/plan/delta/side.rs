@@ -8,7 +8,7 @@ use super::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,
-    filter::Disposition,
+    filter::{Disposition, Sizes},
     plan::{
         entry::Mode,
         trees::{Found, Rules, Trees},
@@ -45,11 +45,11 @@ pub(super) struct Sight {
 }
 
 impl Side {
-    /// `tree` as `view` shows it.
+    /// `tree` as `view` shows it, decided by sizes before anything is decoded.
     pub fn new(tree: ObjectId, view: View, rules: Rules) -> Self {
         Self {
             tree,
-            view,
+            view: view.with(Sizes::Limited),
             trees: Trees::new(tree, rules),
             path: Vec::new(),
             head: None,
