@@ -28,9 +28,13 @@ use crate::{
     error::{Error, Result},
     output,
     pipeline::{self, Limits},
-    plan::{Planner, Route, delta::DeltaWalk, walk::Walk},
+    plan::{
+        Planner, Route,
+        delta::{Deletion, DeltaWalk},
+        walk::Walk,
+    },
     progress::Meter,
-    report::{Figures, Manifest, Past, Seconds, gone},
+    report::{Figures, Manifest, Past, Seconds, Status, gone},
     repository::settings::Umask,
     request::{Delta, Request, Scope, format::Format},
 };
@@ -216,7 +220,9 @@ fn tell_gone(delta: &Delta, tally: &mut Tally) -> Result<()> {
         return Ok(());
     };
     let mut lines = Buffer::default();
-    for deletion in &delta.deletions {
+    // What may be left out in the end has a line that says whether it is.
+    let is_gone = |deletion: &&Deletion| deletion.status != Status::Modified;
+    for deletion in delta.deletions.iter().filter(is_gone) {
         let past = Past {
             status: deletion.status,
             old: Some((deletion.mode.bits(), deletion.id.as_bytes())),

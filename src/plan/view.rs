@@ -17,7 +17,7 @@ use crate::{
         size::{Size, Sizer},
     },
     emit::Kind,
-    filter::{Disposition, Filter, Reason, Sizes, Verdict},
+    filter::{Disposition, Filter, Reason, Remedy, Sizes, Verdict},
 };
 
 /// What a reader sees of a tree.
@@ -178,6 +178,12 @@ impl View {
     /// Whether a directory is only shown above something that is.
     pub fn is_filtered(&self) -> bool {
         self.filter.is_on()
+    }
+
+    /// Whether a file is left out if its content turns out to be binary.
+    pub fn may_omit_binary(&self) -> bool {
+        let binary = self.filter.policy.binary;
+        binary.is_some_and(|binary| binary.remedy == Remedy::Omit)
     }
 
     /// Whether `$Format:…$` may be expanded in files below the directory entered last, as far as the

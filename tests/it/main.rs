@@ -17,6 +17,7 @@ mod command_line;
 mod conversation;
 mod convert;
 mod deflate;
+mod delta;
 mod destination;
 mod errors;
 mod faults;

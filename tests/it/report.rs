@@ -294,7 +294,7 @@ fn every_disposition_and_reason_is_described() {
 }
 
 /// The path that a reader gets from a line.
-fn path_of(line: &Value) -> Vec<u8> {
+pub(crate) fn path_of(line: &Value) -> Vec<u8> {
     match (line["path"].as_str(), line["path_base64"].as_str()) {
         (Some(path), None) => path.as_bytes().to_vec(),
         (None, Some(text)) => from_base64(text),

@@ -228,7 +228,7 @@ impl Diff {
                 advance(&mut self.old)?;
                 let frame = self.frames.pop();
                 let gone = frame.filter(|frame| frame.old_shown).and_then(|it| it.old);
-                Ok(gone.map_or(Step::Nothing, |id| Step::Directory(Status::Deleted, id)))
+                Ok(self.directory(Status::Deleted, gone))
             }
             Found::Directory(id) => {
                 match self.old.view.directory(&self.path) {
@@ -257,7 +257,7 @@ impl Diff {
                 let frame = self.frames.pop();
                 let came = frame.filter(|frame| frame.new_shown && !frame.written);
                 let came = came.and_then(|frame| frame.new);
-                Ok(came.map_or(Step::Nothing, |id| Step::Directory(Status::Added, id)))
+                Ok(self.directory(Status::Added, came))
             }
             Found::Directory(id) => {
                 match self.new.view.directory(&self.path) {
@@ -385,12 +385,19 @@ impl Diff {
             above.unread.push((self.path.clone(), id));
         }
         Ok(match (frame.old_shown, frame.new_shown) {
-            // The root has no entry.
-            _ if self.frames.is_empty() => Step::Nothing,
-            (true, false) => step_of(Status::Deleted, frame.old),
-            (false, true) if !frame.written => step_of(Status::Added, frame.new),
+            (true, false) => self.directory(Status::Deleted, frame.old),
+            (false, true) if !frame.written => self.directory(Status::Added, frame.new),
             _ => Step::Nothing,
         })
+    }
+
+    /// What happened to the directory at the current path. The root has no entry, nor has what lies
+    /// above the directory that is archived.
+    fn directory(&self, status: Status, id: Option<ObjectId>) -> Step {
+        match id {
+            Some(id) if self.path.len() > self.new.view.below() => Step::Directory(status, id),
+            _ => Step::Nothing,
+        }
     }
 
     /// Whether anything is shown in directories that were not read.
@@ -429,10 +436,6 @@ impl Diff {
         }
         unwritten
     }
-}
-
-fn step_of(status: Status, id: Option<ObjectId>) -> Step {
-    id.map_or(Step::Nothing, |id| Step::Directory(status, id))
 }
 
 /// What happened to a path that was `old` and is `new`.

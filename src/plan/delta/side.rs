@@ -208,11 +208,10 @@ fn compare(one: (Found, &[u8]), other: (Found, &[u8])) -> Ordering {
         Found::Leaf { .. } => 0,
         Found::Directory(_) | Found::End => b'/',
     };
-    let with_last = |(found, path): (Found, &'_ [u8])| {
-        path.iter()
-            .copied()
-            .chain([last(found)])
-            .collect::<Vec<u8>>()
-    };
-    with_last(one).cmp(&with_last(other))
+    let len = one.1.len().min(other.1.len());
+    let rest = |(found, path): (Found, &[u8])| path.get(len).copied().unwrap_or(last(found));
+    let common = one.1[..len].cmp(&other.1[..len]);
+    common
+        .then_with(|| rest(one).cmp(&rest(other)))
+        .then_with(|| one.1.len().cmp(&other.1.len()))
 }

@@ -13,7 +13,7 @@ use crate::{
     report::{Changes, Status},
 };
 
-/// What is gone, or makes room for something of another type.
+/// What is gone, makes room for something of another type, or may turn out to be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
     /// What it was called in the archive; a directory ends in a slash.
@@ -55,28 +55,20 @@ impl Survey {
                         return Err(Error::too_many_changes(limit));
                     }
                 }
-                Step::Directory(Status::Deleted, id) => {
-                    let name = diff.name(Mode::Directory);
-                    survey.deletions.push(Deletion {
-                        name,
-                        status: Status::Deleted,
-                        mode: Mode::Directory,
-                        id,
-                    });
-                }
-                Step::Directory(..) => {}
+                Step::Directory(status, id) => survey.directory(diff, status, id),
             }
         }
     }
 
     fn changed(&mut self, diff: &mut Diff, change: Change) {
         self.changes.count(change.status);
-        let path = diff.path();
-        let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-        if base.starts_with(WHITEOUT) && self.odd_name.is_none() {
-            self.odd_name = Some(path.to_vec());
-        }
-        let is_gone = matches!(change.status, Status::Deleted | Status::TypeChanged);
+        self.look_at(diff.path());
+        let is_gone = match change.status {
+            Status::Deleted | Status::TypeChanged => true,
+            // Then nobody would take the old one away.
+            Status::Modified => diff.view().may_omit_binary(),
+            Status::Added => false,
+        };
         if let Some(old) = change.old.filter(|_| is_gone) {
             self.deletions.push(Deletion {
                 name: diff.name(old.mode),
@@ -84,6 +76,25 @@ impl Survey {
                 mode: old.mode,
                 id: old.id,
             });
+        }
+    }
+
+    fn directory(&mut self, diff: &Diff, status: Status, id: ObjectId) {
+        self.look_at(diff.path());
+        if status == Status::Deleted {
+            self.deletions.push(Deletion {
+                name: diff.name(Mode::Directory),
+                status,
+                mode: Mode::Directory,
+                id,
+            });
+        }
+    }
+
+    fn look_at(&mut self, path: &[u8]) {
+        let mut names = path.split(|byte| *byte == b'/');
+        if self.odd_name.is_none() && names.any(|name| name.starts_with(WHITEOUT)) {
+            self.odd_name = Some(path.to_vec());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::bstr::ByteSlice;
+use gix::{ObjectId, bstr::ByteSlice};
 
 use super::{Change, Diff, Step};
 use crate::{
@@ -59,15 +59,9 @@ impl DeltaWalk {
             Step::End => self.through = true,
             Step::Changed(change) => self.changed(reader, draft, *change),
             Step::Directory(Status::Added, id) => {
+                self.unwritten(reader, draft);
                 let name = self.diff.name(Mode::Directory);
-                let item = Item::new(&[], Mode::Directory, id);
-                draft.push(
-                    &mut reader.odb,
-                    Item {
-                        name: &[&name],
-                        ..item
-                    },
-                );
+                directory(reader, draft, &name, id);
             }
             Step::Directory(..) | Step::Nothing => {}
         }
@@ -76,13 +70,13 @@ impl DeltaWalk {
 
     fn begin(&mut self, reader: &mut Reader, draft: &mut Draft) {
         let tree = self.diff.new_tree();
+        for name in &self.whiteouts {
+            draft.push_empty(name, tree);
+        }
         let prefix = &self.diff.view().prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
             draft.push(&mut reader.odb, Item::new(&name, Mode::Directory, tree));
-        }
-        for name in &self.whiteouts {
-            draft.push_empty(name, tree);
         }
     }
 
@@ -92,17 +86,9 @@ impl DeltaWalk {
         let Some(new) = change.new else {
             return;
         };
-        for (id, name) in self.diff.unwritten() {
-            let item = Item::new(&[], Mode::Directory, id);
-            draft.push(
-                &mut reader.odb,
-                Item {
-                    name: &[&name],
-                    ..item
-                },
-            );
-        }
+        self.unwritten(reader, draft);
         let name = self.diff.name(new.mode);
+        let name = [&name[..]];
         let past = Past {
             status: change.status,
             old: change.old.map(|old| (old.mode, old.id)),
@@ -113,15 +99,16 @@ impl DeltaWalk {
             disposition: new.leaf.disposition,
             size: new.leaf.size,
             treatment: new.leaf.treatment,
-            ..Item::new(&[], new.mode, new.id)
+            ..Item::new(&name, new.mode, new.id)
         };
-        draft.push(
-            &mut reader.odb,
-            Item {
-                name: &[&name],
-                ..item
-            },
-        );
+        draft.push(&mut reader.odb, item);
+    }
+
+    /// Append the directories down to the current path that are not in the archive yet.
+    fn unwritten(&mut self, reader: &mut Reader, draft: &mut Draft) {
+        for (id, name) in self.diff.unwritten() {
+            directory(reader, draft, &name, id);
+        }
     }
 
     /// Append the next extra file; `false` if there is none.
@@ -137,4 +124,8 @@ impl DeltaWalk {
         self.added += 1;
         true
     }
+}
+
+fn directory(reader: &mut Reader, draft: &mut Draft, name: &[u8], id: ObjectId) {
+    draft.push(&mut reader.odb, Item::new(&[name], Mode::Directory, id));
 }

@@ -1,0 +1,284 @@
+//! `--base`: what changed, and nothing else, so that base and delta together are the target.
+//!
+//! The claim of nearly every test is one equation: the full archive of the base applied to an empty
+//! directory, and then the delta, is what tar makes of the full archive of the target, with the same
+//! options. What the manifest says of it is compared with what git knows of both trees.
+
+mod carriers;
+mod limits;
+mod matrix;
+mod property;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::apply::archive::{Tree, found};
+use crate::process::{Output, run, run_with_input};
+use crate::report::path_of;
+use crate::schema::Schema;
+use crate::support::{Repo, SLUICE};
+
+/// What stands at a path of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    File(Vec<u8>),
+    Executable(Vec<u8>),
+    Link(Vec<u8>),
+    /// A commit whose id is made of this digit.
+    Submodule(char),
+}
+
+fn file(content: impl AsRef<[u8]>) -> Node {
+    Node::File(content.as_ref().to_vec())
+}
+
+fn executable(content: impl AsRef<[u8]>) -> Node {
+    Node::Executable(content.as_ref().to_vec())
+}
+
+fn link(target: impl AsRef<[u8]>) -> Node {
+    Node::Link(target.as_ref().to_vec())
+}
+
+/// All that is in a tree, by path.
+type Files = BTreeMap<Vec<u8>, Node>;
+
+fn files<P: AsRef<[u8]>>(nodes: impl IntoIterator<Item = (P, Node)>) -> Files {
+    let owned = |(path, node): (P, Node)| (path.as_ref().to_vec(), node);
+    nodes.into_iter().map(owned).collect()
+}
+
+/// A repository with two commits: `old`, and `new` upon it.
+struct History {
+    repo: Repo,
+    /// Where what is no part of it may lie.
+    git: PathBuf,
+}
+
+impl History {
+    fn new(old: &Files, new: &Files) -> History {
+        let repo = Repo::init();
+        let mut stream = Vec::new();
+        commit(&mut stream, "old", old);
+        commit(&mut stream, "new", new);
+        repo.git_with_input(["fast-import", "--quiet"], stream);
+        let git = repo.path().join(".git");
+        History { repo, git }
+    }
+
+    /// What changed from `base` to `target`.
+    #[track_caller]
+    fn delta(&self, [base, target]: [&str; 2], options: &[&str]) -> Output {
+        let base = format!("--base={base}");
+        self.sluice(&[&[base.as_str()], options].concat(), target)
+    }
+
+    /// Our command; options, a tree-ish, and perhaps pathspecs that stand among the options, after
+    /// a `--`.
+    #[track_caller]
+    fn sluice(&self, options: &[&str], treeish: &str) -> Output {
+        let split = options.iter().position(|option| *option == "--");
+        let (options, paths) = options.split_at(split.unwrap_or(options.len()));
+        self.repo.sluice([options, &[treeish], paths].concat())
+    }
+
+    /// The equation, for both carriers; what the manifest says, a line for each of its lines.
+    #[track_caller]
+    fn assert_delta(&self, ends: [&str; 2], options: &[&str]) -> String {
+        let expected = self.extracted(options, ends[1]);
+        let mut told = Vec::new();
+        for carrier in ["pax", "whiteout"] {
+            let manifest = self.git.join("manifest");
+            let report = format!("--manifest={}", manifest.display());
+            let carrier = format!("--deletions={carrier}");
+            let ours = [&carrier[..], &report, "--verify-delta"];
+            let output = self.delta(ends, &[&ours, options].concat());
+            assert!(output.stderr.is_empty(), "{output}");
+            let delta = output.success();
+            let directory = self.base(ends[0], options);
+            apply(directory.path(), &delta);
+            let actual = found(directory.path());
+            assert!(
+                actual == expected,
+                "{ends:?} {options:?} {carrier}\nis        {actual:?}\nshould be {expected:?}"
+            );
+            told.push(self.told(ends, &manifest));
+        }
+        assert_eq!(told[0], told[1]);
+        told.remove(0)
+    }
+
+    /// A directory to which the full archive was applied. If there is nothing that was asked for in it,
+    /// it is empty.
+    #[track_caller]
+    fn base(&self, base: &str, options: &[&str]) -> TempDir {
+        let directory = TempDir::new().expect("temporary directories can be made");
+        let id = self.repo.git(["rev-parse", base]);
+        let output = self.sluice(options, base);
+        if output.code() == 0 && self.repo.git(["cat-file", "-t", &id]) == "commit" {
+            apply(directory.path(), &output.stdout);
+        } else {
+            assert_nothing_asked_for(&output);
+            fs::write(
+                directory.path().join(".git-sluice"),
+                format!("holds {id}\n"),
+            )
+            .expect("our own");
+        }
+        directory
+    }
+
+    /// What tar makes of the full archive.
+    #[track_caller]
+    fn extracted(&self, options: &[&str], target: &str) -> Tree {
+        let directory = TempDir::new().expect("temporary directories can be made");
+        let output = self.sluice(options, target);
+        if output.code() == 0 {
+            let mut tar = self.repo.command("tar");
+            tar.args(["--no-same-owner", "-xf-", "-C"])
+                .arg(directory.path());
+            let _ = run_with_input(&mut tar, output.stdout).success();
+        } else {
+            assert_nothing_asked_for(&output);
+        }
+        found(directory.path())
+    }
+
+    /// The lines of a manifest, for people: status, path, old mode and new, what became of it. What it
+    /// says of objects is what git says.
+    #[track_caller]
+    fn told(&self, [base, target]: [&str; 2], manifest: &Path) -> String {
+        let schema = Schema::read("manifest");
+        let text = fs::read_to_string(manifest).expect("written");
+        let lines = text.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            schema.accept(&line);
+            line
+        });
+        let lines: Vec<Value> = lines.collect();
+        let [_, lines @ .., _] = &lines[..] else {
+            panic!("no header or no end: {text}");
+        };
+        let [old, new] = [self.objects(base), self.objects(target)];
+        let mut told = String::new();
+        for line in lines {
+            let field = |name: &str| line[name].as_str().unwrap_or("-").to_owned();
+            let path = path_of(line);
+            let known = |objects: &[(Vec<u8>, String)], [mode, id]: [&str; 2]| {
+                let stated = format!("{} {}", field(mode), field(id));
+                let path = path.strip_suffix(b"/").unwrap_or(&path);
+                // The prefix, and what is below the directory of the user, are not looked into.
+                let same = |(end, object): &(Vec<u8>, String)| {
+                    *object == stated && (path.ends_with(end) || end.ends_with(path))
+                };
+                stated == "- -" || objects.iter().any(same)
+            };
+            let known = known(&old, ["old_mode", "old_id"]) && known(&new, ["mode", "id"]);
+            assert!(known, "git does not know of it: {line}");
+            let words = [
+                field("old_mode"),
+                field("mode"),
+                field("disposition"),
+                field("reason"),
+            ];
+            let path = path.escape_ascii();
+            let words = words.join(" ");
+            let words = words.trim_end_matches(" -");
+            told += &format!("{} {path} {words}\n", field("status"));
+        }
+        told
+    }
+
+    /// All that is in a tree, as `<mode> <id>`.
+    fn objects(&self, treeish: &str) -> Vec<(Vec<u8>, String)> {
+        let mut command = self.repo.command("git");
+        let list = run(command.args(["ls-tree", "-rtz", "--full-tree", treeish])).success();
+        let entries = list
+            .split(|byte| *byte == 0)
+            .filter(|entry| !entry.is_empty());
+        let root = self.repo.git(["rev-parse", &format!("{treeish}^{{tree}}")]);
+        let parsed = entries.map(|entry| {
+            let tab = entry.iter().position(|byte| *byte == b'\t').expect("git's");
+            let words = std::str::from_utf8(&entry[..tab]).expect("git's");
+            let words: Vec<&str> = words.split(' ').collect();
+            (
+                entry[tab + 1..].to_vec(),
+                format!("{} {}", words[0], words[2]),
+            )
+        });
+        parsed
+            .chain([(Vec::new(), format!("040000 {root}"))])
+            .collect()
+    }
+
+    /// The summary of a delta that succeeds.
+    #[track_caller]
+    fn summary(&self, ends: [&str; 2], options: &[&str]) -> Value {
+        let summary = self.git.join("summary");
+        let report = format!("--summary={}", summary.display());
+        let output = self.delta(ends, &[&[report.as_str()], options].concat());
+        let _ = output.success();
+        read_summary(&summary)
+    }
+}
+
+#[track_caller]
+fn read_summary(path: &Path) -> Value {
+    let text = fs::read_to_string(path).expect("written");
+    let summary = serde_json::from_str(&text).expect("JSON");
+    Schema::read("summary").accept(&summary);
+    summary
+}
+
+/// There was no failure but that a pathspec matched nothing.
+#[track_caller]
+fn assert_nothing_asked_for(output: &Output) {
+    let messages = output.messages();
+    let nothing = messages.contains("did not match any files");
+    assert!(output.code() == 0 || nothing, "{output}");
+}
+
+/// It was applied, in silence.
+#[track_caller]
+fn apply(directory: &Path, archive: &[u8]) {
+    let mut command = std::process::Command::new(SLUICE);
+    let output = run_with_input(command.arg("--apply").arg(directory), archive);
+    assert!(output.code() == 0 && output.stderr.is_empty(), "{output}");
+}
+
+/// Append a commit on a branch of its own to the stream of an importer.
+fn commit(stream: &mut Vec<u8>, branch: &str, files: &Files) {
+    let time = 1_117_231_200 + stream.len();
+    let head = format!(
+        "commit refs/heads/{branch}\ncommitter C <c@example.com> {time} +0000\ndata 0\ndeleteall\n"
+    );
+    stream.extend_from_slice(head.as_bytes());
+    for (path, node) in files {
+        let (mode, content) = match node {
+            Node::File(content) => ("100644", content),
+            Node::Executable(content) => ("100755", content),
+            Node::Link(target) => ("120000", target),
+            Node::Submodule(digit) => {
+                let id = digit.to_string().repeat(40);
+                let line = format!("M 160000 {id} {}\n", quoted(path));
+                stream.extend_from_slice(line.as_bytes());
+                continue;
+            }
+        };
+        let (path, len) = (quoted(path), content.len());
+        write!(stream, "M {mode} inline {path}\ndata {len}\n").expect("memory takes it");
+        stream.extend_from_slice(content);
+        stream.push(b'\n');
+    }
+}
+
+/// As an importer wants it, whatever the bytes are.
+fn quoted(path: &[u8]) -> String {
+    let octal = path.iter().map(|byte| format!("\\{byte:03o}"));
+    format!("\"{}\"", octal.collect::<String>())
+}
