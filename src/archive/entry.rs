@@ -111,7 +111,7 @@ impl<F: Format> Archiver<F> {
     /// What becomes of a file with this `content`, if it is not sent as it is.
     fn unwanted(&self, content: &[u8]) -> Option<Disposition> {
         let binary = self.binary.filter(|binary| binary.shows_in(content, 0))?;
-        Some(binary.disposition())
+        binary.disposition(content.len() as u64)
     }
 
     /// Append what takes the place of a file of `size` bytes, whose content turned out to be unwanted.

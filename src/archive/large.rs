@@ -141,7 +141,9 @@ impl<F: Format> Output<'_, F> {
         size: u64,
         mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Disposition, Attempt> {
-        let unwanted = self.unwanted(&mut content).map_err(Attempt::Untouched)?;
+        let unwanted = self
+            .unwanted(size, &mut content)
+            .map_err(Attempt::Untouched)?;
         let fate = match unwanted {
             Some(disposition) => self.replace(disposition, size)?,
             None => self.send(size, &mut content)?,
@@ -154,6 +156,7 @@ impl<F: Format> Output<'_, F> {
     /// What becomes of the file if its content shows that it is not to be sent as it is.
     fn unwanted(
         &self,
+        size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Option<Disposition>, Failure> {
         let Some(binary) = self.archiver.binary else {
@@ -170,7 +173,7 @@ impl<F: Format> Output<'_, F> {
             }
         });
         match outcome {
-            Ok(()) | Err(Failure::TooLarge) => Ok(shown.then(|| binary.disposition())),
+            Ok(()) | Err(Failure::TooLarge) => Ok(binary.disposition(size).filter(|_| shown)),
             Err(failure) => Err(failure),
         }
     }
