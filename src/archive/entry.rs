@@ -212,7 +212,8 @@ impl<F: Format> Archiver<F> {
             },
         };
         piece.counts.add(&record);
-        if entry.mode == Mode::Symlink && entry.kind == Kind::File {
+        let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));
+        if entry.mode == Mode::Symlink && entry.kind == Kind::File && !is_omitted {
             piece.counts.files += 1;
         }
         if self.manifest {

@@ -120,13 +120,16 @@ impl View {
         if mode == Mode::Submodule && policy.no_submodules {
             return Some(Leaf::omitted(mode, Reason::Submodule));
         }
-        let kind = match mode {
-            Mode::Symlink if policy.links_as_files => Kind::File,
-            mode => mode.kind(),
-        };
+        let links_as_files = policy.links_as_files;
         let (disposition, size) = match mode {
             Mode::Submodule | Mode::Directory => (Disposition::Content, None),
             _ => self.dispose(reader, path, id),
+        };
+        let kind = match (mode, disposition) {
+            (Mode::Symlink, _) if links_as_files => Kind::File,
+            // What takes the place of a target is none.
+            (Mode::Symlink, Disposition::Placeholder(..)) => Kind::File,
+            _ => mode.kind(),
         };
         Some(Leaf {
             disposition,
