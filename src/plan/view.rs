@@ -151,7 +151,15 @@ impl View {
         }
         match self.sizer.size(&mut reader.odb, id) {
             Some(size) => (policy.by_size(path, size), Some(size)),
-            None => (policy.missing(), None),
+            None if reader
+                .odb
+                .find(&reader.odb.config().replaced(&id))
+                .is_none() =>
+            {
+                (policy.missing(), None)
+            }
+            // It is there, and damaged: for whoever reads it to say.
+            None => (Disposition::Content, None),
         }
     }
 
