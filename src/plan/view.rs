@@ -50,6 +50,11 @@ pub struct Leaf {
 }
 
 impl Leaf {
+    /// Whether the archive goes without it.
+    pub fn is_omitted(&self) -> bool {
+        matches!(self.disposition, Disposition::Omitted(_))
+    }
+
     fn omitted(mode: Mode, reason: Reason) -> Self {
         Self {
             disposition: Disposition::Omitted(reason),
@@ -177,9 +182,13 @@ impl View {
         self.selection.below.len()
     }
 
-    /// Whether a directory is only shown above something that is.
-    pub fn is_filtered(&self) -> bool {
-        self.filter.is_on()
+    /// Whether the directories above an entry that was admitted are shown.
+    pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
+        match leaf {
+            Some(leaf) => !leaf.is_omitted(),
+            // As in git. Not to a reader who must not see what is in them.
+            None => self.filter.access.is_none(),
+        }
     }
 
     /// Whether `$Format:…$` may be expanded in files below the directory entered last, as far as the
