@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised},
 };
 
@@ -144,6 +144,18 @@ impl Trees {
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
     pub fn next(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
+        self.step(path).map_err(|error| self.told(error))
+    }
+
+    /// The failure as it may be told.
+    fn told(&self, error: Error) -> Error {
+        match self.rules.discreet {
+            true => Error::fatal(format!("cannot read all of tree {}", self.root)),
+            false => error,
+        }
+    }
+
+    fn step(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
         };

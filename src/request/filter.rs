@@ -8,7 +8,7 @@ use super::profile::Settings;
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
-    decode::reader::Reader,
+    decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
@@ -16,7 +16,7 @@ use crate::{
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
-    plan::trees::file_at,
+    plan::trees::look_up,
     report::Channel,
 };
 
@@ -41,8 +41,9 @@ impl<'a> Rules<'a> {
 
     /// Whether `one` and `other` have other ignore rules.
     pub(super) fn differ(&self, reader: &mut Reader, one: ObjectId, other: ObjectId) -> bool {
+        let mut blob = |root, path| blob_at(reader, root, path).ok();
         self.ignore_files()
-            .any(|path| blob_at(reader, one, path) != blob_at(reader, other, path))
+            .any(|path| blob(one, path) != blob(other, path))
     }
 
     fn ignore_files(&self) -> impl Iterator<Item = &[u8]> {
@@ -207,13 +208,13 @@ impl Sources<'_> {
 /// The text of the file or link at `path` of the tree `root`; nothing if it is not there, is anything
 /// else, or is not in the repository.
 fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
-    let Some(id) = blob_at(reader, root, path) else {
-        return Ok(None);
-    };
     let mut text = Buffer::default();
-    match reader.read(&id, &mut text) {
-        Ok(Some(ObjectKind::Blob)) => Ok(Some(text)),
-        Ok(_) => Ok(None),
+    let kind = blob_at(reader, root, path).and_then(|id| match id {
+        Some(id) => reader.read(&id, &mut text),
+        None => Ok(None),
+    });
+    match kind {
+        Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
             let path = sanitised(path);
             Err(Error::fatal(format!("cannot read ignore rules of '{path}'")).caused_by(failure))
@@ -222,10 +223,10 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
 }
 
 /// What is at `path` of the tree `root` and is no tree.
-fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Option<ObjectId> {
+fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<ObjectId>, Failure> {
     let (directory, name) = match path.rfind_byte(b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (&b""[..], path),
     };
-    file_at(reader, root, root.kind(), directory, name)
+    look_up(reader, root, root.kind(), directory, name)
 }
