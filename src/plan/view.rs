@@ -199,7 +199,12 @@ impl View {
 
     /// What is to be said before and after the name of the next entry.
     pub fn note(&mut self) -> Note {
-        self.selection.note()
+        let note = self.selection.note();
+        match self.filter.access {
+            // Attribute files may be about what nobody may know, and be that themselves.
+            Some(_) => Note::default(),
+            None => note,
+        }
     }
 
     /// Whether the file at `path`, which is not of the tree `root`, counts as text, if attributes say

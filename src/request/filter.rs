@@ -57,6 +57,15 @@ impl<'a> Rules<'a> {
         self.settings.raw
     }
 
+    /// Fail if the tree-ish `name` could tell whether a path is there that may not be known.
+    pub(super) fn fit_name(&self, name: &[u8]) -> Result<()> {
+        match self.access.is_some() && name.contains(&b':') {
+            true => Err(Error::fatal("cannot apply access rules to a path")
+                .hinted("name a commit, and paths after it")),
+            false => Ok(()),
+        }
+    }
+
     /// Fail if a zip cannot hold what was asked for.
     pub(super) fn fit_zip(&self) -> Result<()> {
         let has_holes = self.settings.oversize == Some(Oversize::Sparse);
@@ -78,21 +87,24 @@ impl<'a> Rules<'a> {
         root: ObjectId,
         diagnostics: &mut dyn Write,
     ) -> Result<Filter> {
+        let sources = self.ignore(reader, root, diagnostics)?;
         Ok(Filter {
             access: self.access.clone(),
-            ignore: self.ignore(reader, root, diagnostics)?,
+            ignore: sources.ignore,
+            secret_ignore: sources.any_secret,
             policy: self.policy(),
         })
     }
 
-    fn ignore(
+    fn ignore<'b>(
         &self,
         reader: &mut Reader,
         root: ObjectId,
-        diagnostics: &mut dyn Write,
-    ) -> Result<Ignore> {
+        diagnostics: &'b mut dyn Write,
+    ) -> Result<Sources<'b>> {
         let mut sources = Sources {
             ignore: Ignore::new(),
+            any_secret: false,
             strictness: match self.given.ignore_errors {
                 IgnoreErrors::Error => Strictness::Error,
                 IgnoreErrors::Warn => Strictness::Warn,
@@ -101,8 +113,13 @@ impl<'a> Rules<'a> {
             diagnostics,
         };
         for path in self.ignore_files() {
-            if let Some(text) = in_tree(reader, root, path)? {
-                sources.add(&sanitised(path), &text)?;
+            let Some(text) = in_tree(reader, root, path)? else {
+                continue;
+            };
+            let access = self.access.as_ref();
+            match access.is_none_or(|access| access.allows(path)) {
+                true => sources.add(&sanitised(path), &text)?,
+                false => sources.add_secret(&sanitised(path), &text)?,
             }
         }
         for file in &self.given.ignore_from {
@@ -116,7 +133,7 @@ impl<'a> Rules<'a> {
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
         sources.add("--ignore", &globs.join(&b'\n'))?;
-        Ok(sources.ignore)
+        Ok(sources)
     }
 
     fn policy(&self) -> Policy {
@@ -172,12 +189,19 @@ fn access_rules(name: &OsStr) -> Result<Access> {
     let failed = || Error::fatal(format!("cannot use access rules '{shown}'"));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
-    Access::parse(&text).map_err(|error| failed().caused_by(error))
+    let rules = Access::parse(&text).map_err(|error| failed().caused_by(error))?;
+    match rules.is_empty() {
+        // Whoever may see nothing asks for no archive: they were lost on the way.
+        true => Err(failed().caused_by("there are none")),
+        false => Ok(rules),
+    }
 }
 
 /// Ignore rules as they come together.
 struct Sources<'a> {
     ignore: Ignore,
+    /// Whether there are rules that may not be known.
+    any_secret: bool,
     strictness: Strictness,
     /// Whether somebody wants to know what the rules do.
     verbose: bool,
@@ -185,6 +209,15 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// Add rules that hold for a reader who must not see them: nothing is said of what is in them.
+    fn add_secret(&mut self, origin: &str, text: &[u8]) -> Result<()> {
+        self.any_secret = true;
+        let added = self.ignore.add(origin, text, self.strictness);
+        added
+            .map(drop)
+            .map_err(|_| Error::fatal(format!("cannot use ignore rules of '{origin}'")))
+    }
+
     fn add(&mut self, origin: &str, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
         let bad = self.ignore.add(origin, text, self.strictness);
