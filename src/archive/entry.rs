@@ -120,7 +120,7 @@ impl<F: Format> Archiver<F> {
             return Some(too_large);
         }
         let binary = self.binary.filter(|binary| binary.shows_in(content, 0))?;
-        Some(binary.disposition())
+        binary.disposition(content.len() as u64)
     }
 
     /// What becomes of a file of `size` bytes if the plan did not know that, and it is too large.
@@ -236,7 +236,8 @@ impl<F: Format> Archiver<F> {
             },
         };
         piece.counts.add(&record);
-        if entry.mode == Mode::Symlink && entry.kind == Kind::File {
+        let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));
+        if entry.mode == Mode::Symlink && entry.kind == Kind::File && !is_omitted {
             piece.counts.files += 1;
         }
         if self.manifest {

@@ -143,7 +143,9 @@ impl<F: Format> Output<'_, F> {
     ) -> Result<Disposition, Attempt> {
         let too_large = self.archiver.too_large(self.window, self.entry, size);
         let unwanted = match too_large {
-            None => self.unwanted(&mut content).map_err(Attempt::Untouched)?,
+            None => self
+                .unwanted(size, &mut content)
+                .map_err(Attempt::Untouched)?,
             too_large => too_large,
         };
         let fate = match unwanted {
@@ -158,6 +160,7 @@ impl<F: Format> Output<'_, F> {
     /// What becomes of the file if its content shows that it is not to be sent as it is.
     fn unwanted(
         &self,
+        size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Option<Disposition>, Failure> {
         let Some(binary) = self.archiver.binary else {
@@ -174,7 +177,7 @@ impl<F: Format> Output<'_, F> {
             }
         });
         match outcome {
-            Ok(()) | Err(Failure::TooLarge) => Ok(shown.then(|| binary.disposition())),
+            Ok(()) | Err(Failure::TooLarge) => Ok(binary.disposition(size).filter(|_| shown)),
             Err(failure) => Err(failure),
         }
     }

@@ -149,7 +149,31 @@ impl Args {
                 "the option '--pathspec-file-nul' requires '--pathspec-from-file'",
             ));
         }
-        Ok(())
+        self.check_reports()
+    }
+
+    /// What is only looked at makes no report.
+    fn check_reports(&self) -> Result<()> {
+        let asked = &self.filters;
+        let looks = [
+            ("dry-run", asked.dry_run),
+            ("explain", asked.explain.is_some()),
+        ];
+        let reports = [
+            ("manifest", asked.manifest.is_some()),
+            ("summary", asked.summary.is_some()),
+            ("fail-if-empty", asked.fail_if_empty),
+        ];
+        let given = |options: &[(&'static str, bool)]| {
+            let given = options.iter().find(|(_, given)| *given);
+            given.map(|(name, _)| *name)
+        };
+        match given(&looks).zip(given(&reports)) {
+            Some((look, report)) => Err(Error::fatal(format!(
+                "options '--{look}' and '--{report}' cannot be used together"
+            ))),
+            None => Ok(()),
+        }
     }
 }
 

@@ -31,8 +31,10 @@ pub enum Size {
     Exactly(u64),
     /// Less than the limit by all that its headers say: to be looked at again when it is decoded.
     Small,
-    /// It is not there, or no copy of it tells.
+    /// It is there, and no copy of it tells.
     Unknown,
+    /// It is not there.
+    Missing,
 }
 
 impl Default for Sizer {
@@ -50,7 +52,7 @@ impl Sizer {
     pub fn size(&mut self, odb: &mut Odb, id: ObjectId, limit: Option<u64>) -> Size {
         let id = odb.config().replaced(&id);
         let Some(place) = odb.find(&id) else {
-            return Size::Unknown;
+            return Size::Missing;
         };
         let size = self.size_at(odb, &id, place, limit).or_else(|| {
             let mut copies = odb.copies(&id).into_iter();

@@ -100,6 +100,11 @@ impl Access {
         Ok(access)
     }
 
+    /// Whether there are no rules: nothing may be seen.
+    pub fn is_empty(&self) -> bool {
+        self.includes.is_empty()
+    }
+
     /// Whether the file at `path` may be seen.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.includes(self.paths.last(&[b"/", path].concat()))

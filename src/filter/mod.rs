@@ -23,6 +23,8 @@ pub struct Filter {
     pub access: Option<Access>,
     /// What is left out by its path.
     pub ignore: Ignore,
+    /// Whether the lines of an ignore file may not be known.
+    pub secret_ignore: bool,
     /// What is done about the rest.
     pub policy: Policy,
 }
@@ -39,21 +41,22 @@ pub enum Verdict {
 }
 
 impl Filter {
-    /// Whether any path may be kept out.
-    pub fn is_on(&self) -> bool {
-        self.access.is_some() || !self.ignore.is_empty()
-    }
-
     /// What is said of everything below the directory `path`, which has no slash at its end.
     pub fn directory(&self, path: &[u8]) -> Verdict {
-        let all_may_be_known = |access: &Access| access.admits_all(path);
         match &self.access {
             Some(access) if access.prunes(path) => Verdict::Denied,
             _ if !self.ignore.prunes(path) => Verdict::Passes,
-            access if access.as_ref().is_none_or(all_may_be_known) => Verdict::Ignored,
+            _ if self.allows_all(path) => Verdict::Ignored,
             // That something is ignored in it tells that it is there.
             _ => Verdict::Denied,
         }
+    }
+
+    /// Whether the directory `path` may be known with all that is below it.
+    pub fn allows_all(&self, path: &[u8]) -> bool {
+        self.access
+            .as_ref()
+            .is_none_or(|access| access.admits_all(path))
     }
 
     /// Whether the entry at `path`, which is no directory, may be known.

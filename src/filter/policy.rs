@@ -110,9 +110,13 @@ impl Limit {
 }
 
 impl Binary {
-    /// What becomes of a binary file.
-    pub fn disposition(self) -> Disposition {
-        self.remedy.disposition(Reason::Binary)
+    /// What becomes of a binary file of `size` bytes, if it is not sent as it is.
+    pub fn disposition(self, size: u64) -> Option<Disposition> {
+        match self.remedy {
+            // Nothing is won, and an indexer has other words for what is as short as that.
+            Remedy::Replace(stand_in) if size < stand_in.bytes().len() as u64 => None,
+            remedy => Some(remedy.disposition(Reason::Binary)),
+        }
     }
 
     /// Whether `bytes`, which begin at byte `at` of a content, show that it is binary.

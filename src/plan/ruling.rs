@@ -7,7 +7,7 @@ use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::sanitised,
-    filter::{Disposition, Reason, StandIn},
+    filter::{Disposition, Reason, StandIn, ignore::Rule},
 };
 
 /// What is said of what neither the user nor the tree wants archived.
@@ -15,9 +15,15 @@ const NOT_SELECTED: &str = "omitted: no pathspec selects it";
 const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
 
 impl View {
-    /// What keeps `path` from being sent because of the directory `above`, if anything does.
-    pub fn rule_above(&mut self, above: &[u8], path: &[u8]) -> Option<String> {
-        if !self.filter.allows(path) {
+    /// Whether something at `path` may be known, if it is there.
+    pub fn may_be_known(&self, path: &[u8]) -> bool {
+        self.filter.allows(path) || self.filter.allows_all(path)
+    }
+
+    /// What keeps all that is in the directory `above` from being sent, if anything does and may be
+    /// known.
+    pub fn rule_above(&mut self, above: &[u8]) -> Option<String> {
+        if !self.filter.allows_all(above) {
             return None;
         }
         let shown = sanitised(above);
@@ -28,15 +34,22 @@ impl View {
             return Some(NOT_SELECTED.to_owned());
         }
         self.filter.ignore.pruning_rule(above).map(|rule| {
-            let rule = rule.to_string();
+            let rule = self.told(rule);
             format!("omitted: {rule} ignores all of '{shown}', which is not read")
         })
     }
 
+    /// A rule as it may be told.
+    fn told(&self, rule: &Rule) -> String {
+        match self.filter.secret_ignore {
+            true => "a rule".to_owned(),
+            false => rule.to_string(),
+        }
+    }
+
     /// What becomes of the directory `path`; nothing if nobody may know of it.
     pub fn rule_on_directory(&mut self, path: &[u8]) -> Option<String> {
-        let access = self.filter.access.as_ref();
-        if access.is_some_and(|access| !access.admits_all(path)) {
+        if !self.filter.allows_all(path) {
             return None;
         }
         if self.selection.attributes.ignores(path, true) {
@@ -46,7 +59,7 @@ impl View {
             return Some(NOT_SELECTED.to_owned());
         }
         Some(match self.filter.ignore.pruning_rule(path) {
-            Some(rule) => format!("omitted: {rule} ignores all that is in it"),
+            Some(rule) => format!("omitted: {} ignores all that is in it", self.told(rule)),
             None => "sent if anything below it is".to_owned(),
         })
     }
@@ -99,7 +112,7 @@ impl View {
     fn why(&self, path: &[u8], reason: Reason, size: Option<u64>) -> String {
         match reason {
             Reason::Ignored => match self.filter.ignore.rule(path) {
-                Some(rule) => format!("{rule} ignores it"),
+                Some(rule) => format!("{} ignores it", self.told(rule)),
                 None => reason.as_str().to_owned(),
             },
             Reason::TooLarge => {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised},
 };
 
@@ -26,6 +26,8 @@ pub struct Rules {
     pub protect: Option<Protect>,
     /// `core.maxTreeDepth`
     pub max_depth: usize,
+    /// Whether failures name no path and no object below the root: not all may be known.
+    pub discreet: bool,
 }
 
 /// The trees between the root and the current path.
@@ -114,6 +116,11 @@ impl Trees {
 
     /// Go on with the entries of the tree `id`, whose path has `path_len` bytes.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
+        self.push(reader, id, path_len)
+            .map_err(|error| self.told(error))
+    }
+
+    fn push(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
         if self.stack.len() > self.rules.max_depth {
             const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
             return Err(match self.rules.protect {
@@ -144,6 +151,18 @@ impl Trees {
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
     pub fn next(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
+        self.step(path).map_err(|error| self.told(error))
+    }
+
+    /// The failure as it may be told.
+    fn told(&self, error: Error) -> Error {
+        match self.rules.discreet {
+            true => Error::fatal(format!("cannot read all of tree {}", self.root)),
+            false => error,
+        }
+    }
+
+    fn step(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
         };
@@ -207,18 +226,33 @@ pub fn file_at(
     path: &[u8],
     name: &[u8],
 ) -> Option<ObjectId> {
+    look_up(reader, root, hash, path, name).ok().flatten()
+}
+
+/// The same, but to be told if something on the way is there and cannot be read.
+pub fn look_up(
+    reader: &mut Reader,
+    root: ObjectId,
+    hash: HashKind,
+    path: &[u8],
+    name: &[u8],
+) -> Result<Option<ObjectId>, Failure> {
     let mut content = Buffer::default();
     let mut tree = root;
     for part in path.split_str("/").filter(|part| !part.is_empty()) {
-        reader.read(&tree, &mut content).ok()??;
-        tree = find(&content, hash, part)
-            .filter(|(_, is_tree)| *is_tree)?
-            .0;
+        if reader.read(&tree, &mut content)?.is_none() {
+            return Ok(None);
+        }
+        match find(&content, hash, part) {
+            Some((id, true)) => tree = id,
+            _ => return Ok(None),
+        }
     }
-    reader.read(&tree, &mut content).ok()??;
-    find(&content, hash, name)
-        .filter(|(_, is_tree)| !is_tree)
-        .map(|(id, _)| id)
+    if reader.read(&tree, &mut content)?.is_none() {
+        return Ok(None);
+    }
+    let found = find(&content, hash, name).filter(|(_, is_tree)| !is_tree);
+    Ok(found.map(|(id, _)| id))
 }
 
 /// The entry `name` of a tree with this `content`, and whether it is a tree.

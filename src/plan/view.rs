@@ -53,6 +53,11 @@ pub struct Leaf {
 }
 
 impl Leaf {
+    /// Whether the archive goes without it.
+    pub fn is_omitted(&self) -> bool {
+        matches!(self.disposition, Disposition::Omitted(_))
+    }
+
     fn omitted(mode: Mode, reason: Reason) -> Self {
         Self {
             disposition: Disposition::Omitted(reason),
@@ -123,13 +128,16 @@ impl View {
         if mode == Mode::Submodule && policy.no_submodules {
             return Some(Leaf::omitted(mode, Reason::Submodule));
         }
-        let kind = match mode {
-            Mode::Symlink if policy.links_as_files => Kind::File,
-            mode => mode.kind(),
-        };
+        let links_as_files = policy.links_as_files;
         let (disposition, size) = match mode {
             Mode::Submodule | Mode::Directory => (Disposition::Content, None),
             _ => self.dispose(reader, path, id),
+        };
+        let kind = match (mode, disposition) {
+            (Mode::Symlink, _) if links_as_files => Kind::File,
+            // What takes the place of a target is none.
+            (Mode::Symlink, Disposition::Placeholder(..)) => Kind::File,
+            _ => mode.kind(),
         };
         Some(Leaf {
             disposition,
@@ -156,8 +164,9 @@ impl View {
         let limit = limit.map(|limit| limit.bytes);
         match self.sizer.size(&mut reader.odb, id, limit) {
             Size::Exactly(size) => (policy.by_size(path, size), Some(size)),
-            Size::Small => (Disposition::Content, None),
-            Size::Unknown => (policy.missing(), None),
+            Size::Missing => (policy.missing(), None),
+            // What is damaged is there: for whoever reads it to say.
+            Size::Small | Size::Unknown => (Disposition::Content, None),
         }
     }
 
@@ -175,9 +184,13 @@ impl View {
         self.selection.below.len()
     }
 
-    /// Whether a directory is only shown above something that is.
-    pub fn is_filtered(&self) -> bool {
-        self.filter.is_on()
+    /// Whether the directories above an entry that was admitted are shown.
+    pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
+        match leaf {
+            Some(leaf) => !leaf.is_omitted(),
+            // As in git. Not to a reader who must not see what is in them.
+            None => self.filter.access.is_none(),
+        }
     }
 
     /// Whether a file is left out if its content turns out to be binary.
@@ -194,7 +207,12 @@ impl View {
 
     /// What is to be said before and after the name of the next entry.
     pub fn note(&mut self) -> Note {
-        self.selection.note()
+        let note = self.selection.note();
+        match self.filter.access {
+            // Attribute files may be about what nobody may know, and be that themselves.
+            Some(_) => Note::default(),
+            None => note,
+        }
     }
 
     /// Whether the file at `path`, which is not of the tree `root`, counts as text, if attributes say

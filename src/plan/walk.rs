@@ -117,20 +117,12 @@ impl Walk {
     }
 
     fn leaf(&mut self, reader: &mut Reader, draft: &mut Draft, mode: Mode, id: ObjectId) {
-        // As in git, an entry that is ignored still brings its directories. Not to a reader who must
-        // not see what is in them.
-        if self.view.is_filtered() {
-            let Some(leaf) = self.view.leaf(reader, &self.path, mode, id) else {
-                return;
-            };
-            if !matches!(leaf.disposition, Disposition::Omitted(_)) {
-                self.unwritten(reader, draft);
-            }
-            return self.append(reader, draft, mode, id, leaf);
-        }
         draft.say(self.view.note());
-        self.unwritten(reader, draft);
-        if let Some(leaf) = self.view.leaf(reader, &self.path, mode, id) {
+        let leaf = self.view.leaf(reader, &self.path, mode, id);
+        if self.view.brings_directories(leaf.as_ref()) {
+            self.unwritten(reader, draft);
+        }
+        if let Some(leaf) = leaf {
             self.append(reader, draft, mode, id, leaf);
         }
     }

@@ -46,6 +46,9 @@ struct Search {
 impl Search {
     /// What is said of `path`; nothing if it is not there.
     fn ruling(&mut self, path: &[u8]) -> Result<Option<String>> {
+        if !self.view.may_be_known(path) {
+            return Ok(None);
+        }
         let mut at = Vec::new();
         self.enter(self.root, &at)?;
         while let Some(found) = self.trees.next(&mut at)? {
@@ -55,7 +58,7 @@ impl Search {
                     return Ok(self.view.rule_on_directory(&at));
                 }
                 Found::Directory(id) if path.starts_with(&at) && path[at.len()] == b'/' => {
-                    if let Some(ruling) = self.view.rule_above(&at, path) {
+                    if let Some(ruling) = self.view.rule_above(&at) {
                         return Ok(Some(ruling));
                     }
                     self.enter(id, &at)?;

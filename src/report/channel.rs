@@ -1,8 +1,7 @@
 //! Where a report goes and rules come from: a file, or a descriptor that the caller has left open.
 //!
-//! A descriptor is used as it was inherited: the same open file, at the same place in it. One that is
-//! not open is a failure before anything else happens, so channels are to be opened first of all:
-//! later, the number may belong to a file of our own.
+//! A descriptor is used as it was inherited: the same open file, at the same place in it. One that was
+//! not is a failure, even where its number belongs to a file of our own by now.
 
 use std::{
     ffi::OsStr,
@@ -124,8 +123,11 @@ impl Outlet {
     }
 }
 
-/// The file behind descriptor `number`, if it is open for `access`.
+/// The file behind descriptor `number`, if the caller left it open for `access`.
 fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
+    if is_ours(number) {
+        return Err(Errno::BADF.into());
+    }
     let file = match duplicate(number) {
         Err(Errno::NOSYS | Errno::PERM) => reopen(number, access)?,
         outcome => File::from(outcome?),
@@ -137,6 +139,17 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
     } else {
         Err(Errno::BADF.into())
     }
+}
+
+/// Whether the file was opened by this process: its own files are closed on `exec`, and what survived
+/// one is not.
+fn is_ours(number: RawFd) -> bool {
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}"));
+    let flags = info.ok().and_then(|info| {
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        u32::from_str_radix(flags.trim(), 8).ok()
+    });
+    flags.is_some_and(|flags| flags & OFlags::CLOEXEC.bits() != 0)
 }
 
 /// As `dup`, which cannot be had without unsafe code for a number from outside: a process may ask for
@@ -168,10 +181,16 @@ mod tests {
         ffi::OsStr,
         fs::File,
         io::{Read, Seek, Write},
-        os::{fd::AsRawFd, unix::net::UnixStream},
+        os::{
+            fd::{AsFd, AsRawFd},
+            unix::net::UnixStream,
+        },
     };
 
-    use rustix::fs::OFlags;
+    use rustix::{
+        fs::OFlags,
+        io::{FdFlags, fcntl_setfd},
+    };
     use tempfile::{NamedTempFile, tempfile};
 
     use super::{Channel, reopen};
@@ -181,6 +200,12 @@ mod tests {
 
     fn parse(text: &str) -> Result<Channel, String> {
         Channel::parse(OsStr::new(text))
+    }
+
+    /// The channel that `file` would be if it was inherited.
+    fn left_open(file: &(impl AsFd + AsRawFd)) -> Channel {
+        fcntl_setfd(file, FdFlags::empty()).expect("it is open");
+        Channel::Descriptor(file.as_raw_fd())
     }
 
     #[test]
@@ -197,18 +222,25 @@ mod tests {
     fn a_descriptor_is_the_same_open_file() {
         let mut file = tempfile().expect("a temporary file");
         file.write_all(b"before, ").expect("written");
-        let mut outlet = Channel::Descriptor(file.as_raw_fd()).open().expect("open");
+        let mut outlet = left_open(&file).open().expect("open");
         outlet.write(b"here, ").expect("written");
         file.write_all(b"after").expect("written");
         file.rewind().expect("a file");
-        let channel = Channel::Descriptor(file.as_raw_fd());
+        let channel = left_open(&file);
         assert_eq!(channel.read_to_end().expect("read"), b"before, here, after");
+    }
+
+    #[test]
+    fn what_we_opened_ourselves_was_not_left_open() {
+        let file = tempfile().expect("a temporary file");
+        let channel = Channel::Descriptor(file.as_raw_fd());
+        assert!(channel.open().is_err() && channel.read_to_end().is_err());
     }
 
     #[test]
     fn pipes_and_sockets() {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
-        let channel = Channel::Descriptor(writer.as_raw_fd());
+        let channel = left_open(&writer);
         channel
             .open()
             .and_then(|mut outlet| outlet.write(b"pipe"))
@@ -221,13 +253,13 @@ mod tests {
         assert_eq!(text, "pipe again");
 
         let (ours, theirs) = UnixStream::pair().expect("sockets");
-        let channel = Channel::Descriptor(ours.as_raw_fd());
+        let channel = left_open(&ours);
         channel
             .open()
             .and_then(|mut outlet| outlet.write(b"socket"))
             .expect("written");
         drop(ours);
-        let read = Channel::Descriptor(theirs.as_raw_fd()).read_to_end();
+        let read = left_open(&theirs).read_to_end();
         assert_eq!(read.expect("read"), b"socket");
     }
 
@@ -262,7 +294,7 @@ mod tests {
             Err("fatal: cannot write to fd:2147483647: Bad file descriptor".into())
         );
         let read_only = File::open("/dev/null").expect("always there");
-        let channel = Channel::Descriptor(read_only.as_raw_fd());
+        let channel = left_open(&read_only);
         assert!(channel.open().is_err());
         assert_eq!(channel.read_to_end().expect("open for reading"), b"");
         assert_eq!(
@@ -280,9 +312,7 @@ mod tests {
     #[test]
     fn nobody_reads() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
-        let mut outlet = Channel::Descriptor(writer.as_raw_fd())
-            .open()
-            .expect("open");
+        let mut outlet = left_open(&writer).open().expect("open");
         drop(reader);
         let error = outlet.write(b"a").expect_err("nobody reads");
         assert_eq!(error.kind(), crate::error::Kind::Fatal);

@@ -115,8 +115,8 @@ impl Counts {
             }
             Some(Reason::Binary) => self.blobs.read += 1,
             Some(Reason::Ignored) if directory => self.directories.pruned += 1,
-            Some(Reason::Ignored | Reason::TooLarge) => self.blobs.skipped += 1,
-            None | Some(Reason::Missing | Reason::Submodule) => {}
+            Some(Reason::Ignored | Reason::TooLarge) if has_content => self.blobs.skipped += 1,
+            _ => {}
         }
     }
 

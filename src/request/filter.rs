@@ -8,7 +8,7 @@ use super::profile::Settings;
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
-    decode::reader::Reader,
+    decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, Sizes, StandIn, WITHIN_ALL,
@@ -16,7 +16,7 @@ use crate::{
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
-    plan::trees::file_at,
+    plan::trees::look_up,
     report::Channel,
 };
 
@@ -41,8 +41,9 @@ impl<'a> Rules<'a> {
 
     /// Whether `one` and `other` have other ignore rules.
     pub(super) fn differ(&self, reader: &mut Reader, one: ObjectId, other: ObjectId) -> bool {
+        let mut blob = |root, path| blob_at(reader, root, path).ok();
         self.ignore_files()
-            .any(|path| blob_at(reader, one, path) != blob_at(reader, other, path))
+            .any(|path| blob(one, path) != blob(other, path))
     }
 
     fn ignore_files(&self) -> impl Iterator<Item = &[u8]> {
@@ -54,6 +55,15 @@ impl<'a> Rules<'a> {
     /// Whether nothing is to touch the bytes of a file.
     pub(super) fn is_raw(&self) -> bool {
         self.settings.raw
+    }
+
+    /// Fail if the tree-ish `name` could tell whether a path is there that may not be known.
+    pub(super) fn fit_name(&self, name: &[u8]) -> Result<()> {
+        match self.access.is_some() && name.contains(&b':') {
+            true => Err(Error::fatal("cannot apply access rules to a path")
+                .hinted("name a commit, and paths after it")),
+            false => Ok(()),
+        }
     }
 
     /// Fail if a zip cannot hold what was asked for.
@@ -78,21 +88,24 @@ impl<'a> Rules<'a> {
         root: ObjectId,
         diagnostics: &mut dyn Write,
     ) -> Result<Filter> {
+        let sources = self.ignore(reader, root, diagnostics)?;
         Ok(Filter {
             access: self.access.clone(),
-            ignore: self.ignore(reader, root, diagnostics)?,
+            ignore: sources.ignore,
+            secret_ignore: sources.any_secret,
             policy: self.policy(),
         })
     }
 
-    fn ignore(
+    fn ignore<'b>(
         &self,
         reader: &mut Reader,
         root: ObjectId,
-        diagnostics: &mut dyn Write,
-    ) -> Result<Ignore> {
+        diagnostics: &'b mut dyn Write,
+    ) -> Result<Sources<'b>> {
         let mut sources = Sources {
             ignore: Ignore::new(),
+            any_secret: false,
             strictness: match self.given.ignore_errors {
                 IgnoreErrors::Error => Strictness::Error,
                 IgnoreErrors::Warn => Strictness::Warn,
@@ -101,8 +114,13 @@ impl<'a> Rules<'a> {
             diagnostics,
         };
         for path in self.ignore_files() {
-            if let Some(text) = in_tree(reader, root, path)? {
-                sources.add(&sanitised(path), &text)?;
+            let Some(text) = in_tree(reader, root, path)? else {
+                continue;
+            };
+            let access = self.access.as_ref();
+            match access.is_none_or(|access| access.allows(path)) {
+                true => sources.add(&sanitised(path), &text)?,
+                false => sources.add_secret(&sanitised(path), &text)?,
             }
         }
         for file in &self.given.ignore_from {
@@ -116,7 +134,7 @@ impl<'a> Rules<'a> {
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
         sources.add("--ignore", &globs.join(&b'\n'))?;
-        Ok(sources.ignore)
+        Ok(sources)
     }
 
     fn policy(&self) -> Policy {
@@ -172,12 +190,19 @@ fn access_rules(name: &OsStr) -> Result<Access> {
     let failed = || Error::fatal(format!("cannot use access rules '{shown}'"));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
-    Access::parse(&text).map_err(|error| failed().caused_by(error))
+    let rules = Access::parse(&text).map_err(|error| failed().caused_by(error))?;
+    match rules.is_empty() {
+        // Whoever may see nothing asks for no archive: they were lost on the way.
+        true => Err(failed().caused_by("there are none")),
+        false => Ok(rules),
+    }
 }
 
 /// Ignore rules as they come together.
 struct Sources<'a> {
     ignore: Ignore,
+    /// Whether there are rules that may not be known.
+    any_secret: bool,
     strictness: Strictness,
     /// Whether somebody wants to know what the rules do.
     verbose: bool,
@@ -185,6 +210,15 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// Add rules that hold for a reader who must not see them: nothing is said of what is in them.
+    fn add_secret(&mut self, origin: &str, text: &[u8]) -> Result<()> {
+        self.any_secret = true;
+        let added = self.ignore.add(origin, text, self.strictness);
+        added
+            .map(drop)
+            .map_err(|_| Error::fatal(format!("cannot use ignore rules of '{origin}'")))
+    }
+
     fn add(&mut self, origin: &str, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
         let bad = self.ignore.add(origin, text, self.strictness);
@@ -208,13 +242,13 @@ impl Sources<'_> {
 /// The text of the file or link at `path` of the tree `root`; nothing if it is not there, is anything
 /// else, or is not in the repository.
 fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
-    let Some(id) = blob_at(reader, root, path) else {
-        return Ok(None);
-    };
     let mut text = Buffer::default();
-    match reader.read(&id, &mut text) {
-        Ok(Some(ObjectKind::Blob)) => Ok(Some(text)),
-        Ok(_) => Ok(None),
+    let kind = blob_at(reader, root, path).and_then(|id| match id {
+        Some(id) => reader.read(&id, &mut text),
+        None => Ok(None),
+    });
+    match kind {
+        Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
             let path = sanitised(path);
             Err(Error::fatal(format!("cannot read ignore rules of '{path}'")).caused_by(failure))
@@ -223,10 +257,10 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
 }
 
 /// What is at `path` of the tree `root` and is no tree.
-fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Option<ObjectId> {
+fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<ObjectId>, Failure> {
     let (directory, name) = match path.rfind_byte(b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (&b""[..], path),
     };
-    file_at(reader, root, root.kind(), directory, name)
+    look_up(reader, root, root.kind(), directory, name)
 }

@@ -140,6 +140,7 @@ impl Request {
         if access == Access::Remote && !settings.allow_unreachable {
             treeish::require_ref(&gix, name)?;
         }
+        filters.fit_name(name)?;
         let mut treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
         if let Some(time) = &args.mtime {
             treeish.time = date::mtime(time)?;
@@ -148,6 +149,7 @@ impl Request {
             hash: gix.object_hash(),
             protect: (!args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
+            discreet: args.filters.access_rules.is_some(),
         };
         let top = match access {
             Access::Local => gix.workdir().unwrap_or(gix.git_dir()).to_owned(),

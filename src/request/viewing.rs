@@ -70,6 +70,7 @@ impl Viewing<'_> {
             return Ok(Scope::Whole(Box::new(self.view(selection, filter))));
         };
         let name = base.as_bytes().as_bstr();
+        self.filters.fit_name(name)?;
         let base = treeish::resolve(gix, reader, name, diagnostics)
             .map_err(|error| delta::unavailable(name, error))?;
         // What there is to say of rules was said of the target's.

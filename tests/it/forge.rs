@@ -175,7 +175,7 @@ pub(crate) fn entry_header(kind: u8, size: u64) -> Vec<u8> {
 }
 
 /// How far back the base of a delta lies.
-fn base_distance(distance: u64) -> Vec<u8> {
+pub(crate) fn base_distance(distance: u64) -> Vec<u8> {
     let mut bytes = vec![(distance & 0x7f) as u8];
     let mut rest = distance >> 7;
     while rest > 0 {

@@ -22,6 +22,7 @@ mod destination;
 mod errors;
 mod faults;
 mod filter_globs;
+mod filters;
 mod formats;
 mod golden;
 mod handover;

@@ -8,7 +8,7 @@ use super::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,
-    filter::{Disposition, Sizes},
+    filter::Sizes,
     plan::{
         entry::Mode,
         trees::{Found, Rules, Trees},
@@ -126,10 +126,11 @@ impl Side {
             };
         }
         let leaf = self.view.leaf(reader, path, mode, id);
-        let leaf = leaf.filter(|leaf| !matches!(leaf.disposition, Disposition::Omitted(_)));
         Sight {
-            in_directory: leaf.is_some() || !self.view.is_filtered(),
-            shown: leaf.map(|leaf| Shown { mode, id, leaf }),
+            in_directory: self.view.brings_directories(leaf.as_ref()),
+            shown: leaf
+                .filter(|leaf| !leaf.is_omitted())
+                .map(|leaf| Shown { mode, id, leaf }),
         }
     }
 

@@ -74,7 +74,10 @@ pub(super) fn check(
     let walked = check.walk(tree, rules, reader);
     let findings = check.findings;
     attributes.reset();
-    let _ = diagnostics.write_all(&attributes.note().before);
+    let note = attributes.note();
+    if filter.access.is_none() {
+        let _ = diagnostics.write_all(&note.before);
+    }
     walked?;
     for (given, finding) in pathspecs.given().iter().zip(findings) {
         if finding.outside {

@@ -1,0 +1,120 @@
+//! What a partial clone lacks: a failure, or something in its place, and never a fetch.
+
+use super::{files, manifest, spoil, summary, unpack};
+use crate::support::{Repo, installed};
+use crate::tape;
+
+/// A clone without blobs, whose remote is gone: whoever asks it fails.
+fn partial() -> Repo {
+    let origin = Repo::copy("filters");
+    origin.git(["config", "uploadpack.allowFilter", "true"]);
+    let partial = Repo::scratch();
+    let url = format!("file://{}", origin.path().display());
+    partial.git(["clone", "-q", "--bare", "--filter=blob:none", &url, "."]);
+    let gone = "file:///nonexistent/origin";
+    partial.git(["remote", "set-url", "origin", gone]);
+    partial
+}
+
+#[test]
+fn what_is_missing_is_a_failure() {
+    let repo = partial();
+    let output = repo.sluice(["--missing=error", "HEAD"]);
+    assert_eq!(output.code(), 255, "{output}");
+    assert!(!tape::is_complete(&output.stdout), "{output}");
+    let id = repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]);
+    let expected = format!(
+        "error: invalid object 100644 {id} for '.sourcegraph/ignore'\nerror: cannot read '{id}'\n"
+    );
+    assert_eq!(output.messages(), expected);
+}
+
+#[test]
+fn what_is_missing_may_be_left_out() {
+    let repo = partial();
+    let before = repo.git(["count-objects", "-v"]);
+    assert_eq!(files(&repo, &["--missing=omit"]), [""; 0]);
+    let (told, output) = summary(&repo, &["--missing=omit", "HEAD"]);
+    let _ = output.success();
+    let blobs = repo
+        .git(["ls-tree", "-r", "HEAD"])
+        .matches(" blob ")
+        .count();
+    assert_eq!(told["omitted"]["missing"], blobs);
+    assert_eq!(told["files"], 0);
+    assert_eq!(repo.git(["count-objects", "-v"]), before);
+}
+
+#[test]
+fn something_may_take_its_place() {
+    let repo = partial();
+    let before = repo.git(["count-objects", "-v"]);
+    for (args, kinds) in [
+        (&["--missing=placeholder"][..], [Some(0), Some(0)]),
+        (
+            &["--missing=placeholder", "--max-size=10", "--oversize=zero"],
+            [Some(0), Some(0)],
+        ),
+        (
+            &["--profile=zoekt", "--max-size=99"],
+            [Some(512), Some(512)],
+        ),
+        (&["--profile=searcher"], [Some(0), Some(0)]),
+    ] {
+        let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
+        let records = tape::records(&archive);
+        let size = |name: &str| {
+            let found = records.iter().find(|record| record.name().ends_with(name));
+            let found = found.filter(|record| record.kind() == '0');
+            found.map(|record| record.data.len())
+        };
+        assert_eq!([size("run.sh"), size("link")], kinds, "{args:?}");
+    }
+    let (lines, _) = manifest(&repo, &["--missing=placeholder", "HEAD", "run.sh"]);
+    assert_eq!(
+        (&lines[1]["disposition"], &lines[1]["reason"]),
+        (&"placeholder".into(), &"missing".into())
+    );
+    assert_eq!(repo.git(["count-objects", "-v"]), before);
+}
+
+/// An object that is there and damaged is not missing.
+#[test]
+fn damage_is_no_absence() {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    let id = repo.git(["rev-parse", "HEAD:run.sh"]);
+    crate::forge::loose(&repo, &id, b"blub 10\0");
+    for how in ["--missing=omit", "--missing=placeholder"] {
+        let output = repo.sluice([how, "HEAD"]);
+        assert_eq!(output.code(), 255, "{output}");
+        assert!(!tape::is_complete(&output.stdout), "{output}");
+    }
+    spoil(&repo, "HEAD:kept/file");
+    assert_eq!(repo.sluice(["--missing=omit", "HEAD", "kept"]).code(), 255);
+}
+
+/// No process of ours is git's, and none asks for a name on the network.
+#[test]
+fn nobody_is_asked() {
+    if !installed("strace") {
+        return;
+    }
+    let repo = partial();
+    let trace = repo.path().join("trace");
+    let mut strace = repo.command("strace");
+    strace
+        .args(["-f", "-e", "trace=execve,connect", "-o"])
+        .arg(&trace);
+    strace.args([crate::support::SLUICE, "--missing=omit", "HEAD"]);
+    let output = crate::process::run(&mut strace);
+    let Ok(text) = std::fs::read_to_string(&trace) else {
+        return crate::support::skip("strace may not trace here");
+    };
+    if text.is_empty() {
+        return crate::support::skip("strace may not trace here");
+    }
+    let _ = output.success();
+    assert_eq!(text.matches("execve(").count(), 1, "{text}");
+    assert_eq!(text.matches("connect(").count(), 0, "{text}");
+}

@@ -1,0 +1,182 @@
+//! What would be sent, and why: told without a look at one blob.
+
+use super::{IGNORE_FILE, spoil_all, unpack};
+use crate::support::Repo;
+
+/// A repository that has nothing of its blobs but their sizes; only the ignore file is whole.
+fn hollow() -> Repo {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    let rules = repo.git(["show", "HEAD:.sourcegraph/ignore"]);
+    let attributes = repo.git(["show", "HEAD:attributes/.gitattributes"]);
+    let ids = ["HEAD:.sourcegraph/ignore", "HEAD:attributes/.gitattributes"];
+    let ids = ids.map(|name| repo.git(["rev-parse", name]));
+    spoil_all(&repo);
+    for (id, text) in ids.iter().zip([rules, attributes]) {
+        let text = format!("{text}\n");
+        crate::forge::loose(&repo, id, format!("blob {}\0{text}", text.len()).as_bytes());
+    }
+    repo
+}
+
+#[track_caller]
+fn said(repo: &Repo, args: &[&str]) -> String {
+    String::from_utf8(repo.sluice(args).success()).expect("it is text")
+}
+
+#[test]
+fn a_dry_run_lists_what_would_be_sent() {
+    let repo = hollow();
+    let list = said(
+        &repo,
+        &[
+            "--dry-run",
+            IGNORE_FILE,
+            "--max-size=4096",
+            "--oversize=zero",
+            "HEAD",
+            "ignored",
+            "size",
+            "links",
+        ],
+    );
+    assert_eq!(
+        list,
+        "\
+omitted                - ignored/ (ignored)
+content                - links/
+content               12 links/link
+content                - size/
+content             4095 size/below
+content                0 size/empty
+content             4096 size/limit
+placeholder        13893 size/numbers (too-large)
+placeholder        13902 size/numbers.more (too-large)
+placeholder         4097 size/over (too-large)
+placeholder         5000 size/over.json (too-large)
+total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted
+"
+    );
+}
+
+/// As many bytes as there are.
+#[test]
+fn totals_are_those_of_the_archive() {
+    let repo = Repo::from("filters");
+    let list = said(&repo, &["--dry-run", "--raw", "HEAD"]);
+    let files = super::files(&repo, &["--raw"]).len();
+    let total: u64 = repo
+        .git(["ls-tree", "-rl", "HEAD"])
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
+        .sum();
+    let last = list.lines().last().expect("there is one");
+    let expected = format!("total: {files} sent with {total} bytes, 0 placeholders, 0 omitted");
+    assert_eq!(last, expected);
+}
+
+#[test]
+fn every_rule_explains_itself() {
+    let repo = hollow();
+    repo.write("rules", "# mine\nkept/token\n");
+    let common = [
+        IGNORE_FILE,
+        "--ignore-from=rules",
+        "--ignore=links",
+        "--max-size=4096",
+        "--large-file=**/*.json",
+        "--oversize=sparse",
+        "--submodules=omit",
+        "--binary=nuls",
+        "HEAD",
+    ];
+    let unless = "sent, unless its content turns out to be binary";
+    for (path, ruling) in [
+        (
+            "ignored/deep/b",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all of 'ignored', which is not read",
+        ),
+        (
+            "ignored",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all that is in it",
+        ),
+        (
+            "ignored/",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all that is in it",
+        ),
+        (
+            "x.min.js",
+            "omitted: '*.min.js' (.sourcegraph/ignore, line 4) ignores it",
+        ),
+        (
+            "kept/token",
+            "omitted: 'kept/token' (rules, line 2) ignores it",
+        ),
+        (
+            "links/link",
+            "omitted: 'links' (--ignore, line 1) ignores all of 'links', which is not read",
+        ),
+        ("size/limit", unless),
+        (
+            "size/over",
+            "sent as a hole of 4097 bytes: 4097 bytes, the limit is 4096",
+        ),
+        (
+            "size/over.json",
+            "sent: 5000 bytes, allowed by --large-file='**/*.json', unless its content turns out to be binary",
+        ),
+        ("module", "omitted: it is a submodule"),
+        (
+            "attributes/hidden",
+            "omitted: by the attribute export-ignore",
+        ),
+        ("kept", "sent if anything below it is"),
+    ] {
+        let explain = format!("--explain={path}");
+        let said = said(&repo, &[&[&explain[..]], &common[..]].concat());
+        let path = path.trim_end_matches('/');
+        assert_eq!(said, format!("{path}: {ruling}\n"));
+    }
+    let said = said(&repo, &["--explain=run.sh", "HEAD", "kept"]);
+    assert_eq!(said, "run.sh: omitted: no pathspec selects it\n");
+    repo.sluice(["--explain=nowhere", "HEAD"])
+        .assert_failure(128, "fatal: pathspec 'nowhere' did not match any files\n");
+}
+
+#[test]
+fn what_is_missing_explains_itself() {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    super::remove(&repo, "HEAD:run.sh");
+    let explain = "--explain=run.sh";
+    for (how, ruling) in [
+        (
+            "--missing=omit",
+            "omitted: its content is not in the repository",
+        ),
+        (
+            "--missing=placeholder",
+            "sent as an empty file: its content is not in the repository",
+        ),
+    ] {
+        assert_eq!(
+            said(&repo, &[explain, how, "HEAD"]),
+            format!("run.sh: {ruling}\n")
+        );
+    }
+}
+
+/// What makes no archive makes no report of one.
+#[test]
+fn who_only_looks_gets_no_report() {
+    let repo = Repo::copy("filters");
+    for (look, report) in [
+        ("--dry-run", "--manifest=m"),
+        ("--dry-run", "--fail-if-empty"),
+        ("--explain=run.sh", "--summary=s"),
+    ] {
+        let output = repo.sluice([look, report, "HEAD"]);
+        super::assert_refused(&output, &["cannot be used together"]);
+    }
+    assert!(!repo.path().join("m").exists() && !repo.path().join("s").exists());
+}

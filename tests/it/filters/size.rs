@@ -1,0 +1,230 @@
+//! The limit on size: where it lies, what may be larger, what is sent instead, and what it spares us.
+
+use super::{assert_refused, files, manifest, names, spoil, unpack};
+use crate::forge::{self, Pack};
+use crate::process::run_with_input;
+use crate::support::Repo;
+use crate::{tape, zip};
+
+/// What of `size/` is in the archive.
+#[track_caller]
+fn sizes(repo: &Repo, args: &[&str]) -> Vec<String> {
+    let mut files = files(repo, args);
+    files.retain(|name| name.starts_with("size/"));
+    files
+        .iter()
+        .map(|name| name["size/".len()..].into())
+        .collect()
+}
+
+const SMALL: [&str; 3] = ["below", "empty", "limit"];
+
+#[test]
+fn the_limit_is_inclusive_wherever_a_blob_lies() {
+    let packed = Repo::copy("filters");
+    let deltas = packed.git(
+        ["verify-pack", "-v"]
+            .iter()
+            .copied()
+            .chain([&*idx(&packed)]),
+    );
+    let whole = packed.git(["rev-parse", "HEAD:size/numbers.more"]);
+    let part = packed.git(["rev-parse", "HEAD:size/numbers"]);
+    let is_delta = |line: &str| line.split_whitespace().count() == 7;
+    let mut lines = deltas.lines();
+    let delta =
+        lines.any(|line| (line.starts_with(&whole) || line.starts_with(&part)) && is_delta(line));
+    assert!(delta, "the fixture has no delta\n{deltas}");
+    let loose = Repo::copy("filters");
+    unpack(&loose);
+    for repo in [packed, loose] {
+        assert_eq!(sizes(&repo, &["--max-size=4k"]), SMALL);
+        assert_eq!(
+            sizes(&repo, &["--max-size=4097"]),
+            ["below", "empty", "limit", "over"]
+        );
+        // As large as `seq` made it.
+        let small = ["below", "empty", "limit", "numbers", "over", "over.json"];
+        assert_eq!(sizes(&repo, &["--max-size=13893"]), small);
+        assert_eq!(sizes(&repo, &["--max-size=13892"]).len(), 5);
+        assert_eq!(sizes(&repo, &["--max-size=13901"]).len(), 6);
+        assert_eq!(sizes(&repo, &["--max-size=13902"]).len(), 7);
+        assert_eq!(sizes(&repo, &["--max-size=0"]), ["empty"]);
+    }
+}
+
+fn idx(repo: &Repo) -> String {
+    let files = std::fs::read_dir(repo.path().join(".git/objects/pack")).expect("it has packs");
+    let mut names = files.map(|file| file.expect("readable").path().display().to_string());
+    names
+        .find(|name| name.ends_with(".idx"))
+        .expect("it has an index")
+}
+
+/// The last glob that matches decides.
+#[test]
+fn some_files_may_be_larger() {
+    let repo = Repo::from("filters");
+    for (globs, more) in [
+        (&["**/*.json"][..], &["over.json"][..]),
+        (&["**", "!**/*.json", "!size/num*"], &["over"]),
+        (
+            &["!**/*.json", "**"],
+            &["numbers", "numbers.more", "over", "over.json"],
+        ),
+        (&["*.json", "/size/over", "["], &[]),
+    ] {
+        let globs: Vec<String> = globs
+            .iter()
+            .map(|glob| format!("--large-file={glob}"))
+            .collect();
+        let mut args: Vec<&str> = globs.iter().map(String::as_str).collect();
+        args.push("--max-size=4096");
+        let mut expected = [&SMALL, more].concat();
+        expected.sort_unstable();
+        assert_eq!(sizes(&repo, &args), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_of_a_file_above_the_limit() {
+    let repo = Repo::from("filters");
+    let list = |form: &str| {
+        let archive = repo.sluice(["--max-size=4096", form, "HEAD"]).success();
+        let mut tar = repo.command("tar");
+        let listing = run_with_input(tar.args(["-tv", "--warning=no-unknown-keyword"]), archive);
+        let listing = String::from_utf8(listing.success()).expect("it is text");
+        let lines = listing.lines().filter(|line| line.contains("size/over"));
+        let fields = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let shown = fields.map(|fields| format!("{} {} {}", fields[0], fields[2], fields[5]));
+        shown.collect::<Vec<_>>()
+    };
+    let both = |size: [u32; 2]| {
+        ["over", "over.json"]
+            .iter()
+            .zip(size)
+            .map(|(name, size)| format!("-rw-rw-r-- {size} size/{name}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(list("--oversize=full"), both([4097, 5000]));
+    assert_eq!(list("--oversize=zero"), both([0, 0]));
+    // Never the true size.
+    assert_eq!(list("--oversize=sparse"), both([4097, 4097]));
+    assert!(list("--oversize=omit").is_empty());
+}
+
+/// As zoekt reads it: regular files of the size that was said, all zeros.
+#[test]
+fn holes_are_files_of_zeros() {
+    if !crate::support::installed("python3") {
+        return;
+    }
+    let repo = Repo::from("filters");
+    let archive = repo
+        .sluice(["--max-size=4096", "--oversize=sparse", "HEAD"])
+        .success();
+    let script = "\
+import io, sys, tarfile
+archive = tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()))
+for member in archive:
+    if member.name.startswith('size/over'):
+        data = archive.extractfile(member).read()
+        print(member.name, member.isfile(), member.size, data == bytes(member.size))
+";
+    let mut python = repo.command("python3");
+    let said = run_with_input(python.args(["-c", script]), archive).success();
+    let said = String::from_utf8(said).expect("it is text");
+    assert_eq!(
+        said,
+        "size/over True 4097 True\nsize/over.json True 4097 True\n"
+    );
+}
+
+#[test]
+fn a_zip_has_no_holes() {
+    let repo = Repo::copy("filters");
+    let limited = ["--format=zip", "--max-size=4096"];
+    let with = |form: &'static str| [&limited[..], &[form, "HEAD"]].concat();
+    let sparse = repo.sluice([&["-o", "archive.zip"][..], &with("--oversize=sparse")].concat());
+    assert_refused(&sparse, &["--oversize=sparse needs a tar"]);
+    assert!(!repo.path().join("archive.zip").exists());
+    assert_refused(
+        &repo.sluice(["--format=zip", "--profile=zoekt", "HEAD"]),
+        &["--oversize=sparse needs a tar"],
+    );
+    let omitted = repo.sluice(with("--oversize=omit")).success();
+    assert!(!zip::names(&omitted).contains(&"size/over".into()));
+    let zero = repo.sluice(with("--oversize=zero")).success();
+    repo.write("zero.zip", zero);
+    let listing = repo.shell("unzip -v zero.zip size/over").success();
+    let listing = String::from_utf8_lossy(&listing).into_owned();
+    let line = listing.lines().find(|line| line.ends_with("size/over"));
+    assert_eq!(
+        line.expect("it is there").split_whitespace().next(),
+        Some("0")
+    );
+    let _ = repo.shell("unzip -tq zero.zip").success();
+}
+
+/// A blob above the limit may be as damaged as it likes behind its header.
+#[test]
+fn a_blob_above_the_limit_is_not_inflated() {
+    let loose = Repo::copy("filters");
+    unpack(&loose);
+    for name in ["over", "over.json", "numbers", "numbers.more"] {
+        spoil(&loose, &format!("HEAD:size/{name}"));
+    }
+    assert_ne!(loose.sluice(["HEAD"]).code(), 0);
+    for form in ["--oversize=omit", "--oversize=zero", "--oversize=sparse"] {
+        assert!(!names(&loose, &["--max-size=4096", form]).is_empty());
+    }
+    let (lines, output) = manifest(&loose, &["--max-size=4096", "HEAD"]);
+    let _ = output.success();
+    let over = lines
+        .iter()
+        .find(|line| line["path"] == "size/over")
+        .expect("told");
+    assert_eq!(
+        (&over["size"], &over["reason"]),
+        (&4097.into(), &"too-large".into())
+    );
+}
+
+#[test]
+fn nor_is_one_in_a_pack() {
+    let repo = Repo::init();
+    let (whole, delta, base) = (forge::made_up(1), forge::made_up(2), forge::made_up(3));
+    let content = vec![b'x'; 5000];
+    let instructions: Vec<Vec<u8>> = (0..50).map(|_| forge::copy(0, 100)).collect();
+    let instructions: Vec<&[u8]> = instructions.iter().map(Vec::as_slice).collect();
+    let data = forge::delta(100, 5000, &instructions);
+    // Enough of it to know the size of what it makes.
+    let cut = forge::zlib(&data)[..40].to_vec();
+    let mut pack = Pack::new();
+    pack.entry(
+        &whole,
+        &forge::entry_header(forge::BLOB, 5000),
+        &forge::zlib(&content)[..300],
+    );
+    let start = pack.offset();
+    pack.whole(&base, forge::BLOB, 100, &content[..100]);
+    let distance = u8::try_from(pack.offset() - start).expect("small");
+    let mut header = forge::entry_header(6, data.len() as u64);
+    assert!(distance < 0x80 || cut.len() < 0x80);
+    header.extend(forge::base_distance(u64::from(distance)));
+    pack.entry(&delta, &header, &cut);
+    pack.write(&repo);
+    let entries: [(&str, &[u8], &str); 3] = [
+        ("100644", b"base", &base),
+        ("100644", b"delta", &delta),
+        ("100644", b"whole", &whole),
+    ];
+    let commit = forge::commit(&repo, &entries);
+    for path in ["delta", "whole"] {
+        assert_ne!(repo.sluice([&commit, path]).code(), 0, "{path}");
+    }
+    let archive = repo.sluice(["--max-size=4999", &commit]).success();
+    assert_eq!(tape::names(&archive), ["base"]);
+    let larger = repo.sluice(["--max-size=5000", &commit]);
+    assert_ne!(larger.code(), 0, "{larger}");
+}
