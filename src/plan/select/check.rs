@@ -170,9 +170,10 @@ impl Check<'_> {
                 self.found(name.number, true, outside);
             }
         }
-        if outside {
+        // A directory of which not all may be known is there if something in it is.
+        if outside || self.filter.access.is_some() {
             for name in named.above(path) {
-                self.found(name.number, true, true);
+                self.found(name.number, true, outside);
             }
         }
     }
@@ -200,7 +201,7 @@ impl Check<'_> {
             self.is_open(*number) && (spec.exclude || spec.may_match_below(path))
         };
         named.leads_below(path)
-            || (outside && named.covers(path, true))
+            || ((outside || self.filter.access.is_some()) && named.covers(path, true))
             || self.pathspecs.searched().iter().any(searched)
     }
 }
