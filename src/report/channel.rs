@@ -9,7 +9,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{OwnedFd, RawFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -125,7 +125,7 @@ impl Outlet {
 
 /// The file behind descriptor `number`, if the caller left it open for `access`.
 fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
-    if is_ours(number) {
+    if !was_left_open(number) {
         return Err(Errno::BADF.into());
     }
     let file = match duplicate(number) {
@@ -141,15 +141,16 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
     }
 }
 
-/// Whether the file was opened by this process: its own files are closed on `exec`, and what survived
-/// one is not.
-fn is_ours(number: RawFd) -> bool {
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}"));
-    let flags = info.ok().and_then(|info| {
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        u32::from_str_radix(flags.trim(), 8).ok()
-    });
-    flags.is_some_and(|flags| flags & OFlags::CLOEXEC.bits() != 0)
+/// Whether the caller left the descriptor open. This process closes its own files on `exec`, and what
+/// was inherited is not to be closed: it survived one.
+fn was_left_open(number: RawFd) -> bool {
+    let Ok(info) = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
+        // Where there is no such directory, nobody can tell.
+        return !Path::new("/proc/self/fdinfo").exists();
+    };
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
 }
 
 /// As `dup`, which cannot be had without unsafe code for a number from outside: a process may ask for
