@@ -1,1 +1,370 @@
-//! To be written.
+//! Access rules: what they deny shows nowhere, and without rules that are understood nothing is sent.
+
+use std::fs;
+
+use super::{assert_refused, files, manifest, names, remove, summary, unpack};
+use crate::forge;
+use crate::process::Output;
+use crate::support::Repo;
+use crate::{tape, zip};
+
+/// The rules that deny what has HUSH in its name.
+const RULES: &str = "/**\n-/secret/**\n/secret/notice\n-/kept/HUSH-token\n";
+const UNDER: &str = "--access-rules=../rules";
+
+/// The fixture with rules beside it; all of its objects are loose.
+fn guarded(rules: &str) -> Repo {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    repo.write("../rules", rules);
+    repo
+}
+
+/// What must not be in any output: names and contents, and the ids of objects.
+fn secrets(repo: &Repo) -> Vec<String> {
+    let denied = [
+        "secret/HUSH-plan",
+        "secret/HUSH-deep",
+        "secret/HUSH-deep/key",
+        "kept/HUSH-token",
+    ];
+    let ids = denied.map(|path| repo.git(["rev-parse", &format!("HEAD:{path}")]));
+    ids.into_iter().chain(["HUSH".into()]).collect()
+}
+
+#[track_caller]
+fn assert_silent(secrets: &[String], what: &str, bytes: &[u8]) {
+    for secret in secrets {
+        let found = bytes
+            .windows(secret.len())
+            .any(|part| part == secret.as_bytes());
+        assert!(
+            !found,
+            "{what} tells of {secret}\n{}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+}
+
+/// Nothing that a run says or writes tells of what is denied.
+#[track_caller]
+fn run_silently(repo: &Repo, secrets: &[String], args: &[&str]) -> Output {
+    let reports = Repo::scratch();
+    let at = |name: &str| format!("--{name}={}", reports.path().join(name).display());
+    let (manifest, summary) = (at("manifest"), at("summary"));
+    let looks = args
+        .iter()
+        .any(|arg| arg.starts_with("--dry") || arg.starts_with("--exp"));
+    let more: &[&str] = if looks { &[] } else { &[&manifest, &summary] };
+    let output = repo.sluice([UNDER].iter().chain(more).chain(args));
+    assert_silent(secrets, "stdout", &output.stdout);
+    assert_silent(secrets, "stderr", &output.stderr);
+    if !looks {
+        for name in ["manifest", "summary"] {
+            let report = fs::read(reports.path().join(name)).unwrap_or_default();
+            assert_silent(secrets, name, &report);
+        }
+    }
+    output
+}
+
+#[test]
+fn nothing_tells_of_what_is_denied() {
+    let repo = guarded(RULES);
+    let secrets = secrets(&repo);
+    for args in [
+        &["HEAD"][..],
+        &["-v", "HEAD"],
+        &["-v", "--format=zip", "-0", "HEAD"],
+        &["-v", "--pax-notes", "HEAD"],
+        &[
+            "--raw",
+            "--max-size=3",
+            "--oversize=zero",
+            "--pax-notes",
+            "HEAD",
+        ],
+        &["--profile=zoekt", "-v", "HEAD"],
+        &["--profile=searcher", "-v", "HEAD"],
+        &["--ignore=secret", "-v", "HEAD"],
+        &["--ignore=kept", "HEAD"],
+        &["--ignore=**", "HEAD"],
+        &["--dry-run", "HEAD"],
+        &["--dry-run", "--ignore=secret", "HEAD"],
+        &["--explain=secret/notice", "HEAD"],
+        &["--explain=kept", "HEAD"],
+        &["--missing=omit", "HEAD"],
+        &["--prefix=p/", "-v", "HEAD", "secret", "kept"],
+        &["-v", "HEAD", "*e*"],
+        &["-v", "HEAD", ":!kept/file"],
+        &["-v", "HEAD", ":(glob)**/notice", "kept/file"],
+    ] {
+        let _ = run_silently(&repo, &secrets, args);
+    }
+    let found = names(&repo, &[UNDER]);
+    assert!(found.contains(&"secret/notice".into()) && found.contains(&"secret/".into()));
+}
+
+#[test]
+fn the_archive_is_that_of_what_may_be_known() {
+    let repo = guarded(RULES);
+    let head = repo.git(["rev-parse", "HEAD"]);
+    let paths = [
+        "secret/HUSH-plan",
+        "secret/HUSH-deep",
+        "kept/HUSH-token",
+        "attributes/hidden",
+    ];
+    let commit = super::commit_without(&repo, &paths);
+    let theirs = super::archive_under(&repo, "--format=tar", &commit, &head);
+    assert!(repo.sluice([UNDER, "HEAD"]).success() == theirs);
+}
+
+/// Directories are there for the sake of what is in them.
+#[test]
+fn directories_lead_to_something() {
+    for (rules, expected) in [
+        ("/kept/file", &["kept/", "kept/file"][..]),
+        (
+            "/secret/*",
+            &["secret/", "secret/HUSH-plan", "secret/notice"],
+        ),
+        ("/kept/**\n-/kept/**", &[]),
+        ("/nowhere", &[]),
+        ("/kept/", &[]),
+        ("/module", &["module/"]),
+        ("/attributes/hidden", &[]),
+        (
+            "/**/key\n",
+            &["secret/", "secret/HUSH-deep/", "secret/HUSH-deep/key"],
+        ),
+    ] {
+        let repo = guarded(rules);
+        assert_eq!(names(&repo, &[UNDER]), expected, "{rules}");
+        let zip = repo.sluice([UNDER, "--format=zip", "HEAD"]).success();
+        assert_eq!(zip::names(&zip), expected, "{rules}");
+    }
+}
+
+/// Whoever asks for what is denied hears what he would hear if it was not there.
+#[test]
+fn what_is_denied_does_not_exist() {
+    let repo = guarded(RULES);
+    let said = |args: &[&str], asked: &str| {
+        let output = repo.sluice([UNDER].iter().chain(args));
+        assert!(output.stdout.is_empty() && output.code() == 128, "{output}");
+        output.messages().replace(asked, "it")
+    };
+    for (denied, absent) in [
+        ("secret/HUSH-plan", "secret/no-such-plan"),
+        ("secret/HUSH-deep", "secret/no-such-directory"),
+        ("secret/HUSH-deep/", "secret/no-such-directory/"),
+        ("secret/HUSH-deep/key", "secret/no-such-directory/key"),
+        ("kept/HUSH-token", "kept/no-such-token"),
+        ("*HUSH*", "*no-such*"),
+        (":(glob)**/HUSH-deep/**", ":(glob)**/no-such/**"),
+    ] {
+        let tell = |path: &str| said(&["HEAD", "run.sh", path], path);
+        assert_eq!(tell(denied), tell(absent));
+        let explain = |path: &str| {
+            said(
+                &[&format!("--explain={path}"), "HEAD"],
+                path.trim_end_matches('/'),
+            )
+        };
+        assert_eq!(explain(denied), explain(absent));
+        let name = |path: &str| said(&[&format!("HEAD:{path}")], path);
+        assert_eq!(name(denied), name(absent));
+        let base = |path: &str| said(&[&format!("--base=HEAD:{path}"), "HEAD"], path);
+        assert_eq!(base(denied), base(absent));
+    }
+    // What is there can still be named.
+    for path in [
+        "secret",
+        "secret/",
+        "kept",
+        "secret/notice",
+        ":(glob)secret/*",
+    ] {
+        let output = repo.sluice([UNDER, "HEAD", path]);
+        assert!(!tape::names(&output.success()).is_empty(), "{path}");
+    }
+}
+
+/// A denied object may be damaged or gone; where it has to be read, its failure has no name.
+#[test]
+fn failures_tell_of_nothing_either() {
+    let repo = guarded(RULES);
+    let hidden = secrets(&repo);
+    for object in [
+        "HEAD:secret/HUSH-plan",
+        "HEAD:kept/HUSH-token",
+        "HEAD:secret/HUSH-deep",
+    ] {
+        remove(&repo, object);
+    }
+    let output = run_silently(&repo, &hidden, &["-v", "--max-size=9", "HEAD"]);
+    let _ = output.success();
+
+    // Here every file is denied by a rule of its own, so the directory has to be read.
+    let repo = guarded("/**\n-/**/key\n-/**/HUSH*\n");
+    let hidden = secrets(&repo);
+    remove(&repo, "HEAD:secret/HUSH-deep");
+    for args in [
+        &["-v", "HEAD"][..],
+        &["--dry-run", "HEAD"],
+        &["--explain=secret/notice", "HEAD"],
+        &["HEAD", "secret"],
+    ] {
+        let _ = run_silently(&repo, &hidden, args);
+    }
+    let output = repo.sluice([UNDER, "HEAD"]);
+    assert_ne!(output.code(), 0, "{output}");
+    assert!(!tape::is_complete(&output.stdout), "{output}");
+}
+
+/// Nor is a name told that no tree may have.
+#[test]
+fn names_that_are_refused_are_not_told() {
+    let repo = Repo::init();
+    let blob = forge::blob(&repo, "HUSH");
+    let inner = forge::tree(
+        &repo,
+        &[("100644", b"..", &blob), ("100644", b"HUSH/a", &blob)],
+    );
+    let entries: [(&str, &[u8], &str); 2] =
+        [("40000", b"HUSH", &inner), ("100644", b"known", &blob)];
+    let commit = forge::commit(&repo, &entries);
+    repo.write("../rules", "/known\n/*/x\n");
+    for args in [
+        &["-v", &commit][..],
+        &[&commit, "known", "*x"],
+        &["--explain=HUSH/x", &commit],
+    ] {
+        let output = repo.sluice([UNDER].iter().chain(args));
+        assert_ne!(output.code(), 0, "{output}");
+        assert!(
+            !output.messages().replace("HUSH/x", "").contains("HUSH"),
+            "{output}"
+        );
+    }
+}
+
+/// Rules of the tree hold for readers who must not see them.
+#[test]
+fn files_of_rules_may_be_secret() {
+    let repo = guarded("/**\n-/.sourcegraph/**\n-/kept/.gitattributes\n-/**HUSH*\n-/**/HUSH*/**");
+    let change = |rules: &str| {
+        repo.write(".sourcegraph/ignore", rules);
+        repo.write("kept/.gitattributes", "HUSH -not/a/name=x\n!HUSH x\n");
+        repo.git(["add", ".sourcegraph", "kept/.gitattributes"]);
+        repo.git(["commit", "-q", "--allow-empty", "-m", "rules"]);
+        let mut secrets = secrets(&repo);
+        secrets.push(repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]));
+        secrets
+    };
+    let secrets = change("HUSH\nx/{*.HUSH,y}\nkept/file\nHUSH/x/\n");
+    let ignore = super::IGNORE_FILE;
+    for args in [
+        &[ignore, "-v", "HEAD"][..],
+        &[ignore, "--dry-run", "HEAD"],
+        &[ignore, "--explain=kept/file", "HEAD"],
+        &[ignore, "--explain=run.sh", "HEAD"],
+        &[ignore, "HEAD", ":(attr:!x)kept"],
+    ] {
+        let _ = run_silently(&repo, &secrets, args).success();
+    }
+    assert!(!files(&repo, &[UNDER, ignore]).contains(&"kept/file".into()));
+    let secrets = change("HUSH[\n");
+    let _ = run_silently(&repo, &secrets, &[ignore, "--ignore-errors=warn", "HEAD"]).success();
+    let output = run_silently(&repo, &secrets, &[ignore, "HEAD"]);
+    assert_refused(
+        &output,
+        &["cannot use ignore rules of '.sourcegraph/ignore'"],
+    );
+}
+
+/// That something is ignored tells that it is there.
+#[test]
+fn an_ignored_directory_is_told_only_if_all_of_it_may_be_known() {
+    let repo = guarded("/**\n-/secret/HUSH-plan\n");
+    let told = |repo: &Repo| {
+        let (lines, output) = manifest(repo, &[UNDER, "--ignore=secret", "--ignore=kept/", "HEAD"]);
+        let _ = output.success();
+        let omitted = lines.iter().filter(|line| line["disposition"] == "omitted");
+        let paths = omitted.map(|line| line["path"].as_str().expect("it is text").to_owned());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&repo), ["kept/"]);
+    repo.write("../rules", "/**\n-/kept/**\n");
+    assert_eq!(told(&repo), ["secret/"]);
+}
+
+#[test]
+fn rules_that_may_not_be_meant_so_stop_all() {
+    let repo = guarded(RULES);
+    fs::create_dir(repo.path().join("../directory")).expect("our own");
+    for (name, rules) in [
+        ("bad", "/**\n-/HUSH["),
+        ("space", "/**\n -/HUSH/**"),
+        ("mark", "\u{feff}-/HUSH"),
+        ("empty", ""),
+        ("blank", "\n\r\n"),
+        ("directory/..", ""),
+        ("absent", ""),
+    ] {
+        if !name.contains('/') && name != "absent" {
+            repo.write(format!("../{name}"), rules);
+        }
+        let option = format!("--access-rules=../{name}");
+        let output = repo.sluice([&option[..], "-o", "archive.tar", "HEAD"]);
+        assert_refused(&output, &[]);
+        assert!(!output.messages().contains("HUSH"), "{output}");
+        assert!(!repo.path().join("archive.tar").exists());
+        let output = repo.sluice([&option[..], "HEAD"]);
+        assert_refused(&output, &["fatal: "]);
+    }
+    for name in ["fd:2147483647", "fd:", "fd:x", ""] {
+        let output = repo.sluice([&format!("--access-rules={name}"), "HEAD"]);
+        assert_refused(&output, &["fatal: "]);
+    }
+}
+
+#[test]
+fn nobody_reads_rules_that_he_may_not_read() {
+    let repo = guarded(RULES);
+    let script = "chmod 0 ../rules && git-sluice --access-rules=../rules HEAD";
+    if let Some(output) = repo.unprivileged_shell(script) {
+        assert_refused(&output, &["Permission denied"]);
+    }
+}
+
+#[test]
+fn a_tree_is_not_known_to_begin_at_the_root() {
+    let repo = guarded(RULES);
+    let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+    for name in [&tree[..], "HEAD^{tree}"] {
+        assert_refused(
+            &repo.sluice([UNDER, name]),
+            &["cannot apply access rules to a tree"],
+        );
+    }
+    assert_refused(
+        &repo.sluice([UNDER, "HEAD:kept"]),
+        &["cannot apply access rules"],
+    );
+}
+
+/// Denied entries are not counted, either.
+#[test]
+fn counts_are_of_what_may_be_known() {
+    let repo = guarded("/kept/file\n");
+    let (told, output) = summary(&repo, &[UNDER, "HEAD"]);
+    let _ = output.success();
+    assert_eq!((&told["entries"], &told["files"]), (&2.into(), &1.into()));
+    assert_eq!(told["directories"]["pruned"], 0);
+    assert_eq!(told["omitted"]["ignored"], 0);
+    let list = repo.sluice([UNDER, "--dry-run", "HEAD"]).success();
+    let list = String::from_utf8(list).expect("it is text");
+    assert!(list.ends_with("total: 1 sent with 5 bytes, 0 placeholders, 0 omitted\n"));
+}

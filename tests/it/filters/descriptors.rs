@@ -1,1 +1,88 @@
-//! To be written.
+//! Rules that come from descriptors, and reports that go there.
+
+use super::assert_refused;
+use crate::support::Repo;
+use crate::tape;
+
+#[test]
+fn rules_may_come_from_a_descriptor() {
+    let repo = Repo::copy("filters");
+    repo.write("../rules", "/kept/file\n");
+    for script in [
+        "git-sluice --access-rules=fd:7 HEAD 7<../rules",
+        "git-sluice --access-rules=fd:0 HEAD <../rules",
+        "cat ../rules | git-sluice --access-rules=fd:9 HEAD 9<&0",
+    ] {
+        let archive = repo.shell(script).success();
+        assert_eq!(tape::names(&archive), ["kept/", "kept/file"], "{script}");
+    }
+    let closed = repo.shell("git-sluice --access-rules=fd:0 HEAD <&-");
+    assert_refused(&closed, &[]);
+    let wrong = repo.shell("git-sluice --access-rules=fd:7 HEAD 7>../written");
+    assert_refused(&wrong, &["Bad file descriptor"]);
+}
+
+#[test]
+fn reports_may_go_to_descriptors() {
+    let repo = Repo::copy("filters");
+    let plain = repo.sluice(["HEAD"]).success();
+    let script =
+        "git-sluice --manifest=fd:9 --summary=fd:8 HEAD 9>../m 8>../s && cat ../m ../s >&2";
+    let output = repo.shell(script);
+    let told = output.messages();
+    assert!(output.success() == plain);
+    assert!(told.starts_with("{\"manifest\":1,"), "{told}");
+    assert!(
+        told.lines()
+            .last()
+            .is_some_and(|line| line.starts_with("{\"summary\":1,"))
+    );
+    // Both in one place, each in whole lines.
+    let output = repo.shell("git-sluice --manifest=fd:9 --summary=fd:9 -o ../a.tar HEAD 9>&1");
+    let lines = String::from_utf8(output.success()).expect("it is text");
+    assert!(
+        lines
+            .lines()
+            .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+    );
+    // The archive is elsewhere, so standard output is free.
+    let output = repo.shell("git-sluice --manifest=fd:1 -o ../a.tar HEAD");
+    assert!(output.success().starts_with(b"{\"manifest\":1,"));
+}
+
+#[test]
+fn descriptors_that_are_not_open_are_refused() {
+    let repo = Repo::copy("filters");
+    for option in ["manifest", "summary"] {
+        let report = |place: &str| format!("git-sluice --{option}={place}");
+        assert_refused(
+            &repo.shell(&format!("{} HEAD", report("fd:1"))),
+            &["fd:1 is where the archive goes"],
+        );
+        for closed in ["fd:9", "fd:2147483647"] {
+            let output = repo.shell(&format!("{} -o archive.tar HEAD 9>&-", report(closed)));
+            assert_refused(&output, &[closed, "Bad file descriptor"]);
+        }
+        let reading = repo.shell(&format!("{} HEAD 9<../repo/run.sh", report("fd:9")));
+        assert_refused(&reading, &["Bad file descriptor"]);
+        let other = repo.shell(&format!("{} HEAD", report("fd:x")));
+        assert_refused(&other, &["bad value for", "after 'fd:' comes a number"]);
+        let nowhere = repo.shell(&format!("{} HEAD", report("no/such/directory/file")));
+        assert_refused(&nowhere, &["No such file or directory"]);
+    }
+    assert!(!repo.path().join("archive.tar").exists());
+}
+
+/// Numbers that nobody left open soon are those of our own files.
+#[test]
+fn our_own_files_cannot_be_named() {
+    let repo = Repo::copy("filters");
+    let closed: String = (3..10).map(|number| format!(" {number}>&-")).collect();
+    for number in 3..10 {
+        for option in ["manifest", "summary", "access-rules"] {
+            let run = format!("git-sluice -o archive.tar --{option}=fd:{number} HEAD {closed}");
+            assert_refused(&repo.shell(&run), &["Bad file descriptor"]);
+        }
+    }
+    assert!(!repo.path().join("archive.tar").exists());
+}

@@ -78,7 +78,7 @@ fn totals_are_those_of_the_archive() {
 #[test]
 fn every_rule_explains_itself() {
     let repo = hollow();
-    repo.write("rules", "# mine\nkept/token\n");
+    repo.write("rules", "# mine\nkept/HUSH-token\n");
     let common = [
         IGNORE_FILE,
         "--ignore-from=rules",
@@ -109,8 +109,8 @@ fn every_rule_explains_itself() {
             "omitted: '*.min.js' (.sourcegraph/ignore, line 4) ignores it",
         ),
         (
-            "kept/token",
-            "omitted: 'kept/token' (rules, line 2) ignores it",
+            "kept/HUSH-token",
+            "omitted: 'kept/HUSH-token' (rules, line 2) ignores it",
         ),
         (
             "links/link",

@@ -190,29 +190,27 @@ fn a_blob_above_the_limit_is_not_inflated() {
     );
 }
 
+/// Delta data that makes `size` bytes of a base of `base` bytes, 100 at a time.
+fn repetition(base: u64, size: u64) -> Vec<u8> {
+    let copies = vec![forge::copy(0, 100); (size / 100) as usize];
+    let copies: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
+    forge::delta(base, size, &copies)
+}
+
 #[test]
 fn nor_is_one_in_a_pack() {
     let repo = Repo::init();
     let (whole, delta, base) = (forge::made_up(1), forge::made_up(2), forge::made_up(3));
-    let content = vec![b'x'; 5000];
-    let instructions: Vec<Vec<u8>> = (0..50).map(|_| forge::copy(0, 100)).collect();
-    let instructions: Vec<&[u8]> = instructions.iter().map(Vec::as_slice).collect();
-    let data = forge::delta(100, 5000, &instructions);
-    // Enough of it to know the size of what it makes.
-    let cut = forge::zlib(&data)[..40].to_vec();
+    let data = repetition(3000, 5000);
     let mut pack = Pack::new();
-    pack.entry(
-        &whole,
-        &forge::entry_header(forge::BLOB, 5000),
-        &forge::zlib(&content)[..300],
-    );
+    let damaged = &forge::zlib(&[b'x'; 5000])[..300];
+    pack.entry(&whole, &forge::entry_header(forge::BLOB, 5000), damaged);
     let start = pack.offset();
-    pack.whole(&base, forge::BLOB, 100, &content[..100]);
-    let distance = u8::try_from(pack.offset() - start).expect("small");
+    pack.whole(&base, forge::BLOB, 3000, &[b'x'; 3000]);
     let mut header = forge::entry_header(6, data.len() as u64);
-    assert!(distance < 0x80 || cut.len() < 0x80);
-    header.extend(forge::base_distance(u64::from(distance)));
-    pack.entry(&delta, &header, &cut);
+    header.extend(forge::base_distance(pack.offset() - start));
+    // Enough of it to know the size of what it makes.
+    pack.entry(&delta, &header, &forge::zlib(&data)[..40]);
     pack.write(&repo);
     let entries: [(&str, &[u8], &str); 3] = [
         ("100644", b"base", &base),
@@ -227,4 +225,26 @@ fn nor_is_one_in_a_pack() {
     assert_eq!(tape::names(&archive), ["base"]);
     let larger = repo.sluice(["--max-size=5000", &commit]);
     assert_ne!(larger.code(), 0, "{larger}");
+}
+
+/// A delta that is small by all its headers, and makes something large.
+#[test]
+fn headers_do_not_hide_a_size() {
+    let repo = Repo::init();
+    let (delta, base) = (forge::made_up(2), forge::made_up(3));
+    let mut pack = Pack::new();
+    let start = pack.offset();
+    pack.whole(&base, forge::BLOB, 100, &[b'x'; 100]);
+    pack.offset_delta(&delta, pack.offset() - start, &repetition(100, 500_000));
+    pack.write(&repo);
+    let entries: [(&str, &[u8], &str); 2] =
+        [("100644", b"base", &base), ("100644", b"delta", &delta)];
+    let commit = forge::commit(&repo, &entries);
+    for (limit, expected) in [("499999", &["base"][..]), ("500000", &["base", "delta"])] {
+        let limit = format!("--max-size={limit}");
+        for memory in ["--memory=1m", "--memory=64m"] {
+            let archive = repo.sluice([&limit, memory, &commit]).success();
+            assert_eq!(tape::names(&archive), expected, "{limit} {memory}");
+        }
+    }
 }
