@@ -49,10 +49,13 @@ impl Buffer {
             return;
         }
         if self.len == 0 {
-            // Fresh zero pages from the allocator, in place of a copy of nothing and a memset.
-            self.memory = vec![0; needed];
+            // Fresh zero pages from the allocator, in place of a copy of nothing and a memset. In
+            // large steps: whoever gives memory back has to touch each page of the next for the
+            // first time.
+            self.memory = Vec::new();
+            self.memory = vec![0; needed.next_power_of_two()];
         } else {
-            self.memory.resize(needed.max(self.memory.len() * 2), 0);
+            self.memory.resize(needed, 0);
         }
     }
 

@@ -3,9 +3,15 @@
 //! A delta is two sizes, then instructions that copy from the base or insert bytes of their own.
 //! Applying writes straight to its destination; nothing outside the given slices is touched.
 
+use std::ops::Range;
+
 use crate::odb::pack::Damage;
 
 const CORRUPT: Damage = Damage("delta is corrupt");
+
+/// Most copies are not longer than this. They are made with this fixed length wherever there is room
+/// for it, and the next instruction overwrites what was too much: a call of `memcpy` would cost more.
+const SHORT: usize = 32;
 
 /// One step of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +50,35 @@ impl<'a> Delta<'a> {
             return Err(Damage("delta was made against another base"));
         }
         let mut rest = self.instructions;
-        let mut at = 0;
-        while let Some(instruction) = next_instruction(&mut rest)? {
-            let source = match instruction {
-                Instruction::Copy(offset, len) => base.get(offset..offset + len).ok_or(CORRUPT)?,
-                Instruction::Insert(bytes) => bytes,
+        let mut out = out;
+        while let Some((&op, operands)) = rest.split_first() {
+            let (source, len);
+            (source, len, rest) = match op {
+                0 => return Err(CORRUPT),
+                1..0x80 => {
+                    let len = usize::from(op);
+                    (operands, len, operands.get(len..).ok_or(CORRUPT)?)
+                }
+                _ => {
+                    let (offset, len, after) = copy_operands(op, operands)?;
+                    (base.get(offset..).ok_or(CORRUPT)?, len, after)
+                }
             };
-            let end = at + source.len();
-            out.get_mut(at..end).ok_or(CORRUPT)?.copy_from_slice(source);
-            at = end;
+            match (
+                source.first_chunk::<SHORT>(),
+                out.first_chunk_mut::<SHORT>(),
+            ) {
+                (Some(source), Some(out)) if len <= SHORT => *out = *source,
+                _ => {
+                    let source = source.get(..len).ok_or(CORRUPT)?;
+                    out.get_mut(..len).ok_or(CORRUPT)?.copy_from_slice(source);
+                }
+            }
+            out = &mut out[len..];
         }
-        if at == out.len() {
-            Ok(())
-        } else {
-            Err(CORRUPT)
+        match out {
+            [] => Ok(()),
+            _ => Err(CORRUPT),
         }
     }
 }
@@ -69,22 +90,8 @@ pub fn next_instruction<'a>(rest: &mut &'a [u8]) -> Result<Option<Instruction<'a
         return Ok(None);
     };
     let instruction = if op & 0x80 != 0 {
-        let mut operand = |bits: std::ops::Range<u8>| {
-            let mut value = 0;
-            for bit in bits.clone() {
-                if op & (1 << bit) != 0 {
-                    let (&byte, after) = tail.split_first().ok_or(CORRUPT)?;
-                    value |= usize::from(byte) << (8 * (bit - bits.start));
-                    tail = after;
-                }
-            }
-            Ok(value)
-        };
-        let offset = operand(0..4)?;
-        let len = match operand(4..7)? {
-            0 => 0x10000,
-            len => len,
-        };
+        let (offset, len);
+        (offset, len, tail) = copy_operands(op, tail)?;
         Instruction::Copy(offset, len)
     } else if op != 0 {
         let (bytes, after) = tail.split_at_checked(usize::from(op)).ok_or(CORRUPT)?;
@@ -95,6 +102,29 @@ pub fn next_instruction<'a>(rest: &mut &'a [u8]) -> Result<Option<Instruction<'a
     };
     *rest = tail;
     Ok(Some(instruction))
+}
+
+/// Offset and length of the copy that `op` is, and what follows its operands. Each of the low seven
+/// bits of `op` says whether there is a byte for it.
+#[inline]
+fn copy_operands(op: u8, mut rest: &[u8]) -> Result<(usize, usize, &[u8]), Damage> {
+    let mut operand = |bits: Range<u8>| {
+        let mut value = 0;
+        for bit in bits.clone() {
+            if op & (1 << bit) != 0 {
+                let (&byte, after) = rest.split_first().ok_or(CORRUPT)?;
+                value |= usize::from(byte) << (8 * (bit - bits.start));
+                rest = after;
+            }
+        }
+        Ok(value)
+    };
+    let offset = operand(0..4)?;
+    let len = match operand(4..7)? {
+        0 => 0x10000,
+        len => len,
+    };
+    Ok((offset, len, rest))
 }
 
 fn varint(bytes: &mut &[u8]) -> Result<u64, Damage> {
@@ -125,6 +155,15 @@ mod tests {
         // Base of 5, result of 6: copy 3 from 1, insert "xyz".
         let delta = b"\x05\x06\x91\x01\x03\x03xyz";
         assert_eq!(apply(b"abcde", delta).as_deref(), Some(&b"bcdxyz"[..]));
+    }
+
+    #[test]
+    fn short_copies_end_where_they_should() {
+        let base: Vec<u8> = (0..40).collect();
+        // Result of 35: copies 2 from 1, 2 from 38, inserts 1, copies 30 from 0.
+        let delta = b"\x28\x23\x91\x01\x02\x91\x26\x02\x01x\x90\x1e";
+        let expected = [&base[1..3], &base[38..], b"x", &base[..30]].concat();
+        assert_eq!(apply(&base, delta), Some(expected));
     }
 
     #[test]

@@ -27,8 +27,10 @@ use delta::Delta;
 
 /// Buffers set aside for results that will be waited for.
 const SPARE_BUFFERS: usize = 32;
-/// The largest of them, in bytes.
-const SPARE_MAX: usize = 64 << 10;
+/// What they hold together, in bytes.
+const SPARE_BYTES: usize = 2 << 20;
+/// How many times larger than needed a buffer may be: all of it counts against the allowance.
+const SPARE_WASTE: usize = 4;
 
 /// Why an object was not decoded.
 #[derive(Debug)]
@@ -120,6 +122,7 @@ pub struct Decoder {
     /// The result of one delta is the base of the next: two buffers take turns.
     scratch: [Buffer; 2],
     spare: Vec<Buffer>,
+    spare_bytes: usize,
 }
 
 /// Where the result of the last step lies.
@@ -139,6 +142,7 @@ impl Decoder {
             delta: Buffer::default(),
             scratch: Default::default(),
             spare: Vec::new(),
+            spare_bytes: 0,
         }
     }
 
@@ -238,7 +242,7 @@ impl Decoder {
             _ => 0,
         };
         let mut result = match keep {
-            true => self.spare.pop().unwrap_or_default(),
+            true => self.spare(node.estimate as usize),
             false => std::mem::take(&mut self.scratch[free]),
         };
         result.clear();
@@ -288,13 +292,27 @@ impl Decoder {
         }
     }
 
+    /// A buffer for about `size` bytes, if there is one, else an empty one.
+    fn spare(&mut self, size: usize) -> Buffer {
+        let suits = |buffer: &Buffer| {
+            (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
+        };
+        let Some(at) = self.spare.iter().rposition(suits) else {
+            return Buffer::default();
+        };
+        let buffer = self.spare.swap_remove(at);
+        self.spare_bytes -= buffer.capacity();
+        buffer
+    }
+
     /// Take the memory of a result back if nobody else holds it.
     fn reclaim(&mut self, step: Step) {
         let Step::Kept(kept) = step else { return };
         if let Some(mut kept) = Arc::into_inner(kept)
             && self.spare.len() < SPARE_BUFFERS
-            && kept.bytes.capacity() <= SPARE_MAX
+            && self.spare_bytes + kept.bytes.capacity() <= SPARE_BYTES
         {
+            self.spare_bytes += kept.bytes.capacity();
             self.spare.push(std::mem::take(&mut kept.bytes));
         }
     }

@@ -4,6 +4,8 @@
 //! Interchange Format"): no owner, no per-file times, `root` as names, checksums of seven digits.
 //! The body of a file lies straight behind its header, which is completed when the body is there.
 
+use std::ops::Range;
+
 use super::{Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part};
 use crate::{buffer::Buffer, error::Result};
 
@@ -38,6 +40,27 @@ mod field {
     pub(super) const MAJOR: Range<usize> = 329..337;
     pub(super) const MINOR: Range<usize> = 337..345;
     pub(super) const PREFIX: Range<usize> = 345..500;
+}
+
+/// What is the same in all headers; the rest is NUL. The checksum is summed with these spaces.
+const BLANK: [u8; RECORD] = {
+    let header = put([0; RECORD], field::UID, b"0000000");
+    let header = put(header, field::GID, b"0000000");
+    let header = put(header, field::CHECKSUM, b"        ");
+    let header = put(header, field::MAGIC, b"ustar\x0000");
+    let header = put(header, field::USER, b"root");
+    let header = put(header, field::GROUP, b"root");
+    let header = put(header, field::MAJOR, b"0000000");
+    put(header, field::MINOR, b"0000000")
+};
+
+const fn put(mut header: [u8; RECORD], field: Range<usize>, value: &[u8]) -> [u8; RECORD] {
+    let mut at = 0;
+    while at < value.len() {
+        header[field.start + at] = value[at];
+        at += 1;
+    }
+    header
 }
 
 /// What all entries of one archive share.
@@ -139,8 +162,7 @@ impl Format for Tar {
         let out = &mut part.bytes;
         let size = (out.len() - begun.body) as u64;
         let header = &mut out.as_mut_slice()[begun.header..begun.body];
-        octal(&mut header[field::SIZE], size);
-        checksum(header);
+        set_size(header, size);
         out.zeros(padding(size));
     }
 
@@ -286,20 +308,13 @@ impl Tar {
 
     fn header(&self, out: &mut Buffer, fields: &Header<'_>, prefix: &[u8], name: &[u8]) {
         let header = out.space(RECORD);
-        header.fill(0);
+        header.copy_from_slice(&BLANK);
         text(&mut header[field::NAME], name);
         octal(&mut header[field::MODE], u64::from(fields.mode));
-        octal(&mut header[field::UID], 0);
-        octal(&mut header[field::GID], 0);
         octal(&mut header[field::SIZE], fields.size);
         octal(&mut header[field::MTIME], self.mtime.min(OCTAL_MAX));
         header[field::TYPE] = fields.kind;
         text(&mut header[field::LINK], fields.link);
-        header[field::MAGIC].copy_from_slice(b"ustar\x0000");
-        header[field::USER].copy_from_slice(b"root");
-        header[field::GROUP].copy_from_slice(b"root");
-        octal(&mut header[field::MAJOR], 0);
-        octal(&mut header[field::MINOR], 0);
         text(&mut header[field::PREFIX], prefix);
         checksum(header);
     }
@@ -358,10 +373,33 @@ fn octal(field: &mut [u8], mut value: u64) {
     }
 }
 
+/// Complete a header that has spaces for its checksum.
 fn checksum(header: &mut [u8]) {
-    header[field::CHECKSUM].fill(b' ');
-    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    let sum = sum(header);
     octal(&mut header[field::CHECKSUM], u64::from(sum));
+}
+
+/// Change the size in a header that is complete.
+fn set_size(header: &mut [u8], size: u64) {
+    let digits = header[field::CHECKSUM][..7].iter();
+    let old = digits.fold(0, |value, digit| 8 * value + u32::from(digit & 7));
+    let rest = old - sum(&header[field::SIZE]);
+    octal(&mut header[field::SIZE], size);
+    let sum = rest + sum(&header[field::SIZE]);
+    octal(&mut header[field::CHECKSUM], u64::from(sum));
+}
+
+/// The sum of at most a record: no lane of it overflows.
+fn sum(bytes: &[u8]) -> u32 {
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    let mut lanes = [0; 16];
+    for chunk in chunks {
+        for (lane, &byte) in lanes.iter_mut().zip(chunk) {
+            *lane += u16::from(byte);
+        }
+    }
+    let lanes = lanes.into_iter().map(u32::from);
+    lanes.chain(rest.iter().map(|&byte| u32::from(byte))).sum()
 }
 
 /// Bytes from the end of a body of `size` bytes to the next record.

@@ -249,12 +249,12 @@ impl Attributes {
         if !self.in_force() {
             return Some(self.conversion(path));
         }
-        let states = self.look_up(path);
-        if states[0] == State::Set {
+        self.lookup.look_up(path, false);
+        if *self.lookup.value(0) == Value::Set {
             return None;
         }
         self.tell_conversion();
-        Some(self.convert(states))
+        Some(self.convert())
     }
 
     /// What is done to the content of the file at `path`, which is archived.
@@ -263,8 +263,8 @@ impl Attributes {
         if !self.in_force() {
             return Treatment::default();
         }
-        let states = self.look_up(path);
-        self.convert(states)
+        self.lookup.look_up(path, false);
+        self.convert()
     }
 
     fn tell_conversion(&mut self) {
@@ -274,38 +274,37 @@ impl Attributes {
         }
     }
 
-    fn convert(&self, states: [State; NAMES.len()]) -> Treatment {
-        let [_, subst, text, crlf, eol, ident, encoding, filter] = states;
-        let text = if text == State::Unspecified {
-            crlf
-        } else {
-            text
+    /// What is done at the path that was looked up last.
+    fn convert(&self) -> Treatment {
+        let values: [_; NAMES.len()] = std::array::from_fn(|position| self.lookup.value(position));
+        let [_, subst, text, crlf, eol, ident, encoding, filter] = values;
+        let text = match text {
+            Value::Unspecified => crlf,
+            text => text,
         };
         Treatment {
-            ident: ident == State::Set,
-            crlf: self.line_endings(&text, &eol),
+            ident: *ident == Value::Set,
+            crlf: self.line_endings(text, eol),
             encoding: match encoding {
-                State::Set => Some(Encoding::Invalid),
-                State::Value(name) if !name.is_empty() && !is_utf8(&name) => {
-                    Some(Encoding::Named(name.into()))
-                }
+                Value::Set => Some(Encoding::Invalid),
+                Value::Text(name) => encoding_named(&name.to_string()),
                 _ => None,
             },
             filter: match filter {
-                State::Value(name) => self.settings.drivers.get(&name).cloned(),
+                Value::Text(name) => self.settings.drivers.get(&name.to_string()).cloned(),
                 _ => None,
             },
-            substitute: subst == State::Set,
+            substitute: *subst == Value::Set,
             text: self.demand.text.then(|| self.text_found()).flatten(),
         }
     }
 
     /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
-    fn line_endings(&self, text: &State, eol: &State) -> Option<Crlf> {
-        if *text == State::Unset {
+    fn line_endings(&self, text: &Value, eol: &Value) -> Option<Crlf> {
+        if *text == Value::Unset {
             return None;
         }
-        let is = |state: &State, value| matches!(state, State::Value(text) if text == value);
+        let is = |state: &Value, value| matches!(state, Value::Text(text) if text == value);
         let auto = is(text, "auto");
         let when = if auto { Crlf::Auto } else { Crlf::Always };
         if is(eol, "crlf") {
@@ -315,7 +314,7 @@ impl Attributes {
             return None;
         }
         let autocrlf = self.settings.autocrlf;
-        if *text != State::Set && !auto {
+        if *text != Value::Set && !auto {
             return (autocrlf == AutoCrlf::True).then_some(Crlf::Auto);
         }
         let crlf = match autocrlf {
@@ -324,11 +323,6 @@ impl Attributes {
             AutoCrlf::False => self.settings.eol_crlf,
         };
         crlf.then_some(when)
-    }
-
-    fn look_up(&mut self, path: &[u8]) -> [State; NAMES.len()] {
-        self.lookup.look_up(path, false);
-        std::array::from_fn(|position| State::from(self.lookup.value(position)))
     }
 }
 
@@ -351,24 +345,9 @@ fn octal(kind: Kind) -> &'static str {
     }
 }
 
-/// An attribute's state at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    Set,
-    Unset,
-    Value(String),
-    Unspecified,
-}
-
-impl From<&Value> for State {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Set => Self::Set,
-            Value::Unset => Self::Unset,
-            Value::Text(text) => Self::Value(text.to_string()),
-            Value::Unspecified => Self::Unspecified,
-        }
-    }
+/// What is not UTF-8 anyway.
+fn encoding_named(name: &str) -> Option<Encoding> {
+    (!name.is_empty() && !is_utf8(name)).then(|| Encoding::Named(name.into()))
 }
 
 #[cfg(test)]

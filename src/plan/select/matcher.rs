@@ -27,7 +27,33 @@ pub struct Matcher<T> {
     others: Vec<usize>,
 }
 
-type Lines = HashMap<Vec<u8>, Vec<usize>>;
+/// Numbers of lines by what they name.
+#[derive(Default)]
+struct Lines {
+    by_key: HashMap<Vec<u8>, Vec<usize>>,
+    /// A bit for each [`trait_of`] a key: most names are known by it to be none, without a hash.
+    traits: u64,
+}
+
+impl Lines {
+    fn add(&mut self, key: Vec<u8>, line: usize) {
+        self.traits |= 1 << trait_of(&key);
+        self.by_key.entry(key).or_default().push(line);
+    }
+
+    fn get(&self, key: &[u8]) -> &[usize] {
+        match self.traits & (1 << trait_of(key)) {
+            0 => &[],
+            _ => self.by_key.get(key).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// A number below 64 that tells keys apart: from the length and the last byte.
+fn trait_of(key: &[u8]) -> usize {
+    let last = key.last().map_or(0, |&byte| usize::from(byte));
+    (key.len() + 5 * last) % 64
+}
 
 impl<T> Default for Matcher<T> {
     fn default() -> Self {
@@ -35,9 +61,9 @@ impl<T> Default for Matcher<T> {
             base: BString::default(),
             fold: false,
             lines: Vec::new(),
-            by_path: Lines::new(),
-            by_name: Lines::new(),
-            by_extension: Lines::new(),
+            by_path: Lines::default(),
+            by_name: Lines::default(),
+            by_extension: Lines::default(),
             others: Vec::new(),
         }
     }
@@ -69,7 +95,7 @@ impl<T> Matcher<T> {
             if fold {
                 key.make_ascii_lowercase();
             }
-            index.entry(key).or_default().push(at);
+            index.add(key, at);
         }
         matcher.lines = lines;
         matcher
@@ -101,16 +127,13 @@ impl<T> Matcher<T> {
             base => path.get(base + 1..).unwrap_or_default(),
         };
         let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
-        let indexed = [
-            (&self.by_path, Some(path)),
-            (&self.by_name, Some(name)),
-            (&self.by_extension, extension(name)),
-        ]
-        .into_iter()
-        .filter(|(index, _)| !index.is_empty())
-        .filter_map(|(index, key)| index.get(key?));
-        let mut found: Vec<usize> = indexed
-            .flatten()
+        let by_extension = extension(name).map_or(&[][..], |key| self.by_extension.get(key));
+        let mut found: Vec<usize> = self
+            .by_path
+            .get(path)
+            .iter()
+            .chain(self.by_name.get(name))
+            .chain(by_extension)
             .chain(&self.others)
             .copied()
             .filter(|&line| self.is_about(&self.lines[line].0, path, name, is_dir))
@@ -125,7 +148,8 @@ impl<T> Matcher<T> {
         }
         let same = |a: &[u8], b: &[u8]| match self.fold {
             true => a.eq_ignore_ascii_case(b),
-            false => a == b,
+            // The end tells most names apart.
+            false => a.last() == b.last() && a == b,
         };
         let text = pattern.text.as_slice();
         let subject = if pattern.base_name { name } else { path };
