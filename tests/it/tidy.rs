@@ -80,7 +80,9 @@ fn no_test_file_is_forgotten() {
             stem(&file)
         };
         let declaration = format!("mod {module};");
-        let declared = text(&declared_in).lines().any(|line| line.trim_start_matches("pub(crate) ") == declaration);
+        let declared = text(&declared_in)
+            .lines()
+            .any(|line| line.trim_start_matches("pub(crate) ") == declaration);
         assert!(declared, "{} is in no module", file.display());
     }
 }
