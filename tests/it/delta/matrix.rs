@@ -311,7 +311,7 @@ fn profiles() {
     let new = [
         rules,
         ("a.log", file("2")),
-        ("b", file("2\0")),
+        ("b", file("two\0")),
         ("m", Node::Submodule('1')),
     ];
     for profile in ["git", "zoekt", "searcher"] {

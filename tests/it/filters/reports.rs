@@ -156,26 +156,28 @@ fn the_manifest_tells_of_the_archive() {
     if !installed("python3") {
         return;
     }
-    for (fixture, revision) in [
-        ("filters", "HEAD"),
-        ("basic", "HEAD"),
-        ("names-long", "HEAD"),
-        ("export-ignore", "HEAD"),
-        ("deltas", "HEAD~30"),
+    let by_hand = [
+        "--raw",
+        IGNORE_FILE,
+        "--max-size=4096",
+        "--binary=omit",
+        "--submodules=omit",
+    ];
+    let all = [
+        &["--profile=git"][..],
+        &["--profile=searcher"],
+        &by_hand,
+        &["--profile=zoekt"],
+    ];
+    for (fixture, revision, options) in [
+        ("filters", "HEAD", &all[..]),
+        ("basic", "HEAD", &all[..2]),
+        ("names-long", "HEAD", &all[3..]),
+        ("export-ignore", "HEAD", &all[..1]),
+        ("deltas", "HEAD~30", &all[2..]),
     ] {
         let repo = Repo::from(fixture);
-        for options in [
-            &["--profile=git"][..],
-            &["--profile=zoekt"],
-            &["--profile=searcher"],
-            &[
-                "--raw",
-                IGNORE_FILE,
-                "--max-size=4096",
-                "--binary=omit",
-                "--submodules=omit",
-            ],
-        ] {
+        for options in options {
             assert_tells_of_the_archive(&repo, revision, options);
         }
     }
