@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut counts = Map::new();
     for (name, arguments) in WORKLOADS {
         eprintln!("counting: {name}");
-        let count = count(&binary, arguments, &fixture)?;
+        let count = count(&binary, arguments, &fixture.path())?;
         counts.insert(name.to_owned(), count.into());
     }
     if args.renew {
@@ -94,9 +94,9 @@ fn incomparable(baseline: &Value, conditions: &Value) -> Option<String> {
         .map(|name| format!("the {name} is {}, the baseline's {}", is[name], was[name]))
 }
 
-/// Instructions of one run, the kernel's not counted.
-fn count(binary: &Path, arguments: &[&str], fixture: &Fixture) -> Result<u64> {
-    let result = fixture.path().with_file_name("counts");
+/// Instructions of one run in `repository`, the kernel's not counted; leaves a file beside it.
+pub(crate) fn count(binary: &Path, arguments: &[&str], repository: &Path) -> Result<u64> {
+    let result = repository.with_file_name("counts");
     let mut valgrind = Command::new("valgrind");
     valgrind
         .env_clear()
@@ -109,7 +109,7 @@ fn count(binary: &Path, arguments: &[&str], fixture: &Fixture) -> Result<u64> {
         .arg(binary)
         .arg("--threads=1")
         .args(arguments)
-        .current_dir(fixture.path())
+        .current_dir(repository)
         .stdout(Stdio::null());
     process::run(&mut valgrind)?;
     let result = fs::read_to_string(&result)?;

@@ -7,6 +7,7 @@ mod compare;
 mod corpus;
 mod gate;
 mod process;
+mod scenario;
 mod size;
 mod zoekt;
 
@@ -20,6 +21,7 @@ enum Task {
     Compare(compare::Args),
     Zoekt(zoekt::Args),
     Gate(gate::Args),
+    Scenario(scenario::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,5 +30,6 @@ fn main() -> anyhow::Result<()> {
         Task::Compare(args) => compare::run(&args),
         Task::Zoekt(args) => zoekt::run(&args),
         Task::Gate(args) => gate::run(&args),
+        Task::Scenario(args) => scenario::run(&args),
     }
 }

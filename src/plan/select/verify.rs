@@ -26,7 +26,7 @@ pub struct Protect {
 pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool {
     let Some(protect) = protect else {
         let leads_out = |part: &[u8]| matches!(part, b"" | b"." | b"..");
-        return !name.split_str("/").any(leads_out);
+        return !split(name, b'/').any(leads_out);
     };
     let options = Options {
         protect_windows: false,
@@ -37,9 +37,14 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
     let allowed = |part: &[u8]| component(part.as_bstr(), mode, options).is_ok();
     // To NTFS a backslash separates as well; between two of them git looks for `.git` alone.
     let between = |part: &[u8]| matches!(part, b"" | b"." | b"..") || allowed(part);
-    let on_ntfs = |part: &[u8]| !protect.ntfs || part.split_str("\\").all(between);
-    name.split_str("/")
-        .all(|part| allowed(part) && on_ntfs(part))
+    let splits = protect.ntfs && name.contains(&b'\\');
+    let on_ntfs = |part: &[u8]| !splits || split(part, b'\\').all(between);
+    split(name, b'/').all(|part| allowed(part) && on_ntfs(part))
+}
+
+/// Names are short: preparing a search would take longer than to search.
+fn split(name: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    name.split(move |byte| *byte == separator)
 }
 
 #[cfg(test)]

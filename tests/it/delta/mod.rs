@@ -23,6 +23,30 @@ use crate::report::path_of;
 use crate::schema::Schema;
 use crate::support::{Repo, SLUICE};
 
+/// What a delta goes over.
+struct Base {
+    id: String,
+    /// All of it, if there is anything.
+    archive: Option<Vec<u8>>,
+}
+
+impl Base {
+    /// A directory to which the full archive was applied. If there is nothing that was asked for in it,
+    /// it is empty.
+    #[track_caller]
+    fn lay_down(&self) -> TempDir {
+        let directory = TempDir::new().expect("temporary directories can be made");
+        match &self.archive {
+            Some(archive) => apply(directory.path(), archive),
+            None => {
+                let state = format!("holds {}\n", self.id);
+                fs::write(directory.path().join(".git-sluice"), state).expect("our own");
+            }
+        }
+        directory
+    }
+}
+
 /// What stands at a path of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
@@ -91,53 +115,52 @@ impl History {
     #[track_caller]
     fn assert_delta(&self, ends: [&str; 2], options: &[&str]) -> String {
         let expected = self.extracted(options, ends[1]);
-        let mut told = Vec::new();
+        let base = self.base(ends[0], options);
+        let manifest = self.git.join("manifest");
+        let report = format!("--manifest={}", manifest.display());
+        let mut told: Option<String> = None;
         for carrier in ["pax", "whiteout"] {
-            let manifest = self.git.join("manifest");
-            let report = format!("--manifest={}", manifest.display());
             let carrier = format!("--deletions={carrier}");
             let ours = [&carrier[..], &report, "--verify-delta"];
             let output = self.delta(ends, &[&ours, options].concat());
             assert!(output.stderr.is_empty(), "{output}");
-            let delta = output.success();
-            let directory = self.base(ends[0], options);
-            apply(directory.path(), &delta);
+            let directory = base.lay_down();
+            apply(directory.path(), &output.success());
             let actual = found(directory.path());
             assert!(
                 actual == expected,
                 "{ends:?} {options:?} {carrier}\nis        {actual:?}\nshould be {expected:?}"
             );
-            told.push(self.told(ends, &manifest));
+            let now = fs::read_to_string(&manifest).expect("written");
+            assert!(told.is_none_or(|before| before == now));
+            told = Some(now);
         }
-        assert_eq!(told[0], told[1]);
-        told.remove(0)
+        self.told(ends, &manifest)
     }
 
-    /// A directory to which the full archive was applied. If there is nothing that was asked for in it,
-    /// it is empty.
     #[track_caller]
-    fn base(&self, base: &str, options: &[&str]) -> TempDir {
-        let directory = TempDir::new().expect("temporary directories can be made");
+    fn base(&self, base: &str, options: &[&str]) -> Base {
         let id = self.repo.git(["rev-parse", base]);
         let output = self.sluice(options, base);
-        if output.code() == 0 && self.repo.git(["cat-file", "-t", &id]) == "commit" {
-            apply(directory.path(), &output.stdout);
-        } else {
-            assert_nothing_asked_for(&output);
-            fs::write(
-                directory.path().join(".git-sluice"),
-                format!("holds {id}\n"),
-            )
-            .expect("our own");
+        assert_nothing_asked_for(&output);
+        // Only the archive of a commit says what it is.
+        let is_full = output.code() == 0 && self.repo.git(["cat-file", "-t", &id]) == "commit";
+        Base {
+            archive: is_full.then_some(output.stdout),
+            id,
         }
-        directory
     }
 
     /// What tar makes of the full archive.
     #[track_caller]
     fn extracted(&self, options: &[&str], target: &str) -> Tree {
         let directory = TempDir::new().expect("temporary directories can be made");
-        let output = self.sluice(options, target);
+        // From a pipe, tar takes no compressed archive.
+        let plain = options
+            .iter()
+            .copied()
+            .filter(|option| !option.starts_with("--format="));
+        let output = self.sluice(&plain.collect::<Vec<_>>(), target);
         if output.code() == 0 {
             let mut tar = self.repo.command("tar");
             tar.args(["--no-same-owner", "-xf-", "-C"])
@@ -251,11 +274,15 @@ fn apply(directory: &Path, archive: &[u8]) {
     assert!(output.code() == 0 && output.stderr.is_empty(), "{output}");
 }
 
-/// Append a commit on a branch of its own to the stream of an importer.
+/// Append a commit on a branch of its own, upon `old` if it is another, to the stream of an importer.
 fn commit(stream: &mut Vec<u8>, branch: &str, files: &Files) {
     let time = 1_117_231_200 + stream.len();
+    let parent = match branch {
+        "old" => "",
+        _ => "from refs/heads/old\n",
+    };
     let head = format!(
-        "commit refs/heads/{branch}\ncommitter C <c@example.com> {time} +0000\ndata 0\ndeleteall\n"
+        "commit refs/heads/{branch}\ncommitter C <c@example.com> {time} +0000\ndata 0\n{parent}deleteall\n"
     );
     stream.extend_from_slice(head.as_bytes());
     for (path, node) in files {
