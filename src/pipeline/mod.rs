@@ -163,6 +163,7 @@ mod tests {
     struct Slow {
         fails_at: Option<u32>,
         panics_at: Option<u32>,
+        heavy: bool,
         flying: AtomicUsize,
         most: AtomicUsize,
     }
@@ -179,7 +180,8 @@ mod tests {
         }
 
         fn held(&self, output: &Vec<u32>) -> usize {
-            output.len() * 10
+            let each = if self.heavy { 4 << 20 } else { 10 };
+            output.len() * each
         }
 
         fn work(&self, (): &mut (), job: u32, output: &mut Vec<u32>) -> Result<Option<u32>> {
@@ -283,6 +285,28 @@ mod tests {
             assert!(outcome.is_ok() && !torn);
             assert!(worker.most.into_inner() <= 8 + threads);
         }
+    }
+
+    /// More than may wait comes out of every job.
+    #[test]
+    fn those_ahead_wait_for_the_first() {
+        let worker = Slow {
+            heavy: true,
+            ..Slow::default()
+        };
+        let mut sink = Collect {
+            taken: Vec::new(),
+            torn: false,
+            full_at: None,
+            worker: &worker,
+        };
+        let limits = Limits {
+            threads: Some(2),
+            budget: 1 << 30,
+        };
+        let (_, outcome) = run(to(200), &worker, &mut sink, limits);
+        assert!(outcome.is_ok());
+        assert_eq!(sink.taken, (0..200).collect::<Vec<_>>());
     }
 
     #[test]

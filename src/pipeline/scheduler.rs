@@ -12,6 +12,11 @@ use std::{
 use super::{Limits, Sink, Source, Times, Worker, default_threads};
 use crate::error::{Error, Result};
 
+/// Bytes that may wait to be written, for each thread, before no more work is begun. A window that
+/// grows whenever the thread with its first job has to wait for a processor touches memory for the
+/// first time again and again, and leaves the cache: that costs more than waiting as well.
+const AHEAD: usize = 1 << 20;
+
 /// Run everything that `source` makes through `worker` into `sink`. A run that fails tells its times
 /// as well.
 pub fn run<S, W, K>(source: S, worker: &W, sink: &mut K, limits: Limits) -> (Times, Result<()>)
@@ -73,10 +78,14 @@ struct State<J, O> {
     written: u64,
     /// Bytes that the window accounts for.
     in_flight: usize,
+    /// As many of them as are done.
+    done: usize,
     spare: Vec<O>,
     spare_bytes: usize,
     planning: bool,
     writing: bool,
+    /// What is being written has work left in it.
+    finishing: bool,
     waiting: usize,
     exhausted: bool,
     times: Times,
@@ -90,10 +99,12 @@ impl<J, O> Default for State<J, O> {
             window: VecDeque::new(),
             written: 0,
             in_flight: 0,
+            done: 0,
             spare: Vec::new(),
             spare_bytes: 0,
             planning: false,
             writing: false,
+            finishing: false,
             waiting: 0,
             exhausted: false,
             times: Times::default(),
@@ -103,7 +114,8 @@ impl<J, O> Default for State<J, O> {
 }
 
 enum Slot<J, O> {
-    Working,
+    /// With its cost.
+    Working(usize),
     Done(Done<J, O>),
 }
 
@@ -193,7 +205,9 @@ where
                 unreachable!("the first slot was just seen to be done")
             };
             state.written += 1;
+            state.done -= done.held;
             state.writing = true;
+            state.finishing = matches!(done.rest, Ok(Some(_)));
             return Task::Write(done);
         }
         let ahead = 4 * self.threads + 16;
@@ -220,7 +234,8 @@ where
             Err(_) => 0,
         };
         let alone = state.window.is_empty() && !state.writing;
-        if !alone && state.in_flight + cost > self.budget {
+        let full = !alone && state.in_flight + cost > self.budget;
+        if full || self.is_ahead(state) {
             return None;
         }
         let output = self.reuse(state, cost);
@@ -228,7 +243,7 @@ where
         match state.planned.pop_front()? {
             Ok(job) => {
                 state.in_flight += cost;
-                state.window.push_back(Slot::Working);
+                state.window.push_back(Slot::Working(cost));
                 Some(Task::Work {
                     number,
                     job,
@@ -246,6 +261,16 @@ where
                 Some(self.choose(state))
             }
         }
+    }
+
+    /// Whether too much is done already that waits for the first job. While that is a large one, the
+    /// others do as much each; what is too large even for a job is no reason to wait.
+    fn is_ahead(&self, state: &State<W::Job, W::Output>) -> bool {
+        let first = match state.window.front() {
+            Some(Slot::Working(cost)) => *cost,
+            _ => 0,
+        };
+        !state.finishing && state.done > self.threads * AHEAD.max(first)
     }
 
     /// Memory for a job of this cost: the last that is large enough, else the last at all.
@@ -309,6 +334,7 @@ where
         let mut state = self.lock();
         state.times.work += took;
         state.in_flight = state.in_flight - cost + held;
+        state.done += held;
         let at = (number - state.written) as usize;
         state.window[at] = Slot::Done(Done { output, held, rest });
         if at == 0 {
@@ -339,6 +365,7 @@ where
         let mut state = self.lock();
         state.times.write += took;
         state.writing = false;
+        state.finishing = false;
         state.in_flight -= held;
         if outcome.is_err() {
             state.outcome = Some(outcome);
