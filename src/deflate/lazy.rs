@@ -49,6 +49,11 @@ impl Lazy {
         self.state.at
     }
 
+    /// How far its tokens go.
+    pub(super) fn reach(&self) -> usize {
+        self.state.at - usize::from(self.state.pending)
+    }
+
     /// Go on in a text that lacks the first `count` bytes, a multiple of the ring.
     pub(super) fn rebase(&mut self, count: usize) {
         self.chains.rebase(count);

@@ -42,6 +42,14 @@ impl Parser {
         }
     }
 
+    /// How far its tokens go: the last byte may be undecided.
+    pub(super) fn reach(&self) -> usize {
+        match self {
+            Self::Fast(fast) => fast.at(),
+            Self::Lazy(lazy) => lazy.reach(),
+        }
+    }
+
     /// Go on in a text that lacks the first `count` bytes, a multiple of 65,536.
     pub(super) fn rebase(&mut self, count: usize) {
         match self {

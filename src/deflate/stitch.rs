@@ -25,13 +25,15 @@ pub(super) struct Stitch {
     strategy: Strategy,
     dialect: Dialect,
     cutter: Cutter,
-    /// Tokens of the block that is not complete.
-    open: Vec<Token>,
-    /// Tokens behind the last piece.
-    ahead: Vec<Token>,
-    /// Where those begin, and whether a match ends there.
+    /// Tokens since the last block that is complete.
+    tokens: Vec<Token>,
+    /// How many of them begin before the end of the last piece.
+    settled: usize,
+    /// Where the others begin, and whether a match ends there.
     at: u64,
     fresh: bool,
+    /// Memory for tokens.
+    spare: Vec<Token>,
     /// Where the true parse stopped, and in which text.
     parser: Option<Parser>,
     origin: u64,
@@ -61,10 +63,11 @@ impl Stitch {
             strategy: level.strategy(),
             dialect,
             cutter: Cutter::new(level, dialect),
-            open: Vec::new(),
-            ahead: Vec::new(),
+            tokens: Vec::new(),
+            settled: 0,
             at: 0,
             fresh: true,
+            spare: Vec::new(),
             parser: None,
             origin: 0,
         }
@@ -88,8 +91,10 @@ impl Stitch {
     }
 
     /// Go on as `parsed`, from its token number `from` on.
-    fn adopt(&mut self, parsed: Parsed, from: usize) -> Option<Ending> {
-        self.ahead.extend_from_slice(&parsed.tokens[from..]);
+    fn adopt(&mut self, mut parsed: Parsed, from: usize) -> Option<Ending> {
+        // Those before are few.
+        parsed.tokens.splice(..from, self.tokens.drain(..));
+        self.spare = std::mem::replace(&mut self.tokens, parsed.tokens);
         self.parser = Some(parsed.parser);
         parsed.ending
     }
@@ -110,14 +115,14 @@ impl Stitch {
         let mut step = STEP;
         let mut ending = None;
         loop {
-            match seam.walk(&self.ahead, &parsed.tokens) {
+            match seam.walk(&self.tokens[self.settled..], &parsed.tokens) {
                 Outcome::Met { one, other } => {
-                    self.ahead.truncate(one);
+                    self.tokens.truncate(self.settled + one);
                     return (true, Some(parser), self.adopt(parsed, other));
                 }
                 Outcome::More if !is_through(piece, &parser, ending) => {
                     let until = parser.at().saturating_add(step);
-                    ending = piece.go_on(&mut parser, self.dialect, until, &mut self.ahead);
+                    ending = piece.go_on(&mut parser, self.dialect, until, &mut self.tokens);
                     step *= 2;
                 }
                 _ => break,
@@ -135,7 +140,7 @@ impl Stitch {
         mut ending: Option<Ending>,
     ) -> Option<Ending> {
         while !is_through(piece, &parser, ending) {
-            ending = piece.go_on(&mut parser, self.dialect, usize::MAX, &mut self.ahead);
+            ending = piece.go_on(&mut parser, self.dialect, usize::MAX, &mut self.tokens);
         }
         self.parser = Some(parser);
         ending
@@ -143,36 +148,53 @@ impl Stitch {
 
     /// Take the tokens of `piece` for true, and cut blocks.
     fn settle(&mut self, piece: Arc<Piece>, ending: Option<Ending>) -> Blocks {
-        let end = piece.origin + piece.end as u64;
-        let mut count = 0;
-        for &token in &self.ahead {
-            if self.at >= end {
-                break;
-            }
-            self.at += token.span() as u64;
-            self.fresh = token.is_match();
-            count += 1;
+        match ending {
+            Some(_) => self.settled = self.tokens.len(),
+            None => self.settle_before(&piece),
         }
-        self.open.extend(self.ahead.drain(..count));
         let notice = ending.map(|ending| ending.notice);
         let mut cuts = Vec::new();
         let mut done = 0;
-        while let Some(cut) = self.cutter.next(&self.open[done..], notice) {
+        while let Some(cut) = self.cutter.next(&self.tokens[done..self.settled], notice) {
             done += cut.tokens;
             cuts.push(cut);
         }
         if let Some(ending) = ending {
-            self.open.extend(ending.pending);
-            cuts.push(self.cutter.last(&self.open[done..], ending.notice));
-            done = self.open.len();
+            self.tokens.extend(ending.pending);
+            cuts.push(self.cutter.last(&self.tokens[done..], ending.notice));
+            done = self.tokens.len();
         }
-        let rest = self.open.split_off(done);
+        let mut rest = std::mem::take(&mut self.spare);
+        rest.clear();
+        rest.extend(self.tokens.drain(done..));
+        self.settled = self.settled.saturating_sub(done);
         Blocks {
-            tokens: std::mem::replace(&mut self.open, rest),
+            tokens: std::mem::replace(&mut self.tokens, rest),
             cuts,
             piece,
             last: ending.is_some(),
         }
+    }
+
+    /// Find which tokens begin before the end of `piece`: those behind it are few.
+    fn settle_before(&mut self, piece: &Piece) {
+        let Some(mut at) = self.parser.as_ref().map(Parser::reach) else {
+            return;
+        };
+        let mut count = self.tokens.len();
+        for token in self.tokens.iter().rev() {
+            let start = at - token.span();
+            if start < piece.end {
+                break;
+            }
+            at = start;
+            count -= 1;
+        }
+        self.settled = count;
+        self.at = piece.origin + at as u64;
+        self.fresh = self.tokens[..count]
+            .last()
+            .is_none_or(|token| token.is_match());
     }
 }
 
