@@ -29,7 +29,7 @@ use crate::{
     output,
     pipeline::{self, Limits},
     plan::{
-        Planner, Route,
+        Mode, Planner, Route,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
@@ -174,6 +174,7 @@ fn stream<F: emit::Format>(
         limit: request.limit,
         binary: request.binary,
         pax_notes: request.pax_notes,
+        discreet: request.rules.discreet,
         manifest: tally.manifest.is_some(),
         allowance: Allowance::new(request.memory / 4),
         scratch_max: request.memory / 128,
@@ -192,7 +193,7 @@ fn stream<F: emit::Format>(
         Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
         Scope::Delta(delta) => {
             tally.figures.changes = Some(delta.changes);
-            tell_gone(&delta, tally)?;
+            tell_gone(&delta, archiver.discreet, tally)?;
             let whiteouts = delta.whiteouts();
             DeltaWalk::new(delta.diff, whiteouts, request.extras).into()
         }
@@ -215,7 +216,7 @@ fn stream<F: emit::Format>(
 }
 
 /// What is gone comes first in the manifest.
-fn tell_gone(delta: &Delta, tally: &mut Tally) -> Result<()> {
+fn tell_gone(delta: &Delta, discreet: bool, tally: &mut Tally) -> Result<()> {
     let Some(manifest) = &mut tally.manifest else {
         return Ok(());
     };
@@ -223,9 +224,13 @@ fn tell_gone(delta: &Delta, tally: &mut Tally) -> Result<()> {
     // What may be left out in the end has a line that says whether it is.
     let is_gone = |deletion: &&Deletion| deletion.status != Status::Modified;
     for deletion in delta.deletions.iter().filter(is_gone) {
+        let id = match deletion.mode {
+            Mode::Directory if discreet => &[],
+            _ => deletion.id.as_bytes(),
+        };
         let past = Past {
             status: deletion.status,
-            old: Some((deletion.mode.bits(), deletion.id.as_bytes())),
+            old: Some((deletion.mode.bits(), id)),
         };
         gone(&deletion.name, past, &mut lines);
     }

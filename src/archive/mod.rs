@@ -102,6 +102,8 @@ pub struct Archiver<F> {
     pub binary: Option<Binary>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
+    /// Whether not all that is in a directory may be known.
+    pub discreet: bool,
     /// Whether lines of a manifest are wanted.
     pub manifest: bool,
     /// Does what attributes ask for.

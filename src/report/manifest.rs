@@ -34,7 +34,7 @@ pub struct Record<'a> {
 pub struct Past<'a> {
     /// In a letter.
     pub status: Status,
-    /// What was there: its mode, and its id in binary.
+    /// What was there: its mode, and its id in binary, which is empty if it is not to be told.
     pub old: Option<(u32, &'a [u8])>,
 }
 
@@ -45,8 +45,10 @@ impl Past<'_> {
         if let Some((mode, id)) = self.old {
             out.extend(b"\",\"old_mode\":\"");
             json::number::<8>(mode.into(), 6, out);
-            out.extend(b"\",\"old_id\":\"");
-            json::hex(id, out);
+            if !id.is_empty() {
+                out.extend(b"\",\"old_id\":\"");
+                json::hex(id, out);
+            }
         }
         out.extend(b"\"");
     }
