@@ -100,7 +100,7 @@ fn edited(mut files: Files, edits: Vec<(String, Option<Node>)>) -> Files {
             long.strip_prefix(short)
                 .is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
         };
-        files.retain(|other, _| !below(other, &path) && !(node.is_some() && below(&path, other)));
+        files.retain(|other, _| !(below(other, &path) || node.is_some() && below(&path, other)));
         files.extend(node.map(|node| (path, node)));
     }
     files
