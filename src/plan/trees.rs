@@ -87,7 +87,7 @@ impl Links {
 }
 
 /// What a tree holds next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A directory, which was not entered yet.
     Directory(ObjectId),

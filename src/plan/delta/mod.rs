@@ -279,6 +279,11 @@ impl Diff {
     }
 
     fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
+        if old == new && old != Found::End && self.is_settled() {
+            self.old.advance().map_err(Error::without_base)?;
+            self.new.advance()?;
+            return Ok(Step::Nothing);
+        }
         match (old, new) {
             (Found::Directory(old), Found::Directory(new)) => {
                 self.both_directories(reader, old, new)?;
@@ -330,6 +335,13 @@ impl Diff {
     fn reads_equal(&self) -> bool {
         let is_wide = self.frames.last().is_some_and(|frame| frame.wide);
         is_wide || self.rules.other_commit && self.new.view.may_substitute()
+    }
+
+    /// Whether entries that are equal have nothing to tell: what decides about them is the same, and
+    /// that something is shown in the directory they are in is known.
+    fn is_settled(&self) -> bool {
+        let frame = self.frames.last();
+        frame.is_some_and(|frame| frame.old_shown && frame.new_shown) && !self.reads_equal()
     }
 
     fn leaves(
