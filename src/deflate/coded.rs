@@ -46,13 +46,17 @@ impl Coded {
         coded
     }
 
-    /// Append all to `bits`. The memory comes back.
-    pub(super) fn join(self, bits: &mut Bits) -> Vec<u8> {
+    /// Append all to `bits`.
+    pub(super) fn join(&self, bits: &mut Bits) {
         for stored in &self.stored {
             bits.append(&stored.before);
             bits.stored(&stored.raw, stored.last);
         }
         bits.append(&self.bits);
+    }
+
+    /// The memory.
+    pub(super) fn into_memory(self) -> Vec<u8> {
         self.bits.into_memory()
     }
 }

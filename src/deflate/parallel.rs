@@ -224,6 +224,7 @@ impl Parallel {
     }
 
     fn join(&mut self, coded: Coded) {
-        self.codes.put([coded.join(&mut self.bits)]);
+        coded.join(&mut self.bits);
+        self.codes.put([coded.into_memory()]);
     }
 }

@@ -139,9 +139,9 @@ impl Stitches {
 
 impl Codes {
     /// Join them to one raw deflate stream.
-    pub fn join(self) -> Vec<u8> {
+    pub fn join(&self) -> Vec<u8> {
         let mut bits = Bits::default();
-        for coded in self.0 {
+        for coded in &self.0 {
             coded.join(&mut bits);
         }
         bits.align();
