@@ -10,6 +10,20 @@ pub(super) struct Bits {
 }
 
 impl Bits {
+    /// None, to be kept in the memory of `bytes`.
+    pub(super) fn within(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Self {
+            bytes,
+            ..Self::default()
+        }
+    }
+
+    /// The memory.
+    pub(super) fn into_memory(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// Append the `count` low bits of `value`, at most 48; the others are zero.
     pub(super) fn put(&mut self, value: u64, count: u32) {
         self.held |= value << self.count;

@@ -5,8 +5,8 @@
 //! another way tells how many candidates they would have tried before it. The other ways are chains
 //! of more bytes, with far fewer candidates.
 //!
-//! A position is kept as its low 16 bits, for indices of the text count from a multiple of 65,536; a
-//! link is the distance to the position before in the same bucket.
+//! Heads are kept as zlib keeps them: in 16 bits, counted from a place that moves on now and then, and
+//! zero for what lies before it. A link is the distance to the position before in the same bucket.
 
 use super::{
     level::{MAX_DISTANCE, WINDOW},
@@ -20,9 +20,9 @@ pub(super) const BUCKETS: usize = 1 << 15;
 /// Buckets of a chain of more bytes.
 const GRAM_BITS: u32 = 16;
 /// How many positions are indexed at a time.
-const STRIDE: usize = 8192;
-/// A head must be refreshed before its age no longer fits 16 bits.
-pub(super) const SWEEP: usize = 3 * STRIDE;
+const STRIDE: usize = 2048;
+/// Heads count from a window before where they were last moved, so they must be before this.
+const SWEEP: usize = WINDOW - STRIDE;
 
 /// How many bytes agree in the short chain and in the long one.
 pub(super) const SHORT: usize = 4;
@@ -37,7 +37,7 @@ pub(super) fn bucket(word: u64) -> usize {
 
 /// Every position, chained to the ones before it.
 pub(super) struct Chains {
-    /// By the originals' bucket of three bytes: the newest position, and above it its ordinal.
+    /// By the originals' bucket of three bytes: the newest place, and above it its ordinal.
     heads: Box<[u32; BUCKETS]>,
     /// By position: the distance to the one before, and above it its own ordinal.
     links: Box<[u32; RING]>,
@@ -46,7 +46,7 @@ pub(super) struct Chains {
     pub(super) long: Grams<LONG>,
     /// Positions before this one are in.
     filled: usize,
-    /// When the heads were last refreshed.
+    /// Where the heads were last moved.
     swept: usize,
 }
 
@@ -64,8 +64,8 @@ impl<const N: usize> Grams<N> {
         }
     }
 
-    fn begin(&mut self, old: u16) {
-        self.heads.fill(old);
+    fn begin(&mut self) {
+        self.heads.fill(0);
         self.links[0] = WINDOW as u16;
     }
 
@@ -76,12 +76,12 @@ impl<const N: usize> Grams<N> {
     }
 
     #[inline(always)]
-    fn insert(&mut self, at: usize, word: u64) {
+    fn insert(&mut self, at: usize, place: u16, word: u64) {
         let key = word << (64 - 8 * N);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - GRAM_BITS);
         let head = &mut self.heads[hash as usize & ((1 << GRAM_BITS) - 1)];
-        self.links[at & (RING - 1)] = (at as u16).wrapping_sub(*head);
-        *head = at as u16;
+        self.links[at & (RING - 1)] = place.wrapping_sub(*head);
+        *head = place;
     }
 }
 
@@ -107,11 +107,10 @@ impl Chains {
     /// begins with the input; nothing ever matches its first byte.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         let from = at.saturating_sub(MAX_DISTANCE).max(usize::from(origin));
-        let old = (from as u16).wrapping_sub(WINDOW as u16);
-        self.heads.fill(u32::from(old));
+        self.heads.fill(0);
         self.links[0] = WINDOW as u32;
-        self.short.begin(old);
-        self.long.begin(old);
+        self.short.begin();
+        self.long.begin();
         (self.filled, self.swept) = (from, from);
         if at > from {
             self.reach(text, at - 1);
@@ -154,48 +153,52 @@ impl Chains {
             self.sweep();
         }
         let text = &text[start..end + 7];
+        let swept = self.swept;
         for (at, word) in (start..).zip(words(text)) {
-            self.insert(at, word);
-            self.short.insert(at, word);
-            self.long.insert(at, word);
+            let place = place(at, swept);
+            self.insert(at, place, word);
+            self.short.insert(at, place, word);
+            self.long.insert(at, place, word);
         }
         self.filled = end;
     }
 
     #[inline(always)]
-    fn insert(&mut self, at: usize, word: u64) {
+    fn insert(&mut self, at: usize, place: u16, word: u64) {
         let head = &mut self.heads[bucket(word)];
-        let distance = (at as u16).wrapping_sub(*head as u16);
+        let distance = place.wrapping_sub(*head as u16);
         let ordinal = (*head & 0xffff_0000).wrapping_add(1 << 16);
         self.links[at & (RING - 1)] = ordinal | u32::from(distance);
-        *head = ordinal | u32::from(at as u16);
+        *head = ordinal | u32::from(place);
     }
 
     /// Index the last positions of `text`, by three bytes only.
     pub(super) fn finish(&mut self, text: &[u8]) {
         for at in self.filled..text.len().saturating_sub(2) {
-            self.insert(at, triple(text, at));
+            self.insert(at, place(at, self.swept), triple(text, at));
         }
     }
 
     fn sweep(&mut self) {
-        let now = self.filled;
+        let count = (self.filled - self.swept) as u16;
         for head in self.heads.iter_mut() {
-            let age = (now as u16).wrapping_sub(*head as u16);
-            let place = (now as u16).wrapping_sub(age.min(WINDOW as u16));
-            *head = *head & 0xffff_0000 | u32::from(place);
+            *head = *head & 0xffff_0000 | u32::from((*head as u16).saturating_sub(count));
         }
-        sweep(&mut self.short.heads[..], now);
-        sweep(&mut self.long.heads[..], now);
-        self.swept = now;
+        sweep(&mut self.short.heads[..], count);
+        sweep(&mut self.long.heads[..], count);
+        self.swept = self.filled;
     }
 }
 
-/// Hold the age of heads at one window, before it wraps around.
-pub(super) fn sweep(heads: &mut [u16], now: usize) {
-    let now = now as u16;
+/// How heads that were last moved at `swept` count `at`.
+#[inline(always)]
+pub(super) fn place(at: usize, swept: usize) -> u16 {
+    (at + WINDOW - swept) as u16
+}
+
+/// Have heads count from `count` positions further on.
+pub(super) fn sweep(heads: &mut [u16], count: u16) {
     for head in heads {
-        let age = now.wrapping_sub(*head);
-        *head = now.wrapping_sub(age.min(WINDOW as u16));
+        *head = head.saturating_sub(count);
     }
 }

@@ -9,7 +9,6 @@ use super::{
 };
 
 /// Blocks in order.
-#[derive(Default)]
 pub(super) struct Coded {
     stored: Vec<Stored>,
     /// The blocks behind the last stored one.
@@ -25,9 +24,19 @@ struct Stored {
 }
 
 impl Coded {
-    /// Code `tokens` as the blocks that `cuts` make of them, the last one of the stream if `last`.
-    pub(super) fn new(mut tokens: &[Token], cuts: &[Cut], piece: &Piece, last: bool) -> Self {
-        let mut coded = Self::default();
+    /// Code `tokens` as the blocks that `cuts` make of them, the last one of the stream if `last`,
+    /// into `memory`.
+    pub(super) fn new(
+        mut tokens: &[Token],
+        cuts: &[Cut],
+        piece: &Piece,
+        last: bool,
+        memory: Vec<u8>,
+    ) -> Self {
+        let mut coded = Self {
+            stored: Vec::new(),
+            bits: Bits::within(memory),
+        };
         for (left, cut) in (0..cuts.len()).rev().zip(cuts) {
             let (block, rest) = tokens.split_at(cut.tokens);
             let raw = cut.raw(&piece.text, piece.origin);
@@ -44,6 +53,11 @@ impl Coded {
             bits.stored(&stored.raw, stored.last);
         }
         bits.append(&self.bits);
+    }
+
+    /// The memory.
+    pub(super) fn into_memory(self) -> Vec<u8> {
+        self.bits.into_memory()
     }
 }
 

@@ -3,7 +3,7 @@
 //! It does not index the inside of long matches, so its chains depend on the parse.
 
 use super::{
-    chains::{BUCKETS, SWEEP, bucket, sweep},
+    chains::{BUCKETS, bucket, place, sweep},
     level::{Effort, MAX_DISTANCE, MIN_MATCH, WINDOW},
     plain::{Found, Plain, end_in_sight},
     token::Token,
@@ -38,7 +38,7 @@ impl Fast {
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         self.first = usize::from(origin);
         let from = at.saturating_sub(MAX_DISTANCE).max(self.first);
-        self.heads.fill((from as u16).wrapping_sub(WINDOW as u16));
+        self.heads.fill(0);
         self.swept = from;
         for position in from..at {
             self.index(position, triple(text, position));
@@ -140,14 +140,15 @@ impl Fast {
     /// Index `at`, where the text reads `word`.
     #[inline(always)]
     fn index(&mut self, at: usize, word: u64) {
-        if at >= self.swept + SWEEP {
-            sweep(&mut self.heads[..], at);
+        if at >= self.swept + WINDOW {
+            sweep(&mut self.heads[..], (at - self.swept) as u16);
             self.swept = at;
         }
         let head = &mut self.heads[bucket(word)];
-        self.links[at & (WINDOW - 1)] = (at as u16).wrapping_sub(*head);
+        let place = place(at, self.swept);
+        self.links[at & (WINDOW - 1)] = place.wrapping_sub(*head);
         if at >= self.first {
-            *head = at as u16;
+            *head = place;
         }
     }
 }

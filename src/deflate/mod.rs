@@ -34,6 +34,7 @@ mod pool;
 mod seam;
 mod search;
 mod serial;
+mod shelf;
 pub mod stages;
 mod stitch;
 mod stored;

@@ -4,14 +4,7 @@
 //! little work. It is held up when too many pieces are under way, so that memory is bounded: for
 //! every thread two pieces with their parse, each token four bytes, and their blocks.
 
-use std::{
-    collections::VecDeque,
-    io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, Sender, channel},
-    },
-};
+use std::{collections::VecDeque, io, sync::Arc};
 
 use crc32fast::Hasher;
 
@@ -23,7 +16,9 @@ use super::{
     parser::Parser,
     piece::{HISTORY, Parsed, Piece, Shape},
     pool::{Pool, Promise},
+    shelf::Shelf,
     stitch::Stitch,
+    token::Token,
 };
 
 /// After so many pieces in a row where parses did not meet, only every so many pieces is one tried.
@@ -35,9 +30,11 @@ pub(super) struct Parallel {
     dialect: Dialect,
     shape: Shape,
     pool: Pool,
-    parsers: Arc<Mutex<Vec<Parser>>>,
-    /// The memory of pieces that are done.
-    spent: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
+    parsers: Shelf<Parser>,
+    /// The memory of pieces that are done, of their tokens, and of their blocks.
+    texts: Shelf<Vec<u8>>,
+    tokens: Shelf<Vec<Token>>,
+    codes: Shelf<Vec<u8>>,
     /// What has arrived of the next piece, and around it.
     text: Vec<u8>,
     origin: u64,
@@ -67,15 +64,18 @@ impl Parallel {
         threads: usize,
         piece: Option<usize>,
     ) -> Option<Self> {
-        let parser = Parser::new(level)?;
+        let parsers = Shelf::default();
+        parsers.put([Parser::new(level)?]);
         let pool = Pool::new(threads);
         (pool.len() > 0).then(|| Self {
             level,
             dialect,
             shape: Shape::new(level, piece),
             pool,
-            parsers: Arc::new(Mutex::new(vec![parser])),
-            spent: channel(),
+            parsers,
+            texts: Shelf::default(),
+            tokens: Shelf::default(),
+            codes: Shelf::default(),
             text: Vec::new(),
             origin: 0,
             start: 0,
@@ -123,7 +123,7 @@ impl Parallel {
     fn next_piece(&mut self) {
         let end = self.start + self.shape.length;
         let from = end - HISTORY;
-        let mut next = self.spent.1.try_recv().unwrap_or_default();
+        let mut next = self.texts.take().unwrap_or_default();
         next.clear();
         next.reserve(HISTORY + self.shape.reach());
         next.extend_from_slice(&self.text[from..]);
@@ -140,7 +140,7 @@ impl Parallel {
             start: self.start,
             end,
             until,
-            spent: self.spent.0.clone(),
+            texts: self.texts.clone(),
         });
         let hopeful = self.failures < PATIENCE || self.count.is_multiple_of(PATIENCE);
         let parsed = hopeful.then(|| self.parse(Arc::clone(&piece)));
@@ -150,12 +150,12 @@ impl Parallel {
 
     fn parse(&self, piece: Arc<Piece>) -> Promise<(Parsed, Hasher)> {
         let (level, dialect) = (self.level, self.dialect);
-        let parsers = Arc::clone(&self.parsers);
+        let (parsers, tokens) = (self.parsers.clone(), self.tokens.clone());
         self.pool.submit(move || {
-            let spare = parsers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let parser = spare.or_else(|| Parser::new(level));
+            let parser = parsers.take().or_else(|| Parser::new(level));
             let parser = parser.expect("there is one for this level");
-            (piece.parse(parser, dialect), piece.checksum())
+            let tokens = tokens.take().unwrap_or_default();
+            (piece.parse(parser, tokens, dialect), piece.checksum())
         })
     }
 
@@ -177,7 +177,7 @@ impl Parallel {
         while let Some(promise) = self.coding.front() {
             let Some(coded) = promise.poll()? else { break };
             self.coding.pop_front();
-            coded.join(&mut self.bits);
+            self.join(coded);
         }
         Ok(())
     }
@@ -204,19 +204,27 @@ impl Parallel {
         } else if tried {
             self.failures = self.failures.saturating_add(1);
         }
-        let mut parsers = self.parsers.lock().unwrap_or_else(PoisonError::into_inner);
-        parsers.extend(stitched.spare);
+        self.parsers.put(stitched.spare);
         let blocks = stitched.blocks;
         if !blocks.cuts.is_empty() {
-            let code = move || Coded::new(&blocks.tokens, &blocks.cuts, &blocks.piece, blocks.last);
-            self.coding.push_back(self.pool.submit(code));
+            let (tokens, codes) = (self.tokens.clone(), self.codes.clone());
+            self.coding.push_back(self.pool.submit(move || {
+                let coded = blocks.code(codes.take().unwrap_or_default());
+                tokens.put([blocks.tokens]);
+                coded
+            }));
         }
     }
 
     fn join_next(&mut self) -> io::Result<()> {
         if let Some(promise) = self.coding.pop_front() {
-            promise.wait()?.join(&mut self.bits);
+            self.join(promise.wait()?);
         }
         Ok(())
+    }
+
+    fn join(&mut self, coded: Coded) {
+        coded.join(&mut self.bits);
+        self.codes.put([coded.into_memory()]);
     }
 }

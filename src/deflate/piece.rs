@@ -1,7 +1,5 @@
 //! A piece of the input, parsed without knowledge of what the parse before it leads to.
 
-use std::sync::mpsc::Sender;
-
 use crc32fast::Hasher;
 
 use super::{
@@ -9,6 +7,7 @@ use super::{
     level::{Level, Strategy},
     parser::Parser,
     plain::Plain,
+    shelf::Shelf,
     token::Token,
 };
 
@@ -67,15 +66,13 @@ pub(super) struct Piece {
     pub(super) end: usize,
     /// Where its parse stops, if the end of the input does not stop it.
     pub(super) until: Option<usize>,
-    /// Where the memory of the text goes when nobody needs it any more: fresh pages for each piece
-    /// would cost more than they hold.
-    pub(super) spent: Sender<Vec<u8>>,
+    /// Where the memory of the text goes when nobody needs it any more.
+    pub(super) texts: Shelf<Vec<u8>>,
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        // Nobody may be there to use it again.
-        let _ = self.spent.send(std::mem::take(&mut self.text));
+        self.texts.put([std::mem::take(&mut self.text)]);
     }
 }
 
@@ -97,10 +94,16 @@ pub(super) struct Ending {
 }
 
 impl Piece {
-    /// Parse from the start of the piece.
-    pub(super) fn parse(&self, mut parser: Parser, dialect: Dialect) -> Parsed {
+    /// Parse from the start of the piece, into the memory of `tokens`.
+    pub(super) fn parse(
+        &self,
+        mut parser: Parser,
+        mut tokens: Vec<Token>,
+        dialect: Dialect,
+    ) -> Parsed {
         parser.begin(&self.text, self.start, self.origin == 0);
-        let mut tokens = Vec::with_capacity((self.end - self.start) / 4);
+        tokens.clear();
+        tokens.reserve((self.end - self.start) / 4);
         let ending = self.go_on(&mut parser, dialect, usize::MAX, &mut tokens);
         Parsed {
             tokens,

@@ -129,7 +129,8 @@ impl Search<'_> {
     fn long(&self, mut distance: usize) -> Option<Found> {
         let mut best = self.least.max(LONG - 1);
         let mut found = NOTHING;
-        let mut end = half(self.text, self.at + best - 3);
+        let mut ends = &self.text[best - 3..];
+        let mut end = half(ends, self.at);
         if distance == 0 {
             distance = self.chains.long.link(self.at);
         }
@@ -138,7 +139,7 @@ impl Search<'_> {
                 return Some(found);
             }
             let candidate = self.at - distance;
-            if half(self.text, candidate + best - 3) == end && self.agrees::<LONG>(candidate) {
+            if half(ends, candidate) == end && self.agrees::<LONG>(candidate) {
                 let length = common(self.text, candidate, self.at);
                 if length > best {
                     if !self.is_tried(distance) {
@@ -148,7 +149,8 @@ impl Search<'_> {
                     if length >= self.nice {
                         return Some(found);
                     }
-                    end = half(self.text, self.at + best - 3);
+                    ends = &self.text[best - 3..];
+                    end = half(ends, self.at);
                 }
             }
             // As many that agree as the originals try are all of them; collisions make it more.

@@ -3,7 +3,7 @@
 //! They are the very ones that several threads run, in the same order over the same pieces; this
 //! must never do any of their work in another way. Nothing but benches has a use for it.
 
-use std::sync::{Arc, mpsc::channel};
+use std::sync::Arc;
 
 use super::{
     Settings,
@@ -14,6 +14,7 @@ use super::{
     piece::{HISTORY, Parsed, Piece, Shape},
     plain::end_in_sight,
     search::search,
+    shelf::Shelf,
     stitch::{Blocks, Stitch},
 };
 
@@ -53,8 +54,7 @@ impl Stages {
                 start: at - origin,
                 end: end - origin,
                 until: more.then_some(end - origin + shape.overlap),
-                // Nobody takes the texts back.
-                spent: channel().0,
+                texts: Shelf::default(),
             })
         };
         let last = input.len().checked_sub(shape.reach());
@@ -114,7 +114,7 @@ impl Stages {
     pub fn parse(&self) -> Parses {
         let parse = |piece: &Arc<Piece>| {
             let parser = Parser::new(self.settings.level)?;
-            Some(piece.parse(parser, self.settings.dialect))
+            Some(piece.parse(parser, Vec::new(), self.settings.dialect))
         };
         Parses(self.pieces.iter().filter_map(parse).collect())
     }
@@ -132,7 +132,7 @@ impl Stages {
 impl Stitches {
     /// Code all blocks.
     pub fn code(&self) -> Codes {
-        let code = |b: &Blocks| Coded::new(&b.tokens, &b.cuts, &b.piece, b.last);
+        let code = |blocks: &Blocks| blocks.code(Vec::new());
         Codes(self.0.iter().map(code).collect())
     }
 }

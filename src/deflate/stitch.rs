@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{
     Dialect,
+    coded::Coded,
     cut::{Cut, Cutter},
     level::{Level, Strategy},
     parser::Parser,
@@ -46,6 +47,13 @@ pub(super) struct Blocks {
     pub(super) piece: Arc<Piece>,
     /// Whether the last of them is the last of the stream.
     pub(super) last: bool,
+}
+
+impl Blocks {
+    /// Code them into `memory`.
+    pub(super) fn code(&self, memory: Vec<u8>) -> Coded {
+        Coded::new(&self.tokens, &self.cuts, &self.piece, self.last, memory)
+    }
 }
 
 /// What a piece led to.
