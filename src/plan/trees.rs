@@ -3,7 +3,7 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::collections::HashSet;
+use std::{cell::OnceCell, collections::HashSet};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
@@ -48,6 +48,8 @@ struct Frame {
     /// Its own entry is in the archive.
     written: bool,
     seen: Seen,
+    /// What is asked for more than once.
+    attribute_file: OnceCell<Option<ObjectId>>,
 }
 
 /// Names in one tree, so far.
@@ -145,6 +147,7 @@ impl Trees {
             path_len,
             written,
             seen: Seen::default(),
+            attribute_file: OnceCell::new(),
         });
         Ok(())
     }
@@ -198,12 +201,18 @@ impl Trees {
 
     /// The attribute file of the directory entered last.
     pub fn attribute_file(&self) -> Option<ObjectId> {
-        let content = &self.stack.last()?.content;
-        if !content.contains_str(".gitattributes\0") {
-            return None;
-        }
-        let (id, is_tree) = find(content, self.rules.hash, b".gitattributes")?;
-        (!is_tree).then_some(id)
+        let Frame {
+            content,
+            attribute_file,
+            ..
+        } = self.stack.last()?;
+        *attribute_file.get_or_init(|| {
+            if !content.contains_str(".gitattributes\0") {
+                return None;
+            }
+            let (id, is_tree) = find(content, self.rules.hash, b".gitattributes")?;
+            (!is_tree).then_some(id)
+        })
     }
 
     /// The directories from the root down whose entries are not in the archive yet, with the

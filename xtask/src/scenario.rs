@@ -143,23 +143,32 @@ fn table(rows: &[Row]) -> String {
     table
 }
 
-/// One file in a hundred changed.
+/// One file in a hundred changed: here and there, or all in some directories.
 fn part(binary: &Path, fixture: &Fixture, rounds: u32) -> Result<String> {
     let ours = |arguments: &[&str]| {
         let mut command = fixture.command(binary);
         command.args(arguments);
         command
     };
+    let delta = |branch| ours(&["--base=main~1", branch]);
     let times = medians(
-        &mut [ours(&["--base=main~1", "part"]), ours(&["part"])],
+        &mut [delta("part"), delta("cluster"), ours(&["part"])],
         rounds,
     )?;
-    let of_full = times[0] / times[1];
-    Ok(format!(
-        "\n| 1 % changed | full archive | delta / full |\n|--:|--:|--:|\n\
-         | {:.2} ms | {:.2} ms | {of_full:.3} (at most {OF_FULL}) |\n",
-        times[0], times[1]
-    ))
+    let full = times[2];
+    let mut table = String::from(
+        "\n| 1 % of the files changed | delta | full archive | delta / full |\n|---|--:|--:|--:|\n",
+    );
+    for (name, time) in [
+        ("here and there", times[0]),
+        ("in some directories", times[1]),
+    ] {
+        let of_full = time / full;
+        table += &format!(
+            "| {name} | {time:.2} ms | {full:.2} ms | {of_full:.3} (at most {OF_FULL}) |\n"
+        );
+    }
+    Ok(table)
 }
 
 fn csv(rows: &[Row]) -> String {

@@ -7,6 +7,7 @@
 //! One thing is not seen: a file whose `$Format:…$` is expanded, in an unchanged directory, by an attribute
 //! file of an unchanged directory below the root. Its blob is the same, and its content is not.
 
+mod change;
 mod side;
 mod survey;
 mod verify;
@@ -17,7 +18,7 @@ use gix::ObjectId;
 use super::{
     entry::{Mode, Note},
     trees::Found,
-    view::{Directory, Leaf, View},
+    view::{Directory, View},
 };
 use crate::{
     decode::reader::Reader,
@@ -26,45 +27,13 @@ use crate::{
     filter::Sizes,
     report::Status,
 };
+use change::change;
+pub use change::{Change, Shown, Step};
 pub use side::Side;
 use side::{Order, order};
 pub use survey::{Deletion, Survey, whiteout};
 pub use verify::verify;
 pub use walk::DeltaWalk;
-
-/// An entry as a view shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// What it is in the tree.
-    pub mode: Mode,
-    /// Its id there.
-    pub id: ObjectId,
-    /// What it is to the reader.
-    pub leaf: Leaf,
-}
-
-/// A path that differs.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// What happened to it.
-    pub status: Status,
-    /// What it was.
-    pub old: Option<Shown>,
-    /// What it is.
-    pub new: Option<Shown>,
-}
-
-/// What one step found.
-pub enum Step {
-    /// Nothing to tell.
-    Nothing,
-    /// A path that differs.
-    Changed(Box<Change>),
-    /// A directory that came or went; after all that is in it.
-    Directory(Status, ObjectId),
-    /// Both trees are through.
-    End,
-}
 
 /// What does not count as a difference, and what does although it is the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,8 +70,10 @@ struct Frame {
     /// Whether anything in it is shown, as far as it is known.
     old_shown: bool,
     new_shown: bool,
-    /// Whether equal trees in it are read.
+    /// Whether equal trees in it are read, since what decides about them differs.
     wide: bool,
+    /// The same, since the commit may be in the content of files.
+    expands: bool,
     /// Directories in it that are equal and were not read.
     unread: Vec<(Vec<u8>, ObjectId)>,
     /// Its own entry is in the archive.
@@ -215,6 +186,7 @@ impl Diff {
             old_shown: false,
             new_shown: false,
             wide: above || other_rules || other_attributes,
+            expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
             unread: Vec::new(),
             written: false,
         });
@@ -333,8 +305,8 @@ impl Diff {
 
     /// Whether trees are read that are the same on both sides.
     fn reads_equal(&self) -> bool {
-        let is_wide = self.frames.last().is_some_and(|frame| frame.wide);
-        is_wide || self.rules.other_commit && self.new.view.may_substitute()
+        let frame = self.frames.last();
+        frame.is_some_and(|frame| frame.wide || frame.expands)
     }
 
     /// Whether entries that are equal have nothing to tell: what decides about them is the same, and
@@ -448,20 +420,4 @@ impl Diff {
         }
         unwritten
     }
-}
-
-/// What happened to a path that was `old` and is `new`.
-fn change(old: Option<Shown>, new: Option<Shown>) -> Step {
-    let kind = |shown: &Shown| match shown.leaf.kind {
-        Kind::Executable => Kind::File,
-        kind => kind,
-    };
-    let status = match (&old, &new) {
-        (None, None) => return Step::Nothing,
-        (None, Some(_)) => Status::Added,
-        (Some(_), None) => Status::Deleted,
-        (Some(old), Some(new)) if kind(old) != kind(new) => Status::TypeChanged,
-        (Some(_), Some(_)) => Status::Modified,
-    };
-    Step::Changed(Box::new(Change { status, old, new }))
 }

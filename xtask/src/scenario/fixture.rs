@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 use crate::corpus::Repository;
 
-/// `main` changes one file of `main~1`; `part` changes one in a hundred.
+/// `main` changes one file of `main~1`; `part` changes every hundredth, and `cluster` as many, but all of
+/// some directories.
 pub(super) struct Fixture {
     path: PathBuf,
     /// Goes when the fixture goes.
@@ -42,6 +43,10 @@ impl Fixture {
         }
         commit(&mut stream, "part", Some("main"))?;
         for number in (0..files).step_by(100) {
+            change(&mut stream, number, 1)?;
+        }
+        commit(&mut stream, "cluster", Some("main"))?;
+        for number in 0..files / 100 {
             change(&mut stream, number, 1)?;
         }
         commit(&mut stream, "main", Some("main"))?;
