@@ -115,7 +115,7 @@ fn unmatched() -> String {
 fn a_third(files: &[File], total: u64) -> (String, u64) {
     let mut sizes = BTreeMap::<&str, u64>::new();
     for file in files {
-        let above = file.path.match_indices('/').take(2).map(|(slash, _)| slash);
+        let above = file.path.match_indices('/').take(4).map(|(slash, _)| slash);
         for slash in above {
             *sizes.entry(&file.path[..slash + 1]).or_default() += file.size;
         }
