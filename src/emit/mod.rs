@@ -94,9 +94,6 @@ pub trait Format: Sync {
     /// The same of all entries written so far.
     type Directory: Default + Send;
 
-    /// Whether a file can be told without its content: see [`Self::sparse_file`].
-    const SPARSE: bool;
-
     /// What comes before all entries.
     fn head(&self, out: &mut Buffer);
 

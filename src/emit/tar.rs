@@ -105,7 +105,6 @@ impl Format for Tar {
     type Scratch = ();
     type Records = ();
     type Directory = ();
-    const SPARSE: bool = true;
 
     /// The global header: the comment, and the time if it fits no field. Nothing if there is neither.
     fn head(&self, out: &mut Buffer) {

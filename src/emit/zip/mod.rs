@@ -62,7 +62,6 @@ impl Format for Zip {
     type Scratch = Scratch;
     type Records = Pending;
     type Directory = Directory;
-    const SPARSE: bool = false;
 
     fn head(&self, _: &mut Buffer) {}
 
