@@ -64,7 +64,7 @@ fn modes_can_be_left_out() {
     let ends = ["old", "new"];
     let options = ["--ignore-mode", "--verify-delta", &report];
     let _ = history.delta(ends, &options).success();
-    assert_told("ignored modes", &history.told(ends, &manifest));
+    assert_told("ignored modes", &history.told(ends, &manifest, false));
 }
 
 #[test]

@@ -135,7 +135,8 @@ impl History {
             assert!(told.is_none_or(|before| before == now));
             told = Some(now);
         }
-        self.told(ends, &manifest)
+        let discreet = options.iter().any(|it| it.starts_with("--access-rules"));
+        self.told(ends, &manifest, discreet)
     }
 
     #[track_caller]
@@ -173,9 +174,9 @@ impl History {
     }
 
     /// The lines of a manifest, for people: status, path, old mode and new, what became of it. What it
-    /// says of objects is what git says.
+    /// says of objects is what git says; if `discreet`, it says nothing of directories as objects.
     #[track_caller]
-    fn told(&self, [base, target]: [&str; 2], manifest: &Path) -> String {
+    fn told(&self, [base, target]: [&str; 2], manifest: &Path, discreet: bool) -> String {
         let schema = Schema::read("manifest");
         let text = fs::read_to_string(manifest).expect("written");
         let lines = text.lines().map(|line| {
@@ -199,8 +200,10 @@ impl History {
                 let same = |(end, object): &(Vec<u8>, String)| {
                     *object == stated && (path.ends_with(end) || end.ends_with(path))
                 };
-                // Under access rules those of directories are not told.
-                stated == "- -" || stated == "040000 -" || objects.iter().any(same)
+                if discreet && stated.starts_with("040000 ") {
+                    return stated == "040000 -";
+                }
+                stated == "- -" || objects.iter().any(same)
             };
             let known = known(&old, ["old_mode", "old_id"]) && known(&new, ["mode", "id"]);
             assert!(known, "git does not know of it: {line}");
