@@ -26,6 +26,7 @@
 //! * [`report`] is what the calling program reads beside the archive: manifest and summary.
 //! * [`preview`] tells a person what would be sent, and which rule decides about a path.
 //! * [`apply`] is the other side: a delta, read back over a directory that holds its base.
+//! * [`heap`] is where the binary's large allocations come from: huge pages.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
 //! # What holds
@@ -67,6 +68,7 @@ pub mod remote;
 pub mod apply;
 pub mod command;
 pub mod probe;
+pub mod heap;
 pub mod buffer;
 pub mod deflate;
 pub mod error;

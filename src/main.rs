@@ -20,6 +20,7 @@ use git_sluice::{
     Outputs, Tally,
     cli::{Args, Filters, GzipDialect, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, strerror},
+    heap::Heap,
     output::Destination,
     preview, probe,
     progress::Meter,
@@ -32,6 +33,9 @@ use git_sluice::{
         printed_profile,
     },
 };
+
+#[global_allocator]
+static HEAP: Heap = Heap::new();
 
 /// git's status for arguments that make no sense.
 const USAGE: u8 = 129;
