@@ -127,7 +127,7 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     read_pathspecs(&mut args)?;
     let wanted = &args.filters;
     let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
-    let mut reports = Reports::open(manifest, summary, args.output.is_none())?;
+    let mut reports = Reports::open(manifest, summary, args.output.as_deref())?;
     let told = &mut io::stderr();
     let request = Request::resolve(&args, &formats, &environment, repository, access, told);
     let mut subject = None;

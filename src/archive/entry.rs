@@ -17,11 +17,14 @@ use crate::{
     report::{Past, Record},
 };
 
-/// What became of an entry, and the size of its content in bytes, if it is known.
+/// What became of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
     pub(super) disposition: Disposition,
+    /// The size of its content in bytes, if it is known.
     pub(super) size: Option<u64>,
+    /// Whether its content was decoded, for whatever reason.
+    pub(super) decoded: bool,
 }
 
 impl<F: Format> Archiver<F> {
@@ -37,6 +40,7 @@ impl<F: Format> Archiver<F> {
         let mut fate = Fate {
             disposition: entry.disposition,
             size: entry.size,
+            decoded: false,
         };
         match entry.disposition {
             Disposition::Content => fate = self.content(scratch, window, entry, limit, piece)?,
@@ -96,7 +100,12 @@ impl<F: Format> Archiver<F> {
                 } as u64;
                 if let Some(unwanted) = self.unwanted(window, entry, &part.bytes[body..], stored) {
                     piece.truncate_part(start);
-                    return self.replace(scratch, window, entry, unwanted, stored, piece);
+                    self.replace(scratch, window, entry, (unwanted, stored), piece)?;
+                    return Ok(Fate {
+                        disposition: unwanted,
+                        size: Some(stored),
+                        decoded: true,
+                    });
                 }
                 self.format.check(&member, log)?;
                 let layout = self.layout(entry, stored);
@@ -104,8 +113,11 @@ impl<F: Format> Archiver<F> {
                 size = Some(stored);
             }
         }
-        let disposition = Disposition::Content;
-        Ok(Fate { disposition, size })
+        Ok(Fate {
+            disposition: Disposition::Content,
+            size,
+            decoded: size.is_some(),
+        })
     }
 
     /// What becomes of a file with this `content`, made of `stored` bytes, if it is not sent as it is.
@@ -144,15 +156,16 @@ impl<F: Format> Archiver<F> {
         scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
-        disposition: Disposition,
-        size: u64,
+        (disposition, size): (Disposition, u64),
         piece: &mut Piece<F::Records>,
-    ) -> Result<Fate, Failure> {
-        let size = Some(size);
-        if let Disposition::Placeholder(reason, stand_in) = disposition {
-            self.stand_in(scratch, window, entry, (reason, stand_in, size), piece)?;
+    ) -> Result<(), Failure> {
+        match disposition {
+            Disposition::Placeholder(reason, stand_in) => {
+                let fate = (reason, stand_in, Some(size));
+                self.stand_in(scratch, window, entry, fate, piece)
+            }
+            Disposition::Content | Disposition::Omitted(_) => Ok(()),
         }
-        Ok(Fate { disposition, size })
     }
 
     /// Append a file with something else in the place of its content.
@@ -223,6 +236,7 @@ impl<F: Format> Archiver<F> {
             mode: entry.mode.bits(),
             id,
             size: fate.size,
+            decoded: fate.decoded,
             past: entry.past.as_deref().map(|past| Past {
                 status: past.status,
                 old: past

@@ -142,15 +142,21 @@ impl<F: Format> Output<'_, F> {
         mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Disposition, Attempt> {
         let too_large = self.archiver.too_large(self.window, self.entry, size);
+        let decoded = too_large.is_none();
         let unwanted = match too_large {
             None => self
                 .unwanted(size, &mut content)
                 .map_err(Attempt::Untouched)?,
             too_large => too_large,
         };
-        let fate = match unwanted {
+        match unwanted {
             Some(disposition) => self.replace(disposition, size)?,
             None => self.send(size, &mut content)?,
+        }
+        let fate = Fate {
+            disposition: unwanted.unwrap_or(Disposition::Content),
+            size: Some(size),
+            decoded,
         };
         self.archiver
             .account(self.window, self.entry, fate, self.piece);
@@ -182,7 +188,7 @@ impl<F: Format> Output<'_, F> {
         }
     }
 
-    fn replace(&mut self, disposition: Disposition, size: u64) -> Result<Fate, Attempt> {
+    fn replace(&mut self, disposition: Disposition, size: u64) -> Result<(), Attempt> {
         let Self {
             archiver,
             scratch,
@@ -192,7 +198,7 @@ impl<F: Format> Output<'_, F> {
             ..
         } = self;
         archiver
-            .replace(scratch, window, entry, disposition, size, piece)
+            .replace(scratch, window, entry, (disposition, size), piece)
             .map_err(Attempt::Untouched)
     }
 
@@ -200,13 +206,10 @@ impl<F: Format> Output<'_, F> {
         &mut self,
         size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
-    ) -> Result<Fate, Attempt> {
+    ) -> Result<(), Attempt> {
         let mut begun = false;
         match self.attempt(size, content, &mut begun) {
-            Ok(()) => Ok(Fate {
-                disposition: Disposition::Content,
-                size: Some(size),
-            }),
+            Ok(()) => Ok(()),
             Err(failure) if begun => Err(Attempt::Begun(failure)),
             Err(failure) => {
                 self.piece.truncate_part(Mark::default());

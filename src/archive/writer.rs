@@ -21,6 +21,8 @@ pub struct Writer<'a, F: Format> {
     /// What comes before the first piece; nothing is written as long as there is none.
     head: Option<Buffer>,
     written: u64,
+    /// The archive ends inside of an entry.
+    torn: bool,
     manifest: Option<Manifest>,
     counts: Counts,
     meter: Option<Meter>,
@@ -45,6 +47,7 @@ impl<'a, F: Format> Writer<'a, F> {
             directory: F::Directory::default(),
             head: Some(head),
             written: 0,
+            torn: false,
             manifest,
             counts: Counts::default(),
             meter,
@@ -81,6 +84,18 @@ impl<'a, F: Format> Writer<'a, F> {
         Ok(())
     }
 
+    /// Let what was written, which is whole entries, end inside of one, so that no reader takes it for
+    /// all.
+    fn tear(&mut self) {
+        if self.written == 0 || std::mem::replace(&mut self.torn, true) {
+            return;
+        }
+        let mut torn = Buffer::default();
+        self.format.torn(&mut torn);
+        // The run fails anyway, with an error that says more.
+        let _ = self.put(&torn);
+    }
+
     /// As for git, a reader of stderr that went away is no reason to fail.
     fn say(&mut self, log: &[u8]) {
         if !log.is_empty() {
@@ -99,8 +114,11 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             self.format.place(&mut self.directory, records, start);
             self.put(bytes)?;
         }
-        if let Some(manifest) = &mut self.manifest {
-            manifest.write(&piece.manifest)?;
+        if let Some(manifest) = &mut self.manifest
+            && let Err(error) = manifest.write(&piece.manifest)
+        {
+            self.tear();
+            return Err(error);
         }
         self.counts += piece.counts;
         if let Some(meter) = &mut self.meter {
@@ -115,6 +133,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             return;
         }
         self.format.torn(&mut piece.part.bytes);
+        self.torn = true;
         // The run fails anyway, with an error that says more.
         let _ = self.write(piece);
     }

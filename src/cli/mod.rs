@@ -149,28 +149,30 @@ impl Args {
                 "the option '--pathspec-file-nul' requires '--pathspec-from-file'",
             ));
         }
-        self.check_reports()
+        self.check_looks()
     }
 
-    /// What is only looked at makes no report.
-    fn check_reports(&self) -> Result<()> {
+    /// What is only looked at makes no archive, and no report of one.
+    fn check_looks(&self) -> Result<()> {
         let asked = &self.filters;
         let looks = [
             ("dry-run", asked.dry_run),
             ("explain", asked.explain.is_some()),
         ];
-        let reports = [
+        let products = [
+            ("output", self.output.is_some()),
             ("manifest", asked.manifest.is_some()),
             ("summary", asked.summary.is_some()),
             ("fail-if-empty", asked.fail_if_empty),
+            ("explain", asked.dry_run && asked.explain.is_some()),
         ];
         let given = |options: &[(&'static str, bool)]| {
             let given = options.iter().find(|(_, given)| *given);
             given.map(|(name, _)| *name)
         };
-        match given(&looks).zip(given(&reports)) {
-            Some((look, report)) => Err(Error::fatal(format!(
-                "options '--{look}' and '--{report}' cannot be used together"
+        match given(&looks).zip(given(&products)) {
+            Some((look, product)) => Err(Error::fatal(format!(
+                "options '--{look}' and '--{product}' cannot be used together"
             ))),
             None => Ok(()),
         }

@@ -59,8 +59,6 @@ pub struct Access {
     includes: Vec<bool>,
     /// All rules.
     paths: Index,
-    /// All rules, and the directories above those that include.
-    directories: Index,
     /// The rules that match all that starts with something they match.
     open: Index,
     /// The literal start of the rules that include.
@@ -74,7 +72,7 @@ impl Access {
     /// there are no comments.
     pub fn parse(text: &[u8]) -> Result<Self, BadRule> {
         let mut access = Self::default();
-        let (mut paths, mut directories) = (Vec::new(), Vec::new());
+        let mut paths = Vec::new();
         for (line, rule) in (1..).zip(text.lines()) {
             if rule.trim_with(char::is_whitespace).is_empty() {
                 continue;
@@ -83,7 +81,6 @@ impl Access {
             let rank = access.includes.len() as Rank;
             access.includes.push(rule.includes);
             paths.extend(rule.globs.into_iter().map(|glob| (glob, rank)));
-            directories.extend(rule.parents.into_iter().map(|glob| (glob, rank)));
         }
         let starts = |of_includes: bool| {
             let of_kind =
@@ -93,9 +90,6 @@ impl Access {
         };
         (access.included, access.excluded) = (starts(true), starts(false));
         access.open = Index::new(paths.iter().filter(|(glob, _)| glob.is_open()).cloned());
-        directories.extend(paths.iter().cloned());
-        directories.sort_by_key(|(_, rank)| *rank);
-        access.directories = Index::new(directories);
         access.paths = Index::new(paths);
         Ok(access)
     }
@@ -108,12 +102,6 @@ impl Access {
     /// Whether the file at `path` may be seen.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.includes(self.paths.last(&[b"/", path].concat()))
-    }
-
-    /// Whether `directory` (without slash at its end) may be seen as such; says nothing of what is
-    /// in it.
-    pub fn allows_directory(&self, directory: &[u8]) -> bool {
-        self.includes(self.directories.last(&entered(directory)))
     }
 
     /// Whether nothing below `directory` (without slash at its end) may be seen, whatever it is. Where
@@ -154,8 +142,6 @@ struct Rule {
     includes: bool,
     /// The rule, and what else it stands for.
     globs: Vec<Glob>,
-    /// The directories on the way to what is included.
-    parents: Vec<Glob>,
 }
 
 impl Rule {
@@ -174,27 +160,21 @@ impl Rule {
             true => pattern.into(),
             false => [b"/", pattern].concat(),
         };
+        if includes {
+            compiled(parents(&pattern))?;
+        }
         let at_root = without_leading_stars(&pattern);
-        let parents = if includes {
-            parents(&pattern)
-        } else {
-            Vec::new()
-        };
         let globs = [&pattern[..]].into_iter().chain(at_root);
         Ok(Self {
             includes,
             globs: compiled(globs)?,
-            parents: compiled(parents)?,
         })
     }
 }
 
 fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, Reason> {
-    let globs = patterns
-        .into_iter()
-        .map(Glob::new)
-        .collect::<Result<_, _>>();
-    globs.map_err(Reason::Glob)
+    let globs = patterns.into_iter().map(Glob::new);
+    globs.collect::<Result<_, _>>().map_err(Reason::Glob)
 }
 
 /// The pattern for the root directory of one that starts with `/**/`, which would miss it.
@@ -206,13 +186,14 @@ fn without_leading_stars(pattern: &[u8]) -> Option<&[u8]> {
     (rest.len() < pattern.len()).then_some(rest)
 }
 
-/// Patterns for the directories above what `pattern` matches.
-fn parents(pattern: &[u8]) -> Vec<&[u8]> {
-    if pattern.starts_with(b"/*") {
-        return vec![b"**/"];
-    }
-    let slashes = pattern.rfind_iter("/").filter(|slash| *slash > 0);
-    slashes.map(|slash| &pattern[..=slash]).collect()
+/// The directories above what `pattern` matches: where rules come from, each is a rule beside it, so
+/// it has to be a pattern, too.
+fn parents(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let has_some = !pattern.starts_with(b"/*");
+    let slashes = pattern
+        .rfind_iter("/")
+        .filter(move |slash| has_some && *slash > 0);
+    slashes.map(|slash| &pattern[..=slash])
 }
 
 #[cfg(test)]
@@ -224,7 +205,8 @@ mod tests {
         Access::parse(rules.join("\n").as_bytes()).expect("good rules")
     }
 
-    /// Rules, the paths they let in, and paths they do not; directories with a slash at their ends.
+    /// Rules, the paths they let in, and paths they do not. With a slash at its end, a directory: one that
+    /// may be seen is not pruned, since there may be something in it; one that may not be seen is.
     const VERIFIED: [(&[&str], &[&str], &[&str]); 18] = [
         (&[], &[], &["a"]),
         (&["/**"], &["a", "a/b", "a/"], &[]),
@@ -271,7 +253,7 @@ mod tests {
         for (rules, readable, denied) in VERIFIED {
             let access = access(rules);
             let is_readable = |path: &str| match path.strip_suffix('/') {
-                Some(directory) => access.allows_directory(directory.as_bytes()),
+                Some(directory) => !access.prunes(directory.as_bytes()),
                 None => access.allows(path.as_bytes()),
             };
             for path in readable {

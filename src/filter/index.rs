@@ -75,10 +75,12 @@ impl Index {
             .rfind_byte(b'/')
             .map(|slash| &glob.prefix()[..slash]);
         let component = glob.inner_texts().find_map(component);
+        // The longer is the rarer.
+        let directory = directory.filter(|it| it.len() > component.map_or(0, <[u8]>::len));
         let extension = extension(glob.suffix());
         let candidates = match (name, directory, component, extension) {
             (Some(name), ..) => self.by_name.entry(name.into()).or_default(),
-            (_, Some(name @ [_, ..]), ..) => self.by_directory.entry(name.into()).or_default(),
+            (_, Some(name), ..) => self.by_directory.entry(name.into()).or_default(),
             (_, _, Some(name), _) => self.by_component.entry(name.into()).or_default(),
             (.., Some(name)) => self.by_extension.entry(name.into()).or_default(),
             _ => &mut self.others,
@@ -104,14 +106,15 @@ impl Index {
         let mut search = Search {
             globs: &self.globs,
             path,
-            pairs: Pairs::of(path),
+            pairs: None,
             best,
         };
         let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
         search.among(self.by_name.get(name));
         search.among(extension(path).and_then(|extension| self.by_extension.get(extension)));
         let mut start = 0;
-        for slash in path.find_iter("/") {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for (slash, _) in slashes {
             search.among(self.by_directory.get(&path[..slash]));
             search.among(self.by_component.get(&path[start..slash]));
             start = slash + 1;
@@ -125,7 +128,8 @@ impl Index {
 struct Search<'a> {
     globs: &'a [Glob],
     path: &'a [u8],
-    pairs: Pairs,
+    /// Those of the path, once they are needed.
+    pairs: Option<Pairs>,
     best: Option<Rank>,
 }
 
@@ -135,9 +139,8 @@ impl Search<'_> {
             if Some(candidate.rank) <= self.best {
                 return;
             }
-            if self.pairs.include(&candidate.pairs)
-                && self.globs[candidate.glob].is_match(self.path)
-            {
+            let pairs = self.pairs.get_or_insert_with(|| Pairs::of(self.path));
+            if pairs.include(&candidate.pairs) && self.globs[candidate.glob].is_match(self.path) {
                 self.best = Some(candidate.rank);
                 return;
             }

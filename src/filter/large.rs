@@ -2,18 +2,20 @@
 //!
 //! The last entry that matches decides; `!` in front of it says no. Says nothing about sizes.
 
+use std::sync::Arc;
+
 use gix::bstr::ByteSlice;
 
 use super::doublestar::Doublestar;
 
-/// The exceptions from a limit on size, in order.
+/// The exceptions from a limit on size, in order; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct LargeFiles {
-    rules: Vec<LargeRule>,
+    rules: Arc<[LargeRule]>,
 }
 
 /// One of them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LargeRule {
     text: Vec<u8>,
     allows: bool,

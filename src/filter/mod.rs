@@ -12,6 +12,8 @@ pub mod ignore;
 pub mod large;
 mod policy;
 
+use std::sync::Arc;
+
 use access::Access;
 use ignore::Ignore;
 pub use policy::{Binary, Limit, Policy, Remedy, Sizes, WITHIN_ALL};
@@ -20,7 +22,7 @@ pub use policy::{Binary, Limit, Policy, Remedy, Sizes, WITHIN_ALL};
 #[derive(Default)]
 pub struct Filter {
     /// What may be known; everything if there are no such rules.
-    pub access: Option<Access>,
+    pub access: Option<Arc<Access>>,
     /// What is left out by its path.
     pub ignore: Ignore,
     /// Whether the lines of an ignore file may not be known.

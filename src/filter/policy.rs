@@ -8,7 +8,7 @@ use super::{Disposition, Reason, StandIn, large::LargeFiles};
 pub const WITHIN_ALL: usize = usize::MAX;
 
 /// What is done about entries whose path nothing speaks against. By default nothing.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Policy {
     /// How large a file may be.
     pub limit: Option<Limit>,

@@ -32,8 +32,11 @@ pub struct Walk {
     extras: Arc<[Extra]>,
     /// Extra files that had their turn.
     added: usize,
-    /// Directories that were entered.
+    /// Directories that were entered, as far as they may be known.
     entered: u64,
+    /// The innermost directories in which nothing was found yet that may be known.
+    unknown: u64,
+    discreet: bool,
 }
 
 impl Walk {
@@ -48,10 +51,12 @@ impl Walk {
             extras,
             added: 0,
             entered: 0,
+            unknown: 0,
+            discreet: rules.discreet,
         }
     }
 
-    /// How many directories were read.
+    /// How many directories were read; not those of which nothing may be known.
     pub fn directories(&self) -> u64 {
         self.entered
     }
@@ -69,7 +74,10 @@ impl Walk {
                 draft.say(self.view.note());
                 return Ok(self.extra(reader, draft));
             }
-            Some(Found::End) => self.view.leave(),
+            Some(Found::End) => {
+                self.unknown = self.unknown.saturating_sub(1);
+                self.view.leave();
+            }
             Some(Found::Directory(id)) => match self.view.directory(&self.path) {
                 Directory::Entered => self.enter(reader, id)?,
                 Directory::Omitted(reason) => self.omit_directory(reader, draft, id, reason),
@@ -77,6 +85,7 @@ impl Walk {
             },
             Some(Found::Leaf { mode, id }) => {
                 if self.view.admits(&self.path, mode) {
+                    self.reveal();
                     self.leaf(reader, draft, mode, id);
                 }
             }
@@ -111,9 +120,17 @@ impl Walk {
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        self.entered += 1;
+        self.unknown += 1;
+        if !self.discreet {
+            self.reveal();
+        }
         self.view.enter(reader, &self.trees, self.tree, &self.path);
         Ok(())
+    }
+
+    /// There is something that may be known, so all directories above it may be.
+    fn reveal(&mut self) {
+        self.entered += std::mem::take(&mut self.unknown);
     }
 
     fn leaf(&mut self, reader: &mut Reader, draft: &mut Draft, mode: Mode, id: ObjectId) {
@@ -157,7 +174,14 @@ impl Walk {
         draft.push(&mut reader.odb, item);
     }
 
-    fn omit_directory(&self, reader: &mut Reader, draft: &mut Draft, id: ObjectId, reason: Reason) {
+    fn omit_directory(
+        &mut self,
+        reader: &mut Reader,
+        draft: &mut Draft,
+        id: ObjectId,
+        reason: Reason,
+    ) {
+        self.reveal();
         if self.path.len() < self.view.below() {
             return;
         }

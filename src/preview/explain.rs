@@ -2,23 +2,27 @@
 
 use std::io::Write;
 
-use gix::ObjectId;
+use gix::{ObjectId, bstr::ByteSlice};
 
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
+    filter::Sizes,
     plan::{
+        select::from_root,
         trees::{Found, Trees},
         view::View,
     },
     request::{Request, Scope},
 };
 
-/// Say to `out` what becomes of `path` in `request`, and which rule decides. What may not be known
-/// does not exist.
+/// Say to `out` what becomes of `path`, given in the current directory, in `request`, and which rule
+/// decides. What may not be known does not exist.
 pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
-    let path = path.strip_suffix(b"/").unwrap_or(path);
-    let shown = sanitised(path);
+    let shown = sanitised(path.strip_suffix(b"/").unwrap_or(path));
+    let Some(path) = from_root(path.as_bstr(), request.below.as_bstr()) else {
+        return Err(not_there(&shown));
+    };
     let Scope::Whole(view) = request.scope else {
         return Err(
             Error::fatal("--explain says nothing of what changed").hinted("leave out --base")
@@ -26,14 +30,18 @@ pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()>
     };
     let mut search = Search {
         root: request.treeish.tree,
-        view: *view,
+        view: view.with(Sizes::All),
         trees: Trees::new(request.treeish.tree, request.rules),
         reader: request.reader,
     };
-    let ruling = search.ruling(path)?;
-    let ruling = ruling
-        .ok_or_else(|| Error::fatal(format!("pathspec '{shown}' did not match any files")))?;
+    let ruling = search.ruling(&path)?;
+    let ruling = ruling.ok_or_else(|| not_there(&shown))?;
+    let shown = sanitised(&path);
     writeln!(out, "{shown}: {ruling}").map_err(|error| Error::write(&error))
+}
+
+fn not_there(shown: &str) -> Error {
+    Error::fatal(format!("pathspec '{shown}' did not match any files"))
 }
 
 struct Search {

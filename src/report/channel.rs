@@ -6,14 +6,17 @@
 use std::{
     ffi::OsStr,
     fmt,
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
-    os::fd::{OwnedFd, RawFd},
+    os::{
+        fd::{AsFd, OwnedFd, RawFd},
+        unix::fs::{FileTypeExt, MetadataExt},
+    },
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{OFlags, fcntl_getfl},
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
     process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open},
 };
@@ -50,11 +53,43 @@ impl Channel {
         }
     }
 
-    /// Open it for writing; a file begins anew.
+    /// Whether it is where an archive goes, to the file `output` or else to standard output. Where
+    /// nothing is kept, as in a null device, all may go.
+    pub(super) fn is_of_archive(&self, output: Option<&Path>) -> bool {
+        if let (Self::File(path), Some(output)) = (self, output)
+            && !path.exists()
+            && !output.exists()
+        {
+            let parent = |path: &Path| path.parent().map(|parent| Path::new(".").join(parent));
+            let [ours, theirs] = [&**path, output].map(|path| parent(path)?.canonicalize().ok());
+            return path.file_name() == output.file_name() && ours == theirs;
+        }
+        let archive = match output {
+            Some(path) => fs::metadata(path),
+            None => duplicate_of(io::stdout()).and_then(|file| file.metadata()),
+        };
+        let channel = match self {
+            Self::Descriptor(1) if output.is_none() => return true,
+            Self::Descriptor(number) => {
+                inherited(*number, OFlags::WRONLY).and_then(|file| file.metadata())
+            }
+            Self::File(path) => fs::metadata(path),
+        };
+        let (Ok(archive), Ok(channel)) = (archive, channel) else {
+            return false;
+        };
+        !archive.file_type().is_char_device()
+            && (archive.dev(), archive.ino()) == (channel.dev(), channel.ino())
+    }
+
+    /// Open it for writing; a file begins anew, and what others write to it meanwhile stays.
     pub fn open(&self) -> Result<Outlet> {
         let file = match self {
             Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
-            Self::File(path) => File::create(path),
+            Self::File(path) => File::create(path).and_then(|file| {
+                fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
+                Ok(file)
+            }),
         };
         let file = file.map_err(|error| self.failed("write to", "for writing", &error))?;
         Ok(Outlet {
@@ -121,6 +156,11 @@ impl Outlet {
         line.push(b'\n');
         self.write(&line)
     }
+}
+
+/// Another descriptor for the same open file.
+fn duplicate_of(file: impl AsFd) -> io::Result<File> {
+    file.as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// The file behind descriptor `number`, if the caller left it open for `access`.

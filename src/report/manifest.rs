@@ -25,6 +25,8 @@ pub struct Record<'a> {
     pub size: Option<u64>,
     /// What became of it.
     pub disposition: Disposition,
+    /// Whether its content was decoded, for whatever reason; only counted.
+    pub decoded: bool,
     /// What happened to it since the base, if there is one.
     pub past: Option<Past<'a>>,
 }

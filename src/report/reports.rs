@@ -1,6 +1,6 @@
 //! Both reports of one run, from before its beginning to after its end.
 
-use std::{ffi::OsStr, time::Instant};
+use std::{ffi::OsStr, path::Path, time::Instant};
 
 use super::{Changes, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory};
 use crate::error::{Error, Result};
@@ -26,19 +26,20 @@ pub struct Figures {
 }
 
 impl Reports {
-    /// Open the channels that were named, before anything else is done. The archive has standard
-    /// output for itself if `to_stdout`.
+    /// Open the channels that were named, before anything else is done. None of them may be where the
+    /// archive goes: to the file `output`, or else to standard output.
     pub fn open(
         manifest: Option<&OsStr>,
         summary: Option<&OsStr>,
-        to_stdout: bool,
+        output: Option<&Path>,
     ) -> Result<Self> {
         let open = |option: &str, name: Option<&OsStr>| {
             let Some(name) = name else { return Ok(None) };
             let channel = Channel::parse(name)
                 .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
-            if to_stdout && channel == Channel::Descriptor(1) {
-                let message = format!("--{option}=fd:1 is where the archive goes");
+            if channel.is_of_archive(output) {
+                let name = name.to_string_lossy();
+                let message = format!("--{option}={name} is where the archive goes");
                 return Err(Error::fatal(message));
             }
             channel.open().map(Some)

@@ -93,6 +93,9 @@ pub struct Blobs {
     pub read: u64,
     /// A rule or their size decided; they were never decoded.
     pub skipped: u64,
+    /// They were decoded in vain: larger than the limit, although no header of their delta chain
+    /// came near it.
+    pub wasted: u64,
 }
 
 impl Counts {
@@ -108,13 +111,11 @@ impl Counts {
             }
             Disposition::Content => self.add_entry(record),
         }
+        self.blobs.read += u64::from(record.decoded);
         match record.disposition.reason() {
-            None if has_content => {
-                self.blobs.read += 1;
-                self.bytes_in += record.size.unwrap_or(0);
-            }
-            Some(Reason::Binary) => self.blobs.read += 1,
+            None if has_content => self.bytes_in += record.size.unwrap_or(0),
             Some(Reason::Ignored) if directory => self.directories.pruned += 1,
+            Some(Reason::TooLarge) if record.decoded => self.blobs.wasted += 1,
             Some(Reason::Ignored | Reason::TooLarge) if has_content => self.blobs.skipped += 1,
             _ => {}
         }
@@ -139,6 +140,7 @@ impl AddAssign for Counts {
         self.directories.pruned += other.directories.pruned;
         self.blobs.read += other.blobs.read;
         self.blobs.skipped += other.blobs.skipped;
+        self.blobs.wasted += other.blobs.wasted;
     }
 }
 
@@ -228,15 +230,16 @@ mod tests {
     use crate::filter::{Disposition, Reason, StandIn};
     use crate::report::Record;
 
-    fn counted(records: &[(u32, Disposition)]) -> Counts {
+    fn counted(records: &[(u32, Disposition, bool)]) -> Counts {
         let mut counts = Counts::default();
-        for &(mode, disposition) in records {
+        for &(mode, disposition, decoded) in records {
             counts.add(&Record {
                 path: b"a",
                 mode,
                 id: &[7; 20],
                 size: Some(10),
                 disposition,
+                decoded,
                 past: None,
             });
         }
@@ -248,20 +251,22 @@ mod tests {
         use Disposition::{Content, Omitted};
         let placeholder = |reason| Disposition::Placeholder(reason, StandIn::Empty);
         let counts = counted(&[
-            (0o100644, Content),
-            (0o120000, Content),
-            (0o040000, Content),
-            (0o160000, Content),
-            (0o100755, placeholder(Reason::Binary)),
-            (0o100644, placeholder(Reason::TooLarge)),
-            (0o100644, Omitted(Reason::Missing)),
-            (0o100644, Omitted(Reason::Ignored)),
-            (0o040000, Omitted(Reason::Ignored)),
+            (0o100644, Content, true),
+            (0o120000, Content, true),
+            (0o040000, Content, false),
+            (0o160000, Content, false),
+            (0o100755, placeholder(Reason::Binary), true),
+            (0o100644, placeholder(Reason::TooLarge), false),
+            (0o100644, Omitted(Reason::TooLarge), true),
+            (0o100644, Omitted(Reason::Missing), false),
+            (0o100644, Omitted(Reason::Ignored), false),
+            (0o040000, Omitted(Reason::Ignored), false),
         ]);
         assert_eq!((counts.entries, counts.files, counts.bytes_in), (6, 3, 20));
-        assert_eq!(counts.omitted, [2, 0, 0, 1, 0]);
+        assert_eq!(counts.omitted, [2, 1, 0, 1, 0]);
         assert_eq!(counts.placeholders, [0, 1, 1, 0, 0]);
-        assert_eq!((counts.blobs.read, counts.blobs.skipped), (3, 2));
+        let blobs = counts.blobs;
+        assert_eq!((blobs.read, blobs.skipped, blobs.wasted), (4, 2, 1));
         assert_eq!(counts.directories.pruned, 1);
     }
 
@@ -269,12 +274,14 @@ mod tests {
     #[test]
     fn sums_have_every_field() {
         let mut counts = counted(&[
-            (0o100644, Disposition::Content),
-            (0o100644, Disposition::Omitted(Reason::Ignored)),
-            (0o040000, Disposition::Omitted(Reason::Ignored)),
+            (0o100644, Disposition::Content, true),
+            (0o100644, Disposition::Omitted(Reason::Ignored), false),
+            (0o040000, Disposition::Omitted(Reason::Ignored), false),
+            (0o100644, Disposition::Omitted(Reason::TooLarge), true),
             (
                 0o100644,
                 Disposition::Placeholder(Reason::Binary, StandIn::Empty),
+                true,
             ),
         ]);
         counts.directories.read = 1;

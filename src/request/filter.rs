@@ -1,6 +1,6 @@
 //! From options to the filter: rules read and understood before anything is written.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
 use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
 
@@ -24,18 +24,26 @@ use crate::{
 pub(super) struct Rules<'a> {
     given: &'a Filters,
     settings: Settings,
-    access: Option<Access>,
+    access: Option<Arc<Access>>,
+    policy: Policy,
 }
 
 impl<'a> Rules<'a> {
     /// What `given` asks for.
     pub(super) fn new(given: &'a Filters) -> Result<Self> {
         let profile = Settings::of(given.profile.unwrap_or_default());
+        given
+            .ignore_file
+            .iter()
+            .try_for_each(|path| fit_tree(path))?;
         let access = given.access_rules.as_deref();
+        let access = access.map(access_rules).transpose()?;
+        let settings = profile.with(given);
         Ok(Self {
             given,
-            settings: profile.with(given),
-            access: access.map(access_rules).transpose()?,
+            policy: policy(&settings, given),
+            settings,
+            access: access.map(Arc::new),
         })
     }
 
@@ -77,8 +85,7 @@ impl<'a> Rules<'a> {
 
     /// What is done about files once their content is there.
     pub(super) fn by_content(&self) -> (Option<Limit>, Option<Binary>) {
-        let policy = self.policy();
-        (policy.limit, policy.binary)
+        (self.policy.limit.clone(), self.policy.binary)
     }
 
     /// The filter for the tree `root`. What is odd about its rules is told to `diagnostics`.
@@ -93,7 +100,7 @@ impl<'a> Rules<'a> {
             access: self.access.clone(),
             ignore: sources.ignore,
             secret_ignore: sources.any_secret,
-            policy: self.policy(),
+            policy: self.policy.clone(),
         })
     }
 
@@ -136,52 +143,67 @@ impl<'a> Rules<'a> {
         sources.add("--ignore", &globs.join(&b'\n'))?;
         Ok(sources)
     }
+}
 
-    fn policy(&self) -> Policy {
-        let settings = &self.settings;
-        let limit = settings.max_size.and_then(|bytes| self.limit(bytes));
-        let binary = match settings.binary.unwrap_or(OnBinary::Full) {
-            OnBinary::Full => None,
-            OnBinary::Omit => Some(Remedy::Omit),
-            OnBinary::Zero => Some(Remedy::Replace(StandIn::Empty)),
-            OnBinary::Nuls => Some(Remedy::Replace(StandIn::Nuls)),
-        };
-        let within = settings.binary_within.map(|bytes| bytes as usize);
-        Policy {
-            missing: match settings.missing.unwrap_or(OnMissing::Error) {
-                OnMissing::Error => None,
-                OnMissing::Omit => Some(Remedy::Omit),
-                OnMissing::Placeholder => Some(match &limit {
-                    Some(limit) => limit.remedy,
-                    None => Remedy::Replace(StandIn::Empty),
-                }),
-            },
-            limit,
-            binary: binary.map(|remedy| Binary {
-                within: within.unwrap_or(WITHIN_ALL),
-                remedy,
+/// What `settings` and the exceptions in `given` come to.
+fn policy(settings: &Settings, given: &Filters) -> Policy {
+    let limit = settings
+        .max_size
+        .and_then(|bytes| limit(bytes, settings, given));
+    let binary = match settings.binary.unwrap_or(OnBinary::Full) {
+        OnBinary::Full => None,
+        OnBinary::Omit => Some(Remedy::Omit),
+        OnBinary::Zero => Some(Remedy::Replace(StandIn::Empty)),
+        OnBinary::Nuls => Some(Remedy::Replace(StandIn::Nuls)),
+    };
+    let within = settings.binary_within.map(|bytes| bytes as usize);
+    Policy {
+        missing: match settings.missing.unwrap_or(OnMissing::Error) {
+            OnMissing::Error => None,
+            OnMissing::Omit => Some(Remedy::Omit),
+            OnMissing::Placeholder => Some(match &limit {
+                Some(limit) => limit.remedy,
+                None => Remedy::Replace(StandIn::Empty),
             }),
-            links_as_files: settings.symlinks == Some(Symlinks::File),
-            sizes: Sizes::default(),
-            no_submodules: settings.submodules == Some(Submodules::Omit),
-        }
-    }
-
-    fn limit(&self, bytes: u64) -> Option<Limit> {
-        let remedy = match self.settings.oversize.unwrap_or(Oversize::Omit) {
-            Oversize::Full => return None,
-            Oversize::Omit => Remedy::Omit,
-            Oversize::Zero => Remedy::Replace(StandIn::Empty),
-            // Whatever the true size is: readers may make room for it.
-            Oversize::Sparse => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
-        };
-        let globs = self.given.large_file.iter().map(|glob| glob.as_bytes());
-        Some(Limit {
-            bytes,
-            exceptions: LargeFiles::new(globs),
+        },
+        limit,
+        binary: binary.map(|remedy| Binary {
+            within: within.unwrap_or(WITHIN_ALL),
             remedy,
-        })
+        }),
+        links_as_files: settings.symlinks == Some(Symlinks::File),
+        sizes: Sizes::default(),
+        no_submodules: settings.submodules == Some(Submodules::Omit),
     }
+}
+
+fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
+    let remedy = match settings.oversize.unwrap_or(Oversize::Omit) {
+        Oversize::Full => return None,
+        Oversize::Omit => Remedy::Omit,
+        Oversize::Zero => Remedy::Replace(StandIn::Empty),
+        // Whatever the true size is: readers may make room for it.
+        Oversize::Sparse => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
+    };
+    let globs = given.large_file.iter().map(|glob| glob.as_bytes());
+    Some(Limit {
+        bytes,
+        exceptions: LargeFiles::new(globs),
+        remedy,
+    })
+}
+
+/// Fail if no tree has such a path: the rules that were meant would be none, and nobody would know.
+fn fit_tree(path: &OsStr) -> Result<()> {
+    let odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
+    if !path.as_bytes().split_str("/").any(odd) {
+        return Ok(());
+    }
+    let path = sanitised(path.as_bytes());
+    Err(
+        Error::fatal(format!("--ignore-file='{path}' is no path of a tree"))
+            .hinted("it starts at the root, without '/' or './'"),
+    )
 }
 
 /// The rules that are named so. Fails closed: without rules that are understood there is no archive.

@@ -44,6 +44,7 @@ fn file(path: &[u8]) -> Record<'_> {
         id: &[0xab; 20],
         size: Some(123),
         disposition: Disposition::Content,
+        decoded: true,
         past: None,
     }
 }
@@ -152,6 +153,7 @@ fn a_manifest_reads_like_this() {
         id: &[0xab; 32],
         size: None,
         disposition: Disposition::Omitted(Reason::Ignored),
+        decoded: false,
         past: None,
     };
     assert_eq!(

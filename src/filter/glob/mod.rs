@@ -30,14 +30,18 @@ pub struct Glob {
 impl Glob {
     /// Compile `pattern`.
     pub fn new(pattern: &[u8]) -> Result<Self, GlobError> {
-        let tokens = parse(pattern)?;
+        parse(pattern).map(Self::of)
+    }
+
+    /// The pattern that consists of `tokens`.
+    pub(super) fn of(tokens: Vec<Token>) -> Self {
         let overlaps = may_overlap(&tokens);
         let mut middle = simplify(tokens);
         let shortest = shortest(&middle);
         let prefix = take_text(middle.first_mut());
         let suffix = take_text(middle.last_mut());
         middle.retain(|token| !matches!(token, Token::Text(text) if text.is_empty()));
-        Ok(Self {
+        Self {
             shortest: match overlaps {
                 true => prefix.len().max(suffix.len()),
                 false => shortest,
@@ -45,7 +49,7 @@ impl Glob {
             prefix,
             suffix,
             middle,
-        })
+        }
     }
 
     /// Whether this matches all of `path`.

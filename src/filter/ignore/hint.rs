@@ -6,11 +6,8 @@ use std::{fmt, sync::Arc};
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::{completed, is_plain};
-use crate::{
-    error::sanitised,
-    filter::glob::{Token, parse},
-};
+use super::is_plain;
+use crate::{error::sanitised, filter::glob::Token};
 
 /// A line that does something its author may not expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +35,8 @@ impl fmt::Display for Hint {
     }
 }
 
-/// What there is to say about `pattern`, which is sound.
-pub(super) fn hints(origin: &Arc<str>, line: usize, pattern: &[u8]) -> Vec<Hint> {
+/// What there is to say about `pattern`, which works as `tokens`.
+pub(super) fn hints(origin: &Arc<str>, line: usize, pattern: &[u8], tokens: &[Token]) -> Vec<Hint> {
     let hint = |text| Hint {
         origin: Arc::clone(origin),
         line,
@@ -47,13 +44,12 @@ pub(super) fn hints(origin: &Arc<str>, line: usize, pattern: &[u8]) -> Vec<Hint>
         text,
         diverges: text.starts_with(DIVERGES),
     };
-    texts(pattern).map(hint).collect()
+    texts(pattern, tokens).map(hint).collect()
 }
 
-fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
+fn texts(pattern: &[u8], tokens: &[Token]) -> impl Iterator<Item = &'static str> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
     let plain = is_plain(anchored);
-    let tokens = parse(&completed(pattern)).unwrap_or_default();
     let escapes = anchored
         .iter()
         .rev()
@@ -111,15 +107,15 @@ fn texts(pattern: &[u8]) -> impl Iterator<Item = &'static str> {
             "does not hold in the root directory: the slash after '**' must be there",
         ),
         (
-            counts_bytes(&tokens),
+            counts_bytes(tokens),
             "zoekt may miss names that are not ASCII: it counts bytes for '?' and '[…]' here",
         ),
         (
-            odd_stars(&tokens),
+            odd_stars(tokens),
             "zoekt may match less: it wants a character for the odd one of these stars",
         ),
         (
-            !groups_are_plain(&tokens),
+            !groups_are_plain(tokens),
             "zoekt may match otherwise: it guesses at the lengths of what groups like this match",
         ),
     ];
@@ -186,11 +182,14 @@ fn groups_are_plain(tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::texts;
+    use crate::filter::ignore::read;
 
     /// The start of what is said of a line.
     #[track_caller]
     fn check(pattern: &str, expected: &[&str]) {
-        let found: Vec<_> = texts(pattern.as_bytes()).collect();
+        let line = read(1, pattern.as_bytes()).expect("it is sound");
+        let (pattern_read, tokens) = line.expect("it is no comment");
+        let found: Vec<_> = texts(pattern_read, &tokens).collect();
         let matches = |(text, start): (&&str, &&str)| text.starts_with(start);
         let as_expected = found.len() == expected.len() && found.iter().zip(expected).all(matches);
         assert!(as_expected, "{pattern}: {found:#?}");

@@ -21,7 +21,7 @@ use std::io::Write;
 
 use gix::{
     ObjectId,
-    bstr::{BString, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
 };
 
 use super::{
@@ -32,7 +32,14 @@ use crate::{
     convert::Treatment, decode::reader::Reader, emit::Kind, error::Result, filter::Filter,
 };
 use attributes::Attributes;
+use location::Location;
 use pathspec::Pathspecs;
+
+/// Where `path` of the directory `cwd` (empty, or with a slash at its end) is, seen from the root of the
+/// tree; one that starts with a slash is seen from there already. Nothing if it leaves the root.
+pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
+    Location::of(path, cwd, "").map(|location| location.path)
+}
 
 /// Decides what is archived.
 pub struct Selection {

@@ -355,6 +355,36 @@ fn a_tree_is_not_known_to_begin_at_the_root() {
     );
 }
 
+/// Not even a directory that has to be read to know that all in it is denied.
+#[test]
+fn the_summary_is_that_of_what_may_be_known() {
+    let repo = guarded("/**\n-/**/key\n-/**HUSH*\n-/attributes/*\n");
+    let denied = [
+        "secret/HUSH-plan",
+        "secret/HUSH-deep",
+        "kept/HUSH-token",
+        "attributes",
+    ];
+    let without = super::commit_without(&repo, &denied);
+    for args in [
+        &[][..],
+        &["--ignore=kept"],
+        &["--max-size=9"],
+        &["--profile=zoekt"],
+    ] {
+        let figures = |commit: &str| {
+            let (mut told, output) = summary(&repo, &[args, &[UNDER, commit]].concat());
+            let _ = output.success();
+            let told = told.as_object_mut().expect("it is one");
+            for varying in ["commit", "tree", "seconds", "peak_memory"] {
+                told.remove(varying);
+            }
+            std::mem::take(told)
+        };
+        assert_eq!(figures("HEAD"), figures(&without), "{args:?}");
+    }
+}
+
 /// Denied entries are not counted, either.
 #[test]
 fn counts_are_of_what_may_be_known() {

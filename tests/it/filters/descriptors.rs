@@ -73,6 +73,70 @@ fn descriptors_that_are_not_open_are_refused() {
     assert!(!repo.path().join("archive.tar").exists());
 }
 
+/// Whatever name it has.
+#[test]
+fn a_report_does_not_go_where_the_archive_goes() {
+    let repo = Repo::copy("filters");
+    let script = "ln -s archive.tar link && mkfifo fifo";
+    let _ = repo.shell(script).success();
+    let refused = "is where the archive goes";
+    for option in ["--manifest", "--summary"] {
+        for run in [
+            "=fd:1 HEAD",
+            "=fd:7 HEAD 7>&1",
+            "=fd:2 HEAD 2>&1",
+            "=/dev/stdout HEAD",
+            "=/dev/fd/1 HEAD",
+            "=archive.tar -o archive.tar HEAD",
+            "=./archive.tar -o archive.tar HEAD",
+            "=link -o archive.tar HEAD",
+            "=archive.tar -o link HEAD",
+            "=size/../archive.tar -o archive.tar HEAD",
+            "=fd:7 -o archive.tar HEAD 7>>archive.tar",
+            "=archive.tar HEAD >>archive.tar",
+            "=new.tar -o new.tar HEAD",
+            "=./new.tar -o \"$PWD/new.tar\" HEAD",
+            "=fifo -o fifo HEAD & cat fifo; wait $!",
+        ] {
+            repo.write("archive.tar", "before");
+            // What is said may go there as well.
+            let output = repo.shell(&format!("git-sluice {option}{run}"));
+            let told = String::from_utf8_lossy(&output.stdout).into_owned() + &output.messages();
+            assert!(told.contains(refused), "{option}{run}\n{output}");
+            assert_eq!(output.code(), 128, "{option}{run}");
+            let archive = std::fs::read(repo.path().join("archive.tar"));
+            // What a link leads to is written in place, so it is empty by then.
+            let kept: &[u8] = if run.contains("-o link") {
+                b""
+            } else {
+                b"before"
+            };
+            assert_eq!(archive.ok().as_deref(), Some(kept), "{run}");
+            assert!(!repo.path().join("new.tar").exists(), "{run}");
+        }
+        // Nobody reads either.
+        let output = repo.shell(&format!("git-sluice {option}=/dev/null HEAD >/dev/null"));
+        let _ = output.success();
+    }
+}
+
+/// As they may share a descriptor.
+#[test]
+fn both_reports_may_be_one_file() {
+    let repo = Repo::copy("filters");
+    repo.write("../both", "what was there before is gone".repeat(999));
+    let output = repo.sluice(["--manifest=../both", "--summary=../both", "HEAD"]);
+    let _ = output.success();
+    let lines = std::fs::read_to_string(repo.path().join("../both")).expect("it is text");
+    let lines: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each is JSON"))
+        .collect();
+    assert_eq!(lines[0]["manifest"], 1);
+    assert_eq!(lines[lines.len() - 2]["end"], true);
+    assert_eq!(lines[lines.len() - 1]["summary"], 1);
+}
+
 /// Numbers that nobody left open soon are those of our own files.
 #[test]
 fn our_own_files_cannot_be_named() {

@@ -160,6 +160,26 @@ fn a_bad_line_ends_the_run_before_its_first_byte() {
     assert_refused(&output, &["'nowhere'", "No such file or directory"]);
 }
 
+/// Rules that cannot be there are not just none.
+#[test]
+fn an_ignore_file_is_named_as_in_the_tree() {
+    let repo = Repo::from("filters");
+    for path in [
+        "",
+        "/.sourcegraph/ignore",
+        "./.sourcegraph/ignore",
+        "a/../b",
+        "a//b",
+        "a/",
+    ] {
+        let output = repo.sluice([&format!("--ignore-file={path}"), "HEAD"]);
+        assert_refused(
+            &output,
+            &[&format!("--ignore-file='{path}' is no path of a tree")],
+        );
+    }
+}
+
 #[test]
 fn a_bad_line_may_be_passed_over() {
     let repo = with_rules("a\n[\n");

@@ -1,7 +1,7 @@
 //! Filters through the command: what was asked for shows in the archive, in its reports and on
 //! stderr, and nothing else does.
 //!
-//! What a single pattern matches is for the unit tests of the matchers, and for `filter_globs.rs`.
+//! What a single pattern matches is for `vectors`, the unit tests of the matchers, and `filter_globs.rs`.
 
 mod access;
 mod descriptors;
@@ -12,6 +12,8 @@ mod preview;
 mod profiles;
 mod reports;
 mod size;
+mod stream;
+mod vectors;
 
 use std::fs;
 use std::path::PathBuf;

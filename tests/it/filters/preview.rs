@@ -166,17 +166,59 @@ fn what_is_missing_explains_itself() {
     }
 }
 
-/// What makes no archive makes no report of one.
+/// What makes no archive makes no report of one, nor anything in its place.
 #[test]
-fn who_only_looks_gets_no_report() {
+fn who_only_looks_gets_nothing_else() {
     let repo = Repo::copy("filters");
     for (look, report) in [
+        ("--dry-run", "--output=archive.tar"),
+        ("--explain=run.sh", "-oarchive.tar"),
+        ("--explain=run.sh", "--dry-run"),
         ("--dry-run", "--manifest=m"),
+        ("--dry-run", "--summary=s"),
         ("--dry-run", "--fail-if-empty"),
         ("--explain=run.sh", "--summary=s"),
     ] {
         let output = repo.sluice([look, report, "HEAD"]);
         super::assert_refused(&output, &["cannot be used together"]);
     }
-    assert!(!repo.path().join("m").exists() && !repo.path().join("s").exists());
+    for name in ["archive.tar", "m", "s"] {
+        assert!(!repo.path().join(name).exists());
+    }
+}
+
+/// As pathspecs are.
+#[test]
+fn a_path_is_one_of_the_current_directory() {
+    let repo = Repo::from("filters");
+    let below = Repo::from("filters").at("kept");
+    for (repo, path, said) in [
+        (&below, "file", "kept/file: sent"),
+        (&below, "./testdata//data", "kept/testdata/data: sent"),
+        (&below, "testdata/", "kept/testdata: sent if anything"),
+        (
+            &below,
+            "../run.sh",
+            "run.sh: omitted: no pathspec selects it",
+        ),
+        (&repo, "./size/../run.sh", "run.sh: sent"),
+        (&repo, "/run.sh", "run.sh: sent"),
+    ] {
+        let answer = repo.sluice([&format!("--explain={path}"), "HEAD"]);
+        let answer = String::from_utf8(answer.success()).expect("it is text");
+        assert!(answer.starts_with(said), "{path}: {answer}");
+    }
+    for (repo, path) in [
+        (&below, "run.sh"),
+        (&below, "../../run.sh"),
+        (&repo, ""),
+        (&repo, "."),
+        (&repo, "no\nwhere"),
+    ] {
+        let shown = path.replace('\n', "?");
+        let message = format!("fatal: pathspec '{shown}' did not match any files\n");
+        let explain = format!("--explain={path}");
+        repo.sluice([&explain, "HEAD"])
+            .assert_failure(128, &message);
+    }
 }

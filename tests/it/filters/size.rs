@@ -1,6 +1,6 @@
 //! The limit on size: where it lies, what may be larger, what is sent instead, and what it spares us.
 
-use super::{assert_refused, files, manifest, names, spoil, unpack};
+use super::{assert_refused, files, manifest, names, spoil, summary, unpack};
 use crate::forge::{self, Pack};
 use crate::process::run_with_input;
 use crate::support::Repo;
@@ -243,8 +243,49 @@ fn headers_do_not_hide_a_size() {
     for (limit, expected) in [("499999", &["base"][..]), ("500000", &["base", "delta"])] {
         let limit = format!("--max-size={limit}");
         for memory in ["--memory=1m", "--memory=64m"] {
-            let archive = repo.sluice([&limit, memory, &commit]).success();
-            assert_eq!(tape::names(&archive), expected, "{limit} {memory}");
+            let (told, output) = summary(&repo, &[&limit, memory, &commit]);
+            assert_eq!(tape::names(&output.success()), expected, "{limit} {memory}");
+            let left_out = 2 - expected.len();
+            assert_eq!(told["omitted"]["too-large"], left_out);
+            // Where the writer streams it, its size is asked for first.
+            let blobs = &told["blobs"];
+            let counts = ["read", "skipped", "wasted"].map(|name| blobs[name].as_u64());
+            let in_vain = if memory == "--memory=1m" { 0 } else { left_out };
+            let counted = [expected.len() + in_vain, left_out - in_vain, in_vain];
+            assert_eq!(counts, counted.map(|count| Some(count as u64)), "{memory}");
         }
+        // Whoever only looks has the time to look closely.
+        let explain = repo.sluice([&limit, "--explain=delta", &commit]).success();
+        let said = match expected.len() {
+            1 => "delta: omitted: 500000 bytes, the limit is 499999\n",
+            _ => "delta: sent\n",
+        };
+        assert_eq!(String::from_utf8_lossy(&explain), said);
+    }
+}
+
+/// What the counters say when nothing hides.
+#[test]
+fn nothing_above_the_limit_is_read() {
+    let repo = Repo::from("filters");
+    let blobs = repo
+        .git(["ls-tree", "-r", "HEAD"])
+        .matches(" blob ")
+        .count();
+    for (args, skipped) in [
+        (&["--max-size=4096"][..], 4),
+        (&["--max-size=4096", "--oversize=sparse"], 4),
+        (&["--max-size=4096", "--large-file=**/*.json"], 3),
+        (&["--max-size=4096", "--oversize=full"], 0),
+        (&["--max-size=4096", "--binary=omit"], 4),
+    ] {
+        let (told, output) = summary(&repo, &[args, &["--raw", "HEAD"]].concat());
+        let _ = output.success();
+        let counts = ["read", "skipped", "wasted"].map(|name| told["blobs"][name].clone());
+        assert_eq!(
+            counts,
+            [blobs - skipped, skipped, 0].map(serde_json::Value::from),
+            "{args:?}"
+        );
     }
 }
