@@ -3,7 +3,7 @@
 //! Opens nothing and ends nothing that others have opened.
 
 use std::{
-    io::{self, Write},
+    io::{self, IoSlice, Write},
     sync::Arc,
     time::Duration,
 };
@@ -26,7 +26,7 @@ use crate::{
         zstd::Zstd,
     },
     error::{Error, Result},
-    output,
+    output::{self, Records},
     pipeline::{self, Limits},
     plan::{
         Mode, Planner, Route,
@@ -103,7 +103,10 @@ fn formatted(
     };
     match request.format {
         Format::Tar | Format::Filtered(_) => {
-            stream(tar(&request), request, destination, told, tally)
+            let mut records = Records::new(destination);
+            let outcome = stream(tar(&request), request, &mut records, told, tally);
+            let flushed = records.flush().map_err(failed);
+            outcome.and(flushed)
         }
         Format::TarGz(level) => match request.deflate {
             Engine::Own(dialect) => {
@@ -269,6 +272,12 @@ struct Counted<'a> {
 impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let written = self.inner.write_vectored(slices)?;
         self.bytes += written as u64;
         Ok(written)
     }

@@ -5,10 +5,11 @@
 //! regular file (a device, a pipe, a symbolic link) is written in place and never replaced.
 
 mod filter;
+mod records;
 
 use std::{
     fs::{File, OpenOptions, Permissions},
-    io::{self, Write},
+    io::{self, IoSlice, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -24,6 +25,7 @@ use crate::{
     error::{Error, Result, strerror},
 };
 pub use filter::Filter;
+pub use records::Records;
 
 /// An open destination.
 pub enum Destination {
@@ -113,8 +115,15 @@ impl Destination {
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Direct(file) => patient_write(file, bytes),
+            Self::Direct(file) => patiently(file, |mut file| file.write(bytes)),
             Self::Replacing(file, _) => file.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Direct(file) => patiently(file, |mut file| file.write_vectored(slices)),
+            Self::Replacing(file, _) => file.write_vectored(slices),
         }
     }
 
@@ -124,11 +133,11 @@ impl Write for Destination {
 }
 
 /// Write, and wait where somebody made the file non-blocking, as git does.
-fn patient_write(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+fn patiently(file: &File, write: impl Fn(&File) -> io::Result<usize>) -> io::Result<usize> {
     loop {
-        match file.write(bytes) {
+        match write(file) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut wanted = [PollFd::new(&*file, PollFlags::OUT)];
+                let mut wanted = [PollFd::new(file, PollFlags::OUT)];
                 poll(&mut wanted, None)?;
             }
             outcome => return outcome,

@@ -367,8 +367,8 @@ mod tests {
                 panics_at: Some(41),
                 ..Slow::default()
             };
-            let (taken, _, outcome) = count(to(500), &worker, threads, None);
-            assert!(taken.len() <= 41);
+            let (taken, torn, outcome) = count(to(500), &worker, threads, None);
+            assert!(taken.len() <= 41 && torn);
             assert!(outcome.unwrap_err().to_string().contains("panicked"));
         }
     }

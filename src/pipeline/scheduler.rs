@@ -53,6 +53,9 @@ where
         pipeline.serve();
     });
     let mut state = pipeline.lock();
+    if state.panicked {
+        pipeline.abandon();
+    }
     let outcome = state.outcome.take().unwrap_or_else(|| Err(panicked()));
     (state.times, outcome)
 }
@@ -89,6 +92,8 @@ struct State<J, O> {
     waiting: usize,
     exhausted: bool,
     times: Times,
+    /// What ended the run was no failure.
+    panicked: bool,
     outcome: Option<Result<()>>,
 }
 
@@ -108,6 +113,7 @@ impl<J, O> Default for State<J, O> {
             waiting: 0,
             exhausted: false,
             times: Times::default(),
+            panicked: false,
             outcome: None,
         }
     }
@@ -155,8 +161,20 @@ where
             while self.step(&mut scratch) {}
         }));
         if served.is_err() {
-            self.lock().outcome.get_or_insert_with(|| Err(panicked()));
+            let mut state = self.lock();
+            if state.outcome.is_none() {
+                state.outcome = Some(Err(panicked()));
+                state.panicked = true;
+            }
+            drop(state);
             self.changed.notify_all();
+        }
+    }
+
+    /// Let it be seen that what was written is not all, unless that is what went wrong.
+    fn abandon(&self) {
+        if let Ok(mut sink) = self.sink.lock() {
+            sink.abandon(&mut W::Output::default());
         }
     }
 

@@ -1,0 +1,126 @@
+//! A tar in whole records, as git writes it.
+//!
+//! Pieces of an archive end where an entry ends, and a reader takes a tar that stops there for complete. Who
+//! is killed can say nothing more; so what was passed on ends at a multiple of twenty blocks, which is inside
+//! of an entry nearly always.
+
+use std::io::{self, IoSlice, Write};
+
+/// Bytes in a record (POSIX.1-2024, pax, "ustar Interchange Format").
+const RECORD: usize = 20 * 512;
+
+/// Passes on whole records, and the rest when it is flushed.
+pub struct Records<'a> {
+    inner: &'a mut (dyn Write + Send),
+    /// Less than a record.
+    held: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    /// Pass on to `inner`.
+    pub fn new(inner: &'a mut (dyn Write + Send)) -> Self {
+        Self {
+            inner,
+            held: Vec::with_capacity(RECORD),
+        }
+    }
+
+    /// Pass on what is held, then `bytes`.
+    fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut slices = [IoSlice::new(&self.held), IoSlice::new(bytes)];
+        let mut slices = &mut slices[..];
+        IoSlice::advance_slices(&mut slices, 0);
+        while !slices.is_empty() {
+            match self.inner.write_vectored(slices) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => IoSlice::advance_slices(&mut slices, written),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.held.clear();
+        Ok(())
+    }
+}
+
+impl Write for Records<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let all = self.held.len() + bytes.len();
+        let rest = match all < RECORD {
+            true => bytes,
+            false => {
+                let (whole, rest) = bytes.split_at(bytes.len() - all % RECORD);
+                self.pass_on(whole)?;
+                rest
+            }
+        };
+        self.held.extend_from_slice(rest);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass_on(&[])?;
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use super::{RECORD, Records};
+
+    /// Takes a few bytes at a time, and notes where it could have been stopped.
+    #[derive(Default)]
+    struct Few {
+        taken: Vec<u8>,
+        calls: usize,
+    }
+
+    impl Write for Few {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.calls += 1;
+            if self.calls.is_multiple_of(3) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let taken = bytes.len().min(4000);
+            self.taken.extend(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn records_are_whole_until_the_end() {
+        let mut few = Few::default();
+        let mut sent = Vec::new();
+        for (number, len) in [
+            0,
+            1,
+            512,
+            RECORD - 513,
+            0,
+            RECORD,
+            3 * RECORD + 7,
+            5,
+            2 * RECORD - 12,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut records = Records::new(&mut few);
+            records.held.extend(&sent[sent.len() / RECORD * RECORD..]);
+            let bytes = vec![number as u8; len];
+            records.write_all(&bytes).unwrap();
+            sent.extend(bytes);
+            assert_eq!(few.taken, sent[..sent.len() / RECORD * RECORD]);
+        }
+        let mut records = Records::new(&mut few);
+        records.held.extend(&sent[sent.len() / RECORD * RECORD..]);
+        records.flush().unwrap();
+        assert_eq!(few.taken, sent);
+    }
+}
