@@ -8,6 +8,7 @@
 //! file of an unchanged directory below the root. Its blob is the same, and its content is not.
 
 mod change;
+mod findings;
 mod side;
 mod survey;
 mod verify;
@@ -29,6 +30,7 @@ use crate::{
 };
 use change::change;
 pub use change::{Change, Shown, Step};
+pub use findings::{Findings, Kept};
 pub use side::Side;
 use side::{Order, order};
 pub use survey::{Deletion, Survey, whiteout};
