@@ -18,7 +18,7 @@ use gix::ObjectId;
 
 use super::{
     entry::{Mode, Note},
-    trees::Found,
+    trees::{Found, Trees},
     view::{Directory, View},
 };
 use crate::{
@@ -254,6 +254,7 @@ impl Diff {
 
     fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
         if old == new && old != Found::End && self.is_settled() {
+            Trees::skip_equal_files(&mut self.old.trees, &mut self.new.trees);
             self.old.advance().map_err(Error::without_base)?;
             self.new.advance()?;
             return Ok(Step::Nothing);
