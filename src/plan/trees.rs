@@ -3,9 +3,10 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::{cell::OnceCell, collections::HashSet};
+use std::{cell::OnceCell, collections::HashSet, hash::BuildHasher};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use rustc_hash::FxBuildHasher;
 
 use super::{
     entry::Mode,
@@ -56,7 +57,8 @@ struct Frame {
 #[derive(Default)]
 struct Seen {
     links: HashSet<Vec<u8>>,
-    directories: HashSet<Vec<u8>>,
+    /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
+    directories: HashSet<u64, FxBuildHasher>,
 }
 
 /// Refuses trees that would be extracted through a symbolic link of their own.
@@ -82,7 +84,7 @@ impl Links {
             return true;
         }
         if mode == Mode::Directory {
-            self.two_ways |= !seen.directories.insert(name.to_owned());
+            self.two_ways |= !seen.directories.insert(FxBuildHasher.hash_one(name));
         }
         self.any && self.two_ways
     }
@@ -157,8 +159,6 @@ impl Trees {
         self.step(path).map_err(|error| self.told(error))
     }
 
-    /// The failure as it may be told.
-    fn told(&self, error: Error) -> Error {
     /// Go past the files that `one` and `other`, in directories of the same path, have next and have alike.
     /// Nobody sees them: their names are not verified, as those in trees that are not read are not.
     pub fn skip_equal_files(one: &mut Self, other: &mut Self) {
@@ -180,6 +180,8 @@ impl Trees {
         }
     }
 
+    /// The failure as it may be told.
+    fn told(&self, error: Error) -> Error {
         match self.rules.discreet {
             true => Error::fatal(format!("cannot read all of tree {}", self.root)),
             false => error,
