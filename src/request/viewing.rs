@@ -90,7 +90,7 @@ impl Viewing<'_> {
         let rules = DeltaRules {
             ignore_mode: self.args.delta.ignore_mode,
             other_ignore: self.filters.differ(reader, base.tree, target.tree),
-            attributes: !raw,
+            attributes: !raw && matches!(self.attributes.source, Source::Archived),
             other_commit: !raw && base.commit != target.commit,
         };
         let side = |treeish: &Treeish, view| {
