@@ -198,7 +198,7 @@ fn stream<F: emit::Format>(
             tally.figures.changes = Some(delta.changes);
             tell_gone(&delta, archiver.discreet, tally)?;
             let whiteouts = delta.whiteouts();
-            DeltaWalk::new(delta.diff, whiteouts, request.extras).into()
+            DeltaWalk::new(delta.findings, whiteouts, request.extras).into()
         }
     };
     let mut planner = Planner::new(route, request.reader);

@@ -41,7 +41,7 @@ pub struct Node {
     base: Option<NodeId>,
     slot: Option<u32>,
     /// Where the zlib stream begins.
-    data: u64,
+    pub(super) data: u64,
     /// Inflated size of the entry, in bytes.
     pub size: u64,
     /// What the object is.
@@ -93,6 +93,19 @@ impl Allowance {
             limit,
             used: AtomicUsize::new(0),
         })
+    }
+
+    /// Count `bytes` for as long as anybody holds them, or give them back if the limit is reached.
+    pub(super) fn keep(self: &Arc<Self>, bytes: Buffer) -> Result<Arc<Kept>, Buffer> {
+        let charged = bytes.capacity();
+        if !self.charge(charged) {
+            return Err(bytes);
+        }
+        Ok(Arc::new(Kept {
+            bytes,
+            allowance: Arc::clone(self),
+            charged,
+        }))
     }
 
     fn charge(&self, bytes: usize) -> bool {
@@ -261,7 +274,12 @@ impl Chains {
 
     /// The zlib stream of `node`, and what follows it in the pack.
     pub fn stream(&self, node: &Node) -> &[u8] {
-        self.packs[node.pack as usize].stream(node.data)
+        self.pack(node).stream(node.data)
+    }
+
+    /// The pack that `node` is in.
+    pub(super) fn pack(&self, node: &Node) -> &Arc<Pack> {
+        &self.packs[node.pack as usize]
     }
 
     /// What somebody left in the slot of `node`.
@@ -282,15 +300,10 @@ impl Chains {
         bytes: Buffer,
         allowance: &Arc<Allowance>,
     ) -> Result<Arc<Kept>, Buffer> {
-        let charged = bytes.capacity();
-        let Some(slot) = node.slot.filter(|_| allowance.charge(charged)) else {
+        let Some(slot) = node.slot else {
             return Err(bytes);
         };
-        let kept = Arc::new(Kept {
-            bytes,
-            allowance: Arc::clone(allowance),
-            charged,
-        });
+        let kept = allowance.keep(bytes)?;
         *lock(&self.slots[slot as usize]) = Some(Arc::clone(&kept));
         Ok(kept)
     }

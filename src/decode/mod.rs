@@ -9,6 +9,7 @@ pub mod chain;
 pub mod delta;
 pub mod stream;
 pub mod reader;
+mod recent;
 pub mod rescue;
 pub mod size;
 
@@ -24,6 +25,7 @@ use crate::{
 };
 use chain::{Allowance, Chains, Kept, Node, NodeId};
 use delta::Delta;
+use recent::Recent;
 
 /// Buffers set aside for results that will be waited for.
 const SPARE_BUFFERS: usize = 32;
@@ -116,6 +118,8 @@ pub struct Decoder {
     inflater: Inflater,
     loose: loose::Reader,
     allowance: Arc<Allowance>,
+    /// What may be a base again, of objects that are wanted one by one.
+    recent: Option<Recent>,
     /// Nodes from the wanted one down to where its chain begins.
     path: Vec<NodeId>,
     delta: Buffer,
@@ -123,6 +127,11 @@ pub struct Decoder {
     scratch: [Buffer; 2],
     spare: Vec<Buffer>,
     spare_bytes: usize,
+}
+
+/// Whether `buffer` takes `size` bytes, and not too many more.
+fn suits(buffer: &Buffer, size: usize) -> bool {
+    (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
 }
 
 /// Where the result of the last step lies.
@@ -138,12 +147,20 @@ impl Decoder {
             inflater: Inflater::default(),
             loose: loose::Reader::default(),
             allowance,
+            recent: None,
             path: Vec::new(),
             delta: Buffer::default(),
             scratch: Default::default(),
             spare: Vec::new(),
             spare_bytes: 0,
         }
+    }
+
+    /// The same, for one object after the other, each in chains of its own: up to `bytes` bytes of what they
+    /// were made from are held.
+    pub fn with_recent(mut self, bytes: usize) -> Self {
+        self.recent = Some(Recent::new(bytes));
+        self
     }
 
     /// Append the object at node `wanted` to `out`. On failure `out` may have grown.
@@ -158,7 +175,7 @@ impl Decoder {
         while let Some(id) = self.path.pop() {
             let node = chains.node(id);
             let keep = chains.wanted_again(node);
-            if self.path.is_empty() && !keep {
+            if self.path.is_empty() && !keep && self.recent.is_none() {
                 self.produce(chains, node, step.as_ref(), limit, out)?;
                 self.leave(chains, node, step);
                 chains.release(node);
@@ -216,7 +233,11 @@ impl Decoder {
         let mut at = Some(wanted);
         while let Some(id) = at {
             let node = chains.node(id);
-            if let Some(kept) = chains.kept(node) {
+            let recent = || {
+                let kept = self.recent.as_ref()?.find(chains.pack(node), node.data);
+                kept.filter(|kept| kept.bytes.len() as u64 <= limit)
+            };
+            if let Some(kept) = chains.kept(node).or_else(recent) {
                 return Ok(Some(Step::Kept(kept)));
             }
             if node.size > limit {
@@ -241,14 +262,21 @@ impl Decoder {
             Some(Step::Scratch(0)) => 1,
             _ => 0,
         };
-        let mut result = match keep {
-            true => self.spare(node.estimate as usize),
-            false => std::mem::take(&mut self.scratch[free]),
+        let size = node.estimate as usize;
+        let mut result = match &mut self.recent {
+            _ if keep => self.spare(size),
+            Some(recent) => recent.buffer(size),
+            None => std::mem::take(&mut self.scratch[free]),
         };
         result.clear();
         self.produce(chains, node, base, limit, &mut result)?;
         if keep {
             match chains.keep(node, result, &self.allowance) {
+                Ok(kept) => return Ok(Step::Kept(kept)),
+                Err(refused) => result = refused,
+            }
+        } else if let Some(recent) = &mut self.recent {
+            match recent.keep(chains.pack(node), node.data, result) {
                 Ok(kept) => return Ok(Step::Kept(kept)),
                 Err(refused) => result = refused,
             }
@@ -294,10 +322,7 @@ impl Decoder {
 
     /// A buffer for about `size` bytes, if there is one, else an empty one.
     fn spare(&mut self, size: usize) -> Buffer {
-        let suits = |buffer: &Buffer| {
-            (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
-        };
-        let Some(at) = self.spare.iter().rposition(suits) else {
+        let Some(at) = self.spare.iter().rposition(|spare| suits(spare, size)) else {
             return Buffer::default();
         };
         let buffer = self.spare.swap_remove(at);

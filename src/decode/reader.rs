@@ -21,6 +21,8 @@ pub const MAX_CONTROL_SIZE: u64 = 100 << 20;
 
 /// Scratch memory held between two objects, in bytes.
 const SCRATCH_MAX: usize = 1 << 20;
+/// Bytes of objects that others were made from, held in case more are.
+const RECENT_MAX: usize = 1 << 20;
 
 /// Reads whole objects from an object database.
 pub struct Reader {
@@ -35,7 +37,7 @@ impl Reader {
     pub fn new(odb: Odb) -> Self {
         Self {
             odb,
-            decoder: Decoder::new(Allowance::new(0)),
+            decoder: Decoder::new(Allowance::new(0)).with_recent(RECENT_MAX),
             chains: ChainBuilder::default(),
         }
     }

@@ -19,9 +19,11 @@ const MAX_LINKS: usize = 64;
 const SIZES_MAX: usize = 20;
 
 /// Reads sizes.
+#[derive(Default)]
 pub struct Sizer {
     loose: loose::Reader,
-    decoder: Box<Decoder>,
+    /// Made when it is needed: it is large, and mostly nobody asks.
+    decoder: Option<Box<Decoder>>,
 }
 
 /// How large an object is.
@@ -35,15 +37,6 @@ pub enum Size {
     Unknown,
     /// It is not there.
     Missing,
-}
-
-impl Default for Sizer {
-    fn default() -> Self {
-        Self {
-            loose: loose::Reader::default(),
-            decoder: Box::new(Decoder::new(Format::Zlib)),
-        }
-    }
 }
 
 impl Sizer {
@@ -86,8 +79,10 @@ impl Sizer {
         }
         let stream = odb.pack(pack)?.stream(header.data);
         let mut head = [0; SIZES_MAX];
-        self.decoder.reset();
-        let progress = self.decoder.decompress(stream, &mut head, false).ok()?;
+        let new = || Box::new(Decoder::new(Format::Zlib));
+        let decoder = self.decoder.get_or_insert_with(new);
+        decoder.reset();
+        let progress = decoder.decompress(stream, &mut head, false).ok()?;
         let delta = Delta::parse(progress.output).ok()?;
         Some(Size::Exactly(delta.size))
     }

@@ -3,9 +3,10 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::{cell::OnceCell, collections::HashSet};
+use std::{cell::OnceCell, collections::HashSet, hash::BuildHasher};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use rustc_hash::FxBuildHasher;
 
 use super::{
     entry::Mode,
@@ -56,7 +57,8 @@ struct Frame {
 #[derive(Default)]
 struct Seen {
     links: HashSet<Vec<u8>>,
-    directories: HashSet<Vec<u8>>,
+    /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
+    directories: HashSet<u64, FxBuildHasher>,
 }
 
 /// Refuses trees that would be extracted through a symbolic link of their own.
@@ -74,7 +76,7 @@ struct Links {
 
 impl Links {
     fn lead_away(&mut self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
-        self.two_ways |= name.contains(&b'/');
+        self.two_ways |= name.find_byte(b'/').is_some();
         if mode == Mode::Symlink {
             self.any = true;
             seen.links.insert(name.to_owned());
@@ -82,7 +84,7 @@ impl Links {
             return true;
         }
         if mode == Mode::Directory {
-            self.two_ways |= !seen.directories.insert(name.to_owned());
+            self.two_ways |= !seen.directories.insert(FxBuildHasher.hash_one(name));
         }
         self.any && self.two_ways
     }
@@ -155,6 +157,27 @@ impl Trees {
     /// The next entry, with `path` set to its path; nothing at the end of the root.
     pub fn next(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
         self.step(path).map_err(|error| self.told(error))
+    }
+
+    /// Go past the files that `one` and `other`, in directories of the same path, have next and have alike.
+    /// Nobody sees them: their names are not verified, as those in trees that are not read are not.
+    pub fn skip_equal_files(one: &mut Self, other: &mut Self) {
+        let hash = one.rules.hash;
+        let (Some(one), Some(other)) = (one.stack.last_mut(), other.stack.last_mut()) else {
+            return;
+        };
+        if one.path_len != other.path_len {
+            return;
+        }
+        while let Ok(entry) = TreeEntry::parse(&one.content[one.at..], hash) {
+            let bytes = &one.content[one.at..][..entry.len];
+            let is_file = matches!(mode(entry.mode), Mode::File | Mode::Executable);
+            if !is_file || !other.content[other.at..].starts_with(bytes) {
+                return;
+            }
+            one.at += entry.len;
+            other.at += entry.len;
+        }
     }
 
     /// The failure as it may be told.

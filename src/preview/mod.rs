@@ -37,7 +37,8 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         }
         Scope::Delta(delta) => {
             gone(&delta, out)?;
-            DeltaWalk::new(delta.diff.with(Sizes::All), Vec::new(), request.extras).into()
+            let findings = delta.findings.with(Sizes::All);
+            DeltaWalk::new(findings, Vec::new(), request.extras).into()
         }
     };
     let mut planner = Planner::new(route, request.reader);

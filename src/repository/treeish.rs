@@ -1,7 +1,8 @@
 //! From a revision as it was typed to the tree it names, with commit and time.
 //!
-//! Plain names of refs and full ids need nothing but the ref store. Everything else goes to gix,
-//! and what gix cannot resolve to the installed git.
+//! Plain names of refs and full ids need nothing but the ref store, and their ancestors (`main~1`) no
+//! more than our own reader. Everything else goes to gix, which looks through all of a pack index before
+//! it finds anything, and what gix cannot resolve to the installed git.
 
 use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, time::SystemTime};
 
@@ -44,7 +45,7 @@ pub fn resolve(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<Treeish> {
-    let (named, reference) = object_id(repository, name, diagnostics)?;
+    let (named, reference) = object_id(repository, reader, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut id = named;
     let mut content = Buffer::default();
@@ -151,21 +152,20 @@ fn timestamp(time: &str) -> u64 {
 /// The object that `name` names, and the ref if it is the name of one. Lines that git would print first go with the error.
 fn object_id(
     repository: &gix::Repository,
+    reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Option<BString>)> {
-    let hash = repository.object_hash();
-    if name.len() == hash.len_in_hex()
-        && let Ok(id) = ObjectId::from_hex(name)
-    {
+    if let Some(id) = full_id(repository, name) {
         return Ok((id, None));
     }
     if let Some((id, reference)) = reference(repository, name) {
-        if is_ambiguous(repository, name) {
-            // As for git, a reader of stderr that went away is no reason to fail.
-            let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
-        }
+        warn_if_ambiguous(repository, name, diagnostics);
         return Ok((id, Some(reference)));
+    }
+    if let Some((start, id)) = ancestor(repository, reader, name) {
+        warn_if_ambiguous(repository, start, diagnostics);
+        return Ok((id, None));
     }
     // gix takes this ending of git-describe(1) for a part of the name; git does not.
     if name.ends_with(b"-dirty") {
@@ -176,6 +176,69 @@ fn object_id(
         Ok(_) => Err(not_valid(name)),
         Err(_) => Ok((ask_git(name)?, None)),
     }
+}
+
+fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+    let is_full = name.len() == repository.object_hash().len_in_hex();
+    ObjectId::from_hex(name).ok().filter(|_| is_full)
+}
+
+/// The ancestor that `name` names by steps (`~2`, `^`, `^2`) from a ref or a full id, and where they
+/// start. Nothing in a repository in which parents may be missing.
+fn ancestor<'a>(
+    repository: &gix::Repository,
+    reader: &mut Reader,
+    name: &'a BStr,
+) -> Option<(&'a BStr, ObjectId)> {
+    let (start, steps) = name.split_at(name.find_byteset(b"~^")?);
+    let start = start.as_bstr();
+    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0))?;
+    if repository.is_shallow().unwrap_or(true) {
+        return None;
+    }
+    let mut id = commit(reader, id)?.0;
+    let mut steps = steps;
+    while let Some((&step, rest)) = steps.split_first() {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = rest.split_at(digits);
+        steps = rest;
+        let number: usize = match number {
+            b"" => 1,
+            number => number.to_str().ok()?.parse().ok()?,
+        };
+        let (generations, parent) = match step {
+            b'~' => (number, 0),
+            b'^' if number > 0 => (1, number - 1),
+            b'^' => (0, 0),
+            _ => return None,
+        };
+        for _ in 0..generations {
+            let (_, parents) = commit(reader, id)?;
+            id = *parents.get(parent)?;
+        }
+    }
+    Some((start, id))
+}
+
+/// The commit that `id` is or is a tag of, and its parents.
+fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)> {
+    let mut id = id;
+    let mut content = Buffer::default();
+    for _ in 0..MAX_TAGS {
+        match reader.read(&id, &mut content).ok()?? {
+            ObjectKind::Commit => {
+                let fields = CommitRefIter::from_bytes(&content, id.kind());
+                return Some((id, fields.parent_ids().collect()));
+            }
+            ObjectKind::Tag => {
+                id = TagRefIter::from_bytes(&content, id.kind())
+                    .target_id()
+                    .ok()?;
+            }
+            ObjectKind::Tree | ObjectKind::Blob => return None,
+        }
+    }
+    None
 }
 
 fn not_valid(name: &BStr) -> Error {
@@ -194,6 +257,13 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
     }
     let id = reference.try_id()?.detach();
     Some((id, reference.name().as_bstr().to_owned()))
+}
+
+fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
+    if is_ambiguous(repository, name) {
+        // As for git, a reader of stderr that went away is no reason to fail.
+        let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
+    }
 }
 
 /// Whether more than one of the places where git looks for a ref has one of this name.

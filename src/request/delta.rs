@@ -9,14 +9,14 @@ use crate::{
     cli::{Deletions, Delta as Args},
     decode::reader::Reader,
     error::{Error, Result, sanitised},
-    plan::delta::{Deletion, Diff, Rules, Side, Survey, verify, whiteout},
+    plan::delta::{Deletion, Diff, Findings, Kept, Rules, Side, Survey, verify, whiteout},
     report::Changes,
 };
 
 /// A delta that is to be sent.
 pub struct Delta {
     /// What differs.
-    pub diff: Diff,
+    pub findings: Findings,
     /// How much.
     pub changes: Changes,
     /// What is gone, in order.
@@ -30,12 +30,14 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Compare `old` with `new`, the sides of `base` and `target`, and see what is gone.
+    /// Compare `old` with `new`, the sides of `base` and `target`, and see what is gone;
+    /// what fits is `kept`.
     pub(super) fn survey(
         args: &Args,
         (base, old): (ObjectId, Side),
         (target, mut new): (ObjectId, Side),
         rules: Rules,
+        kept: Kept,
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
@@ -47,7 +49,7 @@ impl Delta {
         }
         let mut diff = Diff::new(old, new, rules);
         let carrier = args.deletions.unwrap_or(Deletions::Pax);
-        let survey = Survey::take(&mut diff, reader, limit)?;
+        let survey = Survey::take(&mut diff, reader, limit, kept)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&diff.note().before);
         if carrier == Deletions::Whiteout {
@@ -57,7 +59,7 @@ impl Delta {
             verify(&mut diff, reader)?;
         }
         Ok(Self {
-            diff,
+            findings: Findings::new(diff, survey.kept),
             changes: survey.changes,
             deletions: survey.deletions,
             base,

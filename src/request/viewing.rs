@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     filter::Filter,
     plan::{
-        delta::{Rules as DeltaRules, Side},
+        delta::{Kept, Rules as DeltaRules, Side},
         select::{
             Selection,
             attributes::{self, Attributes, Demand},
@@ -30,6 +30,9 @@ use crate::{
         treeish::{self, Treeish},
     },
 };
+
+/// How much of the memory, one part in so many, is for what changed.
+const KEPT_PART: u64 = 32;
 
 /// What of a tree is archived.
 pub enum Scope {
@@ -87,7 +90,7 @@ impl Viewing<'_> {
         let rules = DeltaRules {
             ignore_mode: self.args.delta.ignore_mode,
             other_ignore: self.filters.differ(reader, base.tree, target.tree),
-            attributes: !raw,
+            attributes: !raw && matches!(self.attributes.source, Source::Archived),
             other_commit: !raw && base.commit != target.commit,
         };
         let side = |treeish: &Treeish, view| {
@@ -95,7 +98,9 @@ impl Viewing<'_> {
             (id, Side::new(treeish.tree, view, self.rules))
         };
         let (old, new) = (side(&base, old), side(target, new));
-        let delta = Delta::survey(&self.args.delta, old, new, rules, reader, diagnostics)?;
+        let args = &self.args.delta;
+        let kept = Kept::new((self.args.ours.memory / KEPT_PART) as usize);
+        let delta = Delta::survey(args, old, new, rules, kept, reader, diagnostics)?;
         Ok(Scope::Delta(Box::new(delta)))
     }
 

@@ -151,21 +151,25 @@ fn part(binary: &Path, fixture: &Fixture, rounds: u32) -> Result<String> {
         command
     };
     let delta = |branch| ours(&["--base=main~1", branch]);
+    let mut git = fixture.command(Path::new("git"));
+    git.args(["archive", "part"]);
     let times = medians(
-        &mut [delta("part"), delta("cluster"), ours(&["part"])],
+        &mut [delta("part"), delta("cluster"), ours(&["part"]), git],
         rounds,
     )?;
-    let full = times[2];
+    let (full, git) = (times[2], times[3]);
     let mut table = String::from(
-        "\n| 1 % of the files changed | delta | full archive | delta / full |\n|---|--:|--:|--:|\n",
+        "\n| 1 % of the files changed | delta | full archive | git archive | delta / full | delta / git archive |\n\
+         |---|--:|--:|--:|--:|--:|\n",
     );
     for (name, time) in [
         ("here and there", times[0]),
         ("in some directories", times[1]),
     ] {
-        let of_full = time / full;
         table += &format!(
-            "| {name} | {time:.2} ms | {full:.2} ms | {of_full:.3} (at most {OF_FULL}) |\n"
+            "| {name} | {time:.2} ms | {full:.2} ms | {git:.2} ms | {:.3} (at most {OF_FULL}) | {:.3} |\n",
+            time / full,
+            time / git
         );
     }
     Ok(table)

@@ -5,9 +5,11 @@
 //! no blob is.
 //!
 //! One thing is not seen: a file whose `$Format:…$` is expanded, in an unchanged directory, by an attribute
-//! file of an unchanged directory below the root. Its blob is the same, and its content is not.
+//! file of an unchanged directory below the root. Its blob is the same, and its content is not. To find such
+//! files takes reading all trees, and only [`verify`] does.
 
 mod change;
+mod findings;
 mod side;
 mod survey;
 mod verify;
@@ -17,7 +19,7 @@ use gix::ObjectId;
 
 use super::{
     entry::{Mode, Note},
-    trees::Found,
+    trees::{Found, Trees},
     view::{Directory, View},
 };
 use crate::{
@@ -29,6 +31,7 @@ use crate::{
 };
 use change::change;
 pub use change::{Change, Shown, Step};
+pub use findings::{Findings, Kept};
 pub use side::Side;
 use side::{Order, order};
 pub use survey::{Deletion, Survey, whiteout};
@@ -252,6 +255,7 @@ impl Diff {
 
     fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
         if old == new && old != Found::End && self.is_settled() {
+            Trees::skip_equal_files(&mut self.old.trees, &mut self.new.trees);
             self.old.advance().map_err(Error::without_base)?;
             self.new.advance()?;
             return Ok(Step::Nothing);

@@ -5,7 +5,7 @@
 
 use gix::ObjectId;
 
-use super::{Change, Diff, Step};
+use super::{Change, Diff, Kept, Step};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
@@ -27,12 +27,13 @@ pub struct Deletion {
 }
 
 /// What changed, as far as it has to be known beforehand.
-#[derive(Debug, Default)]
 pub struct Survey {
     /// In the order of trees; a directory after all that was in it.
     pub deletions: Vec<Deletion>,
     /// Paths that differ, by [`Status`].
     pub changes: Changes,
+    /// What need not be found again.
+    pub kept: Kept,
     /// The first path with a name that would be taken for a whiteout.
     odd_name: Option<Vec<u8>>,
 }
@@ -41,26 +42,38 @@ pub struct Survey {
 const WHITEOUT: &[u8] = b".wh.";
 
 impl Survey {
-    /// Look at all that differs, unless more than `limit` paths do.
-    pub fn take(diff: &mut Diff, reader: &mut Reader, limit: Option<u64>) -> Result<Self> {
-        let mut survey = Self::default();
+    /// Look at all that differs, unless more than `limit` paths do, and keep as much of it as `kept` takes.
+    pub fn take(
+        diff: &mut Diff,
+        reader: &mut Reader,
+        limit: Option<u64>,
+        kept: Kept,
+    ) -> Result<Self> {
+        let mut survey = Self {
+            deletions: Vec::new(),
+            changes: Changes::default(),
+            kept,
+            odd_name: None,
+        };
         loop {
-            match diff.step(reader)? {
+            let step = diff.step(reader)?;
+            match &step {
                 Step::Nothing => {}
                 Step::End => return Ok(survey),
                 Step::Changed(change) => {
-                    survey.changed(diff, *change);
+                    survey.changed(diff, change);
                     let total = survey.changes.total();
                     if let Some(limit) = limit.filter(|limit| total > *limit) {
                         return Err(Error::too_many_changes(limit));
                     }
                 }
-                Step::Directory(status, id) => survey.directory(diff, status, id),
+                Step::Directory(status, id) => survey.directory(diff, *status, *id),
             }
+            survey.kept.add(diff, step);
         }
     }
 
-    fn changed(&mut self, diff: &mut Diff, change: Change) {
+    fn changed(&mut self, diff: &mut Diff, change: &Change) {
         self.changes.count(change.status);
         self.look_at(diff.path());
         let is_gone = match change.status {
@@ -69,7 +82,7 @@ impl Survey {
             Status::Modified => diff.view().may_omit_binary(),
             Status::Added => false,
         };
-        if let Some(old) = change.old.filter(|_| is_gone) {
+        if let Some(old) = change.old.as_ref().filter(|_| is_gone) {
             self.deletions.push(Deletion {
                 name: diff.name(old.mode),
                 status: change.status,

@@ -107,6 +107,40 @@ fn a_base_that_lacks_blobs() {
     assert!(found(directory.path()) == history.extracted(&[], "new"));
 }
 
+/// One that is missing on both sides did not change.
+#[test]
+fn missing_blobs() {
+    let old = files([("a", file("1")), ("b", file("2")), ("d/c", file("3"))]);
+    let new = files([
+        ("a", file("4")),
+        ("b", file("2")),
+        ("d/c", file("3")),
+        ("d/e", file("5")),
+    ]);
+    let history = History::new(&old, &new);
+    for lost in ["new:a", "new:b", "new:d/e"] {
+        lose(&history.repo, lost);
+    }
+    let output = history.delta(ENDS, &[]);
+    assert_eq!(output.code(), 255, "{output}");
+    assert!(!crate::tape::is_complete(&output.stdout), "{output}");
+    for (option, expected) in [
+        ("--missing=omit", "D a 100644\n"),
+        (
+            "--missing=placeholder",
+            "M a 100644 100644 placeholder missing\n\
+             - d/ - 040000 content\n\
+             A d/e - 100644 placeholder missing\n",
+        ),
+    ] {
+        let told = history.assert_delta(ENDS, &[option]);
+        assert_eq!(told, expected, "{option}");
+        // There it is the base that lacks them.
+        history.assert_delta(["new", "old"], &[option]);
+        history.assert_delta(ENDS, &[option, "--max-size=9", "--oversize=zero"]);
+    }
+}
+
 #[test]
 fn too_much() {
     let History { repo, .. } = history();

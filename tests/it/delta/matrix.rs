@@ -2,6 +2,8 @@
 //! lies in `matrix.txt`.
 
 use super::{Files, History, Node, executable, file, files, link};
+use crate::process::run;
+use crate::support::{Repo, skip};
 
 /// `old` becomes `new` and that becomes `old`, each as the section `name` of the file has it.
 #[track_caller]
@@ -253,6 +255,26 @@ fn substitutions() {
     assert_eq!(summary["changes"]["modified"], 0, "{summary}");
 }
 
+/// Rules of directories that do not differ are not looked for, and what they expand goes unnoticed.
+#[test]
+fn substitutions_by_unread_rules() {
+    let old = [
+        ("d/.gitattributes", file("v export-subst\n")),
+        ("d/v", file("$Format:%H$")),
+    ];
+    let new = [&old[..], &[("new", file("1"))]].concat();
+    let history = History::new(&files(old), &files(new));
+    let summary = history.summary(["old", "new"], &[]);
+    assert_eq!(summary["changes"]["modified"], 0, "{summary}");
+    history
+        .delta(["old", "new"], &["--verify-delta"])
+        .assert_failure(
+            128,
+            "fatal: base and delta do not make the target: 'd/v'\n\
+             hint: the full archive is right\n",
+        );
+}
+
 #[test]
 fn sizes() {
     let old = [("a", file("small")), ("d/b", file("large enough"))];
@@ -333,6 +355,8 @@ fn prefixes_and_pathspecs() {
     assert_with("prefix without slash", &old, &new, &["--prefix=p-"]);
     assert_with("pathspec", &old, &new, &["--", "d", "f"]);
     assert_with("pathspec of one side", &old, &new, &["--", "a/b"]);
+    let prefixed = ["--prefix=p/q/", "--", "a/b"];
+    assert_with("pathspec of one side, prefix", &old, &new, &prefixed);
     assert_with(
         "pathspec with glob",
         &old,
@@ -340,6 +364,68 @@ fn prefixes_and_pathspecs() {
         &["--prefix=p/", "--", ":(glob)**/b"],
     );
     assert_with("pathspec exclude", &old, &new, &["--", ":!d/e", ":!f"]);
+}
+
+/// Those of the work tree count for both sides, and those of the trees do not.
+#[test]
+fn attributes_of_the_work_tree() {
+    let nodes = |rules: &str, content: &str| {
+        files([
+            (".gitattributes", file(rules)),
+            ("a.txt", file(content)),
+            ("a.c", file(content)),
+            ("d/b.txt", file("1\n")),
+            ("d/c", file("1\n")),
+        ])
+    };
+    let history = History::new(
+        &nodes("a.c export-ignore\n", "1\n"),
+        &nodes("d export-ignore\n", "2\n"),
+    );
+    let option = "--worktree-attributes";
+    let rules = [
+        ("*.txt eol=crlf\na.c export-ignore\n", "crlf and ignored"),
+        ("", "no attributes"),
+    ];
+    for (rules, name) in rules {
+        history.repo.write(".gitattributes", rules);
+        let told = history.assert_delta(["old", "new"], &[option]);
+        assert_told(&format!("work tree: {name}"), &told);
+        let summary = history.summary(["old", "new"], &[option]);
+        assert_eq!(summary["directories"]["read"], 2, "{summary}");
+    }
+}
+
+/// Ids are of another length.
+#[test]
+fn sha256() {
+    let repo = Repo::scratch();
+    let mut init = repo.command("git");
+    let init = run(init.args(["init", "-q", "-b", "main", "--object-format=sha256"]));
+    if init.code() != 0 {
+        return skip("git knows no SHA-256");
+    }
+    let old = files([
+        ("a", file("1")),
+        ("d/b", file("1")),
+        ("d/c", file("1")),
+        ("e/f", link("a")),
+        ("kept/g", file("1")),
+    ]);
+    let new = files([
+        ("a", executable("2")),
+        ("d", file("1")),
+        ("e/f", file("a")),
+        ("h/i", file("$Format:%H$")),
+        ("kept/g", file("1")),
+        (".gitattributes", file("i export-subst\n")),
+    ]);
+    let history = History::of(repo, &old, &new);
+    let told = history.assert_delta(["old", "new"], &[]);
+    assert_told("sha256", &told);
+    for options in [&["--prefix=p/"][..], &["--format=tar.gz"], &["--", "d"]] {
+        history.assert_delta(["new", "old"], options);
+    }
 }
 
 #[test]

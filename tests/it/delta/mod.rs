@@ -86,7 +86,11 @@ struct History {
 
 impl History {
     fn new(old: &Files, new: &Files) -> History {
-        let repo = Repo::init();
+        History::of(Repo::init(), old, new)
+    }
+
+    /// In a repository without a commit.
+    fn of(repo: Repo, old: &Files, new: &Files) -> History {
         let mut stream = Vec::new();
         commit(&mut stream, "old", old);
         commit(&mut stream, "new", new);
@@ -152,7 +156,8 @@ impl History {
         }
     }
 
-    /// What tar makes of the full archive.
+    /// What tar makes of the full archive; if there is nothing that was asked for, of the archive of an
+    /// empty tree.
     #[track_caller]
     fn extracted(&self, options: &[&str], target: &str) -> Tree {
         let directory = TempDir::new().expect("temporary directories can be made");
@@ -161,15 +166,18 @@ impl History {
             .iter()
             .copied()
             .filter(|option| !option.starts_with("--format="));
-        let output = self.sluice(&plain.collect::<Vec<_>>(), target);
-        if output.code() == 0 {
-            let mut tar = self.repo.command("tar");
-            tar.args(["--no-same-owner", "-xf-", "-C"])
-                .arg(directory.path());
-            let _ = run_with_input(&mut tar, output.stdout).success();
-        } else {
+        let plain: Vec<&str> = plain.collect();
+        let mut output = self.sluice(&plain, target);
+        if output.code() != 0 {
             assert_nothing_asked_for(&output);
+            let empty = self.repo.git_with_input(["mktree"], "");
+            let paths = plain.iter().position(|option| *option == "--");
+            output = self.sluice(&plain[..paths.unwrap_or(plain.len())], &empty);
         }
+        let mut tar = self.repo.command("tar");
+        tar.args(["--no-same-owner", "-xf-", "-C"])
+            .arg(directory.path());
+        let _ = run_with_input(&mut tar, output.success()).success();
         found(directory.path())
     }
 

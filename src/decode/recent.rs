@@ -1,0 +1,91 @@
+//! Bases that were decoded a moment ago, for a reader of one object after the other.
+//!
+//! Trees that resemble each other are deltas of each other: the old and the new one of a directory, and
+//! those of its neighbours. Holds little, and what was there first goes first.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{
+    chain::{Allowance, Kept},
+    suits,
+};
+use crate::{buffer::Buffer, odb::pack::Pack};
+
+/// As many as are looked through in no time.
+const MAX_BASES: usize = 32;
+
+/// Decoded bases, the oldest first.
+pub(super) struct Recent {
+    allowance: Arc<Allowance>,
+    /// What is larger would push out too many others.
+    max: usize,
+    bases: VecDeque<Base>,
+}
+
+struct Base {
+    pack: Arc<Pack>,
+    /// Where its zlib stream begins.
+    data: u64,
+    kept: Arc<Kept>,
+}
+
+impl Recent {
+    /// Hold at most `bytes` bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        Self {
+            allowance: Allowance::new(bytes),
+            max: bytes / 4,
+            bases: VecDeque::new(),
+        }
+    }
+
+    /// What the entry of `pack` whose stream begins at `data` was decoded to.
+    pub(super) fn find(&self, pack: &Arc<Pack>, data: u64) -> Option<Arc<Kept>> {
+        let is_it = |base: &&Base| base.data == data && Arc::ptr_eq(&base.pack, pack);
+        self.bases
+            .iter()
+            .rev()
+            .find(is_it)
+            .map(|base| Arc::clone(&base.kept))
+    }
+
+    /// A buffer for about `size` bytes: that of the oldest if it has to go anyway and suits.
+    pub(super) fn buffer(&mut self, size: usize) -> Buffer {
+        if self.bases.len() < MAX_BASES {
+            return Buffer::default();
+        }
+        let oldest = self.bases.pop_front();
+        let kept = oldest.and_then(|base| Arc::into_inner(base.kept));
+        let bytes = kept.map(|mut kept| std::mem::take(&mut kept.bytes));
+        bytes.filter(|bytes| suits(bytes, size)).unwrap_or_default()
+    }
+
+    /// Hold `bytes`, to which that entry was decoded, or give them back if they are too many.
+    pub(super) fn keep(
+        &mut self,
+        pack: &Arc<Pack>,
+        data: u64,
+        mut bytes: Buffer,
+    ) -> Result<Arc<Kept>, Buffer> {
+        if bytes.capacity() > self.max {
+            return Err(bytes);
+        }
+        loop {
+            match self.allowance.keep(bytes) {
+                Ok(kept) => {
+                    if self.bases.len() == MAX_BASES {
+                        self.bases.pop_front();
+                    }
+                    self.bases.push_back(Base {
+                        pack: Arc::clone(pack),
+                        data,
+                        kept: Arc::clone(&kept),
+                    });
+                    return Ok(kept);
+                }
+                Err(refused) if self.bases.pop_front().is_none() => return Err(refused),
+                Err(refused) => bytes = refused,
+            }
+        }
+    }
+}
