@@ -1,4 +1,4 @@
-//! Bases that were decoded a moment ago, for a reader of one object after the other.
+//! What was decoded a moment ago and may be a base next, for a reader of one object after the other.
 //!
 //! Trees that resemble each other are deltas of each other: the old and the new one of a directory, and
 //! those of its neighbours. Holds little, and what was there first goes first.
@@ -14,7 +14,7 @@ use crate::{buffer::Buffer, odb::pack::Pack};
 /// As many as are looked through in no time.
 const MAX_BASES: usize = 32;
 
-/// Decoded bases, the oldest first.
+/// Decoded objects, the oldest first.
 pub(super) struct Recent {
     allowance: Arc<Allowance>,
     /// What is larger would push out too many others.
