@@ -32,6 +32,14 @@ impl Buffer {
         &mut self.memory[start..self.len]
     }
 
+    /// [`Self::space`], and behind it `slack` bytes that do not count, to be overwritten as well.
+    pub fn space_with_slack(&mut self, count: usize, slack: usize) -> &mut [u8] {
+        let start = self.len;
+        self.reserve(count + slack);
+        self.len += count;
+        &mut self.memory[start..self.len + slack]
+    }
+
     /// Append `bytes`.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.space(bytes.len()).copy_from_slice(bytes);

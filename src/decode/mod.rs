@@ -7,6 +7,7 @@
 
 pub mod chain;
 pub mod delta;
+mod inflate;
 pub mod stream;
 pub mod reader;
 mod recent;
@@ -16,7 +17,6 @@ pub mod size;
 use std::{io, path::Path, sync::Arc};
 
 use gix::objs::Kind as ObjectKind;
-use sirocco::{Format, inflate};
 
 use crate::{
     buffer::Buffer,
@@ -81,25 +81,17 @@ impl From<io::Error> for Failure {
 }
 
 /// Inflates whole zlib streams of known size.
-pub struct Inflater(Box<inflate::Decoder>);
-
-impl Default for Inflater {
-    fn default() -> Self {
-        Self(Box::new(inflate::Decoder::new(Format::Zlib)))
-    }
-}
+#[derive(Default)]
+pub struct Inflater(Box<inflate::Inflater>);
 
 impl Inflater {
-    /// Inflate the stream at the start of `input` to `out`, which has exactly its size; the
+    /// Inflate the stream at the start of `input`, of `size` bytes, and append them to `out`; the
     /// Adler-32 at its end is verified.
-    pub fn whole(&mut self, input: &[u8], out: &mut [u8]) -> Result<(), Damage> {
-        let size = out.len();
-        match self.0.decompress(input, out, true) {
-            Ok(progress) if progress.done && progress.output.len() == size => Ok(()),
-            _ => {
-                self.0.reset();
-                second_opinion(input, out)
-            }
+    pub fn whole(&mut self, input: &[u8], size: usize, out: &mut Buffer) -> Result<(), Damage> {
+        let space = out.space_with_slack(size, inflate::SLACK);
+        match self.0.whole(input, space) {
+            Ok(()) => Ok(()),
+            Err(inflate::Refused) => second_opinion(input, &mut space[..size]),
         }
     }
 }
@@ -296,11 +288,11 @@ impl Decoder {
     ) -> Result<(), Failure> {
         let size = node.size as usize;
         let Some(base) = base else {
-            return Ok(self.inflater.whole(chains.stream(node), out.space(size))?);
+            return Ok(self.inflater.whole(chains.stream(node), size, out)?);
         };
         self.delta.clear();
         self.inflater
-            .whole(chains.stream(node), self.delta.space(size))?;
+            .whole(chains.stream(node), size, &mut self.delta)?;
         let delta = Delta::parse(&self.delta)?;
         if delta.size > limit {
             return Err(Failure::TooLarge);

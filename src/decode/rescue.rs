@@ -154,8 +154,8 @@ impl Rescue {
         }
         let pack = self.reader.odb.pack(pack).ok_or(Damage("pack is gone"))?;
         let mut content = Buffer::default();
-        let space = content.space(header.size as usize);
-        Inflater::default().whole(pack.stream(header.data), space)?;
+        let size = header.size as usize;
+        Inflater::default().whole(pack.stream(header.data), size, &mut content)?;
         Ok(content)
     }
 
