@@ -83,6 +83,20 @@ impl Heap {
         block
     }
 
+    /// A block that is to be made here, if there is room for it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`GlobalAlloc::alloc`].
+    unsafe fn large(&self, layout: Layout) -> Option<*mut u8> {
+        if !self.wants(layout.size()) {
+            return None;
+        }
+        // SAFETY: the caller's promises are those that are asked for.
+        let block = self.allocate(|blocks| unsafe { blocks.malloc(layout.size(), layout.align()) });
+        (!block.is_null()).then_some(block)
+    }
+
     /// Move `block` to where a block of `size` bytes is made now.
     ///
     /// # Safety
@@ -115,29 +129,27 @@ impl Default for Heap {
 // with it is passed on to that one with the arguments that it was given.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if self.wants(layout.size()) {
-            // SAFETY: the caller's promises are those that are asked for.
-            let block =
-                self.allocate(|blocks| unsafe { blocks.malloc(layout.size(), layout.align()) });
-            if !block.is_null() {
-                return block;
+        // SAFETY: the caller's promises are those that are asked for.
+        unsafe {
+            match self.large(layout) {
+                Some(block) => block,
+                None => System.alloc(layout),
             }
         }
-        // SAFETY: the same.
-        unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if self.wants(layout.size()) {
-            // SAFETY: the caller's promises are those that are asked for.
-            let block =
-                self.allocate(|blocks| unsafe { blocks.calloc(layout.size(), layout.align()) });
-            if !block.is_null() {
-                return block;
+        // SAFETY: the same; and the block is as long as what is written.
+        unsafe {
+            match self.large(layout) {
+                // Here, where nobody has to wait for it.
+                Some(block) => {
+                    block.write_bytes(0, layout.size());
+                    block
+                }
+                None => System.alloc_zeroed(layout),
             }
         }
-        // SAFETY: the same.
-        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
