@@ -158,6 +158,10 @@ impl<F: Format> Worker for Archiver<F> {
         piece.part.bytes.capacity() + piece.part.records.capacity() + texts
     }
 
+    fn len(&self, piece: &Piece<F::Records>) -> usize {
+        piece.part.bytes.len()
+    }
+
     fn work(
         &self,
         scratch: &mut Scratch<F>,

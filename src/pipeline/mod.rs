@@ -65,6 +65,9 @@ pub trait Worker: Sync {
     /// The bytes of memory that `output` holds.
     fn held(&self, output: &Self::Output) -> usize;
 
+    /// The bytes in `output`: memory that is used again may hold more.
+    fn len(&self, output: &Self::Output) -> usize;
+
     /// Do `job`. What is better done while writing (it would be too large) is returned as the rest.
     fn work(
         &self,
@@ -182,6 +185,10 @@ mod tests {
         fn held(&self, output: &Vec<u32>) -> usize {
             let each = if self.heavy { 4 << 20 } else { 10 };
             output.len() * each
+        }
+
+        fn len(&self, output: &Vec<u32>) -> usize {
+            self.held(output)
         }
 
         fn work(&self, (): &mut (), job: u32, output: &mut Vec<u32>) -> Result<Option<u32>> {

@@ -81,7 +81,7 @@ struct State<J, O> {
     written: u64,
     /// Bytes that the window accounts for.
     in_flight: usize,
-    /// As many of them as are done.
+    /// Bytes that wait to be written.
     done: usize,
     spare: Vec<O>,
     spare_bytes: usize,
@@ -127,8 +127,10 @@ enum Slot<J, O> {
 
 struct Done<J, O> {
     output: O,
-    /// Bytes that this output accounts for.
+    /// Bytes of memory that this output accounts for.
     held: usize,
+    /// Bytes in it.
+    len: usize,
     /// What is left to do, or what went wrong.
     rest: Result<Option<J>>,
 }
@@ -223,7 +225,7 @@ where
                 unreachable!("the first slot was just seen to be done")
             };
             state.written += 1;
-            state.done -= done.held;
+            state.done -= done.len;
             state.writing = true;
             state.finishing = matches!(done.rest, Ok(Some(_)));
             return Task::Write(done);
@@ -273,6 +275,7 @@ where
                 let failed = Done {
                     output,
                     held: 0,
+                    len: 0,
                     rest: Err(error),
                 };
                 state.window.push_back(Slot::Done(failed));
@@ -349,12 +352,18 @@ where
         let rest = self.worker.work(scratch, job, &mut output);
         let took = started.elapsed();
         let held = self.worker.held(&output);
+        let len = self.worker.len(&output);
         let mut state = self.lock();
         state.times.work += took;
         state.in_flight = state.in_flight - cost + held;
-        state.done += held;
+        state.done += len;
         let at = (number - state.written) as usize;
-        state.window[at] = Slot::Done(Done { output, held, rest });
+        state.window[at] = Slot::Done(Done {
+            output,
+            held,
+            len,
+            rest,
+        });
         if at == 0 {
             self.announce(state);
         }
@@ -365,6 +374,7 @@ where
             mut output,
             held,
             rest,
+            ..
         } = done;
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
