@@ -12,10 +12,9 @@
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
-    ffi::c_void,
-    ptr,
+    hint, ptr,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -30,8 +29,9 @@ const LARGE: usize = 32 << 10;
 const FIRST: usize = 1 << 20;
 /// Bytes in a huge page, of all sizes that x86-64 and AArch64 have by default; no harm where it is another.
 const HUGE_PAGE: usize = 2 << 20;
-/// The heap grows by this many bytes.
-const STEP: usize = 2 * HUGE_PAGE;
+/// How often the lock is tried before it is waited for, or done without: a thread that sleeps for it may be
+/// woken milliseconds later, on the processor of the one that woke it.
+const PATIENCE: usize = 1000;
 /// Addresses set aside, in bytes; what goes beyond is the system's.
 const RANGE: usize = 1 << 30;
 
@@ -42,18 +42,21 @@ pub struct Heap {
     /// Where the range starts; 0 before there is one.
     start: AtomicUsize,
     blocks: Mutex<Dlmalloc<Range>>,
+    /// Held by the thread that makes the heap larger.
+    growing: Mutex<()>,
 }
 
 impl Heap {
     /// An empty heap, which takes no memory yet.
     pub const fn new() -> Self {
         let mut blocks = Dlmalloc::new_with_allocator(Range::new());
-        assert!(blocks.set_granularity(STEP));
+        assert!(blocks.set_granularity(HUGE_PAGE));
         blocks.set_max_release_check_rate(0);
         Self {
             asked: AtomicUsize::new(0),
             start: AtomicUsize::new(0),
             blocks: Mutex::new(blocks),
+            growing: Mutex::new(()),
         }
     }
 
@@ -70,17 +73,64 @@ impl Heap {
         start != 0 && block.addr().wrapping_sub(start) < RANGE
     }
 
-    fn blocks(&self) -> MutexGuard<'_, Dlmalloc<Range>> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The blocks, unless another thread has them for longer than it should take.
+    fn try_blocks(&self) -> Option<MutexGuard<'_, Dlmalloc<Range>>> {
+        for _ in 0..PATIENCE {
+            match self.blocks.try_lock() {
+                Err(TryLockError::WouldBlock) => hint::spin_loop(),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Ok(blocks) => return Some(blocks),
+            }
+        }
+        None
     }
 
-    /// A block made by `allocate`, null if there is no more room.
-    fn allocate(&self, allocate: impl FnOnce(&mut Dlmalloc<Range>) -> *mut u8) -> *mut u8 {
-        let mut blocks = self.blocks();
-        let block = allocate(&mut blocks);
-        self.start
-            .store(blocks.allocator().start.get(), Ordering::Relaxed);
-        block
+    fn blocks(&self) -> MutexGuard<'_, Dlmalloc<Range>> {
+        let wait = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.try_blocks().unwrap_or_else(wait)
+    }
+
+    /// A block made by `allocate`, null if there is no more room, or only for those who wait.
+    fn allocate(&self, allocate: impl Fn(&mut Dlmalloc<Range>) -> *mut u8) -> *mut u8 {
+        let attempt = || match self.try_blocks() {
+            Some(mut blocks) => allocate(&mut blocks),
+            None => ptr::null_mut(),
+        };
+        let block = attempt();
+        if !block.is_null() {
+            return block;
+        }
+        match self.growing.try_lock() {
+            Ok(_growing) if self.grow().is_some() => attempt(),
+            _ => ptr::null_mut(),
+        }
+    }
+
+    /// Put memory behind what was last asked for in vain. It is touched here, while nobody waits for the
+    /// blocks: the kernel zeroes it at the first touch.
+    fn grow(&self) -> Option<()> {
+        let (start, memory) = {
+            let blocks = self.blocks();
+            let range = blocks.allocator();
+            (range.start()?, range.lacking())
+        };
+        if memory.end > RANGE {
+            return None;
+        }
+        self.start.store(start, Ordering::Relaxed);
+        let at = ptr::with_exposed_provenance_mut::<u8>(start + memory.start);
+        // SAFETY: these addresses are in the range, behind all that is memory, and nobody knows them yet.
+        unsafe {
+            let access = MprotectFlags::READ | MprotectFlags::WRITE;
+            mprotect(at.cast(), memory.len(), access).ok()?;
+            // Refused by kernels that have none.
+            let _ = madvise(at.cast(), memory.len(), Advice::LinuxHugepage);
+            for page in (0..memory.len()).step_by(HUGE_PAGE) {
+                at.add(page).write_volatile(0);
+            }
+        }
+        self.blocks().allocator().memory.set(memory.end);
+        Some(())
     }
 
     /// A block that is to be made here, if there is room for it.
@@ -183,62 +233,63 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// A range of addresses, of which more and more is memory.
+/// A range of addresses, of which more and more is memory. Lengths are in bytes from its start.
 struct Range {
-    /// 0 before it was asked for, and where it was refused.
+    /// 0 before there is one.
     start: Cell<usize>,
+    /// Up to here there is memory.
+    memory: Cell<usize>,
+    /// Up to here it was handed out.
     used: Cell<usize>,
+    /// Up to here it would have to be for what was last asked for in vain.
+    wanted: Cell<usize>,
 }
 
 impl Range {
     const fn new() -> Self {
         Self {
             start: Cell::new(0),
+            memory: Cell::new(0),
             used: Cell::new(0),
+            wanted: Cell::new(0),
         }
     }
 
-    /// Set addresses aside, with no memory behind them.
-    fn reserve() -> Option<usize> {
-        // SAFETY: the kernel chooses addresses that nobody uses.
-        let start = unsafe {
-            mmap_anonymous(
-                ptr::null_mut(),
-                RANGE + HUGE_PAGE,
-                ProtFlags::empty(),
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
-        };
-        Some(start.ok()?.addr().next_multiple_of(HUGE_PAGE))
-    }
-
-    /// Put memory behind the next `size` bytes.
-    fn grow(&self, size: usize) -> Option<*mut u8> {
+    /// Where it starts; the first time, addresses are set aside, with no memory behind them.
+    fn start(&self) -> Option<usize> {
         if self.start.get() == 0 {
-            self.start.set(Self::reserve()?);
+            // SAFETY: the kernel chooses addresses that nobody uses.
+            let start = unsafe {
+                mmap_anonymous(
+                    ptr::null_mut(),
+                    RANGE + HUGE_PAGE,
+                    ProtFlags::empty(),
+                    MapFlags::PRIVATE | MapFlags::NORESERVE,
+                )
+            };
+            self.start
+                .set(start.ok()?.addr().next_multiple_of(HUGE_PAGE));
         }
-        if size > RANGE - self.used.get() {
-            return None;
-        }
-        let at = ptr::with_exposed_provenance_mut::<c_void>(self.start.get() + self.used.get());
-        // SAFETY: these addresses are in the range, behind all that is used, and nobody knows them yet.
-        unsafe {
-            mprotect(at, size, MprotectFlags::READ | MprotectFlags::WRITE).ok()?;
-            // Refused by kernels that have none.
-            let _ = madvise(at, size, Advice::LinuxHugepage);
-        }
-        self.used.set(self.used.get() + size);
-        Some(at.cast())
+        Some(self.start.get())
+    }
+
+    /// What has to become memory for what was last asked for in vain.
+    fn lacking(&self) -> std::ops::Range<usize> {
+        self.memory.get()..self.wanted.get().max(self.memory.get())
     }
 }
 
 // SAFETY: what is handed out is mapped, readable and writable, was never handed out before, and stays.
 unsafe impl Allocator for Range {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
-        match self.grow(size) {
-            Some(start) => (start, size, 0),
-            None => (ptr::null_mut(), 0, 0),
+        let end = self.used.get().saturating_add(size);
+        if end > self.memory.get() {
+            self.wanted.set(end);
+            return (ptr::null_mut(), 0, 0);
         }
+        let start = self.start.get() + self.used.get();
+        self.used.set(end);
+        (ptr::with_exposed_provenance_mut(start), size, 0)
     }
 
     fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
