@@ -16,6 +16,8 @@ mod header;
 mod symbols;
 mod tables;
 
+use std::sync::LazyLock;
+
 use adler32furious::adler32;
 
 use bits::Bits;
@@ -33,21 +35,23 @@ pub(super) struct Refused;
 pub(super) struct Inflater {
     /// The code of the dynamic block at hand.
     dynamic: Codes,
-    /// The code of every fixed block.
-    fixed: Codes,
     lengths: Lengths,
     /// The end of an input that ends soon, with zeros behind it to read ahead in.
     tail: [u8; bits::TAIL],
 }
 
+/// The code of every fixed block.
+static FIXED: LazyLock<Codes> = LazyLock::new(|| {
+    let mut fixed = Codes::default();
+    let is_sound = fixed.build(&FIXED_LENGTHS);
+    debug_assert!(is_sound);
+    fixed
+});
+
 impl Default for Inflater {
     fn default() -> Self {
-        let mut fixed = Codes::default();
-        let sound = fixed.build(&FIXED_LENGTHS);
-        debug_assert!(sound);
         Self {
             dynamic: Codes::default(),
-            fixed,
             lengths: Lengths::default(),
             tail: [0; bits::TAIL],
         }
@@ -87,7 +91,7 @@ impl Inflater {
                     }
                     continue;
                 }
-                1 => &self.fixed,
+                1 => &*FIXED,
                 2 => {
                     header::read(&mut bits, &mut self.lengths)?;
                     if !self.dynamic.build(&self.lengths) {
