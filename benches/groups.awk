@@ -5,9 +5,8 @@
 # `-v show=<part>` lists what was counted to a part instead.
 
 function part(name) {
-    if (name ~ /inflate::tables/) return "inflate: tables of codes"
-    if (name ~ /inflate::decode::fastloop/) return "inflate: fast loop"
-    if (name ~ /sirocco/) return "inflate: ends of streams"
+    if (name ~ /inflate::symbols.*turns/) return "inflate: symbols"
+    if (name ~ /inflate::/) return "inflate: headers and tables"
     if (name ~ /adler32/) return "inflate: checksum"
     if (name ~ /decode::delta/) return "deltas"
     if (name ~ /decode::/) return "chains of deltas"
@@ -16,7 +15,7 @@ function part(name) {
         return "trees, attributes"
     }
     if (name ~ /emit::|archive::|convert::|buffer::|pipeline::/) return "headers, writing"
-    if (name ~ /malloc|free|realloc|calloc/) return "allocator"
+    if (name ~ /heap::|dlmalloc|malloc|free|realloc|calloc/) return "allocator"
     return "start-up, the rest"
 }
 

@@ -7,7 +7,7 @@
 //! processor adds to an address a cycle sooner than an index. And both tables are asked before it is
 //! known whether a symbol is a literal or a match: that branch is guessed wrong every third time, and
 //! then the right answer is there already. Both need addresses in place of slices, and so do copies
-//! that overrun a match; sirocco's loop, in safe Rust after the same model, takes 15 % longer on
+//! that overrun a match; sirocco, in safe Rust after the same model, takes 13 to 15 % longer on
 //! packs. Nothing outside the slices that it is given is ever read or written.
 #![allow(unsafe_code)]
 
