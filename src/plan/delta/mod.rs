@@ -6,7 +6,7 @@
 //!
 //! One thing is not seen: a file whose `$Format:…$` is expanded, in an unchanged directory, by an attribute
 //! file of an unchanged directory below the root. Its blob is the same, and its content is not. To find such
-//! files takes reading all trees, and only [`verify`] does.
+//! files takes reading all trees, and only [`verify()`] does.
 
 mod change;
 mod findings;
