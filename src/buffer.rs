@@ -26,10 +26,7 @@ impl Buffer {
 
     /// Append `count` bytes of unspecified content, to be overwritten by the caller.
     pub fn space(&mut self, count: usize) -> &mut [u8] {
-        let start = self.len;
-        self.reserve(count);
-        self.len += count;
-        &mut self.memory[start..self.len]
+        self.space_with_slack(count, 0)
     }
 
     /// [`Self::space`], and behind it `slack` bytes that do not count, to be overwritten as well.
