@@ -16,7 +16,7 @@ use gix::{
 use super::git;
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{Failure, reader::Reader},
     error::{Error, Result},
 };
 
@@ -47,49 +47,58 @@ pub fn resolve(
 ) -> Result<Treeish> {
     let (named, reference) = object_id(repository, reader, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
-    let mut id = named;
     let mut content = Buffer::default();
-    for _ in 0..MAX_TAGS {
-        let kind = reader
-            .read(&id, &mut content)
-            .map_err(|cause| not_a_tree().caused_by(cause))?;
-        match kind {
-            Some(ObjectKind::Tree) => {
-                let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-                let time = now.map_or(0, |now| now.as_secs());
-                return Ok(Treeish {
-                    tree: id,
-                    commit: None,
-                    content: BString::default(),
-                    reference,
-                    time,
-                });
-            }
-            Some(ObjectKind::Commit) => {
-                let mut fields = CommitRefIter::from_bytes(&content, repository.object_hash());
-                let tree = fields.tree_id().map_err(|_| not_a_tree())?;
-                let time = fields
-                    .committer()
-                    .map_or(0, |committer| timestamp(committer.time));
-                if reader.kind(&tree) != Some(ObjectKind::Tree) {
-                    return Err(not_a_tree());
-                }
-                return Ok(Treeish {
-                    tree,
-                    commit: Some(id),
-                    content: content.to_vec().into(),
-                    reference,
-                    time,
-                });
-            }
-            Some(ObjectKind::Tag) => {
-                let fields = TagRefIter::from_bytes(&content, repository.object_hash());
-                id = fields.target_id().map_err(|_| not_a_tree())?;
-            }
-            Some(ObjectKind::Blob) | None => return Err(not_a_tree()),
+    let peeled =
+        peeled(reader, named, &mut content).map_err(|cause| not_a_tree().caused_by(cause))?;
+    match peeled {
+        Some((tree, ObjectKind::Tree)) => {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            Ok(Treeish {
+                tree,
+                commit: None,
+                content: BString::default(),
+                reference,
+                time: now.map_or(0, |now| now.as_secs()),
+            })
         }
+        Some((commit, ObjectKind::Commit)) => {
+            let mut fields = CommitRefIter::from_bytes(&content, repository.object_hash());
+            let tree = fields.tree_id().map_err(|_| not_a_tree())?;
+            let time = fields
+                .committer()
+                .map_or(0, |committer| timestamp(committer.time));
+            if reader.kind(&tree) != Some(ObjectKind::Tree) {
+                return Err(not_a_tree());
+            }
+            Ok(Treeish {
+                tree,
+                commit: Some(commit),
+                content: content.to_vec().into(),
+                reference,
+                time,
+            })
+        }
+        Some((_, ObjectKind::Tag | ObjectKind::Blob)) | None => Err(not_a_tree()),
     }
-    Err(not_a_tree())
+}
+
+/// What `id` leads to when tags are followed, with its bytes in `content`; nothing if that is nowhere.
+fn peeled(
+    reader: &mut Reader,
+    id: ObjectId,
+    content: &mut Buffer,
+) -> std::result::Result<Option<(ObjectId, ObjectKind)>, Failure> {
+    let mut id = id;
+    for _ in 0..MAX_TAGS {
+        id = match reader.read(&id, content)? {
+            Some(ObjectKind::Tag) => match TagRefIter::from_bytes(content, id.kind()).target_id() {
+                Ok(target) => target,
+                Err(_) => return Ok(None),
+            },
+            kind => return Ok(kind.map(|kind| (id, kind))),
+        };
+    }
+    Ok(None)
 }
 
 /// Fail unless `name`, up to its first colon, is the name of a ref.
@@ -222,23 +231,14 @@ fn ancestor<'a>(
 
 /// The commit that `id` is or is a tag of, and its parents.
 fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)> {
-    let mut id = id;
     let mut content = Buffer::default();
-    for _ in 0..MAX_TAGS {
-        match reader.read(&id, &mut content).ok()?? {
-            ObjectKind::Commit => {
-                let fields = CommitRefIter::from_bytes(&content, id.kind());
-                return Some((id, fields.parent_ids().collect()));
-            }
-            ObjectKind::Tag => {
-                id = TagRefIter::from_bytes(&content, id.kind())
-                    .target_id()
-                    .ok()?;
-            }
-            ObjectKind::Tree | ObjectKind::Blob => return None,
+    match peeled(reader, id, &mut content).ok()?? {
+        (id, ObjectKind::Commit) => {
+            let fields = CommitRefIter::from_bytes(&content, id.kind());
+            Some((id, fields.parent_ids().collect()))
         }
+        _ => None,
     }
-    None
 }
 
 fn not_valid(name: &BStr) -> Error {
