@@ -114,7 +114,7 @@ fn mtime(repo: &Repo, value: &str) -> u64 {
 /// git 2.39 has no `--mtime`, but it has the same parser of dates.
 #[test]
 fn dates() {
-    let repo = Repo::from("basic").env("TZ", "XXX-03:30");
+    let repo = Repo::from("basic").env("TZ", "ABC-03:30");
     let theirs = |value: &str| {
         let answer = repo.git(["rev-parse", &format!("--since={value}")]);
         let seconds = answer
