@@ -31,19 +31,12 @@ pub fn path(dir: &Path, id: &oid) -> PathBuf {
 }
 
 /// What it takes to read loose objects, one after the other.
+#[derive(Default)]
 pub struct Reader {
-    decoder: Box<Decoder>,
+    /// Made when it is needed: it is large, and mostly everything is packed.
+    decoder: Option<Box<Decoder>>,
     /// Compressed bytes, from the beginning of the file.
     input: Vec<u8>,
-}
-
-impl Default for Reader {
-    fn default() -> Self {
-        Self {
-            decoder: Box::new(Decoder::new(Format::Zlib)),
-            input: Vec::new(),
-        }
-    }
 }
 
 /// A loose object whose header was read and whose content is still to come.
@@ -52,7 +45,8 @@ pub struct Opened<'a> {
     pub kind: ObjectKind,
     /// The size of its content in bytes, as the header claims.
     pub size: u64,
-    reader: &'a mut Reader,
+    decoder: &'a mut Decoder,
+    input: &'a mut Vec<u8>,
     file: File,
     file_len: u64,
     header_len: usize,
@@ -67,10 +61,11 @@ impl Reader {
         file.by_ref()
             .take(INPUT_LEN as u64)
             .read_to_end(&mut self.input)?;
-        self.decoder.reset();
+        let new = || Box::new(Decoder::new(Format::Zlib));
+        let decoder = self.decoder.get_or_insert_with(new);
+        decoder.reset();
         let mut head = [0; HEADER_MAX];
-        let progress = self
-            .decoder
+        let progress = decoder
             .decompress(&self.input, &mut head, false)
             .map_err(corrupt)?;
         let (kind, size, header_len) =
@@ -78,7 +73,8 @@ impl Reader {
         Ok(Opened {
             kind,
             size,
-            reader: self,
+            decoder,
+            input: &mut self.input,
             file,
             file_len: len,
             header_len,
@@ -93,7 +89,7 @@ impl Opened<'_> {
             return Err(corrupt(CORRUPT));
         }
         let size = usize::try_from(self.size).map_err(corrupt)?;
-        let Reader { decoder, input } = self.reader;
+        let (decoder, input) = (self.decoder, self.input);
         if input.len() == INPUT_LEN {
             // Deflate grows what it cannot shrink by less than this.
             let rest = self.size + self.size / 1000 + INPUT_LEN as u64;
@@ -116,7 +112,7 @@ impl Opened<'_> {
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Reader { decoder, input } = self.reader;
+        let (decoder, input) = (self.decoder, self.input);
         let mut window = vec![0; WINDOW_LEN];
         let mut skip = self.header_len;
         let mut total = 0;

@@ -159,9 +159,10 @@ impl Trees {
         self.step(path).map_err(|error| self.told(error))
     }
 
-    /// Go past the files that `one` and `other`, in directories of the same path, have next and have alike.
-    /// Nobody sees them: their names are not verified, as those in trees that are not read are not.
-    pub fn skip_equal_files(one: &mut Self, other: &mut Self) {
+    /// Go past the files and directories that `one` and `other`, in directories of the same path, have next
+    /// and have alike. Nobody sees them: their names are not verified, as those in trees that are not
+    /// read are not. Links are seen: what comes behind them is not to lie below them.
+    pub fn skip_equal(one: &mut Self, other: &mut Self) {
         let hash = one.rules.hash;
         let (Some(one), Some(other)) = (one.stack.last_mut(), other.stack.last_mut()) else {
             return;
@@ -171,8 +172,8 @@ impl Trees {
         }
         while let Ok(entry) = TreeEntry::parse(&one.content[one.at..], hash) {
             let bytes = &one.content[one.at..][..entry.len];
-            let is_file = matches!(mode(entry.mode), Mode::File | Mode::Executable);
-            if !is_file || !other.content[other.at..].starts_with(bytes) {
+            let is_link = matches!(mode(entry.mode), Mode::Symlink | Mode::Submodule);
+            if is_link || !other.content[other.at..].starts_with(bytes) {
                 return;
             }
             one.at += entry.len;

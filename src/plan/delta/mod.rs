@@ -77,8 +77,8 @@ struct Frame {
     wide: bool,
     /// The same, since the commit may be in the content of files.
     expands: bool,
-    /// Directories in it that are equal and were not read.
-    unread: Vec<(Vec<u8>, ObjectId)>,
+    /// There is more in it, the same on both sides, that nobody looked at.
+    unseen: bool,
     /// Its own entry is in the archive.
     written: bool,
 }
@@ -190,7 +190,7 @@ impl Diff {
             new_shown: false,
             wide: above || other_rules || other_attributes,
             expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
-            unread: Vec::new(),
+            unseen: false,
             written: false,
         });
     }
@@ -254,8 +254,11 @@ impl Diff {
     }
 
     fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
-        if old == new && old != Found::End && self.is_settled() {
-            Trees::skip_equal_files(&mut self.old.trees, &mut self.new.trees);
+        if old == new && old != Found::End && !self.reads_equal() {
+            if let Some(frame) = self.frames.last_mut() {
+                frame.unseen = true;
+            }
+            Trees::skip_equal(&mut self.old.trees, &mut self.new.trees);
             self.old.advance().map_err(Error::without_base)?;
             self.new.advance()?;
             return Ok(Step::Nothing);
@@ -284,40 +287,25 @@ impl Diff {
     ) -> Result<()> {
         let old_entered = matches!(self.old.view.directory(&self.path), Directory::Entered);
         let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
-        let is_equal = old == new && old_entered && new_entered && !self.reads_equal();
-        if is_equal && let Some(frame) = self.frames.last_mut() {
-            frame.unread.push((self.path.clone(), new));
-        }
-        let enters = |entered: bool| entered && !is_equal;
-        match enters(old_entered) {
+        match old_entered {
             true => self.old.enter(reader, old),
             false => self.old.advance(),
         }
         .map_err(Error::without_base)?;
-        match enters(new_entered) {
+        match new_entered {
             true => self.new.enter(reader, new)?,
             false => self.new.advance()?,
         }
-        if enters(old_entered) || enters(new_entered) {
-            self.push(
-                enters(old_entered).then_some(old),
-                enters(new_entered).then_some(new),
-            );
+        if old_entered || new_entered {
+            self.push(old_entered.then_some(old), new_entered.then_some(new));
         }
         Ok(())
     }
 
-    /// Whether trees are read that are the same on both sides.
+    /// Whether entries that are the same on both sides are looked at.
     fn reads_equal(&self) -> bool {
         let frame = self.frames.last();
         frame.is_some_and(|frame| frame.wide || frame.expands)
-    }
-
-    /// Whether entries that are equal have nothing to tell: what decides about them is the same, and
-    /// that something is shown in the directory they are in is known.
-    fn is_settled(&self) -> bool {
-        let frame = self.frames.last();
-        frame.is_some_and(|frame| frame.old_shown && frame.new_shown) && !self.reads_equal()
     }
 
     fn leaves(
@@ -359,18 +347,24 @@ impl Diff {
         let Some(mut frame) = self.frames.pop() else {
             return Ok(Step::End);
         };
-        if frame.old_shown != frame.new_shown && self.shows_any(reader, &frame.unread)? {
-            (frame.old_shown, frame.new_shown) = (true, true);
-            self.mark(true, true);
+        if frame.unseen && frame.old_shown != frame.new_shown {
+            let (side, id) = match frame.old_shown {
+                true => (&mut self.new, frame.new),
+                false => (&mut self.old, frame.old),
+            };
+            if let Some(id) = id
+                && side.shows_any(reader, &self.path, id)?
+            {
+                (frame.old_shown, frame.new_shown) = (true, true);
+                self.mark(true, true);
+            }
         }
         self.old.view.leave();
         self.new.view.leave();
         self.old.advance().map_err(Error::without_base)?;
         self.new.advance()?;
-        if !(frame.old_shown || frame.new_shown || frame.unread.is_empty())
-            && let (Some(above), Some(id)) = (self.frames.last_mut(), frame.new)
-        {
-            above.unread.push((self.path.clone(), id));
+        if let Some(above) = self.frames.last_mut() {
+            above.unseen |= frame.unseen;
         }
         Ok(match (frame.old_shown, frame.new_shown) {
             (true, false) => self.directory(Status::Deleted, frame.old),
@@ -386,16 +380,6 @@ impl Diff {
             Some(id) if self.path.len() > self.new.view.below() => Step::Directory(status, id),
             _ => Step::Nothing,
         }
-    }
-
-    /// Whether anything is shown in directories that were not read.
-    fn shows_any(&mut self, reader: &mut Reader, unread: &[(Vec<u8>, ObjectId)]) -> Result<bool> {
-        for (path, id) in unread {
-            if self.new.shows_any(reader, path, *id)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Something is shown in the directory where both are.

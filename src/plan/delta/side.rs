@@ -134,7 +134,7 @@ impl Side {
         }
     }
 
-    /// Whether anything is shown in the directory `id` at `path`, which lies in the one entered last.
+    /// Whether anything is shown in the directory entered last, which is `id` at `path`.
     pub(super) fn shows_any(
         &mut self,
         reader: &mut Reader,
@@ -143,34 +143,33 @@ impl Side {
     ) -> Result<bool> {
         let mut trees = Trees::new(self.tree, self.rules);
         let mut at = path.to_vec();
-        let mut depth = 0;
-        let mut found_any = false;
-        let mut next = Some(id);
-        while !found_any {
-            if let Some(id) = next.take() {
-                trees.enter(reader, id, at.len())?;
-                self.view.enter(reader, &trees, self.tree, &at);
-                depth += 1;
-            }
+        trees.enter(reader, id, at.len())?;
+        let mut below = 0;
+        let shows = loop {
             match trees.next(&mut at)? {
-                None => break,
-                Some(Found::End) => {
-                    self.view.leave();
-                    depth -= 1;
-                }
                 Some(Found::Directory(id)) => {
-                    let entered = matches!(self.view.directory(&at), Directory::Entered);
-                    next = entered.then_some(id);
+                    if matches!(self.view.directory(&at), Directory::Entered) {
+                        trees.enter(reader, id, at.len())?;
+                        self.view.enter(reader, &trees, self.tree, &at);
+                        below += 1;
+                    }
                 }
                 Some(Found::Leaf { mode, id }) => {
-                    found_any = self.show(reader, &at, mode, id).in_directory;
+                    if self.show(reader, &at, mode, id).in_directory {
+                        break true;
+                    }
                 }
+                Some(Found::End) if below > 0 => {
+                    self.view.leave();
+                    below -= 1;
+                }
+                Some(Found::End) | None => break false,
             }
-        }
-        for _ in 0..depth {
+        };
+        for _ in 0..below {
             self.view.leave();
         }
-        Ok(found_any)
+        Ok(shows)
     }
 }
 
