@@ -41,8 +41,8 @@ pub(super) struct Inflater {
 }
 
 /// The code of every fixed block.
-static FIXED: LazyLock<Codes> = LazyLock::new(|| {
-    let mut fixed = Codes::default();
+static FIXED: LazyLock<Box<Codes>> = LazyLock::new(|| {
+    let mut fixed = Box::<Codes>::default();
     let is_sound = fixed.build(&FIXED_LENGTHS);
     debug_assert!(is_sound);
     fixed
