@@ -24,7 +24,7 @@ use crate::binary;
 
 /// Time what changed: in repositories of many sizes, and in repositories that many people edit
 ///
-/// Without a subcommand both are run, with their defaults; this takes about ten minutes on two cores.
+/// Without a subcommand both are run, with their defaults; this takes six to ten minutes on two cores.
 /// Tables go to standard output.
 #[derive(clap::Args)]
 pub(crate) struct Args {

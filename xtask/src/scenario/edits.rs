@@ -8,12 +8,15 @@
 //! varies by itself.
 //!
 //! The threads are the people. Each takes the next repository in turn, commits to its next branch, and
-//! archives. More threads than repositories share them: one commits at a time, but one may archive while
+//! archives; so what is timed competes for the machine with the commits and archives of the others.
+//! More threads than repositories share them: one commits at a time, but one may archive while
 //! another commits, and on the same branch the delta is then that of its newest commit.
 //!
 //! All repositories are made before anything is timed, and all settings are run by turns of some
 //! commits, so that a slow minute of the machine falls on all.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -157,30 +160,26 @@ pub(super) fn measure(args: &Args, program: &Path) -> Result<Vec<Trial>> {
 
 /// Makes all repositories in `directory`.
 fn prepare(settings: &[Setting], directory: &Path) -> Result<Vec<Trial>> {
-    let shape = |setting: &Setting| (setting.files, setting.branches);
-    let mut trials: Vec<_> = settings
-        .iter()
-        .map(|&setting| Trial {
-            setting,
-            stores: Vec::new(),
-            samples: Vec::new(),
-        })
-        .collect();
-    for number in 0..trials.len() {
-        if !trials[number].stores.is_empty() {
-            continue;
-        }
-        let (files, branches) = shape(&settings[number]);
-        eprintln!("making repositories of {files} files and {branches} branches");
-        let template = Template::make(files, branches)?;
-        for (number, trial) in trials.iter_mut().enumerate() {
-            if shape(&trial.setting) == (files, branches) {
-                for repository in 0..trial.setting.repositories {
-                    let path = directory.join(format!("{number}-{repository}.git"));
-                    trial.stores.push(Store::copy(&template, path)?);
-                }
+    let mut templates = HashMap::new();
+    let mut trials = Vec::new();
+    for (number, &setting) in settings.iter().enumerate() {
+        let template = match templates.entry((setting.files, setting.branches)) {
+            Entry::Occupied(template) => template.into_mut(),
+            Entry::Vacant(none) => {
+                let (files, branches) = *none.key();
+                eprintln!("making a repository of {files} files with branches: {branches}");
+                none.insert(Template::make(files, branches)?)
             }
-        }
+        };
+        let stores = (0..setting.repositories).map(|repository| {
+            let path = directory.join(format!("{number}-{repository}.git"));
+            Store::copy(template, path)
+        });
+        trials.push(Trial {
+            setting,
+            stores: stores.collect::<Result<_>>()?,
+            samples: Vec::new(),
+        });
     }
     Ok(trials)
 }

@@ -2,8 +2,9 @@
 //!
 //! Repositories from small to large, each with a commit that changes one file, and for the largest one
 //! that changes one file in a hundred. All are made before anything is timed; then each command of each
-//! repository is timed in turn, round by round, so that a slow minute of the machine falls on all. What
-//! counts is the median. With valgrind, instructions are counted as well, which no other process
+//! repository is timed in turn, round by round, so that a slow minute of the machine falls on all. Full
+//! archives have rounds of their own, since they leave the next command other caches than it would find.
+//! What counts is the median. With valgrind, instructions are counted as well, which no other process
 //! disturbs.
 
 use std::path::Path;
@@ -27,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [1000, 3000, 10_000, 30_000, 100_000])]
     files: Vec<u32>,
 
-    /// Runs of each command
+    /// Runs of each command; of those that take milliseconds, ten times as many
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 }
@@ -46,6 +47,9 @@ struct Row {
 const GROWTH: f64 = 1.2;
 const OF_DIFF_TREE: f64 = 1.5;
 const OF_FULL: f64 = 0.05;
+
+/// What takes milliseconds is run so many times as often.
+const SHORT: u32 = 10;
 
 /// The delta of one file.
 const DELTA: [&str; 2] = ["--base=main~1", "main"];
@@ -66,27 +70,30 @@ pub(super) fn run(args: &Args, binary: &Path, output: &Path) -> Result<()> {
 }
 
 fn measure(binary: &Path, fixtures: &[Fixture], rounds: u32) -> Result<Vec<Row>> {
-    let commands = fixtures.iter().flat_map(|fixture| {
+    // By turns, so that each delta comes after the same program.
+    let deltas = fixtures.iter().flat_map(|fixture| {
         [
             fixture.command(binary, &DELTA),
             fixture.command(Path::new("git"), &["diff-tree", "-r", "main~1", "main"]),
-            fixture.command(binary, &["main"]),
         ]
     });
-    let times = medians(&mut commands.collect::<Vec<_>>(), rounds)?;
-    let (times, _) = times.as_chunks();
+    let deltas = medians(&mut deltas.collect::<Vec<_>>(), SHORT * rounds)?;
+    let fulls = fixtures
+        .iter()
+        .map(|fixture| fixture.command(binary, &["main"]));
+    let fulls = medians(&mut fulls.collect::<Vec<_>>(), rounds)?;
     let counts = process::text(Command::new("valgrind").arg("--version")).is_ok();
-    let row = |(fixture, &[delta, diff_tree, full]): (&Fixture, &[f64; 3])| {
+    let row = |(number, fixture): (usize, &Fixture)| {
         let instructions = counts.then(|| gate::count(binary, &DELTA, fixture.path()));
         Ok(Row {
             files: fixture.files,
-            delta,
-            diff_tree,
-            full,
+            delta: deltas[2 * number],
+            diff_tree: deltas[2 * number + 1],
+            full: fulls[number],
             instructions: instructions.transpose()?,
         })
     };
-    fixtures.iter().zip(times).map(row).collect()
+    fixtures.iter().enumerate().map(row).collect()
 }
 
 /// The median of each command, in milliseconds.
@@ -103,7 +110,11 @@ fn medians(commands: &mut [Command], rounds: u32) -> Result<Vec<f64>> {
             }
         }
     }
-    let median = |times: Vec<f64>| Times::from_iter(times).percentile(50).unwrap_or(f64::NAN);
+    let median = |times: Vec<f64>| {
+        Times::from_iter(times)
+            .percentile(50)
+            .expect("rounds are at least one")
+    };
     Ok(times.into_iter().map(median).collect())
 }
 

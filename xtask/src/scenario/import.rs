@@ -28,14 +28,14 @@ pub(super) fn command(program: &Path, directory: &Path) -> Command {
 }
 
 /// What `git fast-import` is given, as it is written.
-pub(super) struct Stream<W>(W);
+pub(super) struct Stream<'a>(&'a mut dyn Write);
 
 /// Runs `git fast-import` in the repository `directory` on what `write` writes. Up to `unpack_limit`
 /// objects become loose ones, more stay a pack.
 pub(super) fn run(
     directory: &Path,
     unpack_limit: u32,
-    write: impl FnOnce(&mut Stream<&mut dyn Write>) -> Result<()>,
+    write: impl FnOnce(&mut Stream<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut import = command(Path::new("git"), directory);
     import
@@ -60,7 +60,7 @@ pub(super) fn run(
     written.with_context(|| format!("could not write to {import:?}"))
 }
 
-impl<W: Write> Stream<W> {
+impl Stream<'_> {
     /// Begins a commit on `branch`, whose parent is `from`; by default, what this stream made last there.
     pub(super) fn commit(&mut self, branch: &str, from: Option<&str>) -> Result<()> {
         write!(

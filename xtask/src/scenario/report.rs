@@ -40,6 +40,8 @@ fn settings(trials: &[Trial]) -> String {
         table += &format!("| {job} ({STUDY_WHERE}) | | | | | | | {p90} ms | {p99} ms |\n");
     }
     table
+        + "\nThe study's rows are another machine's and other programs': an order of magnitude, and no \
+           comparison.\n"
 }
 
 /// The warm-ups, which the other table leaves out.
@@ -78,19 +80,15 @@ fn times<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Times {
 /// One of the numbers of a setting.
 type Dimension = fn(&mut Setting) -> &mut u32;
 
-/// The first trial of each job: the others vary one thing of it.
+fn value(mut setting: Setting, dimension: Dimension) -> u32 {
+    *dimension(&mut setting)
+}
+
+/// The first trial of each job: the others vary one thing of it, or two.
 fn bases(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
-    let first = |(number, trial): &(usize, &Trial)| {
-        let job = trial.setting.job;
-        trials[..*number]
-            .iter()
-            .all(|other| other.setting.job != job)
-    };
-    trials
-        .iter()
-        .enumerate()
-        .filter(first)
-        .map(|(_, trial)| trial)
+    [Job::Add, Job::Modify]
+        .into_iter()
+        .filter_map(|job| trials.iter().find(|trial| trial.setting.job == job))
 }
 
 /// The trials that vary nothing but `dimension`, job by job, in ascending order.
@@ -99,11 +97,11 @@ fn along(trials: &[Trial], dimension: Dimension) -> Vec<&Trial> {
     for base in bases(trials) {
         let alike = |trial: &&Trial| {
             let mut setting = trial.setting;
-            *dimension(&mut setting) = *dimension(&mut base.setting.clone());
+            *dimension(&mut setting) = value(base.setting, dimension);
             setting == base.setting
         };
         let mut alike: Vec<_> = trials.iter().filter(alike).collect();
-        alike.sort_by_key(|trial| *dimension(&mut trial.setting.clone()));
+        alike.sort_by_key(|trial| value(trial.setting, dimension));
         along.extend(alike);
     }
     along
@@ -120,15 +118,12 @@ pub(super) fn plots(trials: &[Trial]) -> Vec<(&'static str, Plot)> {
     ];
     let mut plots = Vec::new();
     for (word, across, dimension) in dimensions {
-        let trials = along(trials, dimension);
-        let points = trials.iter().map(|trial| {
-            let value = *dimension(&mut trial.setting.clone());
-            (trial.setting.job, f64::from(value), times(&trial.samples))
-        });
-        plots.push((
-            word,
-            plot(across, Scale::Logarithmic, &points.collect::<Vec<_>>()),
-        ));
+        let point = |trial: &Trial| {
+            let at = value(trial.setting, dimension);
+            (trial.setting.job, f64::from(at), times(&trial.samples))
+        };
+        let points: Vec<_> = along(trials, dimension).into_iter().map(point).collect();
+        plots.push((word, plot(across, Scale::Logarithmic, &points)));
     }
     let points: Vec<_> = bases(trials).flat_map(over_commits).collect();
     let across = "commits to the repository";
