@@ -1,104 +1,185 @@
-//! Times over the number of files, as a plot that any browser shows. Both axes are logarithmic.
+//! Times over something else, as a plot that any browser shows.
 
-use super::Row;
-
-const WIDTH: f64 = 640.0;
+const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
+/// To the right of the lines are their names.
+const NAMES: f64 = 160.0;
 
-/// Where values lie on a logarithmic axis.
+/// The times are milliseconds.
+pub(super) struct Plot {
+    /// What the times are plotted over.
+    pub(super) across: &'static str,
+    pub(super) scale: Scale,
+    pub(super) lines: Vec<Line>,
+}
+
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) colour: &'static str,
+    /// As SVG has it; empty for a line without gaps.
+    pub(super) dashes: &'static str,
+    /// From left to right.
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Scale {
+    /// From zero.
+    Linear,
+    Logarithmic,
+}
+
+impl Scale {
+    /// Logarithmic for what spans a decade.
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(0.0, f64::max);
+        match high < 10.0 * low {
+            true => Scale::Linear,
+            false => Scale::Logarithmic,
+        }
+    }
+}
+
+/// Where values lie. It begins and ends with a tick.
 struct Axis {
-    low: f64,
-    high: f64,
+    scale: Scale,
+    ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// One that ends at powers of ten.
-    fn over(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let low = values.clone().fold(f64::INFINITY, f64::min);
-        let high = values.fold(0.0, f64::max);
-        let low = low.log10().floor();
-        Self {
-            low,
-            high: high.log10().ceil().max(low + 1.0),
-        }
+    fn over(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let high = values.clone().fold(0.0, f64::max);
+        let ticks = match scale {
+            Scale::Linear => {
+                let step = round(step_above(high / 10.0));
+                let last = (high / step).ceil().max(1.0) as u32;
+                (0..=last).map(|tick| f64::from(tick) * step).collect()
+            }
+            Scale::Logarithmic => {
+                let low = values.fold(f64::INFINITY, f64::min);
+                // One value is not nothing.
+                let last = step_above(high).max(step_below(low) + 1);
+                (step_below(low)..=last).map(round).collect()
+            }
+        };
+        Axis { scale, ticks }
     }
 
     /// From 0 to 1.
     fn place(&self, value: f64) -> f64 {
-        (value.log10() - self.low) / (self.high - self.low)
-    }
-
-    fn ticks(&self) -> impl Iterator<Item = f64> {
-        (self.low as i32..=self.high as i32).map(|power| 10_f64.powi(power))
+        let scaled = |value: f64| match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic => value.log10(),
+        };
+        let (low, high) = (self.ticks[0], self.ticks[self.ticks.len() - 1]);
+        (scaled(value) - scaled(low)) / (scaled(high) - scaled(low))
     }
 }
 
-pub(super) fn svg(rows: &[Row]) -> String {
-    type Value = fn(&Row) -> f64;
-    let lines: [(&str, &str, Value); 3] = [
-        ("full archive", "#888888", |row| row.full),
-        ("git diff-tree -r", "#d1742f", |row| row.diff_tree),
-        ("git sluice --base", "#2f6fd1", |row| row.delta),
-    ];
-    let files = |row: &Row| f64::from(row.files);
-    let across = Axis::over(rows.iter().map(files));
-    let times = lines.iter().flat_map(|(_, _, time)| rows.iter().map(time));
-    let up = Axis::over(times);
-    let x = |value| MARGIN + across.place(value) * (WIDTH - 2.0 * MARGIN);
-    let y = |value| HEIGHT - MARGIN - up.place(value) * (HEIGHT - 2.0 * MARGIN);
+/// The round numbers, …, 0.5, 1, 2, 5, 10, 20, …, of which 1 is number 0.
+fn round(number: i32) -> f64 {
+    let power = number.div_euclid(3);
+    let digit = [1.0, 2.0, 5.0][number.rem_euclid(3) as usize];
+    match power {
+        0.. => digit * 10_f64.powi(power),
+        // So that 0.2 is what it looks like.
+        _ => digit / 10_f64.powi(-power),
+    }
+}
 
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    let (left, right, bottom) = (MARGIN, WIDTH - MARGIN, HEIGHT - MARGIN);
-    for tick in across.ticks() {
-        let at = x(tick);
-        svg += &format!(
-            "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}</text>\n",
-            bottom + 20.0
-        );
+/// The numbers of the round numbers that are not below `value` and not above it, down to a millionth.
+fn step_above(value: f64) -> i32 {
+    (-18..).find(|&number| round(number) >= value).unwrap_or(0)
+}
+
+fn step_below(value: f64) -> i32 {
+    let above = step_above(value);
+    if round(above) > value {
+        above - 1
+    } else {
+        above
     }
-    for tick in up.ticks() {
-        let at = y(tick);
-        svg += &format!(
-            "<path d=\"M{left} {at:.1}H{right}\" stroke=\"#dddddd\"/>\n\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{tick} ms</text>\n",
-            left - 6.0,
-            at + 4.0
+}
+
+impl Plot {
+    pub(super) fn svg(&self) -> String {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let across = Axis::over(self.scale, points().map(|point| point.0));
+        let times = points().map(|point| point.1);
+        let up = Axis::over(Scale::of(times.clone()), times);
+        let (left, right) = (MARGIN, WIDTH - NAMES);
+        let (top, bottom) = (MARGIN / 2.0, HEIGHT - MARGIN);
+        let x = |value| left + across.place(value) * (right - left);
+        let y = |value| bottom - up.place(value) * (bottom - top);
+
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+             font-family=\"sans-serif\" font-size=\"12\">\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         );
+        for &tick in &across.ticks {
+            svg += &text(x(tick), bottom + 20.0, "middle", &tick.to_string());
+        }
+        for &tick in &up.ticks {
+            let at = y(tick);
+            svg += &format!("<path d=\"M{left} {at:.1}H{right}\" stroke=\"#dddddd\"/>\n");
+            svg += &text(left - 6.0, at + 4.0, "end", &tick.to_string());
+        }
+        svg += &text(left, top - 12.0, "end", "ms");
+        svg += &text((left + right) / 2.0, HEIGHT - 16.0, "middle", self.across);
+        for (number, line) in (0_u32..).zip(&self.lines) {
+            let places = line.points.iter().map(|&(at, time)| (x(at), y(time)));
+            let name = (right + 20.0, top + 4.0 + 18.0 * f64::from(number));
+            svg += &line.svg(places.collect(), name);
+        }
+        svg + "</svg>\n"
     }
-    for (number, (name, colour, time)) in lines.into_iter().enumerate() {
-        let points = rows
+}
+
+impl Line {
+    /// With its points at `places`, and its name at `name`.
+    fn svg(&self, places: Vec<(f64, f64)>, (right, down): (f64, f64)) -> String {
+        let Line { colour, dashes, .. } = self;
+        let stroke = format!(
+            "fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\""
+        );
+        let points: Vec<_> = places
             .iter()
-            .map(|row| format!("{:.1},{:.1}", x(files(row)), y(time(row))));
-        let points = points.collect::<Vec<_>>().join(" ");
-        let line = 20 + 16 * number;
-        svg += &format!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n\
-             <text x=\"{left}\" y=\"{line}\" fill=\"{colour}\">{name}</text>\n"
-        );
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
+        let mut svg = format!("<polyline points=\"{}\" {stroke}/>\n", points.join(" "));
+        for (x, y) in places {
+            svg += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>\n");
+        }
+        svg += &format!("<path d=\"M{right} {:.1}h24\" {stroke}/>\n", down - 4.0);
+        svg + &text(right + 30.0, down, "start", &self.name)
     }
-    let middle = WIDTH / 2.0;
-    let foot = HEIGHT - 16.0;
-    svg +=
-        &format!("<text x=\"{middle}\" y=\"{foot}\" text-anchor=\"middle\">files</text>\n</svg>\n");
-    svg
+}
+
+fn text(x: f64, y: f64, anchor: &str, text: &str) -> String {
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Axis;
+    use super::{Axis, Scale};
 
     #[test]
-    fn an_axis_ends_at_powers_of_ten() {
-        let axis = Axis::over([2.0, 300.0].into_iter());
-        assert_eq!(axis.ticks().collect::<Vec<_>>(), [1.0, 10.0, 100.0, 1000.0]);
-        assert!((axis.place(1000.0) - 1.0).abs() < 1e-9);
+    fn an_axis_ends_at_round_numbers() {
+        let axis = |scale, values: &[f64]| Axis::over(scale, values.iter().copied());
+        let files = axis(Scale::Logarithmic, &[100.0, 1300.0]);
+        assert_eq!(files.ticks, [100.0, 200.0, 500.0, 1000.0, 2000.0]);
+        assert!((files.place(2000.0) - 1.0).abs() < 1e-9);
+        let times = axis(Scale::Logarithmic, &[0.3]);
+        assert_eq!(times.ticks, [0.2, 0.5]);
         // One value is not nothing.
-        let axis = Axis::over([10.0].into_iter());
-        assert_eq!(axis.ticks().count(), 2);
+        assert_eq!(axis(Scale::Logarithmic, &[10.0]).ticks, [10.0, 20.0]);
+
+        let commits = axis(Scale::Linear, &[5.0, 0.7]);
+        assert_eq!(commits.ticks.len(), 11);
+        assert!((commits.place(2.5) - 0.5).abs() < 1e-9);
+        assert_eq!(axis(Scale::Linear, &[4.3]).ticks.last(), Some(&4.5));
     }
 }
