@@ -136,7 +136,7 @@ impl Source for Planner {
                 }
             }
         }
-        self.window = (self.window * 4).min(WINDOW);
+        self.window = (self.window * 2).min(WINDOW);
         let jobs = self.draft.finish();
         self.release(&jobs);
         Ok(Batch { jobs, last })
