@@ -13,6 +13,7 @@
 //! The first failure in job order decides: everything before it is written, nothing after it. A
 //! panic anywhere stops all threads.
 
+mod placement;
 mod scheduler;
 
 use std::{thread, time::Duration};

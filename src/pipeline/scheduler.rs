@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Limits, Sink, Source, Times, Worker, default_threads};
+use super::{Limits, Sink, Source, Times, Worker, default_threads, placement::Processors};
 use crate::error::{Error, Result};
 
 /// Bytes that may wait to be written, for each thread, before no more work is begun. A window that
@@ -28,6 +28,7 @@ where
     let mut pipeline = Pipeline {
         worker,
         threads: 1,
+        processors: None,
         budget: limits.budget,
         state: Mutex::new(State::default()),
         changed: Condvar::new(),
@@ -39,15 +40,24 @@ where
     if pipeline.is_worth_threads() {
         pipeline.threads = limits.threads.unwrap_or_else(default_threads);
     }
+    pipeline.processors = Processors::for_each_of(pipeline.threads);
     let pipeline = &pipeline;
     thread::scope(|scope| {
         for number in 1..pipeline.threads {
             let name = format!("sluice-{number}");
-            let helper = thread::Builder::new()
-                .name(name)
-                .spawn_scoped(scope, || pipeline.serve());
+            let helper = thread::Builder::new().name(name);
+            let helper = helper.spawn_scoped(scope, move || {
+                if let Some(processors) = &pipeline.processors {
+                    processors.take(number);
+                }
+                pipeline.serve();
+            });
             if helper.is_err() {
                 break; // Fewer threads do the same work.
+            }
+            if pipeline.processors.is_some() {
+                // It cannot go to another processor before it has had this one.
+                thread::yield_now();
             }
         }
         pipeline.serve();
@@ -63,6 +73,8 @@ where
 struct Pipeline<'a, S, W: Worker, K> {
     worker: &'a W,
     threads: usize,
+    /// Where the threads run, if it matters.
+    processors: Option<Processors>,
     budget: usize,
     state: Mutex<State<W::Job, W::Output>>,
     changed: Condvar,
@@ -187,10 +199,12 @@ where
             Task::Stop => return false,
             Task::Wait => {
                 state.waiting += 1;
-                let mut state = self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner);
+                let wait = || self.changed.wait(state);
+                let woken = match &self.processors {
+                    Some(processors) => processors.stay(wait),
+                    None => wait(),
+                };
+                let mut state = woken.unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
             }
             Task::Plan => {
