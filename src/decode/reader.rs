@@ -47,10 +47,12 @@ impl Reader {
     pub fn read(&mut self, id: &oid, out: &mut Buffer) -> Result<Option<ObjectKind>, Failure> {
         let id = self.odb.config().replaced(id);
         out.clear();
+        // The one object that git knows without storing it.
+        if id == ObjectId::empty_tree(id.kind()) {
+            return Ok(Some(ObjectKind::Tree));
+        }
         let Some(place) = self.odb.find(&id) else {
-            // The one object that git knows without storing it.
-            let is_empty_tree = id == ObjectId::empty_tree(id.kind());
-            return Ok(is_empty_tree.then_some(ObjectKind::Tree));
+            return Ok(None);
         };
         match self.read_at(&id, place, MAX_CONTROL_SIZE, out) {
             Ok(kind) => Ok(Some(kind)),

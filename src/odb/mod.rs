@@ -12,6 +12,8 @@ mod map;
 pub mod pack;
 
 use std::{
+    io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -23,6 +25,7 @@ use gix::{
     odb::pack::multi_index,
 };
 
+use crate::error::{Error, sanitised, strerror};
 pub use dirs::object_dirs;
 use index::Index;
 use pack::Pack;
@@ -85,6 +88,10 @@ pub struct Odb {
     recent: usize,
     /// When each `pack` directory last changed, to know whether a second look is worth it.
     stamps: Vec<Option<SystemTime>>,
+    /// The first file that is there and that the system did not let us map.
+    refused: Option<(PathBuf, io::Error)>,
+    /// Whether an object was not found since: it may be in there.
+    missed: bool,
 }
 
 /// What finds objects in one or several packs.
@@ -117,6 +124,8 @@ impl Odb {
             packs: Vec::new(),
             recent: 0,
             stamps,
+            refused: None,
+            missed: false,
         };
         odb.list();
         odb
@@ -132,7 +141,26 @@ impl Odb {
         if let Some(place) = self.find_once(id) {
             return Some(place);
         }
-        self.refresh().then(|| self.find_once(id)).flatten()
+        let place = self.refresh().then(|| self.find_once(id)).flatten();
+        self.missed |= place.is_none() && self.refused.is_some();
+        place
+    }
+
+    /// What kept us from an object that was not found, if it may be there all the same.
+    pub fn refusal(&self) -> Option<Error> {
+        let (path, error) = self.refused.as_ref().filter(|_| self.missed)?;
+        let what = match path.extension() {
+            Some(extension) if extension == "idx" => "index file",
+            _ => "packfile",
+        };
+        let failed = match error.kind() {
+            io::ErrorKind::OutOfMemory => "mapped",
+            _ => "accessed",
+        };
+        let (path, why) = (sanitised(path.as_os_str().as_bytes()), strerror(error));
+        Some(Error::fatal(format!(
+            "{what} {path} cannot be {failed}: {why}"
+        )))
     }
 
     /// Every copy of `id`, in lookup order: what is left to try when one of them is damaged.
@@ -167,7 +195,10 @@ impl Odb {
             // Found through a multi-pack index, which holds no checksum of the pack to compare.
             match Pack::open(&file.path, self.config.hash, None) {
                 Ok(pack) => file.pack = Some(Arc::new(pack)),
-                Err(_) => file.unusable = true,
+                Err(error) => {
+                    file.unusable = true;
+                    note(&mut self.refused, &file.path, error);
+                }
             }
         }
         file.pack.as_ref()
@@ -235,9 +266,14 @@ impl Odb {
     }
 
     fn open_index(&mut self, path: &Path) -> Option<State> {
-        let index = Index::open(path, self.config.hash).ok()?;
+        let hash = self.config.hash;
+        let index = Index::open(path, hash);
+        let index = index.map_err(|error| note(&mut self.refused, path, error));
+        let index = index.ok()?;
         let pack_path = path.with_extension("pack");
-        let pack = Pack::open(&pack_path, self.config.hash, Some(&index)).ok()?;
+        let pack = Pack::open(&pack_path, hash, Some(&index));
+        let pack = pack.map_err(|error| note(&mut self.refused, &pack_path, error));
+        let pack = pack.ok()?;
         let id = self.pack_id(pack_path);
         self.packs[id.0 as usize]
             .pack
@@ -332,6 +368,18 @@ impl Odb {
         };
         self.indices.push(Source { path, state });
         covered
+    }
+}
+
+/// Remember in `refused` that `path` was not opened, unless it is gone, as after a repack, or damaged: then
+/// there is nothing in it for us.
+fn note(refused: &mut Option<(PathBuf, io::Error)>, path: &Path, error: io::Error) {
+    use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
+    if !matches!(
+        error.kind(),
+        NotFound | StaleNetworkFileHandle | InvalidData
+    ) {
+        refused.get_or_insert_with(|| (path.to_owned(), error));
     }
 }
 

@@ -136,6 +136,10 @@ impl Source for Planner {
                 }
             }
         }
+        // What was not found may be there: nothing may be made of that.
+        if let Some(refusal) = self.reader.odb.refusal() {
+            return Err(refusal);
+        }
         self.window = (self.window * 2).min(WINDOW);
         let jobs = self.draft.finish();
         self.release(&jobs);

@@ -45,6 +45,16 @@ pub fn resolve(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<Treeish> {
+    let treeish = found(repository, reader, name, diagnostics);
+    treeish.map_err(|error| reader.odb.refusal().unwrap_or(error))
+}
+
+fn found(
+    repository: &gix::Repository,
+    reader: &mut Reader,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<Treeish> {
     let (named, reference) = object_id(repository, reader, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut content = Buffer::default();

@@ -39,6 +39,7 @@ impl<'a> Rules<'a> {
         let access = given.access_rules.as_deref();
         let access = access.map(access_rules).transpose()?;
         let settings = profile.with(given);
+        fit_together(&settings, given)?;
         Ok(Self {
             given,
             policy: policy(&settings, given),
@@ -79,6 +80,9 @@ impl<'a> Rules<'a> {
         let has_holes = self.settings.oversize == Some(Oversize::Sparse);
         if self.settings.max_size.is_some() && has_holes {
             return Err(Error::fatal("--oversize=sparse needs a tar"));
+        }
+        if self.given.pax_notes {
+            return Err(Error::fatal("--pax-notes needs a tar"));
         }
         Ok(())
     }
@@ -191,6 +195,24 @@ fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
         exceptions: LargeFiles::new(globs),
         remedy,
     })
+}
+
+/// Fail if something is `given` that means nothing without what neither the profile sets nor anybody gave.
+fn fit_together(settings: &Settings, given: &Filters) -> Result<()> {
+    let limited = (settings.max_size.is_some(), "max-size");
+    let looked_at = (settings.binary.is_some(), "binary");
+    for (option, is_given, (is_set, other)) in [
+        ("large-file", !given.large_file.is_empty(), limited),
+        ("oversize", given.oversize.is_some(), limited),
+        ("binary-within", given.binary_within.is_some(), looked_at),
+    ] {
+        if is_given && !is_set {
+            return Err(Error::fatal(format!(
+                "the option '--{option}' requires '--{other}'"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Fail if no tree has such a path: the rules that were meant would be none, and nobody would know.

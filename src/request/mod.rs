@@ -178,7 +178,8 @@ impl Request {
             text: format.is_zip(),
             rules,
         };
-        let scope = view.scope(&gix, &mut reader, &treeish, diagnostics)?;
+        let scope = view.scope(&gix, &mut reader, &treeish, diagnostics);
+        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = Times {
             dos: match format.is_zip() {
                 true => clock::dos(treeish.time)?,

@@ -73,6 +73,8 @@ struct Frame {
     /// Whether anything in it is shown, as far as it is known.
     old_shown: bool,
     new_shown: bool,
+    /// Whether anything in it that differs is shown.
+    changed: bool,
     /// Whether equal trees in it are read, since what decides about them differs.
     wide: bool,
     /// The same, since the commit may be in the content of files.
@@ -118,7 +120,7 @@ impl Diff {
         self.new.tree
     }
 
-    /// How many directories were read, on both sides.
+    /// How many directories were read, on both sides; not those of which nothing may be known.
     pub fn directories(&self) -> u64 {
         self.directories
     }
@@ -173,7 +175,9 @@ impl Diff {
 
     /// Note that the directory at the current path was entered.
     fn push(&mut self, old: Option<ObjectId>, new: Option<ObjectId>) {
-        self.directories += u64::from(old.is_some()) + u64::from(new.is_some());
+        if !self.new.rules.discreet {
+            self.directories += u64::from(old.is_some()) + u64::from(new.is_some());
+        }
         let above = self.frames.last().is_some_and(|frame| frame.wide);
         let at_root = self.frames.is_empty();
         let rules = self.rules;
@@ -188,6 +192,7 @@ impl Diff {
             new,
             old_shown: false,
             new_shown: false,
+            changed: false,
             wide: above || other_rules || other_attributes,
             expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
             unseen: false,
@@ -202,6 +207,7 @@ impl Diff {
                 self.old.view.leave();
                 advance(&mut self.old)?;
                 let frame = self.frames.pop();
+                self.left(frame.as_ref());
                 let gone = frame.filter(|frame| frame.old_shown).and_then(|it| it.old);
                 Ok(self.directory(Status::Deleted, gone))
             }
@@ -219,7 +225,7 @@ impl Diff {
                 let old = self.old.show(reader, &self.path, mode, id);
                 advance(&mut self.old)?;
                 self.mark(old.in_directory, false);
-                Ok(change(old.shown, None))
+                Ok(self.told(old.shown, None))
             }
         }
     }
@@ -230,6 +236,7 @@ impl Diff {
                 self.new.view.leave();
                 self.new.advance()?;
                 let frame = self.frames.pop();
+                self.left(frame.as_ref());
                 let came = frame.filter(|frame| frame.new_shown && !frame.written);
                 let came = came.and_then(|frame| frame.new);
                 Ok(self.directory(Status::Added, came))
@@ -248,7 +255,7 @@ impl Diff {
                 let new = self.new.show(reader, &self.path, mode, id);
                 self.new.advance()?;
                 self.mark(false, new.in_directory);
-                Ok(change(None, new.shown))
+                Ok(self.told(None, new.shown))
             }
         }
     }
@@ -325,7 +332,7 @@ impl Diff {
         self.mark(was.in_directory, shown.in_directory);
         Ok(match (was.shown, shown.shown) {
             (Some(old), Some(new)) if self.is_same(&old, &new) => Step::Nothing,
-            (old, new) => change(old, new),
+            (old, new) => self.told(old, new),
         })
     }
 
@@ -359,6 +366,7 @@ impl Diff {
                 self.mark(true, true);
             }
         }
+        self.left(Some(&frame));
         self.old.view.leave();
         self.new.view.leave();
         self.old.advance().map_err(Error::without_base)?;
@@ -379,6 +387,29 @@ impl Diff {
         match id {
             Some(id) if self.path.len() > self.new.view.below() => Step::Directory(status, id),
             _ => Step::Nothing,
+        }
+    }
+
+    /// What happened to the current path, which was `old` and is `new`.
+    fn told(&mut self, old: Option<Shown>, new: Option<Shown>) -> Step {
+        let step = change(old, new);
+        if let (Step::Changed(_), Some(frame)) = (&step, self.frames.last_mut()) {
+            frame.changed = true;
+        }
+        step
+    }
+
+    /// Leave the directory of `frame`. Who may not know of all that is in it is told that it was read only
+    /// where something that differs in it is shown: else that would tell that something else does.
+    fn left(&mut self, frame: Option<&Frame>) {
+        let Some(frame) = frame.filter(|frame| frame.changed) else {
+            return;
+        };
+        if let Some(above) = self.frames.last_mut() {
+            above.changed = true;
+        }
+        if self.new.rules.discreet {
+            self.directories += u64::from(frame.old_shown) + u64::from(frame.new_shown);
         }
     }
 

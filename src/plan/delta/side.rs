@@ -24,7 +24,7 @@ pub struct Side {
     pub(super) path: Vec<u8>,
     /// What is at the path.
     pub(super) head: Option<Found>,
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 /// Which side comes next in the order of trees.

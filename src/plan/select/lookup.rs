@@ -132,13 +132,12 @@ impl Lookup {
         self.live > 0
     }
 
-    /// Whether any line in force speaks of the attribute at `position`, by itself or through a macro.
+    /// Whether any line in force speaks of the attribute at `position`, or any macro, which other macros
+    /// and the files of directories further down may use.
     pub fn mentions(&self, position: usize) -> bool {
-        let speaks = |assignments: &Assignments| assignments.iter().any(|(it, _)| *it == position);
-        let through = |attribute| self.macros.get(attribute).is_some_and(speaks);
         let files = self.globals.iter().chain(&self.levels).chain([&self.info]);
-        let mut lines = files.flat_map(Matcher::values);
-        lines.any(|line| speaks(line) || line.iter().any(|(attribute, _)| through(attribute)))
+        let mut lines = files.flat_map(Matcher::values).chain(self.macros.values());
+        lines.any(|line| line.iter().any(|(attribute, _)| *attribute == position))
     }
 
     /// Find the values at `path` (without slash at its end), which is below the directory entered

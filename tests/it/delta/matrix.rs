@@ -255,6 +255,27 @@ fn substitutions() {
     assert_eq!(summary["changes"]["modified"], 0, "{summary}");
 }
 
+/// A macro is for all directories, those that do not differ among them.
+#[test]
+fn substitutions_by_macros() {
+    let subst = "[attr]subst export-subst\n";
+    for (root, below) in [
+        (format!("{subst}v subst\n"), ""),
+        (format!("{subst}[attr]all subst\nv all\n"), ""),
+        (subst.to_owned(), "v subst\n"),
+    ] {
+        let old = [
+            (".gitattributes", file(&root)),
+            ("d/e/.gitattributes", file(below)),
+            ("d/e/v", file("$Format:%H$")),
+        ];
+        let new = [&old[..], &[("new", file("1"))]].concat();
+        let history = History::new(&files(old), &files(new));
+        let told = history.assert_delta(["old", "new"], &[]);
+        assert!(told.contains("M d/e/v"), "{root}\n{told}");
+    }
+}
+
 /// Rules of directories that do not differ are not looked for, and what they expand goes unnoticed.
 #[test]
 fn substitutions_by_unread_rules() {

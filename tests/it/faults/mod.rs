@@ -1,6 +1,6 @@
 //! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the
-//! repository holds by accident (`damage.rs`) and by intent (`bombs.rs`), and a repack under our
-//! feet (`repack.rs`).
+//! repository holds by accident (`damage.rs`) and by intent (`bombs.rs`), packs that nobody may read
+//! (`packs.rs`), and a repack under our feet (`repack.rs`).
 //!
 //! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete
 //! and is not. That it ends at all is seen to by `process.rs`.
@@ -8,6 +8,7 @@
 mod bombs;
 mod damage;
 mod output;
+mod packs;
 mod repack;
 
 use crate::process::Output;

@@ -385,6 +385,41 @@ fn the_summary_is_that_of_what_may_be_known() {
     }
 }
 
+/// Nor one that has to be read to know that what changed in it is denied.
+#[test]
+fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
+    let repo = guarded("/**\n-/**/key\n-/**HUSH*\n");
+    let denied = ["secret/HUSH-plan", "secret/HUSH-deep", "kept/HUSH-token"];
+    let base = [&denied[..], &["secret", "kept/x.min.js", "binary"]].concat();
+    let [secretless, base, open_base] = [
+        super::commit_without(&repo, &denied),
+        super::commit_without(&repo, &base),
+        super::commit_without(&repo, &["kept/x.min.js"]),
+    ];
+    let figures = |ends: [&str; 2], options: &[&str]| {
+        let base = format!("--base={}", ends[0]);
+        let (mut told, output) = summary(&repo, &[options, &[UNDER, &base, ends[1]]].concat());
+        let _ = output.success();
+        let told = told.as_object_mut().expect("it is one");
+        for varying in ["base", "commit", "tree", "seconds", "peak_memory"] {
+            told.remove(varying);
+        }
+        std::mem::take(told)
+    };
+    let all = ["--ignore=no", "--deletions=whiteout"];
+    for options in [&[][..], &["--max-size=9"], &["--profile=zoekt"], &all] {
+        for [with, without] in [
+            [["HEAD", &secretless], [&secretless, &secretless]],
+            [[&base, "HEAD"], [&base, &secretless]],
+            [["HEAD", &base], [&secretless, &base]],
+            [[&open_base, "HEAD"], [&open_base, &secretless]],
+        ] {
+            let (with, without) = (figures(with, options), figures(without, options));
+            assert_eq!(with, without, "{options:?}");
+        }
+    }
+}
+
 /// Denied entries are not counted, either.
 #[test]
 fn counts_are_of_what_may_be_known() {

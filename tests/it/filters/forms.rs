@@ -60,6 +60,40 @@ fn a_late_nul_may_not_count() {
     }
 }
 
+#[test]
+fn options_that_mean_nothing_alone() {
+    let repo = Repo::from("filters");
+    for (options, message) in [
+        (
+            &["--large-file=*"][..],
+            "the option '--large-file' requires '--max-size'",
+        ),
+        (
+            &["--oversize=zero", "--missing=placeholder"],
+            "the option '--oversize' requires '--max-size'",
+        ),
+        (
+            &["--binary-within=1k"],
+            "the option '--binary-within' requires '--binary'",
+        ),
+        (&["--format=zip", "--pax-notes"], "--pax-notes needs a tar"),
+    ] {
+        let message = format!("fatal: {message}\n");
+        let output = repo.sluice(options.iter().chain(&["HEAD"]));
+        output.assert_failure(128, &message);
+    }
+    for options in [
+        &["--max-size=1", "--large-file=*", "--oversize=full"][..],
+        &["--profile=zoekt", "--large-file=*", "--oversize=omit"],
+        &["--profile=searcher", "--binary-within=1k"],
+        &["--binary=full", "--binary-within=1k"],
+        &["--large-file=*", "--no-large-file"],
+        &["--format=tar.gz", "--pax-notes"],
+    ] {
+        let _ = repo.sluice(options.iter().chain(&["HEAD"])).success();
+    }
+}
+
 /// Larger than an eighth of the memory, so that the writer streams it, loose or packed.
 #[test]
 fn large_files_are_looked_at_as_well() {
