@@ -29,6 +29,9 @@ pub trait Source: Send {
 
     /// The next jobs, and whether more may follow.
     fn next(&mut self) -> Result<Batch<Self::Job>>;
+
+    /// There are no more, and the last are being done: a good time to give things back.
+    fn done(&mut self) {}
 }
 
 /// For sources that are asked something afterwards.
@@ -37,6 +40,10 @@ impl<S: Source> Source for &mut S {
 
     fn next(&mut self) -> Result<Batch<S::Job>> {
         (**self).next()
+    }
+
+    fn done(&mut self) {
+        (**self).done();
     }
 }
 

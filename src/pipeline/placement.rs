@@ -1,17 +1,17 @@
 //! On which processors the threads run.
 //!
-//! In a virtual machine a processor with nothing to do looks like one that the host has taken away, so the kernel
-//! starts and wakes threads on the processor of whoever starts or wakes them, and both share it for
-//! tens of milliseconds while the next one idles. So a new thread goes to a processor of its own, and one that
-//! waits is woken where it was. In between it runs wherever it might before. Where the kernel refuses, it is
-//! left to the kernel.
+//! Kernels that pack their work, as those of some virtual machines do, start and wake threads on the processor of
+//! whoever starts or wakes them: both share it for tens of milliseconds while the next one idles. So a
+//! new thread that is found there goes to a processor of its own, and one that waits is woken where it was.
+//! In between it runs wherever it might before. Where the kernel refuses, it is left to the kernel.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// The processors that we may run on, one for each thread.
 pub(super) struct Processors {
     all: CpuSet,
-    /// All but the one where this was made.
+    /// The one where this was made.
+    own: usize,
     others: Vec<usize>,
 }
 
@@ -26,12 +26,13 @@ impl Processors {
         let own = sched_getcpu();
         let others = (0..CpuSet::MAX_CPU).filter(|&cpu| cpu != own && all.is_set(cpu));
         let others = others.collect();
-        Some(Self { all, others })
+        Some(Self { all, own, others })
     }
 
-    /// Go to the processor for the new thread of this `number`, from 1.
+    /// Go to the processor for the new thread of this `number`, from 1, unless it has one already.
     pub(super) fn take(&self, number: usize) {
-        if let Some(&cpu) = self.others.get(number - 1)
+        if sched_getcpu() == self.own
+            && let Some(&cpu) = self.others.get(number - 1)
             && settle(cpu)
         {
             self.leave();

@@ -351,7 +351,12 @@ where
                 state.exhausted = true;
             }
         }
+        let exhausted = state.exhausted;
         self.announce(state);
+        if exhausted {
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            source.done();
+        }
     }
 
     fn work(

@@ -75,7 +75,8 @@ impl From<DeltaWalk> for Route {
 /// Makes the plan, window by window.
 pub struct Planner {
     route: Route,
-    reader: Reader,
+    /// Until all is planned.
+    reader: Option<Reader>,
     draft: Draft,
     window: usize,
     /// Estimated bytes planned since pack pages were given back.
@@ -89,7 +90,7 @@ impl Planner {
     pub fn new(route: impl Into<Route>, reader: Reader) -> Self {
         Self {
             route: route.into(),
-            reader,
+            reader: Some(reader),
             draft: Draft::default(),
             window: FIRST_WINDOW,
             unreleased: 0,
@@ -107,9 +108,11 @@ impl Planner {
     /// Keep resident memory from growing with the packs: what lies behind the walk is not needed.
     fn release(&mut self, jobs: &[Job]) {
         self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
-        if self.unreleased > RELEASE_BYTES {
+        if self.unreleased > RELEASE_BYTES
+            && let Some(reader) = &mut self.reader
+        {
             self.unreleased = 0;
-            self.reader.odb.release_packs();
+            reader.odb.release_packs();
         }
     }
 }
@@ -121,9 +124,15 @@ impl Source for Planner {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        let Some(reader) = &mut self.reader else {
+            return Ok(Batch {
+                jobs: Vec::new(),
+                last: true,
+            });
+        };
         let mut last = false;
         while self.draft.len() < self.window {
-            match self.route.step(&mut self.reader, &mut self.draft) {
+            match self.route.step(reader, &mut self.draft) {
                 Ok(true) => {}
                 Ok(false) => {
                     last = true;
@@ -137,12 +146,18 @@ impl Source for Planner {
             }
         }
         // What was not found may be there: nothing may be made of that.
-        if let Some(refusal) = self.reader.odb.refusal() {
+        if let Some(refusal) = reader.odb.refusal() {
             return Err(refusal);
         }
         self.window = (self.window * 2).min(WINDOW);
         let jobs = self.draft.finish();
         self.release(&jobs);
         Ok(Batch { jobs, last })
+    }
+
+    /// Indices that were looked into all over take a while to unmap: better now than when nothing else is
+    /// left to do.
+    fn done(&mut self) {
+        self.reader = None;
     }
 }
