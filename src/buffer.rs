@@ -55,10 +55,11 @@ impl Buffer {
         }
         if self.len == 0 {
             // Fresh zero pages from the allocator, in place of a copy of nothing and a memset. In
-            // large steps: whoever gives memory back has to touch each page of the next for the
-            // first time.
+            // steps of an eighth to a quarter: whoever gives memory back has to touch each page of the
+            // next for the first time, and what is not needed counts as well.
             self.memory = Vec::new();
-            self.memory = vec![0; needed.next_power_of_two()];
+            let step = (needed.next_power_of_two() / 8).max(1);
+            self.memory = vec![0; needed.next_multiple_of(step)];
         } else {
             self.memory.resize(needed, 0);
         }
