@@ -1,15 +1,20 @@
-//! The whole: from a resolved request to archive bytes that nobody keeps, by shape and threads.
+//! The whole: from a resolved request to archive bytes that nobody keeps, by shape and threads; as many as
+//! there are processors for.
 
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{Outputs, Tally, run};
+use git_sluice::{Outputs, Tally, pipeline::default_threads, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
+    let counts = [1, 2, 4, 8, 16].map(|threads| (threads, threads.to_string()));
     for shape in support::Shape::all() {
         group.throughput(shape.throughput());
-        for threads in ["1", "2", "4"] {
+        for (_, threads) in counts
+            .iter()
+            .filter(|(count, _)| *count <= default_threads())
+        {
             group.bench_function(format!("{}/{threads}", shape.name), |bencher| {
                 bencher.iter_batched(
                     || shape.request(&["-j", threads]),
