@@ -34,7 +34,8 @@ fn take_for_shared(unwinder: &Path, rest: &Path) {
     let Some(directory) = env::var_os("OUT_DIR").map(PathBuf::from) else {
         return;
     };
-    let script = format!("GROUP({} {})\n", unwinder.display(), rest.display());
+    let (unwinder, rest) = (unwinder.display(), rest.display());
+    let script = format!("GROUP(\"{unwinder}\" \"{rest}\")\n");
     if fs::write(directory.join("libgcc_s.so"), script).is_ok() {
         println!("cargo::rustc-link-search=native={}", directory.display());
     }
