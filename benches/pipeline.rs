@@ -8,16 +8,14 @@ use git_sluice::{Outputs, Tally, pipeline::default_threads, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
-    let counts = [1, 2, 4, 8, 16].map(|threads| (threads, threads.to_string()));
     for shape in support::Shape::all() {
         group.throughput(shape.throughput());
-        for (_, threads) in counts
-            .iter()
-            .filter(|(count, _)| *count <= default_threads())
-        {
+        let counts = [1, 2, 4, 8, 16].into_iter();
+        for threads in counts.filter(|&threads| threads <= default_threads()) {
+            let threads = threads.to_string();
             group.bench_function(format!("{}/{threads}", shape.name), |bencher| {
                 bencher.iter_batched(
-                    || shape.request(&["-j", threads]),
+                    || shape.request(&["-j", &threads]),
                     |request| {
                         let (mut archive, mut log) = (std::io::sink(), std::io::sink());
                         let outputs = Outputs {
