@@ -230,7 +230,7 @@ impl ChainBuilder {
         }
     }
 
-    fn pack_number(&mut self, odb: &mut Odb, pack: PackId) -> Result<u32, Damage> {
+    fn pack_number(&mut self, odb: &Odb, pack: PackId) -> Result<u32, Damage> {
         if let Some(&number) = self.pack_numbers.get(&pack) {
             return Ok(number);
         }

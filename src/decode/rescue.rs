@@ -140,7 +140,7 @@ impl Rescue {
         Ok((content, kind))
     }
 
-    fn header(&mut self, pack: PackId, offset: u64) -> Result<EntryHeader, Damage> {
+    fn header(&self, pack: PackId, offset: u64) -> Result<EntryHeader, Damage> {
         self.reader
             .odb
             .pack(pack)

@@ -6,7 +6,7 @@
 //! search of a large index touches ten lines of five. Nothing in the file is believed beyond its own
 //! bounds.
 
-use std::{cmp::Ordering, io, path::Path};
+use std::{cmp::Ordering, hint::black_box, io, path::Path};
 
 use gix::{
     ObjectId,
@@ -99,6 +99,19 @@ impl Index {
         self.offset(self.position(id)?)
     }
 
+    /// The offset of each of `ids` in the pack, in their order. What is read first for each is read for
+    /// all before anything is made of it, so that memory is waited for once and not for each.
+    pub fn lookup_all(&self, ids: &[ObjectId]) -> Vec<Option<u64>> {
+        let first = |id: &ObjectId| {
+            let bucket = self.bucket(id.as_bytes());
+            bucket.map_or(0, |bucket| self.name(bucket.guess(id.as_bytes()))[0])
+        };
+        black_box(ids.iter().fold(0, |all, id| all ^ first(id)));
+        let positions: Vec<_> = ids.iter().map(|id| self.position(id)).collect();
+        let offset = |position: Option<usize>| self.offset(position?);
+        positions.into_iter().map(offset).collect()
+    }
+
     fn offset(&self, position: usize) -> Option<u64> {
         let at = self.offsets + position * self.offset_stride;
         let offset = be_u32(&self.map, at)?;
@@ -119,18 +132,9 @@ impl Index {
 
     fn position(&self, id: &oid) -> Option<usize> {
         let id = id.as_bytes();
-        let first = usize::from(id[0]);
-        let mut low = match first {
-            0 => 0,
-            _ => be_u32(&self.map, self.fanout + (first - 1) * 4)? as usize,
-        };
-        let mut high = (be_u32(&self.map, self.fanout + first * 4)? as usize).min(self.count);
-        if low >= high {
-            return None;
-        }
-        let count = (high - low) as u64;
-        let key = spread(id);
-        let mut at = low + ((count * key) >> 32) as usize;
+        let bucket = self.bucket(id)?;
+        let Bucket { mut low, mut high } = bucket;
+        let mut at = bucket.guess(id);
         for _ in 0..GUESSES {
             at = at.clamp(low, high - 1);
             let name = self.name(at);
@@ -138,11 +142,11 @@ impl Index {
                 Ordering::Equal => return Some(at),
                 Ordering::Less => {
                     low = at + 1;
-                    at = low + ((count * key.saturating_sub(spread(name))) >> 32) as usize;
+                    at = low + bucket.share(spread(id).saturating_sub(spread(name)));
                 }
                 Ordering::Greater => {
                     high = at;
-                    let back = 1 + ((count * spread(name).saturating_sub(key)) >> 32) as usize;
+                    let back = 1 + bucket.share(spread(name).saturating_sub(spread(id)));
                     at = at.saturating_sub(back);
                 }
             }
@@ -151,6 +155,17 @@ impl Index {
             }
         }
         self.bisect(id, low, high)
+    }
+
+    /// Where the ids with the same first byte as `id` are, if there are any.
+    fn bucket(&self, id: &[u8]) -> Option<Bucket> {
+        let first = usize::from(id[0]);
+        let low = match first {
+            0 => 0,
+            _ => be_u32(&self.map, self.fanout + (first - 1) * 4)? as usize,
+        };
+        let high = (be_u32(&self.map, self.fanout + first * 4)? as usize).min(self.count);
+        (low < high).then_some(Bucket { low, high })
     }
 
     fn bisect(&self, id: &[u8], mut low: usize, mut high: usize) -> Option<usize> {
@@ -168,6 +183,25 @@ impl Index {
     fn name(&self, position: usize) -> &[u8] {
         let at = self.names + position * self.stride;
         &self.map[at..at + self.hash_len]
+    }
+}
+
+/// The ids with the same first byte; there is one at least.
+#[derive(Clone, Copy)]
+struct Bucket {
+    low: usize,
+    high: usize,
+}
+
+impl Bucket {
+    /// Where `id` should be, if ids are evenly spread.
+    fn guess(self, id: &[u8]) -> usize {
+        self.low + self.share(spread(id))
+    }
+
+    /// How many ids `part` of 2^32 are.
+    fn share(self, part: u64) -> usize {
+        (((self.high - self.low) as u64 * part) >> 32) as usize
     }
 }
 
@@ -235,8 +269,12 @@ mod tests {
                 ids.dedup();
             }
             let index = index(&ids);
-            for id in ids.iter().chain(&others) {
-                let found = index.lookup(&ObjectId::from_bytes_or_panic(id));
+            let wanted: Vec<_> = ids.iter().chain(&others).collect();
+            let wanted_ids: Vec<_> =
+                wanted.iter().map(|id| ObjectId::from_bytes_or_panic(*id)).collect();
+            let found = index.lookup_all(&wanted_ids);
+            for ((id, oid), found) in wanted.into_iter().zip(&wanted_ids).zip(found) {
+                prop_assert_eq!(found, index.lookup(oid));
                 let number = ids.iter().position(|other| other == id);
                 // In a damaged one not all are found, and none where it is not.
                 match found {

@@ -1,9 +1,9 @@
 //! Where objects lie: packs, multi-pack indices, loose files, alternates, replacements.
 //!
-//! An [`Odb`] belongs to one thread, the planner's, and so needs no lock: what it hands out
-//! (mapped packs, places) is shared freely. It never reads an object's content, and never talks to
-//! a remote. Order as in git: packs, loose objects, then packs once more in case a repack moved
-//! everything in between.
+//! An [`Odb`] belongs to one thread, and so needs no lock to remember where it found the last
+//! object; its clones share what is mapped, whoever of them opened it. It never reads an object's
+//! content, and never talks to a remote. Order as in git: packs, loose objects, then packs once more
+//! in case a repack moved everything in between.
 
 mod dirs;
 mod index;
@@ -15,7 +15,7 @@ use std::{
     io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::SystemTime,
 };
 
@@ -80,38 +80,71 @@ impl Config {
 }
 
 /// The objects of a repository.
+#[derive(Clone)]
 pub struct Odb {
-    config: Config,
-    indices: Vec<Source>,
-    packs: Vec<PackFile>,
+    config: Arc<Config>,
+    sources: Vec<Arc<Source>>,
+    packs: Vec<Arc<PackFile>>,
     /// The source that had the last object found: the next one is likely there too.
     recent: usize,
     /// When each `pack` directory last changed, to know whether a second look is worth it.
     stamps: Vec<Option<SystemTime>>,
-    /// The first file that is there and that the system did not let us map.
-    refused: Option<(PathBuf, io::Error)>,
-    /// Whether an object was not found since: it may be in there.
+    /// Whether an object was not found that may be in a file that the system did not let us map.
     missed: bool,
 }
 
 /// What finds objects in one or several packs.
 struct Source {
     path: PathBuf,
-    state: State,
+    kind: SourceKind,
 }
 
-enum State {
-    Unopened,
-    Single(Index, PackId),
+enum SourceKind {
+    /// The index of one pack, opened when it is asked first.
+    Single(OnceLock<Opened<Index>>, PackId),
     /// A multi-pack index with the packs it speaks of, by its own numbering.
     Multi(Box<multi_index::File>, Vec<PackId>),
-    Unusable,
 }
 
 struct PackFile {
     path: PathBuf,
-    pack: Option<Arc<Pack>>,
-    unusable: bool,
+    pack: OnceLock<Opened<Arc<Pack>>>,
+}
+
+/// What was found in a file, if it could be opened.
+type Opened<T> = Result<T, Unusable>;
+
+/// Why there is nothing in a file for us.
+enum Unusable {
+    /// It is gone, as after a repack, or damaged.
+    Absent,
+    /// It is there, and the system did not let us map it.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Unusable {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
+        match error.kind() {
+            NotFound | StaleNetworkFileHandle | InvalidData => Self::Absent,
+            _ => Self::Refused(error),
+        }
+    }
+}
+
+impl PackFile {
+    fn new(path: PathBuf) -> Arc<Self> {
+        Arc::new(Self {
+            path,
+            pack: OnceLock::new(),
+        })
+    }
+
+    /// The pack, mapped now if it was not yet; one that does not belong to its `index` is damaged.
+    fn open(&self, hash: Kind, index: Option<&Index>) -> Option<&Arc<Pack>> {
+        let open = || Ok(Arc::new(Pack::open(&self.path, hash, index)?));
+        self.pack.get_or_init(open).as_ref().ok()
+    }
 }
 
 impl Odb {
@@ -119,12 +152,11 @@ impl Odb {
     pub fn open(config: Config) -> Self {
         let stamps = stamps(&config.dirs);
         let mut odb = Self {
-            config,
-            indices: Vec::new(),
+            config: Arc::new(config),
+            sources: Vec::new(),
             packs: Vec::new(),
             recent: 0,
             stamps,
-            refused: None,
             missed: false,
         };
         odb.list();
@@ -142,13 +174,31 @@ impl Odb {
             return Some(place);
         }
         let place = self.refresh().then(|| self.find_once(id)).flatten();
-        self.missed |= place.is_none() && self.refused.is_some();
+        self.missed |= place.is_none() && self.refused().is_some();
         place
+    }
+
+    /// Find each of `ids` itself, in their order: faster than one by one where they lie in one pack,
+    /// and what reads their headers next finds them in the processor's cache.
+    pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<Place>>) {
+        places.clear();
+        if let Some((index, id, pack)) = self.recent_index() {
+            let offsets = index.lookup_all(ids);
+            pack.touch(offsets.iter().flatten());
+            let place = |offset| Place::Packed(id, offset);
+            places.extend(offsets.into_iter().map(|found| found.map(place)));
+        }
+        places.resize(ids.len(), None);
+        for (id, place) in ids.iter().zip(places) {
+            if place.is_none() {
+                *place = self.find(id);
+            }
+        }
     }
 
     /// What kept us from an object that was not found, if it may be there all the same.
     pub fn refusal(&self) -> Option<Error> {
-        let (path, error) = self.refused.as_ref().filter(|_| self.missed)?;
+        let (path, error) = self.refused().filter(|_| self.missed)?;
         let what = match path.extension() {
             Some(extension) if extension == "idx" => "index file",
             _ => "packfile",
@@ -163,9 +213,21 @@ impl Odb {
         )))
     }
 
+    /// A file that is there and that the system did not let us map.
+    fn refused(&self) -> Option<(&Path, &io::Error)> {
+        let indices = self.sources.iter().filter_map(|source| match &source.kind {
+            SourceKind::Single(index, _) => refusal(&source.path, index),
+            SourceKind::Multi(..) => None,
+        });
+        let packs = self.packs.iter();
+        indices
+            .chain(packs.filter_map(|file| refusal(&file.path, &file.pack)))
+            .next()
+    }
+
     /// Every copy of `id`, in lookup order: what is left to try when one of them is damaged.
     pub fn copies(&mut self, id: &oid) -> Vec<Place> {
-        let mut places: Vec<Place> = (0..self.indices.len())
+        let mut places: Vec<Place> = (0..self.sources.len())
             .filter_map(|at| self.find_packed(at, id))
             .collect();
         places.extend(self.find_loose(id));
@@ -173,42 +235,34 @@ impl Odb {
     }
 
     /// The object at `offset` of `pack`, found the slow way: by looking at every one.
-    pub fn id_at(&mut self, pack: PackId, offset: u64) -> Option<ObjectId> {
-        let at_offset = |source: &Source| match &source.state {
-            State::Single(index, id) if *id == pack => index.id_at(offset),
-            State::Multi(index, packs) => {
+    pub fn id_at(&self, pack: PackId, offset: u64) -> Option<ObjectId> {
+        let at_offset = |source: &Arc<Source>| match &source.kind {
+            SourceKind::Single(index, id) if *id == pack => {
+                index.get()?.as_ref().ok()?.id_at(offset)
+            }
+            SourceKind::Multi(index, packs) => {
                 let number = packs.iter().position(|id| *id == pack)? as u32;
                 let mut entries = index.iter().filter_map(Result::ok);
                 let here =
                     entries.find(|entry| entry.pack_index == number && entry.pack_offset == offset);
                 here.map(|entry| entry.oid)
             }
-            _ => None,
+            SourceKind::Single(..) => None,
         };
-        self.indices.iter().find_map(at_offset)
+        self.sources.iter().find_map(at_offset)
     }
 
     /// The mapped pack `id`, or nothing if it is gone or damaged.
-    pub fn pack(&mut self, id: PackId) -> Option<&Arc<Pack>> {
-        let file = &mut self.packs[id.0 as usize];
-        if file.pack.is_none() && !file.unusable {
-            // Found through a multi-pack index, which holds no checksum of the pack to compare.
-            match Pack::open(&file.path, self.config.hash, None) {
-                Ok(pack) => file.pack = Some(Arc::new(pack)),
-                Err(error) => {
-                    file.unusable = true;
-                    note(&mut self.refused, &file.path, error);
-                }
-            }
-        }
-        file.pack.as_ref()
+    pub fn pack(&self, id: PackId) -> Option<&Arc<Pack>> {
+        // Found through a multi-pack index, which holds no checksum of the pack to compare.
+        self.packs[id.0 as usize].open(self.config.hash, None)
     }
 
     /// Let go of the memory that reading packs took so far; they stay mapped.
     pub fn release_packs(&self) {
         self.packs
             .iter()
-            .filter_map(|file| file.pack.as_ref())
+            .filter_map(|file| file.pack.get()?.as_ref().ok())
             .for_each(|pack| pack.release());
     }
 
@@ -216,7 +270,7 @@ impl Odb {
         if let Some(place) = self.find_packed(self.recent, id) {
             return Some(place);
         }
-        for at in 0..self.indices.len() {
+        for at in 0..self.sources.len() {
             if at == self.recent {
                 continue;
             }
@@ -228,22 +282,49 @@ impl Odb {
         self.find_loose(id)
     }
 
-    fn find_packed(&mut self, at: usize, id: &oid) -> Option<Place> {
-        if matches!(self.indices.get(at)?.state, State::Unopened) {
-            self.open_source(at);
-        }
-        let (pack, offset) = match &self.indices[at].state {
-            State::Single(index, pack) => (*pack, index.lookup(id)?),
-            State::Multi(index, packs) => {
+    fn find_packed(&self, at: usize, id: &oid) -> Option<Place> {
+        let source = self.sources.get(at)?;
+        let (pack, offset) = match &source.kind {
+            SourceKind::Single(index, pack) => {
+                let index = self.index(&source.path, index, *pack)?;
+                (*pack, index.lookup(id)?)
+            }
+            SourceKind::Multi(index, packs) => {
                 let entry = index.lookup(id)?;
                 let (pack, offset) = index.pack_id_and_pack_offset_at_index(entry).ok()?;
                 (*packs.get(pack as usize)?, offset)
             }
-            State::Unopened | State::Unusable => return None,
         };
         self.pack(pack)
             .is_some()
             .then_some(Place::Packed(pack, offset))
+    }
+
+    /// The index at `path`, opened now if it was not yet, and with it its pack: an index alone finds
+    /// nothing.
+    fn index<'a>(
+        &'a self,
+        path: &Path,
+        index: &'a OnceLock<Opened<Index>>,
+        pack: PackId,
+    ) -> Option<&'a Index> {
+        let hash = self.config.hash;
+        let open = || {
+            let index = Index::open(path, hash)?;
+            self.packs[pack.0 as usize].open(hash, Some(&index));
+            Ok(index)
+        };
+        index.get_or_init(open).as_ref().ok()
+    }
+
+    /// The index that had the last object found, if it is that of one pack, and that pack.
+    fn recent_index(&self) -> Option<(&Index, PackId, &Pack)> {
+        let source = self.sources.get(self.recent)?;
+        let SourceKind::Single(index, pack) = &source.kind else {
+            return None;
+        };
+        let index = self.index(&source.path, index, *pack)?;
+        Some((index, *pack, self.pack(*pack)?))
     }
 
     fn find_loose(&self, id: &oid) -> Option<Place> {
@@ -255,57 +336,17 @@ impl Odb {
             .map(|dir| Place::Loose(dir as u32))
     }
 
-    /// Open one source, and for a plain index also its pack: an index alone finds nothing.
-    fn open_source(&mut self, at: usize) {
-        let path = self.indices[at].path.clone();
-        self.indices[at].state = match path.extension() {
-            Some(_) => self.open_index(&path),
-            None => self.open_multi_index(&path),
+    /// The pack at `path`, which may be known.
+    fn known_pack(&mut self, path: PathBuf) -> PackId {
+        match self.packs.iter().position(|file| file.path == path) {
+            Some(at) => PackId(at as u32),
+            None => self.new_pack(path),
         }
-        .unwrap_or(State::Unusable);
     }
 
-    fn open_index(&mut self, path: &Path) -> Option<State> {
-        let hash = self.config.hash;
-        let index = Index::open(path, hash);
-        let index = index.map_err(|error| note(&mut self.refused, path, error));
-        let index = index.ok()?;
-        let pack_path = path.with_extension("pack");
-        let pack = Pack::open(&pack_path, hash, Some(&index));
-        let pack = pack.map_err(|error| note(&mut self.refused, &pack_path, error));
-        let pack = pack.ok()?;
-        let id = self.pack_id(pack_path);
-        self.packs[id.0 as usize]
-            .pack
-            .get_or_insert_with(|| Arc::new(pack));
-        Some(State::Single(index, id))
-    }
-
-    fn open_multi_index(&mut self, path: &Path) -> Option<State> {
-        let index = multi_index::File::at(path, None).ok()?;
-        if index.object_hash() != self.config.hash {
-            return None;
-        }
-        let dir = path.parent()?;
-        let packs = index
-            .index_names()
-            .iter()
-            .map(|name| self.pack_id(dir.join(name).with_extension("pack")))
-            .collect();
-        Some(State::Multi(Box::new(index), packs))
-    }
-
-    fn pack_id(&mut self, path: PathBuf) -> PackId {
-        let known = self.packs.iter().position(|file| file.path == path);
-        let at = known.unwrap_or_else(|| {
-            self.packs.push(PackFile {
-                path,
-                pack: None,
-                unusable: false,
-            });
-            self.packs.len() - 1
-        });
-        PackId(at as u32)
+    fn new_pack(&mut self, path: PathBuf) -> PackId {
+        self.packs.push(PackFile::new(path));
+        PackId((self.packs.len() - 1) as u32)
     }
 
     /// Look again, if a pack directory changed since the last look.
@@ -322,7 +363,8 @@ impl Odb {
     /// Add what the pack directories hold and is not known yet. Multi-pack indices come first, then
     /// the indices of packs they do not cover, the largest first.
     fn list(&mut self) {
-        for dir in self.config.dirs.clone() {
+        let config = Arc::clone(&self.config);
+        for dir in &config.dirs {
             let dir = dir.join("pack");
             let covered = self.list_multi_index(&dir);
             let mut found: Vec<(u64, PathBuf)> = Vec::new();
@@ -330,56 +372,56 @@ impl Odb {
                 let path = entry.path();
                 if path.extension().is_some_and(|extension| extension == "idx")
                     && !covered.contains(&path)
-                    && !self.indices.iter().any(|known| known.path == path)
+                    && !self.sources.iter().any(|known| known.path == path)
                 {
                     let len = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
                     found.push((len, path));
                 }
             }
             found.sort_by(|a, b| b.cmp(a));
-            let sources = found.into_iter().map(|(_, path)| Source {
-                path,
-                state: State::Unopened,
-            });
-            self.indices.extend(sources);
+            for (_, path) in found {
+                let pack = self.new_pack(path.with_extension("pack"));
+                let kind = SourceKind::Single(OnceLock::new(), pack);
+                self.sources.push(Arc::new(Source { path, kind }));
+            }
         }
     }
 
     /// Open the multi-pack index of `dir` and say which plain indices it makes superfluous.
     fn list_multi_index(&mut self, dir: &Path) -> Vec<PathBuf> {
         let path = dir.join("multi-pack-index");
-        let known = self.indices.iter().any(|source| source.path == path);
+        let known = self.sources.iter().any(|source| source.path == path);
         if !self.config.multi_pack_index || known || !path.exists() {
             return Vec::new();
         }
-        let Some(state) = self.open_multi_index(&path) else {
+        let index = multi_index::File::at(&path, None).ok();
+        let Some(index) = index.filter(|index| index.object_hash() == self.config.hash) else {
             return Vec::new();
         };
-        let covered = match &state {
-            State::Multi(index, packs) => {
-                let there = |id: &PackId| self.packs[id.0 as usize].path.exists();
-                let names = index.index_names().iter().zip(packs);
-                names
-                    .filter(|(_, id)| there(id))
-                    .map(|(name, _)| dir.join(name))
-                    .collect()
+        let mut covered = Vec::new();
+        let mut packs = Vec::new();
+        for name in index.index_names() {
+            let name = dir.join(name);
+            let pack = name.with_extension("pack");
+            if pack.exists() {
+                covered.push(name);
             }
-            _ => Vec::new(),
-        };
-        self.indices.push(Source { path, state });
+            packs.push(self.known_pack(pack));
+        }
+        let kind = SourceKind::Multi(Box::new(index), packs);
+        self.sources.push(Arc::new(Source { path, kind }));
         covered
     }
 }
 
-/// Remember in `refused` that `path` was not opened, unless it is gone, as after a repack, or damaged: then
-/// there is nothing in it for us.
-fn note(refused: &mut Option<(PathBuf, io::Error)>, path: &Path, error: io::Error) {
-    use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
-    if !matches!(
-        error.kind(),
-        NotFound | StaleNetworkFileHandle | InvalidData
-    ) {
-        refused.get_or_insert_with(|| (path.to_owned(), error));
+/// Why the file at `path` was not opened, if the system did not let us.
+fn refusal<'a, T>(
+    path: &'a Path,
+    opened: &'a OnceLock<Opened<T>>,
+) -> Option<(&'a Path, &'a io::Error)> {
+    match opened.get() {
+        Some(Err(Unusable::Refused(error))) => Some((path, error)),
+        _ => None,
     }
 }
 
