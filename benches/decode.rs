@@ -6,28 +6,8 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     buffer::Buffer,
     decode::{Decoder, chain::Allowance},
-    pipeline::Source,
-    plan::{Blob, Job, Planner, walk::Walk},
-    request::Scope,
+    plan::Blob,
 };
-
-fn jobs(shape: &support::Shape) -> Vec<Job> {
-    let request = shape.request(&[]);
-    let tree = request.treeish.tree;
-    let Scope::Whole(view) = request.scope else {
-        unreachable!("there is no base");
-    };
-    let walk = Walk::new(tree, *view, request.rules, request.extras);
-    let mut planner = Planner::new(walk, request.reader);
-    let mut jobs = Vec::new();
-    loop {
-        let batch = planner.next().expect("the repository is sound");
-        jobs.extend(batch.jobs);
-        if batch.last {
-            return jobs;
-        }
-    }
-}
 
 fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
@@ -38,7 +18,7 @@ fn decode(criterion: &mut Criterion) {
         group.bench_function(shape.name, |bencher| {
             bencher.iter_batched(
                 // A plan serves once: it counts how often each link is still needed.
-                || jobs(&shape),
+                || support::jobs(shape.plan()),
                 |jobs| {
                     for job in &jobs {
                         out.clear();

@@ -29,7 +29,7 @@ use crate::{
     output::{self, Records},
     pipeline::{self, Limits},
     plan::{
-        Mode, Planner, Route,
+        Locators, Mode, Planner, Route,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
@@ -167,6 +167,7 @@ fn stream<F: emit::Format>(
     };
     let archiver = Archiver {
         format,
+        locators: Locators::new(request.reader.odb.clone()),
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
         in_memory: request.memory as u64 / 8,

@@ -10,8 +10,10 @@ use std::{
 use criterion::Throughput;
 use git_sluice::{
     cli::Typed,
+    pipeline::Source,
+    plan::{Job, Locators, Planner, walk::Walk},
     repository::{Repository, environment::Environment},
-    request::{Access, Request, format::Formats},
+    request::{Access, Request, Scope, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -107,6 +109,32 @@ impl Shape {
             &mut std::io::sink(),
         )
         .expect("the repository is sound")
+    }
+
+    /// The plan of all that is here, not begun.
+    #[allow(dead_code, reason = "not every bench plans by itself")]
+    pub(crate) fn plan(&self) -> (Planner, Locators) {
+        let request = self.request(&[]);
+        let tree = request.treeish.tree;
+        let Scope::Whole(view) = request.scope else {
+            unreachable!("there is no base");
+        };
+        let locators = Locators::new(request.reader.odb.clone());
+        let walk = Walk::new(tree, *view, request.rules, request.extras);
+        (Planner::new(walk, request.reader), locators)
+    }
+}
+
+/// All jobs of a plan.
+#[allow(dead_code, reason = "not every bench plans by itself")]
+pub(crate) fn jobs((mut planner, locators): (Planner, Locators)) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    loop {
+        let made = planner.next().expect("the repository is sound");
+        jobs.extend(locators.jobs(made.lot).expect("the repository is sound"));
+        if made.last {
+            return jobs;
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     filter::{Binary, Disposition, Limit},
     odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
-    plan::{Job, extra::Extra},
+    plan::{Job, Locators, Window, extra::Extra},
     report::Counts,
 };
 use large::{Attempt, cut};
@@ -86,6 +86,8 @@ impl<R: Records> Piece<R> {
 pub struct Archiver<F> {
     /// The format.
     pub format: F,
+    /// Say where the blobs are.
+    pub locators: Locators,
     /// Where to look when an object is not where the plan says.
     pub odb: odb::Config,
     /// Files that are in no tree.
@@ -137,6 +139,7 @@ impl<F: Format> Scratch<F> {
 }
 
 impl<F: Format> Worker for Archiver<F> {
+    type Lot = Window;
     type Job = Job;
     type Output = Piece<F::Records>;
     type Scratch = Scratch<F>;
@@ -147,6 +150,14 @@ impl<F: Format> Worker for Archiver<F> {
             content: Buffer::default(),
             format: F::Scratch::default(),
         }
+    }
+
+    fn split(&self, window: Window) -> Result<Vec<Job>> {
+        self.locators.jobs(window)
+    }
+
+    fn all_split(&self) {
+        self.locators.done();
     }
 
     fn cost(&self, job: &Job) -> usize {

@@ -7,8 +7,9 @@
 //!
 //! There is no thread for planning or for writing: planner and writer are roles that whichever
 //! thread is free takes up, one at a time each, so `n` threads keep `n` cores busy, and one thread
-//! is a plain loop of plan, work, write. Nothing is sent through channels; the one lock is taken a
-//! few times a job, and a job is a few hundred kilobytes.
+//! is a plain loop of plan, split, work, write. What the planner makes are *lots*: that they are split
+//! into jobs, by any thread, keeps small what one thread has to do alone. Nothing is sent through
+//! channels; the one lock is taken a few times a job, and a job is a few hundred kilobytes.
 //!
 //! The first failure in job order decides: everything before it is written, nothing after it. A
 //! panic anywhere stops all threads.
@@ -22,13 +23,13 @@ use crate::error::Result;
 
 pub use scheduler::run;
 
-/// Makes jobs, in order.
+/// Makes work, in order.
 pub trait Source: Send {
-    /// A piece of work.
-    type Job: Send;
+    /// What will be some jobs.
+    type Lot: Send;
 
-    /// The next jobs, and whether more may follow.
-    fn next(&mut self) -> Result<Batch<Self::Job>>;
+    /// The next lot, and whether more may follow.
+    fn next(&mut self) -> Result<Made<Self::Lot>>;
 
     /// There are no more, and the last are being done: a good time to give things back.
     fn done(&mut self) {}
@@ -36,9 +37,9 @@ pub trait Source: Send {
 
 /// For sources that are asked something afterwards.
 impl<S: Source> Source for &mut S {
-    type Job = S::Job;
+    type Lot = S::Lot;
 
-    fn next(&mut self) -> Result<Batch<S::Job>> {
+    fn next(&mut self) -> Result<Made<S::Lot>> {
         (**self).next()
     }
 
@@ -48,15 +49,17 @@ impl<S: Source> Source for &mut S {
 }
 
 /// What a [`Source`] makes at once.
-pub struct Batch<J> {
-    /// In order.
-    pub jobs: Vec<J>,
-    /// Whether these were the last.
+pub struct Made<L> {
+    /// Maybe an empty one.
+    pub lot: L,
+    /// Whether this was the last.
     pub last: bool,
 }
 
 /// Does jobs; shared by all threads.
 pub trait Worker: Sync {
+    /// What will be some jobs.
+    type Lot: Send;
     /// A piece of work.
     type Job: Send;
     /// What becomes of it; empty ones are made by `default`, used ones come back to be reused.
@@ -66,6 +69,12 @@ pub trait Worker: Sync {
 
     /// For a new thread.
     fn scratch(&self) -> Self::Scratch;
+
+    /// The jobs that are in `lot`, in order.
+    fn split(&self, lot: Self::Lot) -> Result<Vec<Self::Job>>;
+
+    /// All are split.
+    fn all_split(&self) {}
 
     /// The bytes to set aside for `job`: an estimate of its output and what making it takes.
     fn cost(&self, job: &Self::Job) -> usize;
@@ -120,7 +129,7 @@ pub struct Limits {
 /// what a sink waits for counts as writing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// Making jobs.
+    /// Making jobs, all that is done before one is begun.
     pub plan: Duration,
     /// Doing them.
     pub work: Duration,
@@ -138,14 +147,15 @@ pub fn default_threads() -> usize {
 #[cfg(test)]
 mod tests {
     use std::{
+        ops::Range,
         sync::atomic::{AtomicUsize, Ordering},
         time::Duration,
     };
 
-    use super::{Batch, Limits, Sink, Source, Times, Worker, run};
+    use super::{Limits, Made, Sink, Source, Times, Worker, run};
     use crate::error::{Error, Result};
 
-    /// Counts to a number, in batches, and may fail or panic on the way.
+    /// Counts to a number, in lots, and may fail or panic on the way.
     struct Numbers {
         next: u32,
         end: u32,
@@ -153,17 +163,17 @@ mod tests {
     }
 
     impl Source for Numbers {
-        type Job = u32;
+        type Lot = Range<u32>;
 
-        fn next(&mut self) -> Result<Batch<u32>> {
+        fn next(&mut self) -> Result<Made<Range<u32>>> {
             if self.next == self.end && self.fails {
                 return Err(Error::fatal("cannot count on"));
             }
             let to = (self.next + 7).min(self.end);
-            let jobs = (self.next..to).collect();
+            let lot = self.next..to;
             self.next = to;
-            Ok(Batch {
-                jobs,
+            Ok(Made {
+                lot,
                 last: to == self.end && !self.fails,
             })
         }
@@ -173,6 +183,7 @@ mod tests {
     #[derive(Default)]
     struct Slow {
         fails_at: Option<u32>,
+        splits_to: Option<u32>,
         panics_at: Option<u32>,
         heavy: bool,
         flying: AtomicUsize,
@@ -180,11 +191,20 @@ mod tests {
     }
 
     impl Worker for Slow {
+        type Lot = Range<u32>;
         type Job = u32;
         type Output = Vec<u32>;
         type Scratch = ();
 
         fn scratch(&self) {}
+
+        fn split(&self, lot: Range<u32>) -> Result<Vec<u32>> {
+            std::thread::sleep(pause(lot.start));
+            match self.splits_to {
+                Some(to) if lot.end > to => Err(Error::fatal("cannot split it")),
+                _ => Ok(lot.collect()),
+            }
+        }
 
         fn cost(&self, _: &u32) -> usize {
             10
@@ -369,6 +389,21 @@ mod tests {
             let (taken, torn, outcome) = count(source, &Slow::default(), threads, None);
             assert_eq!(taken.len(), 50);
             assert!(torn && outcome.is_err());
+        }
+    }
+
+    /// Even if later lots were split before it.
+    #[test]
+    fn a_lot_that_cannot_be_split_lets_those_before_it_be_written() {
+        for threads in [1, 2, 8] {
+            let worker = Slow {
+                splits_to: Some(100),
+                ..Slow::default()
+            };
+            let (taken, torn, outcome) = count(to(200), &worker, threads, None);
+            assert_eq!(taken, (0..98).collect::<Vec<_>>(), "{threads} threads");
+            assert!(torn);
+            assert_eq!(outcome.unwrap_err().to_string(), "fatal: cannot split it");
         }
     }
 

@@ -21,7 +21,7 @@ const AHEAD: usize = 1 << 20;
 /// as well.
 pub fn run<S, W, K>(source: S, worker: &W, sink: &mut K, limits: Limits) -> (Times, Result<()>)
 where
-    S: Source<Job = W::Job>,
+    S: Source<Lot = W::Lot>,
     W: Worker,
     K: Sink<W::Output>,
 {
@@ -36,7 +36,7 @@ where
         sink: Mutex::new(sink),
     };
     // What comes out of the first look decides whether threads are worth their start.
-    pipeline.plan_first();
+    pipeline.look();
     if pipeline.is_worth_threads() {
         pipeline.threads = limits.threads.unwrap_or_else(default_threads);
     }
@@ -46,12 +46,7 @@ where
         for number in 1..pipeline.threads {
             let name = format!("sluice-{number}");
             let helper = thread::Builder::new().name(name);
-            let helper = helper.spawn_scoped(scope, move || {
-                if let Some(processors) = &pipeline.processors {
-                    processors.take(number);
-                }
-                pipeline.serve();
-            });
+            let helper = helper.spawn_scoped(scope, move || pipeline.serve(number));
             if helper.is_err() {
                 break; // Fewer threads do the same work.
             }
@@ -60,7 +55,7 @@ where
                 thread::yield_now();
             }
         }
-        pipeline.serve();
+        pipeline.serve(0);
     });
     let mut state = pipeline.lock();
     if state.panicked {
@@ -76,7 +71,7 @@ struct Pipeline<'a, S, W: Worker, K> {
     /// Where the threads run, if it matters.
     processors: Option<Processors>,
     budget: usize,
-    state: Mutex<State<W::Job, W::Output>>,
+    state: Mutex<State<W>>,
     changed: Condvar,
     /// Locked by the thread that has the role of the planner.
     source: Mutex<S>,
@@ -84,18 +79,23 @@ struct Pipeline<'a, S, W: Worker, K> {
     sink: Mutex<&'a mut K>,
 }
 
-struct State<J, O> {
+struct State<W: Worker> {
+    /// In order, not yet all split.
+    lots: VecDeque<Lot<W>>,
+    /// How many lots were split, with all before them: the number of the first.
+    split: u64,
+    splitting: usize,
     /// In order, not yet admitted. A failure to plan is the last.
-    planned: VecDeque<Result<J>>,
+    planned: VecDeque<Result<W::Job>>,
     /// Admitted, in order.
-    window: VecDeque<Slot<J, O>>,
+    window: VecDeque<Slot<W>>,
     /// How many jobs left the window: the number of its first.
     written: u64,
     /// Bytes that the window accounts for.
     in_flight: usize,
     /// Bytes that wait to be written.
     done: usize,
-    spare: Vec<O>,
+    spare: Vec<W::Output>,
     spare_bytes: usize,
     planning: bool,
     writing: bool,
@@ -109,9 +109,12 @@ struct State<J, O> {
     outcome: Option<Result<()>>,
 }
 
-impl<J, O> Default for State<J, O> {
+impl<W: Worker> Default for State<W> {
     fn default() -> Self {
         Self {
+            lots: VecDeque::new(),
+            split: 0,
+            splitting: 0,
             planned: VecDeque::new(),
             window: VecDeque::new(),
             written: 0,
@@ -131,48 +134,75 @@ impl<J, O> Default for State<J, O> {
     }
 }
 
-enum Slot<J, O> {
-    /// With its cost.
-    Working(usize),
-    Done(Done<J, O>),
+enum Lot<W: Worker> {
+    Made(W::Lot),
+    Splitting,
+    Split(Result<Vec<W::Job>>),
 }
 
-struct Done<J, O> {
-    output: O,
+enum Slot<W: Worker> {
+    /// With its cost.
+    Working(usize),
+    Done(Done<W>),
+}
+
+struct Done<W: Worker> {
+    output: W::Output,
     /// Bytes of memory that this output accounts for.
     held: usize,
     /// Bytes in it.
     len: usize,
     /// What is left to do, or what went wrong.
-    rest: Result<Option<J>>,
+    rest: Result<Option<W::Job>>,
 }
 
-enum Task<J, O> {
-    Write(Done<J, O>),
+enum Task<W: Worker> {
+    Write(Done<W>),
+    Split(u64, W::Lot),
     Plan,
     Work {
         number: u64,
-        job: J,
+        job: W::Job,
         cost: usize,
-        output: O,
+        output: W::Output,
     },
     Wait,
     Stop,
 }
 
-type Guard<'a, W> = MutexGuard<'a, State<<W as Worker>::Job, <W as Worker>::Output>>;
+type Guard<'a, W> = MutexGuard<'a, State<W>>;
+
+impl<W: Worker> State<W> {
+    /// Append the jobs of lots that are split, with all before them, to those that are planned.
+    fn line_up(&mut self) {
+        while matches!(self.lots.front(), Some(Lot::Split(_))) {
+            let Some(Lot::Split(jobs)) = self.lots.pop_front() else {
+                unreachable!("the first lot was just seen to be split")
+            };
+            self.split += 1;
+            match jobs {
+                Ok(jobs) => self.planned.extend(jobs.into_iter().map(Ok)),
+                Err(error) => {
+                    self.planned.push_back(Err(error));
+                    self.lots.clear();
+                    self.exhausted = true;
+                }
+            }
+        }
+    }
+}
 
 impl<S, W, K> Pipeline<'_, S, W, K>
 where
-    S: Source<Job = W::Job>,
+    S: Source<Lot = W::Lot>,
     W: Worker,
     K: Sink<W::Output>,
 {
-    /// One thread's part; a panic in it ends the run for all.
-    fn serve(&self) {
+    /// The part of the thread of this `number`; a panic in it ends the run for all.
+    fn serve(&self, number: usize) {
         let served = catch_unwind(AssertUnwindSafe(|| {
             let mut scratch = self.worker.scratch();
-            while self.step(&mut scratch) {}
+            while self.step(number, &mut scratch) {}
         }));
         if served.is_err() {
             let mut state = self.lock();
@@ -193,7 +223,10 @@ where
     }
 
     /// Do one task; `false` when there is nothing left to do.
-    fn step(&self, scratch: &mut W::Scratch) -> bool {
+    fn step(&self, thread: usize, scratch: &mut W::Scratch) -> bool {
+        if let Some(processors) = &self.processors {
+            processors.spread(thread);
+        }
         let mut state = self.lock();
         match self.choose(&mut state) {
             Task::Stop => return false,
@@ -201,11 +234,15 @@ where
                 state.waiting += 1;
                 let wait = || self.changed.wait(state);
                 let woken = match &self.processors {
-                    Some(processors) => processors.stay(wait),
+                    Some(processors) => processors.stay(thread, wait),
                     None => wait(),
                 };
                 let mut state = woken.unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
+            }
+            Task::Split(number, lot) => {
+                drop(state);
+                self.split(number, lot);
             }
             Task::Plan => {
                 drop(state);
@@ -230,7 +267,7 @@ where
 
     /// What helps most: what was finished makes room when written; what is planned keeps the
     /// others busy; then the work itself.
-    fn choose(&self, state: &mut State<W::Job, W::Output>) -> Task<W::Job, W::Output> {
+    fn choose(&self, state: &mut State<W>) -> Task<W> {
         if state.outcome.is_some() {
             return Task::Stop;
         }
@@ -244,15 +281,16 @@ where
             state.finishing = matches!(done.rest, Ok(Some(_)));
             return Task::Write(done);
         }
-        let ahead = 4 * self.threads + 16;
-        if !state.planning && !state.exhausted && state.planned.len() < ahead {
-            state.planning = true;
-            return Task::Plan;
+        if state.planned.len() < 4 * self.threads + 16
+            && let Some(task) = self.plan_more(state)
+        {
+            return task;
         }
         if let Some(task) = self.admit(state) {
             return task;
         }
-        let idle = state.window.is_empty() && state.planned.is_empty();
+        let planned = state.planned.is_empty() && state.lots.is_empty();
+        let idle = state.window.is_empty() && planned;
         if idle && state.exhausted && !state.writing {
             state.outcome = Some(Ok(()));
             self.changed.notify_all();
@@ -261,8 +299,27 @@ where
         Task::Wait
     }
 
+    /// Make jobs of what is there, or have more made: lots wait for nobody but those who split others.
+    fn plan_more(&self, state: &mut State<W>) -> Option<Task<W>> {
+        let made = |lot: &Lot<W>| matches!(lot, Lot::Made(_));
+        let Some(at) = state.lots.iter().position(made) else {
+            let plans = !state.planning && !state.exhausted;
+            state.planning |= plans;
+            return plans.then_some(Task::Plan);
+        };
+        if state.splitting > self.threads.div_ceil(4) {
+            return None;
+        }
+        state.splitting += 1;
+        let number = state.split + at as u64;
+        match std::mem::replace(&mut state.lots[at], Lot::Splitting) {
+            Lot::Made(lot) => Some(Task::Split(number, lot)),
+            _ => unreachable!("the lot was just seen to be made"),
+        }
+    }
+
     /// Take the next planned job into the window, if the budget allows.
-    fn admit(&self, state: &mut State<W::Job, W::Output>) -> Option<Task<W::Job, W::Output>> {
+    fn admit(&self, state: &mut State<W>) -> Option<Task<W>> {
         let cost = match state.planned.front()? {
             Ok(job) => self.worker.cost(job),
             Err(_) => 0,
@@ -300,7 +357,7 @@ where
 
     /// Whether too much is done already that waits for the first job. While that is a large one, the
     /// others do as much each; what is too large even for a job is no reason to wait.
-    fn is_ahead(&self, state: &State<W::Job, W::Output>) -> bool {
+    fn is_ahead(&self, state: &State<W>) -> bool {
         let first = match state.window.front() {
             Some(Slot::Working(cost)) => *cost,
             _ => 0,
@@ -309,7 +366,7 @@ where
     }
 
     /// Memory for a job of this cost: the last that is large enough, else the last at all.
-    fn reuse(&self, state: &mut State<W::Job, W::Output>, cost: usize) -> W::Output {
+    fn reuse(&self, state: &mut State<W>, cost: usize) -> W::Output {
         let fits = state
             .spare
             .iter()
@@ -327,28 +384,37 @@ where
         !state.exhausted || state.planned.len() > 1
     }
 
-    fn plan_first(&self) {
+    /// Plan what comes first.
+    fn look(&self) {
         self.lock().planning = true;
         self.plan();
+        let task = self.plan_more(&mut self.lock());
+        if let Some(Task::Split(number, lot)) = task {
+            self.split(number, lot);
+        }
     }
 
     fn plan(&self) {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let batch = source.next();
+        let made = source.next();
         let took = started.elapsed();
         drop(source);
         let mut state = self.lock();
         state.times.plan += took;
         state.planning = false;
-        match batch {
-            Ok(batch) => {
-                state.planned.extend(batch.jobs.into_iter().map(Ok));
-                state.exhausted = batch.last;
+        if state.exhausted {
+            return; // What was made before could not be split.
+        }
+        match made {
+            Ok(made) => {
+                state.lots.push_back(Lot::Made(made.lot));
+                state.exhausted = made.last;
             }
             Err(error) => {
-                state.planned.push_back(Err(error));
+                state.lots.push_back(Lot::Split(Err(error)));
                 state.exhausted = true;
+                state.line_up();
             }
         }
         let exhausted = state.exhausted;
@@ -356,6 +422,25 @@ where
         if exhausted {
             let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
             source.done();
+        }
+    }
+
+    fn split(&self, number: u64, lot: W::Lot) {
+        let started = Instant::now();
+        let jobs = self.worker.split(lot);
+        let took = started.elapsed();
+        let mut state = self.lock();
+        state.times.plan += took;
+        state.splitting -= 1;
+        let at = (number - state.split) as usize;
+        if let Some(lot) = state.lots.get_mut(at) {
+            *lot = Lot::Split(jobs);
+        }
+        state.line_up();
+        let all = state.exhausted && state.lots.is_empty();
+        self.announce(state);
+        if all {
+            self.worker.all_split();
         }
     }
 
@@ -388,7 +473,7 @@ where
         }
     }
 
-    fn write(&self, scratch: &mut W::Scratch, done: Done<W::Job, W::Output>) {
+    fn write(&self, scratch: &mut W::Scratch, done: Done<W>) {
         let Done {
             mut output,
             held,
@@ -422,7 +507,7 @@ where
     }
 
     /// Keep the memory of `output` for a later job, as far as the budget has room for it.
-    fn recycle(&self, state: &mut State<W::Job, W::Output>, output: W::Output) {
+    fn recycle(&self, state: &mut State<W>, output: W::Output) {
         let held = self.worker.held(&output);
         let room = self
             .budget

@@ -1,58 +1,199 @@
-//! Where a blob lies, found once: pack and chain of deltas, or loose file.
+//! Where the blobs of a window lie, found once: packs and chains of deltas, or loose files.
 //!
-//! Also guesses what it will take, from pack entry headers and file lengths alone; what the guess
-//! misses, the pipeline makes up for.
+//! Also guesses what they will take, from pack entry headers and file lengths alone, and cuts the
+//! window into jobs by that; what the guess misses, the pipeline makes up for. Windows know nothing of
+//! each other, so each thread may locate another one.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gix::ObjectId;
 
-use super::{LOOSE_RATIO, entry::Blob};
+use super::{
+    LOOSE_RATIO, RELEASE_BYTES,
+    entry::{Blob, Entry},
+    window::{Cuts, Job, Window},
+};
 use crate::{
     decode::chain::ChainBuilder,
+    error::Result,
     odb::{Odb, Place},
 };
 
-/// Where a blob lies and what it will take.
-pub struct Located {
-    /// Where its content is.
-    pub blob: Blob,
-    /// A guess at its size, in bytes.
-    pub size: u64,
-    /// A guess at the memory that decoding takes on top, in bytes.
-    pub scratch: u64,
+/// Blobs that are looked for at once: as much memory as is waited for at a time, about.
+const GROUP: usize = 16;
+
+/// Locators for as many threads as ask.
+pub struct Locators(Mutex<Pool>);
+
+struct Pool {
+    /// Until all is located.
+    odb: Option<Odb>,
+    /// Nobody uses these.
+    free: Vec<Locator>,
+    /// Estimated bytes planned since pack pages were given back.
+    unreleased: u64,
 }
 
-/// Find the content of `id`, or of its replacement.
-pub fn locate(odb: &mut Odb, chains: &mut ChainBuilder, id: ObjectId) -> Located {
-    let id = odb.config().replaced(&id);
-    let unknown = Located {
-        blob: Blob::Unknown,
-        size: 0,
-        scratch: 0,
-    };
-    match odb.find(&id) {
-        Some(Place::Packed(pack, offset)) => {
-            let Ok(id) = chains.add(odb, pack, offset) else {
-                return unknown;
-            };
-            let node = chains.node(id);
-            let size = node.estimate;
-            // A delta is decoded beside its base, each as large as the result.
-            let scratch = node.base().map_or(0, |_| 3 * size);
-            Located {
-                blob: Blob::Packed(id),
-                size,
-                scratch,
-            }
-        }
-        Some(Place::Loose(dir)) => {
-            let file = std::fs::metadata(odb.config().loose_path(dir, &id));
-            let size = file.map_or(0, |file| file.len() * LOOSE_RATIO);
-            Located {
-                blob: Blob::Loose(dir),
-                size,
-                scratch: size,
-            }
-        }
-        None => unknown,
+impl Locators {
+    /// Look for blobs in `odb`.
+    pub fn new(odb: Odb) -> Self {
+        Self(Mutex::new(Pool {
+            odb: Some(odb),
+            free: Vec::new(),
+            unreleased: 0,
+        }))
     }
+
+    /// Locate the blobs of `window`, or their replacements, and cut it into jobs.
+    pub fn jobs(&self, window: Window) -> Result<Vec<Job>> {
+        let mut locator = self.pool().take();
+        let jobs = locator.jobs(window)?;
+        let mut pool = self.pool();
+        pool.release(&jobs);
+        pool.free.push(locator);
+        Ok(jobs)
+    }
+
+    /// All is located. Indices that were looked into all over take a while to unmap: better now than when
+    /// nothing else is left to do.
+    pub fn done(&self) {
+        let mut pool = self.pool();
+        let dropped = (pool.odb.take(), std::mem::take(&mut pool.free));
+        drop(pool);
+        drop(dropped);
+    }
+
+    /// Nobody leaves it half-changed.
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pool {
+    fn take(&mut self) -> Locator {
+        self.free.pop().unwrap_or_else(|| {
+            let odb = self.odb.as_ref();
+            Locator::new(odb.expect("nothing is located after the last").clone())
+        })
+    }
+
+    /// Keep resident memory from growing with the packs: what lies behind the walk is not needed.
+    fn release(&mut self, jobs: &[Job]) {
+        self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
+        if self.unreleased > RELEASE_BYTES
+            && let Some(odb) = &self.odb
+        {
+            self.unreleased = 0;
+            odb.release_packs();
+        }
+    }
+}
+
+/// Locates the blobs of one window after the other.
+struct Locator {
+    odb: Odb,
+    chains: ChainBuilder,
+    ids: Vec<ObjectId>,
+    places: Vec<Option<Place>>,
+}
+
+/// Where a blob lies and what it will take.
+#[derive(Clone, Copy)]
+struct Located {
+    /// Where its content is.
+    blob: Blob,
+    /// A guess at its size, in bytes.
+    size: u64,
+    /// A guess at the memory that decoding takes on top, in bytes.
+    scratch: u64,
+}
+
+impl Locator {
+    fn new(odb: Odb) -> Self {
+        Self {
+            odb,
+            chains: ChainBuilder::default(),
+            ids: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    fn jobs(&mut self, mut window: Window) -> Result<Vec<Job>> {
+        let mut cuts = Cuts::default();
+        for entries in window.entries.chunks_mut(GROUP) {
+            self.find(entries);
+            let mut found = 0;
+            for entry in entries {
+                let (mut size, mut scratch) = (0, 0);
+                if is_wanted(entry) {
+                    let located = self.locate(found);
+                    found += 1;
+                    Located {
+                        blob: entry.blob,
+                        size,
+                        scratch,
+                    } = located;
+                }
+                cuts.count(entry, size, scratch);
+            }
+        }
+        // What was not found may be there: nothing may be made of that.
+        match self.odb.refusal() {
+            Some(refusal) => Err(refusal),
+            None => {
+                window.chains = self.chains.finish();
+                Ok(cuts.cut(window))
+            }
+        }
+    }
+
+    /// Find the objects of all `entries` that want to be found.
+    fn find(&mut self, entries: &[Entry]) {
+        let config = self.odb.config();
+        let wanted = entries.iter().filter(|entry| is_wanted(entry));
+        self.ids.clear();
+        self.ids
+            .extend(wanted.map(|entry| config.replaced(&entry.id)));
+        self.odb.find_all(&self.ids, &mut self.places);
+    }
+
+    /// What the object found under this number comes to.
+    fn locate(&mut self, number: usize) -> Located {
+        let unknown = Located {
+            blob: Blob::Unknown,
+            size: 0,
+            scratch: 0,
+        };
+        match self.places[number] {
+            Some(Place::Packed(pack, offset)) => {
+                let Ok(id) = self.chains.add(&mut self.odb, pack, offset) else {
+                    return unknown;
+                };
+                let node = self.chains.node(id);
+                let size = node.estimate;
+                // A delta is decoded beside its base, each as large as the result.
+                let scratch = node.base().map_or(0, |_| 3 * size);
+                Located {
+                    blob: Blob::Packed(id),
+                    size,
+                    scratch,
+                }
+            }
+            Some(Place::Loose(dir)) => {
+                let path = self.odb.config().loose_path(dir, &self.ids[number]);
+                let size = std::fs::metadata(path).map_or(0, |file| file.len() * LOOSE_RATIO);
+                Located {
+                    blob: Blob::Loose(dir),
+                    size,
+                    scratch: size,
+                }
+            }
+            None => unknown,
+        }
+    }
+}
+
+/// Whether the content of `entry` is in an object that was not looked for yet.
+fn is_wanted(entry: &Entry) -> bool {
+    matches!(entry.blob, Blob::Unknown)
 }

@@ -1,9 +1,10 @@
 //! What to write, in git's order, without reading one blob of it.
 //!
-//! The plan is a stream of *windows*: the walk appends entries to a [`Draft`], each file's blob is
-//! located in a pack as it comes, and when the window is large enough it is closed and cut into
-//! [`Job`]s of a few hundred kilobytes each. Two or three windows exist at a time, whatever the
-//! size of the tree. Reads trees, attribute files and headers of pack entries, and no other blob.
+//! The plan is a stream of *windows*: the walk appends entries to a [`Draft`] until it is large
+//! enough for a [`Window`]; then each file's blob is located in a pack, and the window cut into
+//! [`Job`]s of a few hundred kilobytes each. The walk is one thread's at a time, locating is not. A
+//! few windows exist at a time, whatever the size of the tree. Reads trees, attribute files and
+//! headers of pack entries, and no other blob.
 
 pub mod delta;
 mod draft;
@@ -13,18 +14,21 @@ pub mod view;
 mod ruling;
 pub mod trees;
 pub mod select;
-pub mod locate;
+mod locate;
 pub mod extra;
+mod window;
 
 use crate::{
     decode::reader::Reader,
     error::{Error, Result},
-    pipeline::{Batch, Source},
+    pipeline::{Made, Source},
 };
 use delta::DeltaWalk;
-pub use draft::{Draft, Item, Job, Window};
+pub use draft::{Draft, Item};
 pub use entry::{Blob, Entry, Mode, Note, Past};
+pub use locate::Locators;
 use walk::Walk;
+pub use window::{Job, Window};
 
 /// Entries in the first window: few, so that the first bytes leave early.
 const FIRST_WINDOW: usize = 128;
@@ -72,15 +76,13 @@ impl From<DeltaWalk> for Route {
     }
 }
 
-/// Makes the plan, window by window.
+/// Walks, window by window.
 pub struct Planner {
     route: Route,
     /// Until all is planned.
     reader: Option<Reader>,
     draft: Draft,
     window: usize,
-    /// Estimated bytes planned since pack pages were given back.
-    unreleased: u64,
     /// What ended the walk, to be told after the entries before it.
     failure: Option<Error>,
 }
@@ -93,7 +95,6 @@ impl Planner {
             reader: Some(reader),
             draft: Draft::default(),
             window: FIRST_WINDOW,
-            unreleased: 0,
             failure: None,
         }
     }
@@ -104,29 +105,18 @@ impl Planner {
     pub fn directories(&self) -> u64 {
         self.route.directories()
     }
-
-    /// Keep resident memory from growing with the packs: what lies behind the walk is not needed.
-    fn release(&mut self, jobs: &[Job]) {
-        self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
-        if self.unreleased > RELEASE_BYTES
-            && let Some(reader) = &mut self.reader
-        {
-            self.unreleased = 0;
-            reader.odb.release_packs();
-        }
-    }
 }
 
 impl Source for Planner {
-    type Job = Job;
+    type Lot = Window;
 
-    fn next(&mut self) -> Result<Batch<Job>> {
+    fn next(&mut self) -> Result<Made<Window>> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
         let Some(reader) = &mut self.reader else {
-            return Ok(Batch {
-                jobs: Vec::new(),
+            return Ok(Made {
+                lot: Window::default(),
                 last: true,
             });
         };
@@ -150,13 +140,10 @@ impl Source for Planner {
             return Err(refusal);
         }
         self.window = (self.window * 2).min(WINDOW);
-        let jobs = self.draft.finish();
-        self.release(&jobs);
-        Ok(Batch { jobs, last })
+        let lot = self.draft.finish();
+        Ok(Made { lot, last })
     }
 
-    /// Indices that were looked into all over take a while to unmap: better now than when nothing else is
-    /// left to do.
     fn done(&mut self) {
         self.reader = None;
     }

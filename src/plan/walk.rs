@@ -66,7 +66,7 @@ impl Walk {
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         if !self.begun {
             self.begun = true;
-            self.prefix_directory(reader, draft);
+            self.prefix_directory(draft);
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(&mut self.path)? {
@@ -80,7 +80,7 @@ impl Walk {
             }
             Some(Found::Directory(id)) => match self.view.directory(&self.path) {
                 Directory::Entered => self.enter(reader, id)?,
-                Directory::Omitted(reason) => self.omit_directory(reader, draft, id, reason),
+                Directory::Omitted(reason) => self.omit_directory(draft, id, reason),
                 Directory::Hidden => {}
             },
             Some(Found::Leaf { mode, id }) => {
@@ -94,14 +94,11 @@ impl Walk {
     }
 
     /// A prefix that ends in a slash is an entry of its own, with the tree's id.
-    fn prefix_directory(&self, reader: &mut Reader, draft: &mut Draft) {
+    fn prefix_directory(&self, draft: &mut Draft) {
         let prefix = &self.view.prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
-            draft.push(
-                &mut reader.odb,
-                Item::new(&name, Mode::Directory, self.tree),
-            );
+            draft.push(Item::new(&name, Mode::Directory, self.tree));
         }
     }
 
@@ -137,31 +134,24 @@ impl Walk {
         draft.say(self.view.note());
         let leaf = self.view.leaf(reader, &self.path, mode, id);
         if self.view.brings_directories(leaf.as_ref()) {
-            self.unwritten(reader, draft);
+            self.unwritten(draft);
         }
         if let Some(leaf) = leaf {
-            self.append(reader, draft, mode, id, leaf);
+            self.append(draft, mode, id, leaf);
         }
     }
 
     /// Append the directories down to the current path that are not in the archive yet.
-    fn unwritten(&mut self, reader: &mut Reader, draft: &mut Draft) {
+    fn unwritten(&mut self, draft: &mut Draft) {
         for (id, len) in self.trees.unwritten() {
             if len > self.view.below() {
                 let name = self.view.name(&self.path[..len], Mode::Directory);
-                draft.push(&mut reader.odb, Item::new(&name, Mode::Directory, id));
+                draft.push(Item::new(&name, Mode::Directory, id));
             }
         }
     }
 
-    fn append(
-        &mut self,
-        reader: &mut Reader,
-        draft: &mut Draft,
-        mode: Mode,
-        id: ObjectId,
-        leaf: Leaf,
-    ) {
+    fn append(&mut self, draft: &mut Draft, mode: Mode, id: ObjectId, leaf: Leaf) {
         draft.say(self.view.note());
         let name = self.view.name(&self.path, mode);
         let item = Item {
@@ -171,16 +161,10 @@ impl Walk {
             treatment: leaf.treatment,
             ..Item::new(&name, mode, id)
         };
-        draft.push(&mut reader.odb, item);
+        draft.push(item);
     }
 
-    fn omit_directory(
-        &mut self,
-        reader: &mut Reader,
-        draft: &mut Draft,
-        id: ObjectId,
-        reason: Reason,
-    ) {
+    fn omit_directory(&mut self, draft: &mut Draft, id: ObjectId, reason: Reason) {
         self.reveal();
         if self.path.len() < self.view.below() {
             return;
@@ -190,6 +174,6 @@ impl Walk {
             disposition: Disposition::Omitted(reason),
             ..Item::new(&name, Mode::Directory, id)
         };
-        draft.push(&mut reader.odb, item);
+        draft.push(item);
     }
 }

@@ -46,14 +46,12 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);
     loop {
-        let batch = planner.next()?;
-        for job in &batch.jobs {
-            for entry in job.entries() {
-                line(entry, job.window.path(entry), &mut out).map_err(failed)?;
-                totals.add(entry);
-            }
+        let made = planner.next()?;
+        for entry in &made.lot.entries {
+            line(entry, made.lot.path(entry), &mut out).map_err(failed)?;
+            totals.add(entry);
         }
-        if batch.last {
+        if made.last {
             break;
         }
     }

@@ -52,19 +52,19 @@ impl DeltaWalk {
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         if !self.begun {
             self.begun = true;
-            self.begin(reader, draft);
+            self.begin(draft);
         }
         if self.through {
             return Ok(self.extra(reader, draft));
         }
         match self.findings.next(reader)? {
             None => self.through = true,
-            Some(finding) => append(reader, draft, finding),
+            Some(finding) => append(draft, finding),
         }
         Ok(true)
     }
 
-    fn begin(&mut self, reader: &mut Reader, draft: &mut Draft) {
+    fn begin(&mut self, draft: &mut Draft) {
         let tree = self.findings.new_tree();
         for name in &self.whiteouts {
             draft.push_empty(name, tree);
@@ -72,7 +72,7 @@ impl DeltaWalk {
         let prefix = &self.findings.view().prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
-            draft.push(&mut reader.odb, Item::new(&name, Mode::Directory, tree));
+            draft.push(Item::new(&name, Mode::Directory, tree));
         }
     }
 
@@ -91,10 +91,10 @@ impl DeltaWalk {
     }
 }
 
-fn append(reader: &mut Reader, draft: &mut Draft, finding: Finding) {
+fn append(draft: &mut Draft, finding: Finding) {
     for (id, name) in &finding.directories {
         let name = [&name[..]];
-        draft.push(&mut reader.odb, Item::new(&name, Mode::Directory, *id));
+        draft.push(Item::new(&name, Mode::Directory, *id));
     }
     let Some(Found { name, past, new }) = finding.entry else {
         return;
@@ -108,5 +108,5 @@ fn append(reader: &mut Reader, draft: &mut Draft, finding: Finding) {
         treatment: new.leaf.treatment,
         ..Item::new(&name, new.mode, new.id)
     };
-    draft.push(&mut reader.odb, item);
+    draft.push(item);
 }
