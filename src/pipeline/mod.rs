@@ -3,7 +3,8 @@
 //! Work is numbered before a thread gets it. Jobs are *admitted* in that order against a budget of
 //! bytes, done in any order, and written in order again; their bytes come back to the budget when
 //! they are written. So the next job to be written is always among those admitted, and the window
-//! cannot lock itself. A job larger than the budget is admitted alone.
+//! cannot lock itself. A job larger than the budget is admitted alone. The last job of all is begun
+//! early, once there is room for it and all before it.
 //!
 //! There is no thread for planning or for writing: planner and writer are roles that whichever
 //! thread is free takes up, one at a time each, so `n` threads keep `n` cores busy, and one thread
@@ -148,7 +149,10 @@ pub fn default_threads() -> usize {
 mod tests {
     use std::{
         ops::Range,
-        sync::atomic::{AtomicUsize, Ordering},
+        sync::{
+            Mutex,
+            atomic::{AtomicUsize, Ordering},
+        },
         time::Duration,
     };
 
@@ -188,6 +192,7 @@ mod tests {
         heavy: bool,
         flying: AtomicUsize,
         most: AtomicUsize,
+        begun: Mutex<Vec<u32>>,
     }
 
     impl Worker for Slow {
@@ -222,6 +227,7 @@ mod tests {
         fn work(&self, (): &mut (), job: u32, output: &mut Vec<u32>) -> Result<Option<u32>> {
             let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(flying, Ordering::SeqCst);
+            self.begun.lock().unwrap().push(job);
             std::thread::sleep(pause(job));
             assert_ne!(self.panics_at, Some(job), "asked to panic");
             if self.fails_at == Some(job) {
@@ -342,6 +348,30 @@ mod tests {
         let (_, outcome) = run(to(200), &worker, &mut sink, limits);
         assert!(outcome.is_ok());
         assert_eq!(sink.taken, (0..200).collect::<Vec<_>>());
+    }
+
+    /// But for one thread, nothing is won by that.
+    #[test]
+    fn the_last_is_begun_early() {
+        for (threads, budget, early) in [(1, 1 << 20, false), (2, 1 << 20, true), (2, 20, false)] {
+            let worker = Slow::default();
+            let mut sink = Collect {
+                taken: Vec::new(),
+                torn: false,
+                full_at: None,
+                worker: &worker,
+            };
+            let limits = Limits {
+                threads: Some(threads),
+                budget,
+            };
+            let (_, outcome) = run(to(100), &worker, &mut sink, limits);
+            assert!(outcome.is_ok());
+            assert_eq!(sink.taken, (0..100).collect::<Vec<_>>());
+            let begun = worker.begun.lock().unwrap();
+            let last = begun.iter().position(|job| *job == 99).unwrap();
+            assert_eq!(last < 97, early, "{threads} threads, {budget} bytes");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -46,14 +47,18 @@ where
         for number in 1..pipeline.threads {
             let name = format!("sluice-{number}");
             let helper = thread::Builder::new().name(name);
-            let helper = helper.spawn_scoped(scope, move || pipeline.serve(number));
+            let helper = helper.spawn_scoped(scope, move || {
+                if let Some(processors) = &pipeline.processors {
+                    processors.begin(number);
+                }
+                pipeline.serve(number);
+            });
             if helper.is_err() {
                 break; // Fewer threads do the same work.
             }
-            if pipeline.processors.is_some() {
-                // It cannot go to another processor before it has had this one.
-                thread::yield_now();
-            }
+        }
+        if let Some(processors) = &pipeline.processors {
+            processors.place();
         }
         pipeline.serve(0);
     });
@@ -85,13 +90,13 @@ struct State<W: Worker> {
     /// How many lots were split, with all before them: the number of the first.
     split: u64,
     splitting: usize,
-    /// In order, not yet admitted. A failure to plan is the last.
-    planned: VecDeque<Result<W::Job>>,
-    /// Admitted, in order.
+    /// Jobs in order. A failure to plan is the last.
     window: VecDeque<Slot<W>>,
+    /// How many of them are not begun.
+    planned: usize,
     /// How many jobs left the window: the number of its first.
     written: u64,
-    /// Bytes that the window accounts for.
+    /// Bytes that those jobs account for that are begun.
     in_flight: usize,
     /// Bytes that wait to be written.
     done: usize,
@@ -115,8 +120,8 @@ impl<W: Worker> Default for State<W> {
             lots: VecDeque::new(),
             split: 0,
             splitting: 0,
-            planned: VecDeque::new(),
             window: VecDeque::new(),
+            planned: 0,
             written: 0,
             in_flight: 0,
             done: 0,
@@ -141,6 +146,8 @@ enum Lot<W: Worker> {
 }
 
 enum Slot<W: Worker> {
+    /// Not yet admitted.
+    Planned(Result<W::Job>),
     /// With its cost.
     Working(usize),
     Done(Done<W>),
@@ -173,7 +180,17 @@ enum Task<W: Worker> {
 type Guard<'a, W> = MutexGuard<'a, State<W>>;
 
 impl<W: Worker> State<W> {
-    /// Append the jobs of lots that are split, with all before them, to those that are planned.
+    fn plan(&mut self, job: Result<W::Job>) {
+        self.window.push_back(Slot::Planned(job));
+        self.planned += 1;
+    }
+
+    /// There will be no more jobs.
+    fn is_complete(&self) -> bool {
+        self.exhausted && self.lots.is_empty()
+    }
+
+    /// Append the jobs of lots that are split, with all before them, to the window.
     fn line_up(&mut self) {
         while matches!(self.lots.front(), Some(Lot::Split(_))) {
             let Some(Lot::Split(jobs)) = self.lots.pop_front() else {
@@ -181,9 +198,9 @@ impl<W: Worker> State<W> {
             };
             self.split += 1;
             match jobs {
-                Ok(jobs) => self.planned.extend(jobs.into_iter().map(Ok)),
+                Ok(jobs) => jobs.into_iter().for_each(|job| self.plan(Ok(job))),
                 Err(error) => {
-                    self.planned.push_back(Err(error));
+                    self.plan(Err(error));
                     self.lots.clear();
                     self.exhausted = true;
                 }
@@ -281,7 +298,7 @@ where
             state.finishing = matches!(done.rest, Ok(Some(_)));
             return Task::Write(done);
         }
-        if state.planned.len() < 4 * self.threads + 16
+        if state.planned < 4 * self.threads + 16
             && let Some(task) = self.plan_more(state)
         {
             return task;
@@ -289,9 +306,7 @@ where
         if let Some(task) = self.admit(state) {
             return task;
         }
-        let planned = state.planned.is_empty() && state.lots.is_empty();
-        let idle = state.window.is_empty() && planned;
-        if idle && state.exhausted && !state.writing {
+        if state.window.is_empty() && state.is_complete() && !state.writing {
             state.outcome = Some(Ok(()));
             self.changed.notify_all();
             return Task::Stop;
@@ -318,51 +333,83 @@ where
         }
     }
 
-    /// Take the next planned job into the window, if the budget allows.
+    /// Begin a planned job, if the budget allows.
     fn admit(&self, state: &mut State<W>) -> Option<Task<W>> {
-        let cost = match state.planned.front()? {
-            Ok(job) => self.worker.cost(job),
-            Err(_) => 0,
+        let at = self.next(state)?;
+        let Slot::Planned(job) = std::mem::replace(&mut state.window[at], Slot::Working(0)) else {
+            unreachable!("the slot was just seen to be planned")
         };
-        let alone = state.window.is_empty() && !state.writing;
-        let full = !alone && state.in_flight + cost > self.budget;
-        if full || self.is_ahead(state) {
-            return None;
-        }
-        let output = self.reuse(state, cost);
-        let number = state.written + state.window.len() as u64;
-        match state.planned.pop_front()? {
+        state.planned -= 1;
+        match job {
             Ok(job) => {
+                let cost = self.worker.cost(&job);
+                let output = self.reuse(state, cost);
                 state.in_flight += cost;
-                state.window.push_back(Slot::Working(cost));
+                state.window[at] = Slot::Working(cost);
                 Some(Task::Work {
-                    number,
+                    number: state.written + at as u64,
                     job,
                     cost,
                     output,
                 })
             }
             Err(error) => {
-                let failed = Done {
-                    output,
+                state.window[at] = Slot::Done(Done {
+                    output: W::Output::default(),
                     held: 0,
                     len: 0,
                     rest: Err(error),
-                };
-                state.window.push_back(Slot::Done(failed));
+                });
                 Some(self.choose(state))
             }
         }
     }
 
+    /// Which job is to be begun: the first, if the budget allows.
+    fn next(&self, state: &State<W>) -> Option<usize> {
+        let is_planned = |slot: &Slot<W>| matches!(slot, Slot::Planned(_));
+        let first = state.window.iter().position(is_planned)?;
+        if first == 0 && !state.writing {
+            return Some(first); // All that is done waits for it.
+        }
+        if self.is_ahead(state) {
+            return None;
+        }
+        let room = self.budget.saturating_sub(state.in_flight);
+        if state.is_complete() && self.costs(state, first..state.window.len()) <= room {
+            // The last one may take long. When it is begun early, nobody waits for it with nothing to do.
+            let last = state.window.len() - 1;
+            return Some(if is_planned(&state.window[last]) {
+                last
+            } else {
+                first
+            });
+        }
+        (self.costs(state, first..first + 1) <= room).then_some(first)
+    }
+
+    /// What the planned ones of these jobs cost.
+    fn costs(&self, state: &State<W>, jobs: Range<usize>) -> usize {
+        let cost = |slot: &Slot<W>| match slot {
+            Slot::Planned(Ok(job)) => self.worker.cost(job),
+            _ => 0,
+        };
+        state.window.range(jobs).map(cost).sum()
+    }
+
     /// Whether too much is done already that waits for the first job. While that is a large one, the
-    /// others do as much each; what is too large even for a job is no reason to wait.
+    /// others do as much each; what is too large even for a job is no reason to wait. The last may be done
+    /// long before its turn.
     fn is_ahead(&self, state: &State<W>) -> bool {
         let first = match state.window.front() {
             Some(Slot::Working(cost)) => *cost,
             _ => 0,
         };
-        !state.finishing && state.done > self.threads * AHEAD.max(first)
+        let last = match state.window.back() {
+            Some(Slot::Done(done)) => done.len,
+            _ => 0,
+        };
+        !state.finishing && state.done - last > self.threads * AHEAD.max(first)
     }
 
     /// Memory for a job of this cost: the last that is large enough, else the last at all.
@@ -381,7 +428,7 @@ where
 
     fn is_worth_threads(&self) -> bool {
         let state = self.lock();
-        !state.exhausted || state.planned.len() > 1
+        !state.exhausted || state.planned > 1
     }
 
     /// Plan what comes first.
@@ -437,7 +484,7 @@ where
             *lot = Lot::Split(jobs);
         }
         state.line_up();
-        let all = state.exhausted && state.lots.is_empty();
+        let all = state.is_complete();
         self.announce(state);
         if all {
             self.worker.all_split();
