@@ -167,7 +167,7 @@ fn stream<F: emit::Format>(
     };
     let archiver = Archiver {
         format,
-        locators: Locators::new(request.reader.odb.clone()),
+        locators: Locators::new(request.reader.odb.clone(), request.memory as u64 / 32),
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
         in_memory: request.memory as u64 / 8,

@@ -18,6 +18,7 @@ use std::{
 use gix::objs::Kind as ObjectKind;
 use rustc_hash::FxHasher;
 
+use super::repeated::{LARGE, Repeated};
 use crate::{
     buffer::Buffer,
     odb::{
@@ -62,6 +63,20 @@ impl Node {
 pub struct Slot {
     remaining: AtomicU32,
     kept: Mutex<Option<Arc<Kept>>>,
+}
+
+impl Slot {
+    fn new(uses: u32) -> Self {
+        Self {
+            remaining: AtomicU32::new(uses),
+            kept: Mutex::new(None),
+        }
+    }
+
+    /// That nobody empties.
+    pub(super) fn lasting() -> Self {
+        Self::new(u32::MAX)
+    }
 }
 
 /// Decoded bytes in a slot, counted against the allowance for all of them.
@@ -124,6 +139,8 @@ pub struct Chains {
     packs: Vec<Arc<Pack>>,
     nodes: Vec<Node>,
     slots: Vec<Slot>,
+    /// Slots shared with other windows, numbered behind the others.
+    lasting: Vec<Arc<Slot>>,
 }
 
 /// [`Chains`] that are still growing.
@@ -133,9 +150,19 @@ pub struct ChainBuilder {
     uses: Vec<u32>,
     known: HashMap<(PackId, u64), NodeId, BuildHasherDefault<FxHasher>>,
     pack_numbers: HashMap<PackId, u32, BuildHasherDefault<FxHasher>>,
+    /// What later windows know of this one.
+    repeated: Option<Arc<Repeated>>,
+    /// Large objects that were added, one as often as it was.
+    large: Vec<(NodeId, PackId, u64)>,
 }
 
 impl ChainBuilder {
+    /// The same, with what is in `repeated` decoded once for all windows.
+    pub fn with_repeated(mut self, repeated: Arc<Repeated>) -> Self {
+        self.repeated = Some(repeated);
+        self
+    }
+
     /// Add one use of the object at `place`, with all that it is made from.
     pub fn add(&mut self, odb: &mut Odb, pack: PackId, offset: u64) -> Result<NodeId, Damage> {
         let start = self.chains.nodes.len();
@@ -147,6 +174,12 @@ impl ChainBuilder {
             self.known.retain(|_, node| (node.0 as usize) < start);
         } else {
             self.settle(start);
+        }
+        if let Ok(id) = outcome
+            && self.repeated.is_some()
+            && self.node(id).estimate >= LARGE
+        {
+            self.large.push((id, pack, offset));
         }
         outcome
     }
@@ -253,16 +286,31 @@ impl ChainBuilder {
         for (node, uses) in chains.nodes.iter_mut().zip(self.uses.drain(..)) {
             if uses > 1 {
                 node.slot = Some(chains.slots.len() as u32);
-                let remaining = AtomicU32::new(uses);
-                chains.slots.push(Slot {
-                    remaining,
-                    kept: Mutex::new(None),
-                });
+                chains.slots.push(Slot::new(uses));
             }
         }
+        self.share(&mut chains);
         self.known.clear();
         self.pack_numbers.clear();
         chains
+    }
+
+    /// Give large objects that are wanted again and again a slot that other windows have as well.
+    fn share(&mut self, chains: &mut Chains) {
+        let Some(repeated) = &self.repeated else {
+            return;
+        };
+        self.large.sort_unstable_by_key(|(id, ..)| id.0);
+        for times in self.large.chunk_by(|one, other| one.0 == other.0) {
+            let (id, pack, offset) = times[0];
+            let node = &mut chains.nodes[id.0 as usize];
+            let slot = repeated.slot((pack, offset), node.estimate, times.len() > 1);
+            if let Some(slot) = slot {
+                node.slot = Some((chains.slots.len() + chains.lasting.len()) as u32);
+                chains.lasting.push(slot);
+            }
+        }
+        self.large.clear();
     }
 }
 
@@ -282,15 +330,23 @@ impl Chains {
         &self.packs[node.pack as usize]
     }
 
+    fn slot(&self, node: &Node) -> Option<&Slot> {
+        let number = node.slot? as usize;
+        match number.checked_sub(self.slots.len()) {
+            None => Some(&self.slots[number]),
+            Some(number) => Some(&self.lasting[number]),
+        }
+    }
+
     /// What somebody left in the slot of `node`.
     pub fn kept(&self, node: &Node) -> Option<Arc<Kept>> {
-        lock(&self.slots[node.slot? as usize]).clone()
+        lock(self.slot(node)?).clone()
     }
 
     /// Whether somebody else will want `node` after its present user.
     pub fn wanted_again(&self, node: &Node) -> bool {
-        let slot = node.slot.map(|slot| &self.slots[slot as usize]);
-        slot.is_some_and(|slot| slot.remaining.load(Ordering::Relaxed) > 1)
+        self.slot(node)
+            .is_some_and(|slot| slot.remaining.load(Ordering::Relaxed) > 1)
     }
 
     /// Leave `bytes` in the slot of `node`, or give them back if the allowance is used up.
@@ -300,18 +356,17 @@ impl Chains {
         bytes: Buffer,
         allowance: &Arc<Allowance>,
     ) -> Result<Arc<Kept>, Buffer> {
-        let Some(slot) = node.slot else {
+        let Some(slot) = self.slot(node) else {
             return Err(bytes);
         };
         let kept = allowance.keep(bytes)?;
-        *lock(&self.slots[slot as usize]) = Some(Arc::clone(&kept));
+        *lock(slot) = Some(Arc::clone(&kept));
         Ok(kept)
     }
 
     /// Count one use of `node` as done; with the last one its slot is emptied.
     pub fn release(&self, node: &Node) {
-        let Some(slot) = node.slot else { return };
-        let slot = &self.slots[slot as usize];
+        let Some(slot) = self.slot(node) else { return };
         let before = slot
             .remaining
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |uses| {

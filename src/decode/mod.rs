@@ -11,6 +11,7 @@ mod inflate;
 pub mod stream;
 pub mod reader;
 mod recent;
+pub mod repeated;
 pub mod rescue;
 pub mod size;
 

@@ -4,7 +4,7 @@
 //! window into jobs by that; what the guess misses, the pipeline makes up for. Windows know nothing of
 //! each other, so each thread may locate another one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gix::ObjectId;
 
@@ -14,7 +14,7 @@ use super::{
     window::{Cuts, Job, Window},
 };
 use crate::{
-    decode::chain::ChainBuilder,
+    decode::{chain::ChainBuilder, repeated::Repeated},
     error::Result,
     odb::{Odb, Place},
 };
@@ -30,16 +30,19 @@ struct Pool {
     odb: Option<Odb>,
     /// Nobody uses these.
     free: Vec<Locator>,
+    repeated: Arc<Repeated>,
     /// Estimated bytes planned since pack pages were given back.
     unreleased: u64,
 }
 
 impl Locators {
-    /// Look for blobs in `odb`.
-    pub fn new(odb: Odb) -> Self {
+    /// Look for blobs in `odb`; large ones that are in the archive again and again may have `repeated` bytes
+    /// together to be decoded once.
+    pub fn new(odb: Odb, repeated: u64) -> Self {
         Self(Mutex::new(Pool {
             odb: Some(odb),
             free: Vec::new(),
+            repeated: Repeated::new(repeated),
             unreleased: 0,
         }))
     }
@@ -73,7 +76,8 @@ impl Pool {
     fn take(&mut self) -> Locator {
         self.free.pop().unwrap_or_else(|| {
             let odb = self.odb.as_ref();
-            Locator::new(odb.expect("nothing is located after the last").clone())
+            let odb = odb.expect("nothing is located after the last");
+            Locator::new(odb.clone(), Arc::clone(&self.repeated))
         })
     }
 
@@ -109,10 +113,10 @@ struct Located {
 }
 
 impl Locator {
-    fn new(odb: Odb) -> Self {
+    fn new(odb: Odb, repeated: Arc<Repeated>) -> Self {
         Self {
             odb,
-            chains: ChainBuilder::default(),
+            chains: ChainBuilder::default().with_repeated(repeated),
             ids: Vec::new(),
             places: Vec::new(),
         }

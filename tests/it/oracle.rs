@@ -111,6 +111,11 @@ fn big_delta() {
     Repo::from("big-delta").assert_same(["HEAD"]);
 }
 
+#[test]
+fn same_large() {
+    Repo::from("same-large").assert_same(["HEAD"]);
+}
+
 /// Since 2.41 git looks for a date from the end of the line, and so finds it behind a name that holds
 /// a `>`.
 #[test]
