@@ -1,4 +1,8 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
+#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
+
+#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+mod start;
 
 use std::{
     ffi::OsString,
@@ -6,7 +10,7 @@ use std::{
     io::{self, IsTerminal, Read, Write},
     os::{fd::AsFd, unix::ffi::OsStringExt},
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::Command,
     thread,
 };
 
@@ -42,28 +46,30 @@ const USAGE: u8 = 129;
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 const PIPE_BYTES: usize = 1 << 20;
 
-fn main() -> ExitCode {
-    match run(std::env::args_os().skip(1).collect()) {
-        Ok(()) => ExitCode::SUCCESS,
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
+fn main() -> std::process::ExitCode {
+    run().into()
+}
+
+/// The whole program, up to its exit status.
+fn run() -> u8 {
+    match serve(std::env::args_os().skip(1).collect()) {
+        Ok(()) => 0,
         Err(Stop::Usage(error)) => {
             let _ = error.print();
-            if error.use_stderr() {
-                ExitCode::from(USAGE)
-            } else {
-                ExitCode::SUCCESS
-            }
+            if error.use_stderr() { USAGE } else { 0 }
         }
         Err(Stop::Fatal(error)) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
         Err(Stop::Fatal(error)) => {
             // In one piece: others may write to the same place, as a client of ours does.
             let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
-            ExitCode::from(error.exit_status())
+            error.exit_status()
         }
     }
 }
 
 /// Modes are flags, since the first word is a tree-ish.
-fn run(mut words: Vec<OsString>) -> Result<(), Stop> {
+fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
     match words.first().and_then(|word| word.to_str()) {
         Some(remote::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
         Some(remote::WRITER) => {
@@ -300,7 +306,7 @@ fn standard_output() -> Result<File> {
 const BROKEN_PIPE: u8 = 141;
 
 /// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
-fn die_of_broken_pipe() -> ExitCode {
+fn die_of_broken_pipe() -> u8 {
     let _ = signal_hook::low_level::emulate_default_handler(SIGPIPE);
-    ExitCode::from(BROKEN_PIPE)
+    BROKEN_PIPE
 }
