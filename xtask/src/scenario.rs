@@ -44,7 +44,7 @@ enum Part {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let binary = binary::build()?.path;
-    // It lies in target/release.
+    // It lies in target/installed.
     let target = binary.ancestors().nth(2).context("no target folder")?;
     let output = args.output.clone().unwrap_or(target.join("scenario"));
     match &args.part {
