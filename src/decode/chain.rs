@@ -153,7 +153,7 @@ pub struct ChainBuilder {
     /// What later windows know of this one.
     repeated: Option<Arc<Repeated>>,
     /// Large objects that were added, one as often as it was.
-    large: Vec<(NodeId, PackId, u64)>,
+    large: Vec<NodeId>,
 }
 
 impl ChainBuilder {
@@ -179,7 +179,7 @@ impl ChainBuilder {
             && self.repeated.is_some()
             && self.node(id).estimate >= LARGE
         {
-            self.large.push((id, pack, offset));
+            self.large.push(id);
         }
         outcome
     }
@@ -300,11 +300,11 @@ impl ChainBuilder {
         let Some(repeated) = &self.repeated else {
             return;
         };
-        self.large.sort_unstable_by_key(|(id, ..)| id.0);
+        self.large.sort_unstable_by_key(|id| id.0);
         for times in self.large.chunk_by(|one, other| one.0 == other.0) {
-            let (id, pack, offset) = times[0];
-            let node = &mut chains.nodes[id.0 as usize];
-            let slot = repeated.slot((pack, offset), node.estimate, times.len() > 1);
+            let node = &mut chains.nodes[times[0].0 as usize];
+            let pack = &chains.packs[node.pack as usize];
+            let slot = repeated.slot(pack, node.data, node.estimate, times.len() > 1);
             if let Some(slot) = slot {
                 node.slot = Some((chains.slots.len() + chains.lasting.len()) as u32);
                 chains.lasting.push(slot);
