@@ -291,21 +291,26 @@ mod tests {
         threads: usize,
         full_at: Option<usize>,
     ) -> (Times, Vec<u32>, bool, Result<()>) {
+        let limits = Limits {
+            threads: Some(threads),
+            budget: 80,
+        };
+        limited(source, worker, limits, full_at)
+    }
+
+    fn limited(
+        source: Numbers,
+        worker: &Slow,
+        limits: Limits,
+        full_at: Option<usize>,
+    ) -> (Times, Vec<u32>, bool, Result<()>) {
         let mut sink = Collect {
             taken: Vec::new(),
             torn: false,
             full_at,
             worker,
         };
-        let (times, outcome) = run(
-            source,
-            worker,
-            &mut sink,
-            Limits {
-                threads: Some(threads),
-                budget: 80,
-            },
-        );
+        let (times, outcome) = run(source, worker, &mut sink, limits);
         (times, sink.taken, sink.torn, outcome)
     }
 
@@ -335,19 +340,13 @@ mod tests {
             heavy: true,
             ..Slow::default()
         };
-        let mut sink = Collect {
-            taken: Vec::new(),
-            torn: false,
-            full_at: None,
-            worker: &worker,
-        };
         let limits = Limits {
             threads: Some(2),
             budget: 1 << 30,
         };
-        let (_, outcome) = run(to(200), &worker, &mut sink, limits);
+        let (_, taken, _, outcome) = limited(to(200), &worker, limits, None);
         assert!(outcome.is_ok());
-        assert_eq!(sink.taken, (0..200).collect::<Vec<_>>());
+        assert_eq!(taken, (0..200).collect::<Vec<_>>());
     }
 
     /// But for one thread, nothing is won by that.
@@ -355,19 +354,13 @@ mod tests {
     fn the_last_is_begun_early() {
         for (threads, budget, early) in [(1, 1 << 20, false), (2, 1 << 20, true), (2, 20, false)] {
             let worker = Slow::default();
-            let mut sink = Collect {
-                taken: Vec::new(),
-                torn: false,
-                full_at: None,
-                worker: &worker,
-            };
             let limits = Limits {
                 threads: Some(threads),
                 budget,
             };
-            let (_, outcome) = run(to(100), &worker, &mut sink, limits);
+            let (_, taken, _, outcome) = limited(to(100), &worker, limits, None);
             assert!(outcome.is_ok());
-            assert_eq!(sink.taken, (0..100).collect::<Vec<_>>());
+            assert_eq!(taken, (0..100).collect::<Vec<_>>());
             let begun = worker.begun.lock().unwrap();
             let last = begun.iter().position(|job| *job == 99).unwrap();
             assert_eq!(last < 97, early, "{threads} threads, {budget} bytes");
