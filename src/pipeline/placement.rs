@@ -6,12 +6,9 @@
 //! is woken where it was. In between it runs wherever it might before. Where the kernel refuses, it is left
 //! to the kernel.
 
-use std::{
-    fs,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// The processors that we may run on, one for each thread.
 pub(super) struct Processors {
@@ -35,34 +32,6 @@ impl Processors {
         let processors = Self { all, seen };
         processors.spread(0);
         Some(processors)
-    }
-
-    /// Give those threads that were spawned, and have not begun, processors of their own to begin on. Those that
-    /// wait behind us would have to be moved otherwise once they run, which takes a millisecond or two.
-    pub(super) fn place(&self) {
-        let Ok(tasks) = fs::read_dir("/proc/self/task") else {
-            return;
-        };
-        let names = tasks.flatten().map(|task| task.file_name());
-        let ids = names.filter_map(|name| Pid::from_raw(name.to_str()?.parse().ok()?));
-        let mut spawned: Vec<_> = ids.filter(|&id| id != gettid()).collect();
-        // In the order in which they were spawned.
-        spawned.sort_unstable_by_key(|id| id.as_raw_nonzero());
-        for (number, id) in (1..self.seen.len()).zip(spawned) {
-            let seen = &self.seen[number];
-            if seen.load(Ordering::Relaxed) == NOWHERE
-                && let Some(free) = self.free(number)
-            {
-                seen.store(free, Ordering::Relaxed);
-                settle(Some(id), free);
-            }
-        }
-    }
-
-    /// Begin as the thread of this `number`, which others may have placed.
-    pub(super) fn begin(&self, number: usize) {
-        self.leave();
-        self.spread(number);
     }
 
     /// Go on as the thread of this `number`, where no other runs.
@@ -91,7 +60,9 @@ impl Processors {
         let free = self.is_taken(number, here).then(|| self.free(number));
         let chosen = free.flatten().unwrap_or(here);
         self.seen[number].store(chosen, Ordering::Relaxed);
-        settle(None, chosen)
+        let mut one = CpuSet::new();
+        one.set(chosen);
+        sched_setaffinity(None, &one).is_ok()
     }
 
     /// Whether another thread than that of this `number` was seen on `processor`.
@@ -109,13 +80,6 @@ impl Processors {
     fn leave(&self) {
         let _ = sched_setaffinity(None, &self.all);
     }
-}
-
-/// From now on, run `thread`, or ourselves, on this processor only.
-fn settle(thread: Option<Pid>, processor: usize) -> bool {
-    let mut one = CpuSet::new();
-    one.set(processor);
-    sched_setaffinity(thread, &one).is_ok()
 }
 
 #[cfg(test)]

@@ -47,18 +47,14 @@ where
         for number in 1..pipeline.threads {
             let name = format!("sluice-{number}");
             let helper = thread::Builder::new().name(name);
-            let helper = helper.spawn_scoped(scope, move || {
-                if let Some(processors) = &pipeline.processors {
-                    processors.begin(number);
-                }
-                pipeline.serve(number);
-            });
+            let helper = helper.spawn_scoped(scope, move || pipeline.serve(number));
             if helper.is_err() {
                 break; // Fewer threads do the same work.
             }
-        }
-        if let Some(processors) = &pipeline.processors {
-            processors.place();
+            if pipeline.processors.is_some() {
+                // It cannot go to another processor before it has had this one.
+                thread::yield_now();
+            }
         }
         pipeline.serve(0);
     });
