@@ -67,7 +67,7 @@ pub enum Blob {
     Loose(u32),
     /// In no object: the extra file of this number.
     Extra(u32),
-    /// Not where it should be: what reads it has to look everywhere, and then fail.
+    /// Not located yet; afterwards, not where it should be: what reads it has to look everywhere, and then fail.
     Unknown,
 }
 
