@@ -179,6 +179,7 @@ fn stream<F: emit::Format>(
         binary: request.binary,
         pax_notes: request.pax_notes,
         discreet: request.rules.discreet,
+        verified: request.rules.protect.is_some(),
         manifest: tally.manifest.is_some(),
         allowance: Allowance::new(request.memory / 4),
         scratch_max: request.memory / 128,

@@ -145,8 +145,7 @@ impl<F: Format> Archiver<F> {
         let limit = self.limit.as_ref();
         let is_open = entry.size.is_none() && !matches!(entry.blob, Blob::Extra(_));
         let limit = limit.filter(|limit| is_open && size > limit.bytes)?;
-        let name = window.path(entry).get(self.prefix_len..)?;
-        let path = [&self.below[..], name].concat();
+        let path = self.path_in_tree(window.path(entry));
         Some(limit.disposition(&path, size)).filter(|it| *it != Disposition::Content)
     }
 
@@ -351,15 +350,22 @@ impl<F: Format> Archiver<F> {
             Kind::Directory => "040000",
         };
         match failure {
-            Failure::Damaged(MISSING) => {
-                let path = sanitised(path);
+            Failure::Damaged(MISSING) if self.verified => {
+                let path = sanitised(&self.path_in_tree(path));
                 error.after(format!(
                     "error: invalid object {mode} {} for '{path}'",
                     entry.id
                 ))
             }
+            Failure::Damaged(MISSING) => error,
             failure => error.caused_by(failure),
         }
+    }
+
+    /// Where the file that is called `name` in the archive is in the tree.
+    fn path_in_tree(&self, name: &[u8]) -> Vec<u8> {
+        let path = name.get(self.prefix_len..).unwrap_or(name);
+        [&self.below[..], path].concat()
     }
 }
 

@@ -106,6 +106,8 @@ pub struct Archiver<F> {
     pub pax_notes: bool,
     /// Whether not all that is in a directory may be known.
     pub discreet: bool,
+    /// Whether git would have looked for all blobs before its first byte.
+    pub verified: bool,
     /// Whether lines of a manifest are wanted.
     pub manifest: bool,
     /// Does what attributes ask for.

@@ -130,7 +130,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
 
     fn abandon(&mut self, piece: &mut Piece<F::Records>) {
         if self.written == 0 {
-            return;
+            return self.say(&piece.log);
         }
         self.format.torn(&mut piece.part.bytes);
         self.torn = true;

@@ -134,6 +134,33 @@ fn missing_blob() {
     }
 }
 
+/// Messages have the path in the tree. Without a look at all blobs beforehand nothing is said of theirs.
+#[test]
+fn missing_blobs_by_other_options() {
+    let (repo, id) = without("basic", "HEAD:dir/ragged");
+    repo.assert_same(["--worktree-attributes", "HEAD"]);
+    repo.assert_same(["--prefix=x/", "HEAD"]);
+    let output = repo.sluice(["--prefix=x/", "HEAD"]);
+    let messages =
+        format!("error: invalid object 100644 {id} for 'dir/ragged'\nerror: cannot read '{id}'\n");
+    assert_eq!(output.messages(), messages, "{output}");
+}
+
+/// What was said before a failure is heard, whether anything was written or not.
+#[test]
+fn missing_blob_and_names() {
+    let (repo, id) = without("basic", "HEAD:dir/ragged");
+    let messages = format!(
+        "dir/\ndir/ragged\nerror: invalid object 100644 {id} for 'dir/ragged'\nerror: cannot read '{id}'\n"
+    );
+    let output = repo.sluice(["-v", "HEAD", "dir/ragged"]);
+    assert_eq!(
+        (output.code(), output.messages()),
+        (255, messages),
+        "{output}"
+    );
+}
+
 #[test]
 fn missing_trees() {
     let (repo, _) = without("basic", "HEAD^{tree}");
