@@ -74,6 +74,14 @@ enum Answer {
     Failure,
 }
 
+/// Why a filter that was started is not used.
+enum Refusal {
+    /// It failed, as a filter may.
+    Failed(String),
+    /// The run cannot go on.
+    Fatal(Error),
+}
+
 struct Process {
     child: Child,
     /// Both there until the end.
@@ -102,39 +110,40 @@ impl Process {
             pipes: pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout))),
             smudges: false,
         };
-        if let Err(why) = process.shake_hands(command)? {
-            say(log, &format!("error: {why}"));
-            say(
-                log,
-                &format!("error: initialization for subprocess '{command}' failed"),
-            );
-            process.stop(command, log);
-            return Ok(None);
+        match process.shake_hands(command) {
+            Ok(()) => Ok(Some(process)),
+            Err(Refusal::Fatal(error)) => Err(error),
+            Err(Refusal::Failed(why)) => {
+                say(log, &format!("error: {why}"));
+                say(
+                    log,
+                    &format!("error: initialization for subprocess '{command}' failed"),
+                );
+                process.stop(command, log);
+                Ok(None)
+            }
         }
-        Ok(Some(process))
     }
 
-    /// Agree on the version and on what the filter can do. A filter that hangs up ends the run.
-    fn shake_hands(&mut self, command: &BStr) -> Result<Result<(), String>> {
+    /// Agree on the version and on what the filter can do.
+    fn shake_hands(&mut self, command: &BStr) -> Result<(), Refusal> {
+        let failed = |why: &str| Err(Refusal::Failed(why.to_owned()));
         let Some((stdin, stdout)) = &mut self.pipes else {
-            return Ok(Err("Could not write client identification".into()));
+            return failed("Could not write client identification");
         };
         if packet::write(stdin, [&b"git-filter-client\n"[..], b"version=2\n"]).is_err() {
-            return Ok(Err("Could not write client identification".into()));
+            return failed("Could not write client identification");
         }
-        let mut line = || packet::read_line(stdout);
         let unexpected = |line: Option<Vec<u8>>, expected: &str| {
             let line = line.unwrap_or_else(|| b"<flush packet>".to_vec());
             let line = line.to_str_lossy();
-            Ok(Err(format!(
-                "Unexpected line '{line}', expected {expected}"
-            )))
+            failed(&format!("Unexpected line '{line}', expected {expected}"))
         };
-        let welcome = line()?;
+        let welcome = hear("greeting", stdout, command)?;
         if welcome.as_deref() != Some(b"git-filter-server") {
             return unexpected(welcome, "git-filter-server");
         }
-        let named = line()?;
+        let named = hear("version", stdout, command)?;
         let version = named.as_deref().and_then(|line| {
             let number = line.strip_prefix(b"version=")?;
             number.to_str().ok()?.parse::<i32>().ok()
@@ -142,11 +151,11 @@ impl Process {
         let Some(version) = version else {
             return unexpected(named, "version");
         };
-        if let more @ Some(_) = line()? {
+        if let more @ Some(_) = hear("version flush", stdout, command)? {
             return unexpected(more, "flush");
         }
         if version != 2 {
-            return Ok(Err(format!("Version {version} not supported")));
+            return failed(&format!("Version {version} not supported"));
         }
         let offered = [
             &b"capability=clean\n"[..],
@@ -154,21 +163,21 @@ impl Process {
             b"capability=delay\n",
         ];
         if packet::write(stdin, offered).is_err() {
-            return Ok(Err("Could not write requested capability".into()));
+            return failed("Could not write requested capability");
         }
-        while let Some(line) = packet::read_line(stdout)? {
+        while let Some(line) = hear("capabilities", stdout, command)? {
             match line.strip_prefix(b"capability=") {
                 Some(b"smudge") => self.smudges = true,
                 Some(b"clean" | b"delay") | None => {}
                 Some(other) => {
-                    return Err(Error::fatal(format!(
+                    return Err(Refusal::Fatal(Error::fatal(format!(
                         "subprocess '{command}' requested unsupported capability '{}'",
                         other.as_bstr()
-                    )));
+                    ))));
                 }
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     fn ask(&mut self, headers: &[BString], content: &[u8], log: &mut Buffer) -> Result<Answer> {
@@ -186,7 +195,7 @@ impl Process {
         match answer(stdout) {
             Ok(answer) => Ok(answer),
             Err(Broken::HungUp) => Ok(Answer::Failure),
-            Err(broken) => Err(broken.into()),
+            Err(Broken::Nonsense(error)) => Err(error),
         }
     }
 
@@ -209,6 +218,20 @@ impl Drop for Process {
         // As for git, how it ends is its own business.
         let _ = self.child.wait();
     }
+}
+
+/// What the filter `command` says first: a line of `what`, or nothing at its end.
+fn hear(
+    what: &str,
+    stdout: &mut BufReader<ChildStdout>,
+    command: &BStr,
+) -> Result<Option<Vec<u8>>, Refusal> {
+    packet::read_line(stdout).map_err(|broken| match broken {
+        Broken::HungUp => {
+            Refusal::Failed(format!("could not read {what} from subprocess '{command}'"))
+        }
+        Broken::Nonsense(error) => Refusal::Fatal(error),
+    })
 }
 
 fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, Broken> {

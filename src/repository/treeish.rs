@@ -308,7 +308,7 @@ fn ask_git(name: &BStr) -> Result<ObjectId> {
     {
         return Ok(id);
     }
-    let told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint: ");
+    let told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
     let words = output.stderr.to_str_lossy();
     Err(words
         .lines()

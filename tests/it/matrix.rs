@@ -1,7 +1,7 @@
 //! Every attribute that changes contents, with every kind of content, under every configuration that
 //! has a say: one repository that holds all pairs, archived once for each configuration and format.
 
-use crate::support::{Repo, installed};
+use crate::support::{Repo, git_version, installed};
 use crate::{tape, zip};
 
 /// Each with each. An empty one is not set.
@@ -141,11 +141,29 @@ fn what_a_process_filter_is_told() {
 
 #[test]
 fn required_filters_that_fail() {
-    for revision in ["needed-failing", "needed-nothing", "process-dies"] {
+    for revision in ["needed-failing", "needed-nothing"] {
         fails_alike(&Repo::from("matrix"), revision);
         let large = set(Repo::from("matrix"), "core.bigFileThreshold", "1");
         same(&large, revision);
     }
+}
+
+/// Since 2.55 it fails as any other filter does; before, it ended the run.
+#[test]
+fn a_filter_process_that_dies() {
+    let repo = Repo::from("matrix");
+    if git_version() >= (2, 55) {
+        same(&repo, "process-dies");
+    }
+    let output = repo.sluice(["process-dies"]);
+    let command = "head -c 40 >/dev/null; exit 3";
+    let messages = format!(
+        "error: could not read greeting from subprocess '{command}'\n\
+         error: initialization for subprocess '{command}' failed\n"
+    );
+    assert_eq!((output.code(), output.messages()), (0, messages));
+    let large = set(repo, "core.bigFileThreshold", "1");
+    same(&large, "process-dies");
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn replace_refs() {
             .with(["-c", "core.useReplaceRefs=false"])
             .assert_same([revision]);
         repo.clone()
-            .env("GIT_REPLACE_REF_BASE", "refs/nowhere")
+            .env("GIT_REPLACE_REF_BASE", "refs/nowhere/")
             .assert_same([revision]);
         repo.clone()
             .with(["--no-replace-objects"])
