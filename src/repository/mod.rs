@@ -9,6 +9,7 @@ pub mod date;
 pub mod environment;
 pub mod extra_file;
 mod open;
+mod replacements;
 pub mod served;
 pub mod settings;
 pub mod treeish;
@@ -45,7 +46,10 @@ impl Repository {
             Err(error) => return Ok(Err(error)),
         };
         let settings = Settings::read(&gix)?;
-        let objects = open::objects(&gix, environment);
+        let objects = match open::objects(&gix, environment) {
+            Ok(objects) => objects,
+            Err(error) => return Ok(Err(error)),
+        };
         let prefix = open::prefix(&gix, environment);
         Ok(Ok(Self {
             gix,

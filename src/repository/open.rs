@@ -16,7 +16,7 @@ use gix::{
     },
 };
 
-use super::{environment::Environment, git};
+use super::{environment::Environment, git, replacements::replacements};
 use crate::{
     error::{Error, Result},
     odb,
@@ -186,16 +186,19 @@ fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {
 }
 
 /// Where the repository's objects lie.
-pub(super) fn objects(repository: &gix::Repository, environment: &Environment) -> odb::Config {
+pub(super) fn objects(
+    repository: &gix::Repository,
+    environment: &Environment,
+) -> Result<odb::Config> {
     let main = environment.object_directory.clone();
     let main = main.unwrap_or_else(|| repository.common_dir().join("objects"));
     let config = repository.config_snapshot();
-    odb::Config {
+    Ok(odb::Config {
         dirs: odb::object_dirs(main, environment.alternates.as_deref()),
         hash: repository.object_hash(),
         multi_pack_index: config.boolean("core.multiPackIndex").unwrap_or(true),
-        replacements: repository.objects.store_ref().replacements().collect(),
-    }
+        replacements: replacements(repository)?,
+    })
 }
 
 /// The current directory as a path from the top of the work tree: empty, or with a slash at its

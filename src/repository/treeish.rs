@@ -4,7 +4,7 @@
 //! more than our own reader. Everything else goes to gix, which looks through all of a pack index before
 //! it finds anything, and what gix cannot resolve to the installed git.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, time::SystemTime};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time::SystemTime};
 
 use gix::{
     ObjectId,
@@ -125,26 +125,23 @@ pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
 /// is none.
 fn ask_git_for_ref(name: &BStr) -> Result<()> {
     let not_a_ref = || Error::fatal(format!("no such ref: {name}"));
-    let fixed = [
-        "rev-parse",
-        "--verify",
-        "--symbolic-full-name",
-        "--end-of-options",
-    ];
-    let arguments = [&fixed.map(OsStr::new)[..], &[OsStr::from_bytes(name)]].concat();
-    let output = git(&arguments).ok_or_else(not_a_ref)?;
+    let output = rev_parse(&["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
     let full_name = output.stdout.trim();
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
         return Ok(());
     }
-    let lower = name.to_ascii_lowercase();
-    let tracks = ["@{u}", "@{upstream}", "@{push}"]
-        .iter()
-        .any(|suffix| lower.ends_with(suffix.as_bytes()));
     match output.stderr.trim_end().strip_prefix(b"fatal: ") {
-        Some(words) if tracks => Err(Error::fatal(words.to_str_lossy())),
+        Some(words) if tracks(name) => Err(Error::fatal(words.to_str_lossy())),
         _ => Err(not_a_ref()),
     }
+}
+
+/// Whether `name` is what another branch tracks: there may be more to say than that there is none.
+fn tracks(name: &BStr) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["@{u}", "@{upstream}", "@{push}"]
+        .iter()
+        .any(|suffix| lower.ends_with(suffix.as_bytes()))
 }
 
 /// Seconds as git reads them: without a sign, so that what is before 1970 lies far in the future, and
@@ -188,12 +185,14 @@ fn object_id(
     }
     // gix takes this ending of git-describe(1) for a part of the name; git does not.
     if name.ends_with(b"-dirty") {
-        return Ok((ask_git(name)?, None));
+        return ask_git(name, diagnostics);
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
+        // A ref that is named in a roundabout way.
+        Ok(Spec::Include(id)) if name.contains_str("@{") => Ok((id, full_name(name))),
         Ok(Spec::Include(id)) => Ok((id, None)),
         Ok(_) => Err(not_valid(name)),
-        Err(_) => Ok((ask_git(name)?, None)),
+        Err(_) => ask_git(name, diagnostics),
     }
 }
 
@@ -297,21 +296,50 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     places.iter().filter(exists).count() > 1
 }
 
-fn ask_git(name: &BStr) -> Result<ObjectId> {
-    let fixed = ["rev-parse", "--verify", "--end-of-options"].map(OsStr::new);
-    let arguments = [&fixed[..], &[OsStr::from_bytes(name)]].concat();
-    let Some(output) = git(&arguments) else {
-        return Err(not_valid(name));
-    };
+/// What git says `name` is, and the ref if it is the name of one. What it has to say about that goes to
+/// `diagnostics`.
+fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Option<BString>)> {
+    let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
+    let words = output.stderr.to_str_lossy();
     if output.status.success()
         && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
     {
-        return Ok(id);
+        for warning in words.lines().filter(|line| line.starts_with("warning: ")) {
+            // As for git, a reader of stderr that went away is no reason to fail.
+            let _ = writeln!(diagnostics, "{warning}");
+        }
+        return Ok((id, full_name(name)));
     }
+    let mut fatal = words
+        .lines()
+        .filter_map(|line| line.strip_prefix("fatal: "));
+    let error = match fatal.next_back() {
+        Some(words) if tracks(name) => Error::fatal(words),
+        _ => not_valid(name),
+    };
     let told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
-    let words = output.stderr.to_str_lossy();
     Err(words
         .lines()
         .filter(told)
-        .fold(not_valid(name), |error, line| error.after(line)))
+        .fold(error, |error, line| error.after(line)))
+}
+
+/// The full name of the ref `name`, if it is one: `@{-1}` and `main@{upstream}` are as well.
+fn full_name(name: &BStr) -> Option<BString> {
+    if name.find_byteset(b"^~:").is_some() {
+        return None;
+    }
+    let output = rev_parse(&["--verify", "--symbolic-full-name"], name)?;
+    let full_name = output.stdout.trim();
+    let is_one = output.status.success() && !full_name.is_empty();
+    is_one.then(|| full_name.into())
+}
+
+fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
+    let options = ["rev-parse"]
+        .iter()
+        .chain(options)
+        .chain(&["--end-of-options"]);
+    let options = options.map(OsStr::new);
+    git(&Vec::from_iter(options.chain([OsStr::from_bytes(name)])))
 }

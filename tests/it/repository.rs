@@ -1,7 +1,7 @@
 //! Which repository is read, with which configuration and from which object stores: all the ways
 //! that lead to it. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
 
-use crate::support::{Repo, skip};
+use crate::support::{Repo, git_version, skip};
 use crate::tape;
 
 // --- through git, and where it looks ---
@@ -412,6 +412,40 @@ fn replace_refs() {
         repo.clone()
             .with(["--no-replace-objects"])
             .assert_same([revision]);
+    }
+}
+
+/// gix cannot read them: git is asked, and one that cannot either is heard.
+#[test]
+fn refs_in_a_reftable() {
+    let repo = Repo::scratch();
+    let original = Repo::from("replace").path().display().to_string();
+    if git_version() < (2, 45) {
+        skip("this git knows no reftable: that it is told so is all that is tested");
+        repo.git(["clone", "-q", "--bare", &original, "."]);
+        repo.git(["config", "core.repositoryFormatVersion", "1"]);
+        repo.git(["config", "extensions.refStorage", "reftable"]);
+        let output = repo.sluice(["HEAD"]);
+        assert_eq!(output.code(), 128, "{output}");
+        let words = "unknown repository extension found";
+        assert!(output.messages().contains(words), "{output}");
+        return;
+    }
+    repo.git(["init", "-q", "--bare", "--ref-format=reftable"]);
+    repo.git(["fetch", "-q", &original, "+refs/*:refs/*"]);
+    for revision in ["main", "main~1", "main~2"] {
+        repo.assert_same([revision]);
+        repo.clone()
+            .with(["--no-replace-objects"])
+            .assert_same([revision]);
+        repo.clone()
+            .env("GIT_REPLACE_REF_BASE", "refs/nowhere/")
+            .assert_same([revision]);
+    }
+    repo.assert_same(["nosuch"]);
+    repo.git(["tag", "main", "main~1"]);
+    for name in ["main", "heads/main", "main~0", "main@{upstream}"] {
+        repo.assert_same([name]);
     }
 }
 

@@ -251,6 +251,8 @@ fn refs_told_to_filter_processes() {
     repo.git(["symbolic-ref", "refs/remotes/o/HEAD", "refs/remotes/o/main"]);
     repo.git(["tag", "-am", "annotated", "tag"]);
     repo.git(["tag", "tree", "HEAD^{tree}"]);
+    repo.git(["config", "branch.main.remote", "."]);
+    repo.git(["config", "branch.main.merge", "refs/heads/dir/branch"]);
     for name in [
         "HEAD",
         "@",
@@ -264,6 +266,10 @@ fn refs_told_to_filter_processes() {
         "refs/odd",
         "tag",
         "tree",
+        "main@{u}",
+        "@{upstream}",
+        "main@{u}~0",
+        "main@{0}",
         "HEAD~0",
         "main:",
         "tag^{}",
