@@ -117,18 +117,18 @@ pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
     let name = name[..end].as_bstr();
     match reference(repository, name) {
         Some(_) => Ok(()),
-        None => ask_git_for_ref(name),
+        None => ask_git_for_ref(name).map(drop),
     }
 }
 
-/// git alone knows what ref `@{-1}` and `main@{upstream}` are, and what there is to say where there
-/// is none.
-fn ask_git_for_ref(name: &BStr) -> Result<()> {
+/// The full name of the ref `name`. git alone knows what `@{-1}` and `main@{upstream}` are, and what there
+/// is to say where there is none.
+fn ask_git_for_ref(name: &BStr) -> Result<BString> {
     let not_a_ref = || Error::fatal(format!("no such ref: {name}"));
     let output = rev_parse(&["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
     let full_name = output.stdout.trim();
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
-        return Ok(());
+        return Ok(full_name.into());
     }
     match output.stderr.trim_end().strip_prefix(b"fatal: ") {
         Some(words) if tracks(name) => Err(Error::fatal(words.to_str_lossy())),
@@ -324,15 +324,10 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Option
         .fold(error, |error, line| error.after(line)))
 }
 
-/// The full name of the ref `name`, if it is one: `@{-1}` and `main@{upstream}` are as well.
+/// The full name of the ref `name`, if it is one and nothing is done to it.
 fn full_name(name: &BStr) -> Option<BString> {
-    if name.find_byteset(b"^~:").is_some() {
-        return None;
-    }
-    let output = rev_parse(&["--verify", "--symbolic-full-name"], name)?;
-    let full_name = output.stdout.trim();
-    let is_one = output.status.success() && !full_name.is_empty();
-    is_one.then(|| full_name.into())
+    let is_plain = name.find_byteset(b"^~:").is_none();
+    is_plain.then(|| ask_git_for_ref(name).ok()).flatten()
 }
 
 fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
