@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use crate::support::{Repo, git_version};
+use crate::support::{Repo, git_version, skip};
 use crate::{forge, tape};
 
 // --- the repository and the tree-ish ---
@@ -180,6 +180,8 @@ fn missing_trees() {
         let oracle = repo.archive(["HEAD"]);
         let theirs = (oracle.code(), oracle.messages());
         assert_eq!(theirs, (output.code(), output.messages()), "{oracle}");
+    } else {
+        skip("this git has other words for it, and is not compared");
     }
 }
 
