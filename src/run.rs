@@ -167,16 +167,17 @@ fn stream<F: emit::Format>(
     };
     let archiver = Archiver {
         format,
-        locators: Locators::new(request.reader.odb.clone(), request.memory as u64 / 32),
+        locators: Locators::new(
+            request.reader.odb.clone(),
+            Arc::clone(&request.terms),
+            request.memory as u64 / 32,
+        ),
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
         in_memory: request.memory as u64 / 8,
         big_file: request.big_file,
         converter: Converter::new(origin, request.surroundings),
-        prefix_len: request.prefix_len,
-        below: request.below,
-        limit: request.limit,
-        binary: request.binary,
+        terms: request.terms,
         pax_notes: request.pax_notes,
         discreet: request.rules.discreet,
         verified: request.rules.protect.is_some(),

@@ -131,7 +131,8 @@ impl<F: Format> Archiver<F> {
         if let Some(too_large) = self.too_large(window, entry, stored) {
             return Some(too_large);
         }
-        let binary = self.binary.filter(|binary| binary.shows_in(content, 0))?;
+        let binary = self.terms.policy.binary;
+        let binary = binary.filter(|binary| binary.shows_in(content, 0))?;
         binary.disposition(content.len() as u64)
     }
 
@@ -142,11 +143,11 @@ impl<F: Format> Archiver<F> {
         entry: &Entry,
         size: u64,
     ) -> Option<Disposition> {
-        let limit = self.limit.as_ref();
-        let is_open = entry.size.is_none() && !matches!(entry.blob, Blob::Extra(_));
-        let limit = limit.filter(|limit| is_open && size > limit.bytes)?;
-        let path = self.path_in_tree(window.path(entry));
-        Some(limit.disposition(&path, size)).filter(|it| *it != Disposition::Content)
+        if entry.size.is_some() || matches!(entry.blob, Blob::Extra(_)) {
+            return None;
+        }
+        let disposition = self.terms.by_size(window.path(entry), size);
+        Some(disposition).filter(|it| *it != Disposition::Content)
     }
 
     /// Append what takes the place of a file of `size` bytes, whose content turned out to be unwanted.
@@ -329,7 +330,7 @@ impl<F: Format> Archiver<F> {
             return Ok(());
         }
         let file = convert::File {
-            path: window.path(entry)[self.prefix_len..].as_bstr(),
+            path: window.path(entry)[self.terms.naming.prefix_len..].as_bstr(),
             id: entry.id,
             stored: self.odb.replaced(&entry.id),
         };
@@ -351,7 +352,7 @@ impl<F: Format> Archiver<F> {
         };
         match failure {
             Failure::Damaged(MISSING) if self.verified => {
-                let path = sanitised(&self.path_in_tree(path));
+                let path = sanitised(&self.terms.naming.path_in_tree(path));
                 error.after(format!(
                     "error: invalid object {mode} {} for '{path}'",
                     entry.id
@@ -360,12 +361,6 @@ impl<F: Format> Archiver<F> {
             Failure::Damaged(MISSING) => error,
             failure => error.caused_by(failure),
         }
-    }
-
-    /// Where the file that is called `name` in the archive is in the tree.
-    fn path_in_tree(&self, name: &[u8]) -> Vec<u8> {
-        let path = name.get(self.prefix_len..).unwrap_or(name);
-        [&self.below[..], path].concat()
     }
 }
 

@@ -11,18 +11,16 @@ mod writer;
 
 use std::sync::Arc;
 
-use gix::bstr::BString;
-
 use crate::{
     buffer::Buffer,
     convert::Converter,
     decode::{Decoder, Failure, chain::Allowance},
     emit::{Format, Part, Records},
     error::Result,
-    filter::{Binary, Disposition, Limit},
+    filter::Disposition,
     odb::{self, pack::Damage},
     pipeline::{Sink, Worker},
-    plan::{Job, Locators, Window, extra::Extra},
+    plan::{Job, Locators, Terms, Window, extra::Extra},
     report::Counts,
 };
 use large::{Attempt, cut};
@@ -96,12 +94,8 @@ pub struct Archiver<F> {
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
-    /// What is in front of every path in the tree, and not in the archive.
-    pub below: BString,
-    /// What is done about large files whose size the plan did not know.
-    pub limit: Option<Limit>,
-    /// What is done about binary files.
-    pub binary: Option<Binary>,
+    /// What is wanted of the blobs.
+    pub terms: Arc<Terms>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
     /// Whether not all that is in a directory may be known.
@@ -112,8 +106,6 @@ pub struct Archiver<F> {
     pub manifest: bool,
     /// Does what attributes ask for.
     pub converter: Converter,
-    /// The length of what is in front of every path.
-    pub prefix_len: usize,
     /// What decoded delta bases may hold together.
     pub allowance: Arc<Allowance>,
     /// Bytes of any scratch buffer that a thread holds between two jobs.
@@ -229,7 +221,7 @@ impl<F: Format> Worker for Archiver<F> {
         for entry in rest.entries() {
             let window = &rest.window;
             self.tell(window, entry, &mut piece.log);
-            if self.binary.is_none() {
+            if self.terms.policy.binary.is_none() {
                 // At once, since a filter may have something to say as well.
                 sink.write(&mut piece)?;
             }

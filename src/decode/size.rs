@@ -31,7 +31,7 @@ pub struct Sizer {
 pub enum Size {
     /// So many bytes.
     Exactly(u64),
-    /// Less than the limit by all that its headers say: to be looked at again when it is decoded.
+    /// It is far below a limit by all that headers say: to be looked at again when it is decoded.
     Small,
     /// It is there, and no copy of it tells.
     Unknown,
@@ -40,16 +40,30 @@ pub enum Size {
 }
 
 impl Sizer {
-    /// The size of the object `id` or of its replacement, from the first copy that tells; exactly, unless
-    /// only `limit` matters.
-    pub fn size(&mut self, odb: &mut Odb, id: ObjectId, limit: Option<u64>) -> Size {
+    /// The size of the object `id` or of its replacement, from the first copy that tells.
+    pub fn size(&mut self, odb: &mut Odb, id: ObjectId) -> Size {
         let id = odb.config().replaced(&id);
-        let Some(place) = odb.find(&id) else {
-            return Size::Missing;
-        };
-        let size = self.size_at(odb, &id, place, limit).or_else(|| {
-            let mut copies = odb.copies(&id).into_iter();
-            copies.find_map(|place| self.size_at(odb, &id, place, limit))
+        match odb.find(&id) {
+            Some(place) => self.size_of_any(odb, &id, place, None),
+            None => Size::Missing,
+        }
+    }
+
+    /// The size of the object `id` itself, which was found at `place`, as far as `limit` makes it matter.
+    pub fn size_near(&mut self, odb: &mut Odb, id: &ObjectId, place: Place, limit: u64) -> Size {
+        self.size_of_any(odb, id, place, Some(limit))
+    }
+
+    fn size_of_any(
+        &mut self,
+        odb: &mut Odb,
+        id: &ObjectId,
+        place: Place,
+        limit: Option<u64>,
+    ) -> Size {
+        let size = self.size_at(odb, id, place, limit).or_else(|| {
+            let mut copies = odb.copies(id).into_iter();
+            copies.find_map(|place| self.size_at(odb, id, place, limit))
         });
         size.unwrap_or(Size::Unknown)
     }

@@ -20,17 +20,17 @@ pub struct Policy {
     pub no_submodules: bool,
     /// What is done about content that is not in the repository; otherwise the run fails.
     pub missing: Option<Remedy>,
-    /// Which sizes have to be known.
+    /// Which sizes the plan has to know.
     pub sizes: Sizes,
 }
 
-/// Which sizes have to be known before anything is decoded.
+/// Which sizes have to be known before it is known where blobs lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sizes {
-    /// Those that are not far below the limit, if there is one.
+    /// None.
     #[default]
-    Near,
-    /// Those of all files, if there is a limit.
+    None,
+    /// Those of all files, if they decide about any.
     Limited,
     /// Those of all files.
     All,
@@ -76,9 +76,13 @@ impl Remedy {
 }
 
 impl Policy {
-    /// Whether the size of a file decides what becomes of it, or whether it is there at all.
+    /// Whether the plan has to know the sizes of files, or whether they are there at all.
     pub fn wants_sizes(&self) -> bool {
-        self.sizes == Sizes::All || self.limit.is_some() || self.missing.is_some()
+        match self.sizes {
+            Sizes::None => false,
+            Sizes::Limited => self.limit.is_some() || self.missing.is_some(),
+            Sizes::All => true,
+        }
     }
 
     /// What becomes of the file at `path` that has `size` bytes, as far as that can be told

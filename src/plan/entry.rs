@@ -19,7 +19,8 @@ pub struct Entry {
     pub id: ObjectId,
     /// Where its content lies.
     pub blob: Blob,
-    /// What becomes of it, as far as that can be told without its content.
+    /// What becomes of it, as far as that can be told without its content; before its blob is located, by
+    /// its path.
     pub disposition: Disposition,
     /// The size of its content in bytes, if that had to be known.
     pub size: Option<u64>,
@@ -41,6 +42,11 @@ pub struct Past {
 }
 
 impl Entry {
+    /// Its full name in the archive, which lies in the `paths` of its window.
+    pub(super) fn name<'a>(&self, paths: &'a [u8]) -> &'a [u8] {
+        &paths[self.path.start as usize..self.path.end as usize]
+    }
+
     /// Whether the archive goes without it.
     pub fn is_omitted(&self) -> bool {
         matches!(self.disposition, Disposition::Omitted(_))

@@ -1,8 +1,8 @@
 //! Where the blobs of a window lie, found once: packs and chains of deltas, or loose files.
 //!
-//! Also guesses what they will take, from pack entry headers and file lengths alone, and cuts the
-//! window into jobs by that; what the guess misses, the pipeline makes up for. Windows know nothing of
-//! each other, so each thread may locate another one.
+//! Leaves out those whose size the reader does not want, guesses what the others will take, from headers of
+//! pack entries and lengths of files alone, and cuts the window into jobs by that; what the guess misses, the
+//! pipeline makes up for. Windows know nothing of each other, so each thread may locate another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +11,11 @@ use gix::ObjectId;
 use super::{
     LOOSE_RATIO, RELEASE_BYTES,
     entry::{Blob, Entry},
+    terms::Terms,
     window::{Cuts, Job, Window},
 };
 use crate::{
-    decode::{chain::ChainBuilder, repeated::Repeated},
+    decode::{chain::ChainBuilder, repeated::Repeated, size::Sizer},
     error::Result,
     odb::{Odb, Place},
 };
@@ -30,18 +31,20 @@ struct Pool {
     odb: Option<Odb>,
     /// Nobody uses these.
     free: Vec<Locator>,
+    terms: Arc<Terms>,
     repeated: Arc<Repeated>,
     /// Estimated bytes planned since pack pages were given back.
     unreleased: u64,
 }
 
 impl Locators {
-    /// Look for blobs in `odb`; large ones that are in the archive again and again may have `repeated` bytes
-    /// together to be decoded once.
-    pub fn new(odb: Odb, repeated: u64) -> Self {
+    /// Look for blobs in `odb`, to be sent on these `terms`; large ones that are in the archive again and
+    /// again may have `repeated` bytes together to be decoded once.
+    pub fn new(odb: Odb, terms: Arc<Terms>, repeated: u64) -> Self {
         Self(Mutex::new(Pool {
             odb: Some(odb),
             free: Vec::new(),
+            terms,
             repeated: Repeated::new(repeated),
             unreleased: 0,
         }))
@@ -77,7 +80,8 @@ impl Pool {
         self.free.pop().unwrap_or_else(|| {
             let odb = self.odb.as_ref();
             let odb = odb.expect("nothing is located after the last");
-            Locator::new(odb.clone(), Arc::clone(&self.repeated))
+            let repeated = Arc::clone(&self.repeated);
+            Locator::new(odb.clone(), Arc::clone(&self.terms), repeated)
         })
     }
 
@@ -96,6 +100,8 @@ impl Pool {
 /// Locates the blobs of one window after the other.
 struct Locator {
     odb: Odb,
+    terms: Arc<Terms>,
+    sizer: Sizer,
     chains: ChainBuilder,
     ids: Vec<ObjectId>,
     places: Vec<Option<Place>>,
@@ -113,9 +119,11 @@ struct Located {
 }
 
 impl Locator {
-    fn new(odb: Odb, repeated: Arc<Repeated>) -> Self {
+    fn new(odb: Odb, terms: Arc<Terms>, repeated: Arc<Repeated>) -> Self {
         Self {
             odb,
+            terms,
+            sizer: Sizer::default(),
             chains: ChainBuilder::default().with_repeated(repeated),
             ids: Vec::new(),
             places: Vec::new(),
@@ -124,19 +132,22 @@ impl Locator {
 
     fn jobs(&mut self, mut window: Window) -> Result<Vec<Job>> {
         let mut cuts = Cuts::default();
-        for entries in window.entries.chunks_mut(GROUP) {
+        let Window { entries, paths, .. } = &mut window;
+        for entries in entries.chunks_mut(GROUP) {
             self.find(entries);
             let mut found = 0;
             for entry in entries {
                 let (mut size, mut scratch) = (0, 0);
                 if is_wanted(entry) {
-                    let located = self.locate(found);
+                    self.settle(found, entry, paths);
+                    if is_wanted(entry) {
+                        Located {
+                            blob: entry.blob,
+                            size,
+                            scratch,
+                        } = self.locate(found);
+                    }
                     found += 1;
-                    Located {
-                        blob: entry.blob,
-                        size,
-                        scratch,
-                    } = located;
                 }
                 cuts.count(entry, size, scratch);
             }
@@ -159,6 +170,14 @@ impl Locator {
         self.ids
             .extend(wanted.map(|entry| config.replaced(&entry.id)));
         self.odb.find_all(&self.ids, &mut self.places);
+    }
+
+    /// Decide about `entry`, whose object was found under this number.
+    fn settle(&mut self, number: usize, entry: &mut Entry, paths: &[u8]) {
+        let found = (&self.ids[number], self.places[number]);
+        let name = entry.name(paths);
+        let reading = (&mut self.sizer, &mut self.odb);
+        self.terms.settle(reading, found, (entry, name));
     }
 
     /// What the object found under this number comes to.

@@ -15,6 +15,8 @@ mod ruling;
 pub mod trees;
 pub mod select;
 mod locate;
+mod naming;
+mod terms;
 pub mod extra;
 mod window;
 
@@ -27,6 +29,8 @@ use delta::DeltaWalk;
 pub use draft::{Draft, Item};
 pub use entry::{Blob, Entry, Mode, Note, Past};
 pub use locate::Locators;
+pub use naming::Naming;
+pub use terms::Terms;
 use walk::Walk;
 pub use window::{Job, Window};
 

@@ -1,7 +1,7 @@
 //! A tree as one reader sees it: what of it is archived, under which name, and what becomes of it.
 //!
-//! Joins what the tree and the user select with what the filter leaves of it. Asks for sizes where a limit
-//! wants them, and reads no blob.
+//! Joins what the tree and the user select with what the filter leaves of it. Asks for sizes where whoever
+//! walks wants them, and reads no blob.
 
 use gix::{ObjectId, bstr::BString};
 
@@ -157,12 +157,7 @@ impl View {
         if !policy.wants_sizes() {
             return (Disposition::Content, None);
         }
-        let limit = policy
-            .limit
-            .as_ref()
-            .filter(|_| policy.sizes == Sizes::Near);
-        let limit = limit.map(|limit| limit.bytes);
-        match self.sizer.size(&mut reader.odb, id, limit) {
+        match self.sizer.size(&mut reader.odb, id) {
             Size::Exactly(size) => (policy.by_size(path, size), Some(size)),
             Size::Missing => (policy.missing(), None),
             // What is damaged is there: for whoever reads it to say.
@@ -184,10 +179,12 @@ impl View {
         self.selection.below.len()
     }
 
-    /// Whether the directories above an entry that was admitted are shown.
+    /// Whether the directories above an entry that was admitted are shown: its path decides, and neither size
+    /// nor content.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
-        match leaf {
-            Some(leaf) => !leaf.is_omitted(),
+        match leaf.map(|leaf| leaf.disposition) {
+            Some(Disposition::Omitted(Reason::Ignored | Reason::Submodule)) => false,
+            Some(_) => true,
             // As in git. Not to a reader who must not see what is in them.
             None => self.filter.access.is_none(),
         }

@@ -27,7 +27,7 @@ pub struct Window {
 impl Window {
     /// The full name in the archive.
     pub fn path(&self, entry: &Entry) -> &[u8] {
-        &self.paths[entry.path.start as usize..entry.path.end as usize]
+        entry.name(&self.paths)
     }
 }
 

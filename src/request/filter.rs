@@ -87,9 +87,9 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    /// What is done about files once their content is there.
-    pub(super) fn by_content(&self) -> (Option<Limit>, Option<Binary>) {
-        (self.policy.limit.clone(), self.policy.binary)
+    /// What is done about files once their size or content is known.
+    pub(super) fn policy(&self) -> Policy {
+        self.policy.clone()
     }
 
     /// The filter for the tree `root`. What is odd about its rules is told to `diagnostics`.

@@ -24,9 +24,9 @@ use crate::{
     deflate::Dialect,
     emit::{Kind, deflate::Engine, zip::Times},
     error::Result,
-    filter::{Binary, Limit},
     odb::Odb,
     plan::{
+        Naming, Terms,
         extra::{Content, Extra},
         select::source::Source,
         trees::Rules,
@@ -64,14 +64,8 @@ pub struct Request {
     pub surroundings: Surroundings,
     /// What of it, as what, and under which names.
     pub scope: Scope,
-    /// The length of what is in front of every name.
-    pub prefix_len: usize,
-    /// What is in front of every path in the tree, and not in the archive.
-    pub below: BString,
-    /// What is done about large files whose size is only known when they are decoded.
-    pub limit: Option<Limit>,
-    /// What is done about binary files.
-    pub binary: Option<Binary>,
+    /// What is wanted of the blobs.
+    pub terms: Arc<Terms>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
     /// Who deflates, in formats that do.
@@ -167,7 +161,7 @@ impl Request {
         if format.is_zip() {
             settings.attributes.diff_binary = settings::diff_binary(&gix)?;
         }
-        let (limit, binary) = filters.by_content();
+        let policy = filters.policy();
         let view = Viewing {
             args,
             filters,
@@ -200,12 +194,15 @@ impl Request {
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,
-            below: below.clone(),
-            surroundings: surroundings(&gix, below),
+            surroundings: surroundings(&gix, below.clone()),
             scope,
-            prefix_len: prefix.len(),
-            limit,
-            binary,
+            terms: Arc::new(Terms {
+                policy,
+                naming: Naming {
+                    below,
+                    prefix_len: prefix.len(),
+                },
+            }),
             pax_notes: args.filters.pax_notes,
             rules,
             umask: settings.umask,

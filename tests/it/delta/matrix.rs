@@ -309,6 +309,8 @@ fn sizes() {
     let still = [("a", file("larger still")), ("d/b", file("large enough"))];
     let large = [("a", file("large enough")), ("d/b", file("large enough"))];
     assert_with("both too large", &large, &still, &["--max-size=8"]);
+    let deep = [("a", file("small")), ("d/e/b", file("large enough"))];
+    assert_with("all too large", &old[..1], &deep, &["--max-size=8"]);
 }
 
 #[test]

@@ -264,6 +264,24 @@ fn headers_do_not_hide_a_size() {
     }
 }
 
+/// What decides whether a directory has an entry is known before any size is.
+#[test]
+fn a_directory_stays_without_its_files() {
+    let repo = Repo::from("filters");
+    let archive = repo.sluice(["--max-size=4096", "HEAD", "size/over", "run.sh"]);
+    assert_eq!(tape::names(&archive.success()), ["run.sh", "size/"]);
+    let list = repo.sluice(["--dry-run", "--max-size=4096", "HEAD", "size/over"]);
+    let list = String::from_utf8(list.success()).expect("it is text");
+    let expected = "\
+content                - size/
+omitted             4097 size/over (too-large)
+total: 0 sent with 0 bytes, 0 placeholders, 1 omitted
+";
+    assert_eq!(list, expected);
+    let rules = ["--ignore=size/over", "HEAD", "size/over"];
+    assert_eq!(tape::names(&repo.sluice(rules).success()), [""; 0]);
+}
+
 /// What the counters say when nothing hides.
 #[test]
 fn nothing_above_the_limit_is_read() {
