@@ -30,6 +30,7 @@ use crate::{
     buffer::Buffer,
     command::Surroundings,
     error::{Error, Result, sanitised},
+    repository::treeish::Reference,
 };
 use encoding::encode;
 pub(crate) use encoding::is_utf8;
@@ -127,8 +128,8 @@ pub struct Origin {
     pub content: BString,
     /// The tree.
     pub tree: ObjectId,
-    /// The full name of the ref that was named.
-    pub reference: Option<BString>,
+    /// The ref that was named.
+    pub reference: Reference,
 }
 
 /// Converts files.

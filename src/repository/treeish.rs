@@ -4,7 +4,10 @@
 //! more than our own reader. Everything else goes to gix, which looks through all of a pack index before
 //! it finds anything, and what gix cannot resolve to the installed git.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time::SystemTime};
+use std::{
+    ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, sync::LazyLock,
+    time::SystemTime,
+};
 
 use gix::{
     ObjectId,
@@ -23,8 +26,11 @@ use crate::{
 /// As many tags of tags as anybody makes.
 const MAX_TAGS: usize = 1024;
 
+/// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
+/// have to be asked.
+pub type Reference = LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>;
+
 /// A tree and where it came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Treeish {
     /// The tree.
     pub tree: ObjectId,
@@ -32,8 +38,8 @@ pub struct Treeish {
     pub commit: Option<ObjectId>,
     /// The content of that commit, else nothing.
     pub content: BString,
-    /// The full name of the ref that was named, if nothing but a ref was.
-    pub reference: Option<BString>,
+    /// The ref that was named.
+    pub reference: Reference,
     /// The commit's time, else the present, in seconds since 1970.
     pub time: u64,
 }
@@ -171,17 +177,17 @@ fn object_id(
     reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
-) -> Result<(ObjectId, Option<BString>)> {
+) -> Result<(ObjectId, Reference)> {
     if let Some(id) = full_id(repository, name) {
-        return Ok((id, None));
+        return Ok((id, no_reference()));
     }
     if let Some((id, reference)) = reference(repository, name) {
         warn_if_ambiguous(repository, name, diagnostics);
-        return Ok((id, Some(reference)));
+        return Ok((id, Reference::new(Box::new(|| Some(reference)))));
     }
     if let Some((start, id)) = ancestor(repository, reader, name) {
         warn_if_ambiguous(repository, start, diagnostics);
-        return Ok((id, None));
+        return Ok((id, no_reference()));
     }
     // gix takes this ending of git-describe(1) for a part of the name; git does not.
     if name.ends_with(b"-dirty") {
@@ -190,7 +196,7 @@ fn object_id(
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
         // A ref that is named in a roundabout way.
         Ok(Spec::Include(id)) if name.contains_str("@{") => Ok((id, full_name(name))),
-        Ok(Spec::Include(id)) => Ok((id, None)),
+        Ok(Spec::Include(id)) => Ok((id, no_reference())),
         Ok(_) => Err(not_valid(name)),
         Err(_) => ask_git(name, diagnostics),
     }
@@ -298,7 +304,7 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
 
 /// What git says `name` is, and the ref if it is the name of one. What it has to say about that goes to
 /// `diagnostics`.
-fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Option<BString>)> {
+fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Reference)> {
     let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
     let words = output.stderr.to_str_lossy();
     if output.status.success()
@@ -325,9 +331,18 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Option
 }
 
 /// The full name of the ref `name`, if it is one and nothing is done to it.
-fn full_name(name: &BStr) -> Option<BString> {
-    let is_plain = name.find_byteset(b"^~:").is_none();
-    is_plain.then(|| ask_git_for_ref(name).ok()).flatten()
+fn full_name(name: &BStr) -> Reference {
+    let name = name.to_owned();
+    Reference::new(Box::new(move || {
+        let is_plain = name.find_byteset(b"^~:").is_none();
+        is_plain
+            .then(|| ask_git_for_ref(name.as_bstr()).ok())
+            .flatten()
+    }))
+}
+
+fn no_reference() -> Reference {
+    Reference::new(Box::new(|| None))
 }
 
 fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
