@@ -1,8 +1,9 @@
 //! Several threads: pieces are parsed and blocks coded apart, and joined in order.
 //!
 //! The calling thread takes the input, stitches what was parsed and joins what was coded; both are
-//! little work. It is held up when too many pieces are under way, so that memory is bounded: for
-//! every thread two pieces with their parse, each token four bytes, and their blocks.
+//! little work. It is held up when too many pieces are under way, so that memory is bounded: for every
+//! two threads three pieces with their parse, each token four bytes, and the blocks of two. More would
+//! be touched for the first time, and wait.
 
 use std::{collections::VecDeque, io, sync::Arc};
 
@@ -161,11 +162,11 @@ impl Parallel {
 
     /// Do what can be done now, and what must be done before there is room for more.
     fn advance(&mut self) -> io::Result<()> {
-        let room = 2 * self.pool.len();
-        while self.parsing.len() > room {
+        let threads = self.pool.len();
+        while self.parsing.len() > threads + threads.div_ceil(2) {
             self.stitch_next()?;
         }
-        while self.coding.len() > room {
+        while self.coding.len() > threads {
             self.join_next()?;
         }
         while let Some(next) = self.parsing.front() {
