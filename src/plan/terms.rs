@@ -1,7 +1,8 @@
 //! What is decided about an entry once it is known where its blob lies, or what is in it.
 //!
-//! Asked by whoever locates blobs, on any thread, so that the walk need not look for them. That is why
-//! the directories above a file that is left out here have their entries all the same.
+//! Asked by whoever locates blobs, on any thread, so that the walk need not look for them: the directories
+//! above a file that is left out here have their entries all the same. Where they must not, and where two
+//! trees are compared, the walk knows already.
 
 use gix::ObjectId;
 

@@ -70,7 +70,11 @@ impl Leaf {
 
 impl View {
     /// What `selection` selects and `filter` lets pass, with `prefix` in front of every name.
-    pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
+    pub fn new(prefix: BString, selection: Selection, mut filter: Filter) -> Self {
+        if filter.access.is_some() {
+            // What is not sent is not to show in its directories.
+            filter.policy.sizes = Sizes::Limited;
+        }
         Self {
             prefix,
             selection,
@@ -180,13 +184,13 @@ impl View {
     }
 
     /// Whether the directories above an entry that was admitted are shown: its path decides, and neither size
-    /// nor content.
+    /// nor content; as in git, they are if the tree keeps it out. A reader who may not see all that is in them is
+    /// shown those of what is sent.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
         match leaf.map(|leaf| leaf.disposition) {
             Some(Disposition::Omitted(Reason::Ignored | Reason::Submodule)) => false,
+            Some(Disposition::Omitted(_)) | None => self.filter.access.is_none(),
             Some(_) => true,
-            // As in git. Not to a reader who must not see what is in them.
-            None => self.filter.access.is_none(),
         }
     }
 

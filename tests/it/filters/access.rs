@@ -105,6 +105,15 @@ fn nothing_tells_of_what_is_denied() {
     assert!(found.contains(&"secret/notice".into()) && found.contains(&"secret/".into()));
 }
 
+/// What is left out leaves no directory, whatever it is left out for.
+#[test]
+fn directories_are_those_of_what_is_sent() {
+    let repo = guarded(RULES);
+    let kept = |args: &[&str]| names(&repo, args).contains(&"kept/".into());
+    assert!(kept(&[UNDER]) && kept(&["--max-size=0"]));
+    assert!(!kept(&[UNDER, "--max-size=0"]));
+}
+
 #[test]
 fn the_archive_is_that_of_what_may_be_known() {
     let repo = guarded(RULES);
