@@ -14,11 +14,14 @@ pub mod served;
 pub mod settings;
 pub mod treeish;
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use gix::bstr::BString;
+use gix::bstr::{BString, ByteSlice};
 
-use crate::{error::Result, odb};
+use crate::{
+    error::{Error, Result},
+    odb,
+};
 use environment::Environment;
 use settings::Settings;
 
@@ -61,10 +64,17 @@ impl Repository {
 }
 
 /// Run the installed git, its standard input closed and its standard error kept.
-pub(crate) fn git(arguments: &[&std::ffi::OsStr]) -> Option<std::process::Output> {
+pub(crate) fn git(arguments: &[&std::ffi::OsStr]) -> Option<Output> {
     Command::new("git")
         .args(arguments)
         .stdin(Stdio::null())
         .output()
         .ok()
+}
+
+/// The failure of the installed git in its own words, if it has any.
+fn told(output: &Output) -> Option<Error> {
+    let words = output.stderr.trim_end().to_str_lossy();
+    let (_, words) = words.split_once("fatal: ")?;
+    Some(Error::fatal(words))
 }

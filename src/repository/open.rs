@@ -7,7 +7,7 @@ use std::{
 };
 
 use gix::{
-    bstr::{BString, ByteSlice},
+    bstr::BString,
     discover::{upwards, upwards::TrustPolicy},
     open::Options,
     sec::{
@@ -16,7 +16,7 @@ use gix::{
     },
 };
 
-use super::{environment::Environment, git, replacements::replacements};
+use super::{environment::Environment, git, replacements::replacements, told};
 use crate::{
     error::{Error, Result},
     odb,
@@ -131,9 +131,8 @@ fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repos
 /// The installed git's refusal to open the repository, if it does refuse.
 fn refused() -> Option<Error> {
     let output = git(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
-    let words = output.stderr.trim_end().to_str_lossy();
-    let words = words.strip_prefix("fatal: ").unwrap_or(&words);
-    (!output.status.success()).then(|| Error::fatal(words))
+    let unsaid = || Error::fatal("cannot open the repository");
+    (!output.status.success()).then(|| told(&output).unwrap_or_else(unsaid))
 }
 
 fn not_found() -> Error {

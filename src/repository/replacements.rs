@@ -10,7 +10,7 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::git;
+use super::{git, told};
 use crate::error::{Error, Result};
 
 /// Where they are unless the environment says otherwise.
@@ -41,16 +41,13 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
 fn list(base: &BString) -> Result<Vec<u8>> {
     let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
     let base = base.to_os_str_lossy();
-    let output = git(&[&fixed[..], &[&*base]].concat()).ok_or_else(|| {
-        Error::fatal("cannot read refs in a reftable")
-            .hinted("the installed git is asked for them: is there one?")
-    })?;
-    if !output.status.success() {
-        let words = output.stderr.trim_end().to_str_lossy();
-        let (_, words) = words.split_once("fatal: ").unwrap_or(("", &words));
-        return Err(Error::fatal(words));
+    let unread = || Error::fatal("cannot read refs in a reftable");
+    let output = git(&[&fixed[..], &[&*base]].concat())
+        .ok_or_else(|| unread().hinted("the installed git is asked for them: is there one?"))?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(told(&output).unwrap_or_else(unread)),
     }
-    Ok(output.stdout)
 }
 
 /// A line as a pair; other names than ids replace nothing.

@@ -16,7 +16,7 @@ use gix::{
     revision::plumbing::Spec,
 };
 
-use super::git;
+use super::{git, told};
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
@@ -136,8 +136,8 @@ fn ask_git_for_ref(name: &BStr) -> Result<BString> {
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
         return Ok(full_name.into());
     }
-    match output.stderr.trim_end().strip_prefix(b"fatal: ") {
-        Some(words) if tracks(name) => Err(Error::fatal(words.to_str_lossy())),
+    match told(&output) {
+        Some(error) if tracks(name) => Err(error),
         _ => Err(not_a_ref()),
     }
 }
