@@ -3,7 +3,6 @@
 use gix::bstr::BString;
 
 /// How names in the archive stand to paths in the tree.
-#[derive(Clone, Default)]
 pub struct Naming {
     /// What is in front of every path in the tree, and not in the archive.
     pub below: BString,
