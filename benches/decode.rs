@@ -18,7 +18,7 @@ fn decode(criterion: &mut Criterion) {
         group.bench_function(shape.name, |bencher| {
             bencher.iter_batched(
                 // A plan serves once: it counts how often each link is still needed.
-                || support::jobs(shape.plan()),
+                || support::jobs(shape.plan(&[])),
                 |jobs| {
                     for job in &jobs {
                         out.clear();

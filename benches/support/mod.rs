@@ -111,10 +111,10 @@ impl Shape {
         .expect("the repository is sound")
     }
 
-    /// The plan of all that is here, not begun.
+    /// The plan of what these arguments leave of all that is here, not begun.
     #[allow(dead_code, reason = "not every bench plans by itself")]
-    pub(crate) fn plan(&self) -> (Planner, Locators) {
-        let request = self.request(&[]);
+    pub(crate) fn plan(&self, arguments: &[&str]) -> (Planner, Locators) {
+        let request = self.request(arguments);
         let tree = request.treeish.tree;
         let Scope::Whole(view) = request.scope else {
             unreachable!("there is no base");
