@@ -85,12 +85,14 @@ impl Policy {
         }
     }
 
-    /// What becomes of the file at `path` that has `size` bytes, as far as that can be told
-    /// without its content.
-    pub fn by_size(&self, path: &[u8], size: u64) -> Disposition {
+    /// What becomes of a file that has `size` bytes, as far as that can be told without its content. Its
+    /// `path` is asked for if it is above the limit.
+    pub fn by_size<P: AsRef<[u8]>>(&self, size: u64, path: impl FnOnce() -> P) -> Disposition {
         match &self.limit {
-            Some(limit) => limit.disposition(path, size),
-            None => Disposition::Content,
+            Some(limit) if size > limit.bytes && !limit.exceptions.allows(path().as_ref()) => {
+                limit.remedy.disposition(Reason::TooLarge)
+            }
+            _ => Disposition::Content,
         }
     }
 
@@ -99,16 +101,6 @@ impl Policy {
         match self.missing {
             Some(remedy) => remedy.disposition(Reason::Missing),
             None => Disposition::Content,
-        }
-    }
-}
-
-impl Limit {
-    /// What becomes of the file at `path` that has `size` bytes.
-    pub fn disposition(&self, path: &[u8], size: u64) -> Disposition {
-        match size > self.bytes && !self.exceptions.allows(path) {
-            true => self.remedy.disposition(Reason::TooLarge),
-            false => Disposition::Content,
         }
     }
 }

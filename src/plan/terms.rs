@@ -28,12 +28,7 @@ pub struct Terms {
 impl Terms {
     /// What becomes of the file called `name` in the archive, which has `size` bytes.
     pub fn by_size(&self, name: &[u8], size: u64) -> Disposition {
-        match &self.policy.limit {
-            Some(limit) if size > limit.bytes => {
-                limit.disposition(&self.naming.path_in_tree(name), size)
-            }
-            _ => Disposition::Content,
-        }
+        self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
 
     /// Decide about `entry`, called `name`, whose blob `id` is at `place`.

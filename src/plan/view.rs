@@ -162,7 +162,7 @@ impl View {
             return (Disposition::Content, None);
         }
         match self.sizer.size(&mut reader.odb, id) {
-            Size::Exactly(size) => (policy.by_size(path, size), Some(size)),
+            Size::Exactly(size) => (policy.by_size(size, || path), Some(size)),
             Size::Missing => (policy.missing(), None),
             // What is damaged is there: for whoever reads it to say.
             Size::Small | Size::Unknown => (Disposition::Content, None),
