@@ -323,10 +323,10 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
         Some(words) if tracks(name) => Error::fatal(words),
         _ => not_valid(name),
     };
-    let told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
+    let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
     Err(words
         .lines()
-        .filter(told)
+        .filter(is_told)
         .fold(error, |error, line| error.after(line)))
 }
 

@@ -105,7 +105,7 @@ fn nothing_tells_of_what_is_denied() {
     assert!(found.contains(&"secret/notice".into()) && found.contains(&"secret/".into()));
 }
 
-/// What is left out leaves no directory, whatever it is left out for.
+/// What is left out for its size leaves no directory, as what is ignored leaves none.
 #[test]
 fn directories_are_those_of_what_is_sent() {
     let repo = guarded(RULES);
