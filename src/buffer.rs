@@ -13,6 +13,16 @@ pub struct Buffer {
     len: usize,
 }
 
+impl Clone for Buffer {
+    /// The contents, and no more memory than they need.
+    fn clone(&self) -> Self {
+        Self {
+            memory: self.to_vec(),
+            len: self.len,
+        }
+    }
+}
+
 impl Buffer {
     /// Forget the contents, keep the memory.
     pub fn clear(&mut self) {

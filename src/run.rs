@@ -4,7 +4,7 @@
 
 use std::{
     io::{self, IoSlice, Write},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -38,6 +38,9 @@ use crate::{
     repository::settings::Umask,
     request::{Delta, Request, Scope, format::Format},
 };
+
+/// Windows in line for any of them to be planned before its turn: some megabytes.
+const WINDOWS: usize = 16;
 
 /// Where the archive and what is said about it go.
 pub struct Outputs<'a> {
@@ -193,6 +196,7 @@ fn stream<F: emit::Format>(
             Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
             _ => request.memory / 4,
         },
+        lots: WINDOWS,
     };
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
@@ -204,14 +208,15 @@ fn stream<F: emit::Format>(
             DeltaWalk::new(delta.findings, whiteouts, request.extras).into()
         }
     };
-    let mut planner = Planner::new(route, request.reader);
+    let planner = Planner::new(route, request.reader);
+    let directories = planner.directories();
     let Told { diagnostics, meter } = told;
     let manifest = tally.manifest.take();
     let mut writer = Writer::new(destination, diagnostics, &archiver.format, manifest, meter);
-    let (times, outcome) = pipeline::run(&mut planner, &archiver, &mut writer, limits);
+    let (times, outcome) = pipeline::run(planner, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
     (tally.figures.counts, tally.manifest) = writer.told();
-    tally.figures.counts.directories.read = planner.directories();
+    tally.figures.counts.directories.read = directories.load(Ordering::Relaxed);
     tally.figures.seconds = Seconds {
         wall: Duration::ZERO,
         plan: times.plan,

@@ -42,6 +42,11 @@ impl Reader {
         }
     }
 
+    /// Another one for the same objects, for another thread.
+    pub fn another(&self) -> Self {
+        Self::new(self.odb.clone())
+    }
+
     /// Replace the contents of `out` by those of the object `id` (or its replacement) and say what
     /// it is; nothing if it does not exist.
     pub fn read(&mut self, id: &oid, out: &mut Buffer) -> Result<Option<ObjectKind>, Failure> {

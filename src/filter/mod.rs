@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use access::Access;
 use ignore::Ignore;
-pub use policy::{Binary, Limit, Policy, Remedy, Sizes, WITHIN_ALL};
+pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 
 /// All that keeps an entry from being sent as it is.
 #[derive(Default)]

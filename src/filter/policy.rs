@@ -20,20 +20,6 @@ pub struct Policy {
     pub no_submodules: bool,
     /// What is done about content that is not in the repository; otherwise the run fails.
     pub missing: Option<Remedy>,
-    /// Which sizes the plan has to know.
-    pub sizes: Sizes,
-}
-
-/// Which sizes have to be known before it is known where blobs lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sizes {
-    /// None.
-    #[default]
-    None,
-    /// Those of all files, if they decide about any.
-    Limited,
-    /// Those of all files.
-    All,
 }
 
 /// A limit on size.
@@ -76,13 +62,9 @@ impl Remedy {
 }
 
 impl Policy {
-    /// Whether the plan has to know the sizes of files, or whether they are there at all.
-    pub fn wants_sizes(&self) -> bool {
-        match self.sizes {
-            Sizes::None => false,
-            Sizes::Limited => self.limit.is_some() || self.missing.is_some(),
-            Sizes::All => true,
-        }
+    /// Whether the sizes of files decide, or whether they are there at all.
+    pub fn depends_on_sizes(&self) -> bool {
+        self.limit.is_some() || self.missing.is_some()
     }
 
     /// What becomes of a file that has `size` bytes, as far as that can be told without its content. Its

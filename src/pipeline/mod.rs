@@ -7,14 +7,16 @@
 //! early, once there is room for it and all before it.
 //!
 //! There is no thread for planning or for writing: planner and writer are roles that whichever
-//! thread is free takes up, one at a time each, so `n` threads keep `n` cores busy, and one thread
-//! is a plain loop of plan, split, work, write. What the planner makes are *lots*: that they are split
-//! into jobs, by any thread, keeps small what one thread has to do alone. Nothing is sent through
-//! channels; the one lock is taken a few times a job, and a job is a few hundred kilobytes.
+//! thread is free takes up, so `n` threads keep `n` cores busy, and one thread is a plain loop of
+//! plan, split, work, write. What the planner makes are *lots*, which any thread splits into jobs; and where
+//! threads would wait for it, it is *forked*, so that others plan what comes later. Only the writer
+//! is one at a time. Nothing is sent through channels; the one lock is taken a few times a job, and
+//! a job is a few hundred kilobytes.
 //!
 //! The first failure in job order decides: everything before it is written, nothing after it. A
 //! panic anywhere stops all threads.
 
+mod lots;
 mod placement;
 mod scheduler;
 
@@ -25,27 +27,17 @@ use crate::error::Result;
 pub use scheduler::run;
 
 /// Makes work, in order.
-pub trait Source: Send {
+pub trait Source: Send + Sized {
     /// What will be some jobs.
     type Lot: Send;
 
     /// The next lot, and whether more may follow.
     fn next(&mut self) -> Result<Made<Self::Lot>>;
 
-    /// There are no more, and the last are being done: a good time to give things back.
-    fn done(&mut self) {}
-}
-
-/// For sources that are asked something afterwards.
-impl<S: Source> Source for &mut S {
-    type Lot = S::Lot;
-
-    fn next(&mut self) -> Result<Made<S::Lot>> {
-        (**self).next()
-    }
-
-    fn done(&mut self) {
-        (**self).done();
+    /// Leave the later part of what is to be made to another source, for another thread; nothing if it cannot
+    /// be told apart.
+    fn fork(&mut self) -> Option<Self> {
+        None
     }
 }
 
@@ -124,6 +116,8 @@ pub struct Limits {
     pub threads: Option<usize>,
     /// Bytes admitted and not yet written.
     pub budget: usize,
+    /// Lots in line, for any to be made before their turn.
+    pub lots: usize,
 }
 
 /// How long the stages took, each summed over all threads. That one waits for another counts nowhere,
@@ -150,7 +144,7 @@ mod tests {
     use std::{
         ops::Range,
         sync::{
-            Mutex,
+            Arc, Mutex,
             atomic::{AtomicUsize, Ordering},
         },
         time::Duration,
@@ -159,11 +153,15 @@ mod tests {
     use super::{Limits, Made, Sink, Source, Times, Worker, run};
     use crate::error::{Error, Result};
 
+    /// Numbers in a lot.
+    const LOT: u32 = 7;
+
     /// Counts to a number, in lots, and may fail or panic on the way.
     struct Numbers {
         next: u32,
         end: u32,
         fails: bool,
+        forks: Arc<AtomicUsize>,
     }
 
     impl Source for Numbers {
@@ -173,13 +171,29 @@ mod tests {
             if self.next == self.end && self.fails {
                 return Err(Error::fatal("cannot count on"));
             }
-            let to = (self.next + 7).min(self.end);
+            let to = (self.next + LOT).min(self.end);
             let lot = self.next..to;
             self.next = to;
+            std::thread::sleep(pause(lot.start));
             Ok(Made {
                 lot,
                 last: to == self.end && !self.fails,
             })
+        }
+
+        fn fork(&mut self) -> Option<Self> {
+            let middle = self.next.midpoint(self.end).next_multiple_of(LOT);
+            let middle = middle.min(self.end);
+            self.forks.fetch_add(1, Ordering::SeqCst);
+            let later = Self {
+                next: middle,
+                end: self.end,
+                fails: self.fails,
+                forks: Arc::clone(&self.forks),
+            };
+            self.end = middle;
+            self.fails = false;
+            Some(later)
         }
     }
 
@@ -294,6 +308,7 @@ mod tests {
         let limits = Limits {
             threads: Some(threads),
             budget: 80,
+            lots: 16,
         };
         limited(source, worker, limits, full_at)
     }
@@ -319,6 +334,7 @@ mod tests {
             next: 0,
             end,
             fails: false,
+            forks: Arc::default(),
         }
     }
 
@@ -343,10 +359,22 @@ mod tests {
         let limits = Limits {
             threads: Some(2),
             budget: 1 << 30,
+            lots: 16,
         };
         let (_, taken, _, outcome) = limited(to(200), &worker, limits, None);
         assert!(outcome.is_ok());
         assert_eq!(taken, (0..200).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_source_is_forked_where_threads_wait_for_it() {
+        for threads in [1, 8] {
+            let source = to(500);
+            let forks = Arc::clone(&source.forks);
+            let (taken, ..) = count(source, &Slow::default(), threads, None);
+            assert_eq!(taken, (0..500).collect::<Vec<_>>());
+            assert_eq!(forks.load(Ordering::SeqCst) > 0, threads > 1);
+        }
     }
 
     /// But for one thread, nothing is won by that.
@@ -357,6 +385,7 @@ mod tests {
             let limits = Limits {
                 threads: Some(threads),
                 budget,
+                lots: 16,
             };
             let (_, taken, _, outcome) = limited(to(100), &worker, limits, None);
             assert!(outcome.is_ok());
@@ -405,9 +434,8 @@ mod tests {
     fn a_failing_source_lets_its_jobs_be_written() {
         for threads in [1, 2, 8] {
             let source = Numbers {
-                next: 0,
-                end: 50,
                 fails: true,
+                ..to(50)
             };
             let (taken, torn, outcome) = count(source, &Slow::default(), threads, None);
             assert_eq!(taken.len(), 50);

@@ -10,13 +10,19 @@ use std::{
     time::Instant,
 };
 
-use super::{Limits, Sink, Source, Times, Worker, default_threads, placement::Processors};
+use super::{
+    Limits, Made, Sink, Source, Times, Worker, default_threads,
+    lots::{Lots, Taken, Ticket},
+    placement::Processors,
+};
 use crate::error::{Error, Result};
 
 /// Bytes that may wait to be written, for each thread, before no more work is begun. A window that
 /// grows whenever the thread with its first job has to wait for a processor touches memory for the
 /// first time again and again, and leaves the cache: that costs more than waiting as well.
 const AHEAD: usize = 1 << 20;
+/// One source may make so many of the lots before its turn, one part of all that are in line.
+const LOTS_EACH: usize = 8;
 
 /// Run everything that `source` makes through `worker` into `sink`. A run that fails tells its times
 /// as well.
@@ -31,13 +37,13 @@ where
         threads: 1,
         processors: None,
         budget: limits.budget,
+        lots: limits.lots,
         state: Mutex::new(State::default()),
         changed: Condvar::new(),
-        source: Mutex::new(source),
         sink: Mutex::new(sink),
     };
     // What comes out of the first look decides whether threads are worth their start.
-    pipeline.look();
+    pipeline.look(source);
     if pipeline.is_worth_threads() {
         pipeline.threads = limits.threads.unwrap_or_else(default_threads);
     }
@@ -66,25 +72,21 @@ where
     (state.times, outcome)
 }
 
-struct Pipeline<'a, S, W: Worker, K> {
+struct Pipeline<'a, S: Source<Lot = W::Lot>, W: Worker, K> {
     worker: &'a W,
     threads: usize,
     /// Where the threads run, if it matters.
     processors: Option<Processors>,
     budget: usize,
-    state: Mutex<State<W>>,
+    lots: usize,
+    state: Mutex<State<S, W>>,
     changed: Condvar,
-    /// Locked by the thread that has the role of the planner.
-    source: Mutex<S>,
     /// Locked by the thread that has the role of the writer.
     sink: Mutex<&'a mut K>,
 }
 
-struct State<W: Worker> {
-    /// In order, not yet all split.
-    lots: VecDeque<Lot<W>>,
-    /// How many lots were split, with all before them: the number of the first.
-    split: u64,
+struct State<S: Source<Lot = W::Lot>, W: Worker> {
+    lots: Lots<S, W::Job>,
     splitting: usize,
     /// Jobs in order. A failure to plan is the last.
     window: VecDeque<Slot<W>>,
@@ -98,23 +100,20 @@ struct State<W: Worker> {
     done: usize,
     spare: Vec<W::Output>,
     spare_bytes: usize,
-    planning: bool,
     writing: bool,
     /// What is being written has work left in it.
     finishing: bool,
     waiting: usize,
-    exhausted: bool,
     times: Times,
     /// What ended the run was no failure.
     panicked: bool,
     outcome: Option<Result<()>>,
 }
 
-impl<W: Worker> Default for State<W> {
+impl<S: Source<Lot = W::Lot>, W: Worker> Default for State<S, W> {
     fn default() -> Self {
         Self {
-            lots: VecDeque::new(),
-            split: 0,
+            lots: Lots::default(),
             splitting: 0,
             window: VecDeque::new(),
             planned: 0,
@@ -123,22 +122,14 @@ impl<W: Worker> Default for State<W> {
             done: 0,
             spare: Vec::new(),
             spare_bytes: 0,
-            planning: false,
             writing: false,
             finishing: false,
             waiting: 0,
-            exhausted: false,
             times: Times::default(),
             panicked: false,
             outcome: None,
         }
     }
-}
-
-enum Lot<W: Worker> {
-    Made(W::Lot),
-    Splitting,
-    Split(Result<Vec<W::Job>>),
 }
 
 enum Slot<W: Worker> {
@@ -159,10 +150,10 @@ struct Done<W: Worker> {
     rest: Result<Option<W::Job>>,
 }
 
-enum Task<W: Worker> {
+enum Task<S, W: Worker> {
     Write(Done<W>),
-    Split(u64, W::Lot),
-    Plan,
+    Split(Ticket, W::Lot),
+    Plan(Ticket, S),
     Work {
         number: u64,
         job: W::Job,
@@ -173,35 +164,40 @@ enum Task<W: Worker> {
     Stop,
 }
 
-type Guard<'a, W> = MutexGuard<'a, State<W>>;
+type Guard<'a, S, W> = MutexGuard<'a, State<S, W>>;
 
-impl<W: Worker> State<W> {
+impl<S: Source<Lot = W::Lot>, W: Worker> State<S, W> {
     fn plan(&mut self, job: Result<W::Job>) {
         self.window.push_back(Slot::Planned(job));
         self.planned += 1;
     }
 
-    /// There will be no more jobs.
-    fn is_complete(&self) -> bool {
-        self.exhausted && self.lots.is_empty()
-    }
-
     /// Append the jobs of lots that are split, with all before them, to the window.
     fn line_up(&mut self) {
-        while matches!(self.lots.front(), Some(Lot::Split(_))) {
-            let Some(Lot::Split(jobs)) = self.lots.pop_front() else {
-                unreachable!("the first lot was just seen to be split")
-            };
-            self.split += 1;
+        while let Some(jobs) = self.lots.pop_split() {
             match jobs {
                 Ok(jobs) => jobs.into_iter().for_each(|job| self.plan(Ok(job))),
                 Err(error) => {
                     self.plan(Err(error));
                     self.lots.clear();
-                    self.exhausted = true;
                 }
             }
         }
+    }
+
+    fn task(&mut self, taken: Taken<S>) -> Task<S, W> {
+        match taken {
+            Taken::Source(ticket, source) => Task::Plan(ticket, source),
+            Taken::Lot(ticket, lot) => {
+                self.splitting += 1;
+                Task::Split(ticket, lot)
+            }
+        }
+    }
+
+    /// Whether a thread has nothing to do because nothing is planned, and another source would help it.
+    fn is_starved(&self, max: usize) -> bool {
+        self.waiting > 0 && self.planned == 0 && !self.lots.are_enough(max)
     }
 }
 
@@ -253,13 +249,13 @@ where
                 let mut state = woken.unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
             }
-            Task::Split(number, lot) => {
+            Task::Split(ticket, lot) => {
                 drop(state);
-                self.split(number, lot);
+                self.split(ticket, lot);
             }
-            Task::Plan => {
+            Task::Plan(ticket, source) => {
                 drop(state);
-                self.plan();
+                self.plan(ticket, source);
             }
             Task::Work {
                 number,
@@ -280,7 +276,7 @@ where
 
     /// What helps most: what was finished makes room when written; what is planned keeps the
     /// others busy; then the work itself.
-    fn choose(&self, state: &mut State<W>) -> Task<W> {
+    fn choose(&self, state: &mut State<S, W>) -> Task<S, W> {
         if state.outcome.is_some() {
             return Task::Stop;
         }
@@ -302,35 +298,36 @@ where
         if let Some(task) = self.admit(state) {
             return task;
         }
-        if state.window.is_empty() && state.is_complete() && !state.writing {
+        if state.window.is_empty() && state.lots.is_empty() && !state.writing {
             state.outcome = Some(Ok(()));
             self.changed.notify_all();
             return Task::Stop;
+        }
+        if state.planned == 0
+            && let Some(task) = self.plan_ahead(state)
+        {
+            return task;
         }
         Task::Wait
     }
 
     /// Make jobs of what is there, or have more made: lots wait for nobody but those who split others.
-    fn plan_more(&self, state: &mut State<W>) -> Option<Task<W>> {
-        let made = |lot: &Lot<W>| matches!(lot, Lot::Made(_));
-        let Some(at) = state.lots.iter().position(made) else {
-            let plans = !state.planning && !state.exhausted;
-            state.planning |= plans;
-            return plans.then_some(Task::Plan);
-        };
-        if state.splitting > self.threads.div_ceil(4) {
-            return None;
-        }
-        state.splitting += 1;
-        let number = state.split + at as u64;
-        match std::mem::replace(&mut state.lots[at], Lot::Splitting) {
-            Lot::Made(lot) => Some(Task::Split(number, lot)),
-            _ => unreachable!("the lot was just seen to be made"),
-        }
+    fn plan_more(&self, state: &mut State<S, W>) -> Option<Task<S, W>> {
+        let may_split = state.splitting <= self.threads.div_ceil(4);
+        let taken = state.lots.take_next(may_split)?;
+        Some(state.task(taken))
+    }
+
+    /// The same for later jobs, where those that come next are in the hands of others.
+    fn plan_ahead(&self, state: &mut State<S, W>) -> Option<Task<S, W>> {
+        let taken = state
+            .lots
+            .take_later(self.lots, self.lots.div_ceil(LOTS_EACH))?;
+        Some(state.task(taken))
     }
 
     /// Begin a planned job, if the budget allows.
-    fn admit(&self, state: &mut State<W>) -> Option<Task<W>> {
+    fn admit(&self, state: &mut State<S, W>) -> Option<Task<S, W>> {
         let at = self.next(state)?;
         let Slot::Planned(job) = std::mem::replace(&mut state.window[at], Slot::Working(0)) else {
             unreachable!("the slot was just seen to be planned")
@@ -362,7 +359,7 @@ where
     }
 
     /// Which job is to be begun: the first, if the budget allows.
-    fn next(&self, state: &State<W>) -> Option<usize> {
+    fn next(&self, state: &State<S, W>) -> Option<usize> {
         let is_planned = |slot: &Slot<W>| matches!(slot, Slot::Planned(_));
         let first = state.window.iter().position(is_planned)?;
         if first == 0 && !state.writing {
@@ -372,7 +369,7 @@ where
             return None;
         }
         let room = self.budget.saturating_sub(state.in_flight);
-        if state.is_complete() && self.costs(state, first..state.window.len()) <= room {
+        if state.lots.is_empty() && self.costs(state, first..state.window.len()) <= room {
             // The last one may take long. When it is begun early, nobody waits for it with nothing to do.
             let last = state.window.len() - 1;
             return Some(if is_planned(&state.window[last]) {
@@ -385,7 +382,7 @@ where
     }
 
     /// What the planned ones of these jobs cost.
-    fn costs(&self, state: &State<W>, jobs: Range<usize>) -> usize {
+    fn costs(&self, state: &State<S, W>, jobs: Range<usize>) -> usize {
         let cost = |slot: &Slot<W>| match slot {
             Slot::Planned(Ok(job)) => self.worker.cost(job),
             _ => 0,
@@ -396,7 +393,7 @@ where
     /// Whether too much is done already that waits for the first job. While that is a large one, the
     /// others do as much each; what is too large even for a job is no reason to wait. The last may be done
     /// long before its turn.
-    fn is_ahead(&self, state: &State<W>) -> bool {
+    fn is_ahead(&self, state: &State<S, W>) -> bool {
         let first = match state.window.front() {
             Some(Slot::Working(cost)) => *cost,
             _ => 0,
@@ -409,7 +406,7 @@ where
     }
 
     /// Memory for a job of this cost: the last that is large enough, else the last at all.
-    fn reuse(&self, state: &mut State<W>, cost: usize) -> W::Output {
+    fn reuse(&self, state: &mut State<S, W>, cost: usize) -> W::Output {
         let fits = state
             .spare
             .iter()
@@ -424,63 +421,50 @@ where
 
     fn is_worth_threads(&self) -> bool {
         let state = self.lock();
-        !state.exhausted || state.planned > 1
+        !state.lots.is_empty() || state.planned > 1
     }
 
     /// Plan what comes first.
-    fn look(&self) {
-        self.lock().planning = true;
-        self.plan();
+    fn look(&self, source: S) {
+        let ticket = self.lock().lots.begin();
+        self.plan(ticket, source);
         let task = self.plan_more(&mut self.lock());
-        if let Some(Task::Split(number, lot)) = task {
-            self.split(number, lot);
+        if let Some(Task::Split(ticket, lot)) = task {
+            self.split(ticket, lot);
         }
     }
 
-    fn plan(&self) {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Have the next lot made; what comes behind it is left to two sources where a thread has nothing to do.
+    fn plan(&self, ticket: Ticket, mut source: S) {
         let started = Instant::now();
         let made = source.next();
+        let goes_on = matches!(made, Ok(Made { last: false, .. }));
+        let rest = match goes_on && self.lock().is_starved(self.lots) {
+            true => source.fork(),
+            false => None,
+        };
         let took = started.elapsed();
-        drop(source);
+        // One that is through is given up when others know that: it may take a while.
+        let mut source = Some(source);
+        let going_on = goes_on.then(|| source.take()).flatten();
         let mut state = self.lock();
         state.times.plan += took;
-        state.planning = false;
-        if state.exhausted {
-            return; // What was made before could not be split.
-        }
-        match made {
-            Ok(made) => {
-                state.lots.push_back(Lot::Made(made.lot));
-                state.exhausted = made.last;
-            }
-            Err(error) => {
-                state.lots.push_back(Lot::Split(Err(error)));
-                state.exhausted = true;
-                state.line_up();
-            }
-        }
-        let exhausted = state.exhausted;
+        let sources = going_on.into_iter().chain(rest);
+        state.lots.made(ticket, made.map(|made| made.lot), sources);
+        state.line_up();
         self.announce(state);
-        if exhausted {
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            source.done();
-        }
     }
 
-    fn split(&self, number: u64, lot: W::Lot) {
+    fn split(&self, ticket: Ticket, lot: W::Lot) {
         let started = Instant::now();
         let jobs = self.worker.split(lot);
         let took = started.elapsed();
         let mut state = self.lock();
         state.times.plan += took;
         state.splitting -= 1;
-        let at = (number - state.split) as usize;
-        if let Some(lot) = state.lots.get_mut(at) {
-            *lot = Lot::Split(jobs);
-        }
+        state.lots.split(ticket, jobs);
         state.line_up();
-        let all = state.is_complete();
+        let all = state.lots.is_empty();
         self.announce(state);
         if all {
             self.worker.all_split();
@@ -550,7 +534,7 @@ where
     }
 
     /// Keep the memory of `output` for a later job, as far as the budget has room for it.
-    fn recycle(&self, state: &mut State<W>, output: W::Output) {
+    fn recycle(&self, state: &mut State<S, W>, output: W::Output) {
         let held = self.worker.held(&output);
         let room = self
             .budget
@@ -561,7 +545,7 @@ where
         }
     }
 
-    fn announce(&self, state: Guard<'_, W>) {
+    fn announce(&self, state: Guard<'_, S, W>) {
         let waiting = state.waiting > 0;
         drop(state);
         if waiting {
@@ -571,7 +555,7 @@ where
 
     /// A panic while the lock was held has set the outcome, or is about to: the state is read no
     /// further than that.
-    fn lock(&self) -> Guard<'_, W> {
+    fn lock(&self) -> Guard<'_, S, W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

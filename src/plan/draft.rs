@@ -122,7 +122,8 @@ impl Draft {
         self.window.last_words = self.note.take().map(|note| note.before);
     }
 
-    pub(super) fn finish(&mut self) -> Window {
+    /// The window as far as it is filled; a new one is begun.
+    pub fn finish(&mut self) -> Window {
         std::mem::take(&mut self.window)
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The plan is a stream of *windows*: the walk appends entries to a [`Draft`] until it is large
 //! enough for a [`Window`]; then each file's blob is located in a pack, and the window cut into
-//! [`Job`]s of a few hundred kilobytes each. The walk is one thread's at a time, locating is not. A
-//! few windows exist at a time, whatever the size of the tree. Reads trees, attribute files and
-//! headers of pack entries, and no other blob.
+//! [`Job`]s of a few hundred kilobytes each. A walk can be divided between threads, each of which goes through
+//! other directories; windows are located by any. A few exist at a time, whatever the size of the
+//! tree. Reads trees, attribute files and headers of pack entries, and no other blob.
 
 pub mod delta;
 mod draft;
@@ -19,6 +19,11 @@ mod naming;
 mod terms;
 pub mod extra;
 mod window;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use crate::{
     decode::reader::Reader,
@@ -38,6 +43,8 @@ pub use window::{Job, Window};
 const FIRST_WINDOW: usize = 128;
 /// Entries in a later window. Links that two windows share are decoded twice.
 const WINDOW: usize = 4096;
+/// Directories that are read before a walk may be divided, where little is found in them.
+const DIRECTORIES: u64 = 512;
 /// Estimated bytes of archive after which the pack pages read so far are given back: less than a
 /// hundred megabytes of them, as packs go.
 const RELEASE_BYTES: u64 = 512 << 20;
@@ -66,6 +73,13 @@ impl Route {
             Self::Delta(walk) => walk.directories(),
         }
     }
+
+    fn fork(&mut self) -> Option<Self> {
+        match self {
+            Self::Whole(walk) => walk.fork().map(Self::from),
+            Self::Delta(walk) => walk.fork().map(Self::from),
+        }
+    }
 }
 
 impl From<Walk> for Route {
@@ -83,31 +97,51 @@ impl From<DeltaWalk> for Route {
 /// Walks, window by window.
 pub struct Planner {
     route: Route,
-    /// Until all is planned.
-    reader: Option<Reader>,
+    reader: Reader,
     draft: Draft,
     window: usize,
     /// What ended the walk, to be told after the entries before it.
     failure: Option<Error>,
+    /// Directories read by all that this one was divided into.
+    directories: Arc<AtomicU64>,
 }
 
 impl Planner {
     /// Plan the entries that are found on `route`.
     pub fn new(route: impl Into<Route>, reader: Reader) -> Self {
+        let route = route.into();
         Self {
-            route: route.into(),
-            reader: Some(reader),
+            reader,
             draft: Draft::default(),
             window: FIRST_WINDOW,
             failure: None,
+            directories: Arc::new(route.directories().into()),
+            route,
         }
     }
-}
 
-impl Planner {
-    /// How many directories were read.
-    pub fn directories(&self) -> u64 {
-        self.route.directories()
+    /// How many directories were read so far, by all that it will have been divided into.
+    pub fn directories(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.directories)
+    }
+
+    /// Fill the draft; whether the walk is at its end.
+    fn fill(&mut self) -> bool {
+        let enough = self.route.directories() + DIRECTORIES;
+        while self.draft.len() < self.window && self.route.directories() < enough {
+            match self.route.step(&mut self.reader, &mut self.draft) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.draft.end();
+                    return true;
+                }
+                Err(failure) => {
+                    self.failure = Some(failure);
+                    break;
+                }
+            }
+        }
+        false
     }
 }
 
@@ -118,37 +152,31 @@ impl Source for Planner {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let Some(reader) = &mut self.reader else {
-            return Ok(Made {
-                lot: Window::default(),
-                last: true,
-            });
-        };
-        let mut last = false;
-        while self.draft.len() < self.window {
-            match self.route.step(reader, &mut self.draft) {
-                Ok(true) => {}
-                Ok(false) => {
-                    last = true;
-                    self.draft.end();
-                    break;
-                }
-                Err(failure) => {
-                    self.failure = Some(failure);
-                    break;
-                }
-            }
-        }
+        let before = self.route.directories();
+        let last = self.fill();
+        let read = self.route.directories() - before;
+        self.directories.fetch_add(read, Ordering::Relaxed);
         // What was not found may be there: nothing may be made of that.
-        if let Some(refusal) = reader.odb.refusal() {
+        if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
+        }
+        if !last && self.failure.is_none() && self.draft.len() < self.window {
+            let lot = Window::default();
+            return Ok(Made { lot, last });
         }
         self.window = (self.window * 2).min(WINDOW);
         let lot = self.draft.finish();
         Ok(Made { lot, last })
     }
 
-    fn done(&mut self) {
-        self.reader = None;
+    fn fork(&mut self) -> Option<Self> {
+        Some(Self {
+            route: self.route.fork()?,
+            reader: self.reader.another(),
+            draft: Draft::default(),
+            window: self.window,
+            failure: None,
+            directories: self.directories(),
+        })
     }
 }

@@ -3,7 +3,15 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::{cell::OnceCell, collections::HashSet, hash::BuildHasher};
+use std::{
+    cell::OnceCell,
+    collections::HashSet,
+    hash::BuildHasher,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 use rustc_hash::FxBuildHasher;
@@ -17,6 +25,9 @@ use crate::{
     decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised},
 };
+
+/// Entries near the middle of a tree that are looked for in another.
+const MIDDLES: usize = 4;
 
 /// How trees are read.
 #[derive(Clone, Copy, Debug)]
@@ -37,13 +48,15 @@ pub struct Trees {
     rules: Rules,
     stack: Vec<Frame>,
     spare: Vec<Buffer>,
-    links: Links,
+    links: Arc<Links>,
 }
 
 struct Frame {
     id: ObjectId,
     content: Buffer,
     at: usize,
+    /// Where it ends, for this walk.
+    end: usize,
     /// The length of the directory's path, without slash at its end.
     path_len: usize,
     /// Its own entry is in the archive.
@@ -53,40 +66,88 @@ struct Frame {
     attribute_file: OnceCell<Option<ObjectId>>,
 }
 
+impl Frame {
+    /// The entries from `start` on, with where they begin.
+    fn entries(
+        &self,
+        start: usize,
+        hash: HashKind,
+    ) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
+        let mut at = start;
+        std::iter::from_fn(move || {
+            let rest = self.content[..self.end].get(at..)?;
+            let entry = TreeEntry::parse(rest, hash).ok()?;
+            at += entry.len;
+            Some((at - entry.len, entry))
+        })
+    }
+
+    /// Keep what comes before the entry at `cut`, for another to go on there.
+    fn divide(&mut self, cut: usize, hash: HashKind) -> Self {
+        let mut seen = self.seen.clone();
+        for (_, entry) in self.entries(self.at, hash).take_while(|(at, _)| *at < cut) {
+            seen.see(entry.name, mode(entry.mode));
+        }
+        let end = std::mem::replace(&mut self.end, cut);
+        Self {
+            content: self.content.clone(),
+            at: cut,
+            end,
+            seen,
+            attribute_file: self.attribute_file.clone(),
+            ..*self
+        }
+    }
+}
+
 /// Names in one tree, so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Seen {
     links: HashSet<Vec<u8>>,
     /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
     directories: HashSet<u64, FxBuildHasher>,
 }
 
+impl Seen {
+    /// Note an entry; whether it is a directory of a name that was seen.
+    fn see(&mut self, name: &[u8], mode: Mode) -> bool {
+        match mode {
+            Mode::Symlink => {
+                self.links.insert(name.to_owned());
+                false
+            }
+            Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
+            _ => false,
+        }
+    }
+}
+
 /// Refuses trees that would be extracted through a symbolic link of their own.
 ///
 /// A tree that git wrote cannot be: no name comes twice in it, and none holds a slash. A forged one
 /// may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives would
-/// follow the link. git does not look. Whatever else is odd about a tree passes, as it does there.
+/// follow the link. git does not look. Whatever else is odd about a tree passes, as it does there. Those who
+/// walk different parts of a tree share what they have seen; whoever is second to see something refuses.
 #[derive(Default)]
 struct Links {
     /// There is a symbolic link somewhere.
-    any: bool,
+    any: AtomicBool,
     /// A name holds a slash or a directory comes twice: a path may be met by two ways.
-    two_ways: bool,
+    two_ways: AtomicBool,
 }
 
 impl Links {
-    fn lead_away(&mut self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
-        self.two_ways |= name.find_byte(b'/').is_some();
+    fn lead_away(&self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
         if mode == Mode::Symlink {
-            self.any = true;
-            seen.links.insert(name.to_owned());
+            self.any.store(true, Ordering::SeqCst);
         } else if seen.links.contains(name) {
             return true;
         }
-        if mode == Mode::Directory {
-            self.two_ways |= !seen.directories.insert(FxBuildHasher.hash_one(name));
+        let comes_twice = seen.see(name, mode);
+        if comes_twice || name.find_byte(b'/').is_some() {
+            self.two_ways.store(true, Ordering::SeqCst);
         }
-        self.any && self.two_ways
+        self.any.load(Ordering::SeqCst) && self.two_ways.load(Ordering::SeqCst)
     }
 }
 
@@ -114,7 +175,7 @@ impl Trees {
             rules,
             stack: Vec::new(),
             spare: Vec::new(),
-            links: Links::default(),
+            links: Arc::default(),
         }
     }
 
@@ -144,8 +205,9 @@ impl Trees {
         let written = self.stack.is_empty();
         self.stack.push(Frame {
             id,
-            content,
             at: 0,
+            end: content.len(),
+            content,
             path_len,
             written,
             seen: Seen::default(),
@@ -170,15 +232,74 @@ impl Trees {
         if one.path_len != other.path_len {
             return;
         }
-        while let Ok(entry) = TreeEntry::parse(&one.content[one.at..], hash) {
+        while let Ok(entry) = TreeEntry::parse(&one.content[one.at..one.end], hash) {
             let bytes = &one.content[one.at..][..entry.len];
             let is_link = matches!(mode(entry.mode), Mode::Symlink | Mode::Submodule);
-            if is_link || !other.content[other.at..].starts_with(bytes) {
+            if is_link || !other.content[other.at..other.end].starts_with(bytes) {
                 return;
             }
             one.at += entry.len;
             other.at += entry.len;
         }
+    }
+
+    /// How many directories were entered and not left.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Whether the entry of the directory of this `number`, counted from the root, counts as written.
+    pub fn is_written(&self, number: usize) -> bool {
+        self.stack[number].written
+    }
+
+    /// Where what is left of the directory of this `number` is to be divided: about in the middle. Nothing if
+    /// nothing would be left to one of two.
+    pub fn middle(&self, number: usize) -> Option<usize> {
+        let frame = &self.stack[number];
+        let middle = frame.at.midpoint(frame.end);
+        let entries = frame.entries(frame.at, self.rules.hash);
+        let (cut, _) = entries.take_while(|(at, _)| *at <= middle).last()?;
+        let keeps_some = cut > frame.at || number + 1 < self.stack.len();
+        keeps_some.then_some(cut)
+    }
+
+    /// The same where two trees are compared, `one` and `other`: the cuts are in front of entries of the same
+    /// name. Nothing if none is found soon.
+    pub fn common_middle(one: &Self, other: &Self, number: usize) -> Option<(usize, usize)> {
+        let hash = one.rules.hash;
+        let is_dir = |entry: &TreeEntry<'_>| mode(entry.mode) == Mode::Directory;
+        let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
+        let entries = frame.entries(one.middle(number)?, hash).take(MIDDLES);
+        entries.into_iter().find_map(|(at, entry)| {
+            let mut others = other.entries(other.at, hash);
+            let same = others
+                .find(|(_, other)| other.name == entry.name && is_dir(other) == is_dir(&entry));
+            same.map(|(other_at, _)| (at, other_at))
+        })
+    }
+
+    /// Where the walk is in the directory of this `number`.
+    pub fn at(&self, number: usize) -> usize {
+        self.stack[number].at
+    }
+
+    /// Leave to another what there is from `cut` on in the directory of this `number`, and what is left of
+    /// those above it; with the length of that directory's path.
+    pub fn fork(&mut self, number: usize, cut: usize) -> (Self, usize) {
+        let hash = self.rules.hash;
+        let (above, below) = self.stack.split_at_mut(number);
+        let rest = above.iter_mut().map(|frame| frame.divide(frame.at, hash));
+        let stack: Vec<_> = rest.chain([below[0].divide(cut, hash)]).collect();
+        let path_len = stack[number].path_len;
+        let rest = Self {
+            root: self.root,
+            rules: self.rules,
+            stack,
+            spare: Vec::new(),
+            links: Arc::clone(&self.links),
+        };
+        (rest, path_len)
     }
 
     /// The failure as it may be told.
@@ -194,7 +315,7 @@ impl Trees {
             return Ok(None);
         };
         path.truncate(frame.path_len);
-        if frame.at == frame.content.len() {
+        if frame.at >= frame.end {
             let frame = self.stack.pop().expect("it was just looked at");
             self.spare.push(frame.content);
             return Ok(Some(Found::End));

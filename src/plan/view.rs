@@ -3,6 +3,8 @@
 //! Joins what the tree and the user select with what the filter leaves of it. Asks for sizes where whoever
 //! walks wants them, and reads no blob.
 
+use std::sync::Arc;
+
 use gix::{ObjectId, bstr::BString};
 
 use super::{
@@ -17,7 +19,7 @@ use crate::{
         size::{Size, Sizer},
     },
     emit::Kind,
-    filter::{Disposition, Filter, Reason, Remedy, Sizes, Verdict},
+    filter::{Disposition, Filter, Reason, Remedy, Verdict},
 };
 
 /// What a reader sees of a tree.
@@ -25,8 +27,20 @@ pub struct View {
     /// Put in front of every name.
     pub prefix: BString,
     pub(super) selection: Selection,
-    pub(super) filter: Filter,
+    pub(super) filter: Arc<Filter>,
+    sizes: Sizes,
     sizer: Sizer,
+}
+
+/// Which sizes have to be known before it is known where blobs lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// None.
+    None,
+    /// Those of all files, if they decide about any.
+    Limited,
+    /// Those of all files.
+    All,
 }
 
 /// What a directory is to a reader.
@@ -70,23 +84,42 @@ impl Leaf {
 
 impl View {
     /// What `selection` selects and `filter` lets pass, with `prefix` in front of every name.
-    pub fn new(prefix: BString, selection: Selection, mut filter: Filter) -> Self {
-        if filter.access.is_some() {
+    pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
+        let sizes = match filter.access {
             // What is not sent is not to show in its directories.
-            filter.policy.sizes = Sizes::Limited;
-        }
+            Some(_) => Sizes::Limited,
+            None => Sizes::None,
+        };
         Self {
             prefix,
             selection,
-            filter,
+            filter: Arc::new(filter),
+            sizes,
             sizer: Sizer::default(),
         }
     }
 
     /// The same, with more sizes.
     pub fn with(mut self, sizes: Sizes) -> Self {
-        self.filter.policy.sizes = sizes;
+        self.sizes = sizes;
         self
+    }
+
+    /// The same for another thread, which may leave the directories that were entered by itself.
+    pub fn another(&self) -> Self {
+        Self {
+            prefix: self.prefix.clone(),
+            selection: self.selection.clone(),
+            filter: Arc::clone(&self.filter),
+            sizes: self.sizes,
+            sizer: Sizer::default(),
+        }
+    }
+
+    /// Whether there is nothing to complain of in the directories that were entered: what was said of that,
+    /// another would say again.
+    pub fn is_silent(&self) -> bool {
+        self.selection.is_silent()
     }
 
     /// What is to be done about the directory `path`, which has no slash at its end.
@@ -158,7 +191,12 @@ impl View {
         id: ObjectId,
     ) -> (Disposition, Option<u64>) {
         let policy = &self.filter.policy;
-        if !policy.wants_sizes() {
+        let wants_size = match self.sizes {
+            Sizes::None => false,
+            Sizes::Limited => policy.depends_on_sizes(),
+            Sizes::All => true,
+        };
+        if !wants_size {
             return (Disposition::Content, None);
         }
         match self.sizer.size(&mut reader.odb, id) {

@@ -61,6 +61,34 @@ impl Walk {
         self.entered
     }
 
+    /// Leave the later part of the walk to another.
+    pub fn fork(&mut self) -> Option<Self> {
+        if self.discreet || !self.view.is_silent() {
+            return None;
+        }
+        let trees = &mut self.trees;
+        let middle = |number| Some((number, trees.middle(number)?));
+        let (number, cut) = (0..trees.depth()).find_map(middle)?;
+        if !trees.is_written(number) {
+            return None; // Whether it will be is for one to find out.
+        }
+        let mut view = self.view.another();
+        (number + 1..trees.depth()).for_each(|_| view.leave());
+        let (trees, path_len) = trees.fork(number, cut);
+        Some(Self {
+            tree: self.tree,
+            view,
+            trees,
+            path: self.path[..path_len].to_vec(),
+            begun: true,
+            extras: std::mem::take(&mut self.extras),
+            added: 0,
+            entered: 0,
+            unknown: 0,
+            discreet: false,
+        })
+    }
+
     /// Look at one more tree entry, and append to `draft` what it brings to the archive; `false` at
     /// the end.
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {

@@ -7,11 +7,10 @@ use gix::{ObjectId, bstr::ByteSlice};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
-    filter::Sizes,
     plan::{
         select::from_root,
         trees::{Found, Trees},
-        view::View,
+        view::{Sizes, View},
     },
     request::{Request, Scope},
 };

@@ -12,9 +12,9 @@ use std::io::{BufWriter, Write};
 use crate::{
     emit::Kind,
     error::{Error, Result, sanitised},
-    filter::{Disposition, Sizes},
+    filter::Disposition,
     pipeline::Source,
-    plan::{Entry, Planner, Route, delta::DeltaWalk, walk::Walk},
+    plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
     request::{Delta, Request, Scope},
 };
 

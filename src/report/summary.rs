@@ -56,6 +56,15 @@ impl Changes {
     }
 }
 
+impl AddAssign for Changes {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.modified += other.modified;
+        self.deleted += other.deleted;
+        self.type_changed += other.type_changed;
+    }
+}
+
 /// What was done; of a piece, or of all.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {

@@ -9,7 +9,7 @@ use crate::{
     cli::{Deletions, Delta as Args},
     decode::reader::Reader,
     error::{Error, Result, sanitised},
-    plan::delta::{Deletion, Diff, Findings, Kept, Rules, Side, Survey, verify, whiteout},
+    plan::delta::{Bounds, Deletion, Diff, Findings, Rules, Side, Survey, verify, whiteout},
     report::Changes,
 };
 
@@ -31,27 +31,27 @@ pub struct Delta {
 
 impl Delta {
     /// Compare `old` with `new`, the sides of `base` and `target`, and see what is gone;
-    /// what fits is `kept`.
+    /// what fits is kept.
     pub(super) fn survey(
         args: &Args,
         (base, old): (ObjectId, Side),
         (target, mut new): (ObjectId, Side),
-        rules: Rules,
-        kept: Kept,
+        (rules, bounds): (Rules, Bounds),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
-        let mut limit = args.max_changed_paths;
+        let mut changes = args.max_changed_paths;
         if let Some(part) = args.max_changed_ratio {
             let all = new.count(reader)? as f64;
             let paths = (all * part) as u64;
-            limit = Some(limit.map_or(paths, |limit| limit.min(paths)));
+            changes = Some(changes.map_or(paths, |changes| changes.min(paths)));
         }
         let mut diff = Diff::new(old, new, rules);
         let carrier = args.deletions.unwrap_or(Deletions::Pax);
-        let survey = Survey::take(&mut diff, reader, limit, kept)?;
+        let bounds = Bounds { changes, ..bounds };
+        let survey = Survey::take(diff.another(), reader.another(), bounds)?;
         // As git does not mind whether anybody reads it.
-        let _ = diagnostics.write_all(&diff.note().before);
+        let _ = diagnostics.write_all(&survey.complaints);
         if carrier == Deletions::Whiteout {
             survey.refuse_odd_names()?;
         }
@@ -59,7 +59,7 @@ impl Delta {
             verify(&mut diff, reader)?;
         }
         Ok(Self {
-            findings: Findings::new(diff, survey.kept),
+            findings: Findings::new(diff, survey.kept, survey.directories),
             changes: survey.changes,
             deletions: survey.deletions,
             base,

@@ -11,7 +11,7 @@ use crate::{
     decode::{Failure, reader::Reader},
     error::{Error, Result, sanitised, strerror},
     filter::{
-        Binary, Filter, Limit, Policy, Remedy, Sizes, StandIn, WITHIN_ALL,
+        Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
         access::Access,
         ignore::{Ignore, Strictness},
         large::LargeFiles,
@@ -176,7 +176,6 @@ fn policy(settings: &Settings, given: &Filters) -> Policy {
             remedy,
         }),
         links_as_files: settings.symlinks == Some(Symlinks::File),
-        sizes: Sizes::default(),
         no_submodules: settings.submodules == Some(Submodules::Omit),
     }
 }

@@ -1,7 +1,7 @@
 //! What is archived of a tree, as what, and under which names: one view of a tree, or two of them where
 //! only what changed is sent.
 
-use std::{io::Write, os::unix::ffi::OsStrExt};
+use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
 use gix::bstr::{BString, ByteSlice};
 
@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     filter::Filter,
     plan::{
-        delta::{Kept, Rules as DeltaRules, Side},
+        delta::{Bounds, Rules as DeltaRules, Side},
         select::{
             Selection,
             attributes::{self, Attributes, Demand},
@@ -99,8 +99,12 @@ impl Viewing<'_> {
         };
         let (old, new) = (side(&base, old), side(target, new));
         let args = &self.args.delta;
-        let kept = Kept::new((self.args.ours.memory / KEPT_PART) as usize);
-        let delta = Delta::survey(args, old, new, rules, kept, reader, diagnostics)?;
+        let bounds = Bounds {
+            changes: None,
+            kept: (self.args.ours.memory / KEPT_PART) as usize,
+            threads: self.args.ours.threads.map(usize::from),
+        };
+        let delta = Delta::survey(args, old, new, (rules, bounds), reader, diagnostics)?;
         Ok(Scope::Delta(Box::new(delta)))
     }
 
@@ -155,6 +159,6 @@ fn select(
         relative: (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative)),
         below: below.clone(),
         attributes: Attributes::new(attributes, demand),
-        pathspecs,
+        pathspecs: Arc::new(pathspecs),
     }
 }

@@ -3,7 +3,7 @@
 //! Kept by the first look for as long as it is little; then no tree is read a second time. What is more is
 //! found once more while the archive is written, so that memory does not grow with what changed.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::ControlFlow};
 
 use gix::ObjectId;
 
@@ -11,10 +11,9 @@ use super::{Change, Diff, Shown, Step};
 use crate::{
     decode::reader::Reader,
     error::Result,
-    filter::Sizes,
     plan::{
         entry::{Mode, Past},
-        view::View,
+        view::{Sizes, View},
     },
     report::Status,
 };
@@ -81,6 +80,7 @@ impl Finding {
 /// Findings that are kept, as long as there is room for all of them.
 pub struct Kept {
     findings: Option<VecDeque<Finding>>,
+    len: usize,
     room: usize,
 }
 
@@ -89,24 +89,36 @@ impl Kept {
     pub fn new(room: usize) -> Self {
         Self {
             findings: Some(VecDeque::new()),
+            len: 0,
             room,
         }
     }
 
     /// Keep what `step`, which `diff` has just made, brings to the archive.
     pub(super) fn add(&mut self, diff: &mut Diff, step: Step) {
-        let Some(findings) = &mut self.findings else {
-            return;
-        };
         if let Some(finding) = Finding::new(diff, step) {
-            match self.room.checked_sub(finding.len()) {
-                Some(room) => {
-                    self.room = room;
-                    findings.push_back(finding);
-                }
-                None => self.findings = None,
+            let len = finding.len();
+            if let Some(findings) = self.with(len) {
+                findings.push_back(finding);
             }
         }
+    }
+
+    /// Keep what `other` keeps, which comes behind this.
+    pub(super) fn append(&mut self, other: Self) {
+        match (self.with(other.len), other.findings) {
+            (Some(findings), Some(others)) => findings.extend(others),
+            _ => self.findings = None,
+        }
+    }
+
+    /// The findings, if there is room for `len` bytes more.
+    fn with(&mut self, len: usize) -> Option<&mut VecDeque<Finding>> {
+        self.len = self.len.saturating_add(len);
+        if self.len > self.room {
+            self.findings = None;
+        }
+        self.findings.as_mut()
     }
 }
 
@@ -114,13 +126,16 @@ impl Kept {
 pub struct Findings {
     diff: Diff,
     kept: Option<VecDeque<Finding>>,
+    /// Directories that were read to find those that are kept.
+    directories: u64,
 }
 
 impl Findings {
-    /// What differs in `diff`, of which a survey has `kept` some.
-    pub fn new(diff: Diff, kept: Kept) -> Self {
+    /// What differs in `diff`, of which a survey has `kept` some and read so many `directories`.
+    pub fn new(diff: Diff, kept: Kept, directories: u64) -> Self {
         Self {
             diff,
+            directories: kept.findings.as_ref().map_or(0, |_| directories),
             kept: kept.findings,
         }
     }
@@ -131,25 +146,37 @@ impl Findings {
             diff: self.diff.with(sizes),
             // Without these sizes.
             kept: None,
+            directories: 0,
         }
     }
 
-    /// The next one.
-    pub(super) fn next(&mut self, reader: &mut Reader) -> Result<Option<Finding>> {
+    /// Leave the later part to another.
+    pub(super) fn fork(&mut self) -> Option<Self> {
+        if self.kept.is_some() {
+            return None;
+        }
+        Some(Self {
+            diff: self.diff.fork()?,
+            kept: None,
+            directories: 0,
+        })
+    }
+
+    /// Go one step further, to the next one perhaps.
+    pub(super) fn step(&mut self, reader: &mut Reader) -> Result<ControlFlow<(), Option<Finding>>> {
         if let Some(kept) = &mut self.kept {
-            return Ok(kept.pop_front());
+            return Ok(match kept.pop_front() {
+                Some(finding) => ControlFlow::Continue(Some(finding)),
+                None => ControlFlow::Break(()),
+            });
         }
-        loop {
-            let step = self.diff.step(reader)?;
-            if matches!(step, Step::End) {
-                return Ok(None);
-            }
-            // There were complaints when the first look was taken.
-            self.diff.view().note();
-            if let Some(finding) = Finding::new(&mut self.diff, step) {
-                return Ok(Some(finding));
-            }
+        let step = self.diff.step(reader)?;
+        if matches!(step, Step::End) {
+            return Ok(ControlFlow::Break(()));
         }
+        // There were complaints when the first look was taken.
+        self.diff.view().note();
+        Ok(ControlFlow::Continue(Finding::new(&mut self.diff, step)))
     }
 
     /// The view of the new tree.
@@ -164,6 +191,6 @@ impl Findings {
 
     /// How many directories were read, on both sides.
     pub(super) fn directories(&self) -> u64 {
-        self.diff.directories()
+        self.directories + self.diff.directories()
     }
 }

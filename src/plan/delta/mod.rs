@@ -20,21 +20,21 @@ use gix::ObjectId;
 use super::{
     entry::{Mode, Note},
     trees::{Found, Trees},
-    view::{Directory, View},
+    view::{Directory, Sizes, View},
 };
 use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},
-    filter::Sizes,
     report::Status,
 };
 use change::change;
 pub use change::{Change, Shown, Step};
-pub use findings::{Findings, Kept};
+pub use findings::Findings;
+use findings::Kept;
 pub use side::Side;
 use side::{Order, order};
-pub use survey::{Deletion, Survey, whiteout};
+pub use survey::{Bounds, Deletion, Survey, whiteout};
 pub use verify::verify;
 pub use walk::DeltaWalk;
 
@@ -59,11 +59,32 @@ pub struct Diff {
     frames: Vec<Frame>,
     /// What the last step was about.
     path: Vec<u8>,
-    begun: bool,
+    stage: Stage,
     directories: u64,
 }
 
+/// How far a comparison is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was read.
+    Beginning,
+    /// Another one has begun it.
+    Divided,
+    /// It goes on.
+    Begun,
+}
+
+/// Where a comparison is divided.
+struct Middle {
+    /// The number of a directory, counted from the root.
+    number: usize,
+    /// Where in it the later part begins, on either side.
+    old: usize,
+    new: usize,
+}
+
 /// A directory that was entered, on one side or both.
+#[derive(Clone)]
 struct Frame {
     /// The length of its path.
     path_len: usize,
@@ -94,9 +115,58 @@ impl Diff {
             rules,
             frames: Vec::new(),
             path: Vec::new(),
-            begun: false,
+            stage: Stage::Beginning,
             directories: 0,
         }
+    }
+
+    /// The same comparison, not begun.
+    pub fn another(&self) -> Self {
+        Self::new(self.old.another(), self.new.another(), self.rules)
+    }
+
+    /// Leave the later part to another.
+    pub fn fork(&mut self) -> Option<Self> {
+        let Self { old, new, .. } = self;
+        if new.rules.discreet || !old.view.is_silent() || !new.view.is_silent() {
+            return None;
+        }
+        let Middle { number, old, new } = self.middle()?;
+        let below = &self.frames[number + 1..];
+        let old_levels = below.iter().filter(|frame| frame.old.is_some()).count();
+        let new_levels = below.iter().filter(|frame| frame.new.is_some()).count();
+        Some(Self {
+            old: self.old.fork(number, old, old_levels),
+            new: self.new.fork(number, new, new_levels),
+            rules: self.rules,
+            frames: self.frames[..=number].to_vec(),
+            path: Vec::new(),
+            stage: Stage::Divided,
+            directories: 0,
+        })
+    }
+
+    /// Where to divide what is left: in the outermost directory that allows it. Of those from there up all
+    /// has to be known that is said of them in the end.
+    fn middle(&self) -> Option<Middle> {
+        let has_both = |frame: &Frame| frame.old.is_some() && frame.new.is_some();
+        let is_known = |frame: &Frame| frame.old_shown && frame.new_shown && frame.written;
+        let (old, new) = (&self.old.trees, &self.new.trees);
+        let known = self.frames.iter();
+        let known = known.take_while(|frame| has_both(frame) && is_known(frame));
+        (0..known.count()).find_map(|number| {
+            // Behind a directory that both are in, both go on at the same place.
+            let behind = || {
+                self.frames
+                    .get(number + 1)
+                    .filter(|below| has_both(below))?;
+                old.middle(number).or(new.middle(number))?;
+                Some((new.at(number), old.at(number)))
+            };
+            let cuts = Trees::common_middle(new, old, number);
+            let (new, old) = cuts.or_else(behind)?;
+            Some(Middle { number, old, new })
+        })
     }
 
     /// The path that the last step was about.
@@ -138,8 +208,14 @@ impl Diff {
 
     /// Go one step further.
     pub fn step(&mut self, reader: &mut Reader) -> Result<Step> {
-        if !self.begun {
-            self.begin(reader)?;
+        match self.stage {
+            Stage::Beginning => self.begin(reader)?,
+            Stage::Divided => {
+                self.stage = Stage::Begun;
+                self.old.advance().map_err(Error::without_base)?;
+                self.new.advance()?;
+            }
+            Stage::Begun => {}
         }
         let order = order(&self.old, &self.new);
         let leading = match order {
@@ -153,14 +229,14 @@ impl Diff {
             (Order::New, _, Some(found)) => self.new_only(reader, found),
             (Order::Both, Some(old), Some(new)) => self.both(reader, old, new),
             _ => {
-                self.begun = false;
+                self.stage = Stage::Beginning;
                 Ok(Step::End)
             }
         }
     }
 
     fn begin(&mut self, reader: &mut Reader) -> Result<()> {
-        self.begun = true;
+        self.stage = Stage::Begun;
         self.directories = 0;
         self.frames.clear();
         self.old.begin(reader).map_err(Error::without_base)?;

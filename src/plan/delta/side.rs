@@ -8,11 +8,10 @@ use super::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,
-    filter::Sizes,
     plan::{
         entry::Mode,
         trees::{Found, Rules, Trees},
-        view::{Directory, View},
+        view::{Directory, Sizes, View},
     },
 };
 
@@ -55,6 +54,29 @@ impl Side {
             head: None,
             rules,
         }
+    }
+
+    /// The same for another thread, not begun.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            tree: self.tree,
+            view: self.view.another(),
+            trees: Trees::new(self.tree, self.rules),
+            path: Vec::new(),
+            head: None,
+            rules: self.rules,
+        }
+    }
+
+    /// Leave to another what there is from `cut` on in the directory of this `number`, counted from the root,
+    /// and what is left of those above it. This side is `levels` deeper.
+    pub(super) fn fork(&mut self, number: usize, cut: usize, levels: usize) -> Self {
+        let mut other = self.another();
+        (0..levels).for_each(|_| other.view.leave());
+        let path_len;
+        (other.trees, path_len) = self.trees.fork(number, cut);
+        other.path.extend_from_slice(&self.path[..path_len]);
+        other
     }
 
     pub(super) fn begin(&mut self, reader: &mut Reader) -> Result<()> {

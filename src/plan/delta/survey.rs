@@ -9,6 +9,7 @@ use super::{Change, Diff, Kept, Step};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
+    pipeline::{self, Limits, Made, Sink, Source, Worker},
     plan::entry::Mode,
     report::{Changes, Status},
 };
@@ -34,42 +35,78 @@ pub struct Survey {
     pub changes: Changes,
     /// What need not be found again.
     pub kept: Kept,
+    /// Directories that were read.
+    pub directories: u64,
+    /// What there is to complain of about attribute files of the new tree.
+    pub complaints: Vec<u8>,
     /// The first path with a name that would be taken for a whiteout.
     odd_name: Option<Vec<u8>>,
+    bounds: Bounds,
+}
+
+/// What limits a survey.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// More paths than this are too many to differ.
+    pub changes: Option<u64>,
+    /// Bytes of what need not be found again.
+    pub kept: usize,
+    /// Threads; by default as many as there are cores to run on.
+    pub threads: Option<usize>,
 }
 
 /// What a whiteout's name starts with (OCI image layer specification, "Whiteouts").
 const WHITEOUT: &[u8] = b".wh.";
 
+/// Directories read, or paths that differ, in a part of a survey, before another thread may go on with
+/// the rest.
+const PART: u64 = 64;
+
 impl Survey {
-    /// Look at all that differs, unless more than `limit` paths do, and keep as much of it as `kept` takes.
-    pub fn take(
-        diff: &mut Diff,
-        reader: &mut Reader,
-        limit: Option<u64>,
-        kept: Kept,
-    ) -> Result<Self> {
-        let mut survey = Self {
+    fn new(bounds: Bounds) -> Self {
+        Self {
             deletions: Vec::new(),
             changes: Changes::default(),
-            kept,
+            kept: Kept::new(bounds.kept),
+            directories: 0,
+            complaints: Vec::new(),
             odd_name: None,
+            bounds,
+        }
+    }
+
+    /// Look at all that differs, within these `bounds`.
+    pub fn take(diff: Diff, reader: Reader, bounds: Bounds) -> Result<Self> {
+        let source = Looker {
+            diff,
+            reader,
+            bounds,
         };
-        loop {
-            let step = diff.step(reader)?;
-            match &step {
-                Step::Nothing => {}
-                Step::End => return Ok(survey),
-                Step::Changed(change) => {
-                    survey.changed(diff, change);
-                    let total = survey.changes.total();
-                    if let Some(limit) = limit.filter(|limit| total > *limit) {
-                        return Err(Error::too_many_changes(limit));
-                    }
-                }
-                Step::Directory(status, id) => survey.directory(diff, *status, *id),
-            }
-            survey.kept.add(diff, step);
+        let limits = Limits {
+            threads: bounds.threads,
+            budget: usize::MAX,
+            lots: usize::MAX,
+        };
+        let mut survey = Self::new(bounds);
+        let (_, outcome) = pipeline::run(source, &Parts, &mut survey, limits);
+        outcome.map(|()| survey)
+    }
+
+    /// Add what `part` has found behind this.
+    fn append(&mut self, part: Self) -> Result<()> {
+        self.deletions.extend(part.deletions);
+        self.changes += part.changes;
+        self.kept.append(part.kept);
+        self.directories += part.directories;
+        self.complaints.extend(part.complaints);
+        self.odd_name = self.odd_name.take().or(part.odd_name);
+        self.within_bounds()
+    }
+
+    fn within_bounds(&self) -> Result<()> {
+        match self.bounds.changes {
+            Some(limit) if self.changes.total() > limit => Err(Error::too_many_changes(limit)),
+            _ => Ok(()),
         }
     }
 
@@ -149,4 +186,103 @@ pub fn whiteout(name: &[u8]) -> Vec<u8> {
         .rposition(|byte| *byte == b'/')
         .map_or(0, |slash| slash + 1);
     [&name[..base], WHITEOUT, &name[base..]].concat()
+}
+
+/// Takes surveys, part after part.
+struct Looker {
+    diff: Diff,
+    reader: Reader,
+    bounds: Bounds,
+}
+
+impl Looker {
+    /// Look at what comes next; whether it was the last.
+    fn look(&mut self, survey: &mut Survey) -> Result<bool> {
+        let read = self.diff.directories();
+        loop {
+            let step = self.diff.step(&mut self.reader)?;
+            survey.directories = self.diff.directories() - read;
+            match &step {
+                Step::Nothing => {}
+                Step::End => return Ok(true),
+                Step::Changed(change) => {
+                    survey.changed(&mut self.diff, change);
+                    survey.within_bounds()?;
+                }
+                Step::Directory(status, id) => survey.directory(&self.diff, *status, *id),
+            }
+            survey.kept.add(&mut self.diff, step);
+            if survey.directories.max(survey.changes.total()) >= PART {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+impl Source for Looker {
+    type Lot = Survey;
+
+    fn next(&mut self) -> Result<Made<Survey>> {
+        let mut lot = Survey::new(self.bounds);
+        let last = self.look(&mut lot);
+        // What was not found may be there: nothing may be made of that.
+        if let Some(refusal) = self.reader.odb.refusal() {
+            return Err(refusal);
+        }
+        lot.complaints = self.diff.note().before;
+        Ok(Made { lot, last: last? })
+    }
+
+    fn fork(&mut self) -> Option<Self> {
+        Some(Self {
+            diff: self.diff.fork()?,
+            reader: self.reader.another(),
+            bounds: self.bounds,
+        })
+    }
+}
+
+/// Parts of a survey, with which nothing is left to be done but to put them together.
+struct Parts;
+
+impl Worker for Parts {
+    type Lot = Survey;
+    type Job = Survey;
+    type Output = Option<Survey>;
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn split(&self, lot: Survey) -> Result<Vec<Survey>> {
+        Ok(vec![lot])
+    }
+
+    fn cost(&self, _: &Survey) -> usize {
+        0
+    }
+
+    fn held(&self, _: &Option<Survey>) -> usize {
+        0
+    }
+
+    fn len(&self, _: &Option<Survey>) -> usize {
+        0
+    }
+
+    fn work(&self, (): &mut (), part: Survey, out: &mut Option<Survey>) -> Result<Option<Survey>> {
+        *out = Some(part);
+        Ok(None)
+    }
+
+    fn finish(&self, (): &mut (), _: Survey, _: &mut dyn Sink<Option<Survey>>) -> Result<()> {
+        unreachable!("no work is left to the writer")
+    }
+}
+
+impl Sink<Option<Survey>> for Survey {
+    fn write(&mut self, part: &mut Option<Survey>) -> Result<()> {
+        part.take().map_or(Ok(()), |part| self.append(part))
+    }
+
+    fn abandon(&mut self, _: &mut Option<Survey>) {}
 }

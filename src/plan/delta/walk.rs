@@ -1,6 +1,6 @@
 //! The walk over what changed: what the new tree shows of it becomes an entry.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use gix::bstr::ByteSlice;
 
@@ -57,11 +57,26 @@ impl DeltaWalk {
         if self.through {
             return Ok(self.extra(reader, draft));
         }
-        match self.findings.next(reader)? {
-            None => self.through = true,
-            Some(finding) => append(draft, finding),
+        match self.findings.step(reader)? {
+            ControlFlow::Break(()) => self.through = true,
+            ControlFlow::Continue(finding) => {
+                finding.into_iter().for_each(|it| append(draft, it));
+            }
         }
         Ok(true)
+    }
+
+    /// Leave the later part of the walk to another.
+    pub fn fork(&mut self) -> Option<Self> {
+        let findings = self.findings.fork()?;
+        Some(Self {
+            findings,
+            whiteouts: Vec::new(),
+            extras: std::mem::take(&mut self.extras),
+            begun: true,
+            through: false,
+            added: 0,
+        })
     }
 
     fn begin(&mut self, draft: &mut Draft) {

@@ -100,8 +100,9 @@ pub enum AutoCrlf {
 }
 
 /// The attribute files in force at the place where the walk is.
+#[derive(Clone)]
 pub struct Attributes {
-    settings: Settings,
+    settings: Arc<Settings>,
     demand: Demand,
     lookup: Lookup,
     complaints: Complaints,
@@ -121,7 +122,7 @@ impl Attributes {
         }
         outside(&settings, &settings.info, &mut lookup, last);
         Self {
-            settings,
+            settings: Arc::new(settings),
             demand,
             lookup,
             complaints,
@@ -171,6 +172,11 @@ impl Attributes {
     pub fn reset(&mut self) {
         self.lookup.reset();
         self.complaints.reset();
+    }
+
+    /// Whether there is nothing to complain of in the directories that were entered.
+    pub fn is_silent(&self) -> bool {
+        self.complaints.is_empty()
     }
 
     /// What was to be complained about since the last call.

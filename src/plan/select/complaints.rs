@@ -17,7 +17,7 @@ pub enum Asker {
 }
 
 /// The complaints about the files in force.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Complaints {
     /// About the files that git reads before that of the root.
     pub first: Vec<u8>,
@@ -28,7 +28,7 @@ pub struct Complaints {
     pub note: Note,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Level {
     text: Vec<u8>,
     /// A bit for each that heard it.
@@ -53,6 +53,12 @@ impl Complaints {
     /// Leave all directories.
     pub fn reset(&mut self) {
         self.levels.clear();
+    }
+
+    /// Whether there is nothing to be said, nor was, in the directories that were entered.
+    pub fn is_empty(&self) -> bool {
+        let is_silent = |level: &Level| level.text.is_empty();
+        self.note == Note::default() && self.levels.iter().all(is_silent)
     }
 
     /// Complain to `asker` about what it has not heard yet.

@@ -4,7 +4,7 @@
 //! asked for are dropped when their file is read, so that a tree without such lines costs nothing.
 //! Knows no attribute by its meaning.
 
-use std::{collections::HashMap, mem};
+use std::{collections::HashMap, mem, sync::Arc};
 
 use gix::bstr::{BStr, BString};
 
@@ -21,7 +21,8 @@ type Attribute = usize;
 
 type Assignments = Vec<(Attribute, Value)>;
 
-/// Finds the values of certain attributes.
+/// Finds the values of certain attributes. A clone shares what was read.
+#[derive(Clone)]
 pub struct Lookup {
     /// The first are those that are asked for.
     names: HashMap<BString, Attribute>,
@@ -35,10 +36,10 @@ pub struct Lookup {
     /// Whether an attribute is asked for, or brings along one that is.
     relevant: Vec<bool>,
     /// Below the files of the tree: without `info/attributes`.
-    globals: Vec<Matcher<Assignments>>,
-    info: Matcher<Assignments>,
-    /// The directories on the way down.
-    levels: Vec<Matcher<Assignments>>,
+    globals: Vec<Arc<Matcher<Assignments>>>,
+    info: Arc<Matcher<Assignments>>,
+    /// The directories on the way down, where they have lines that matter.
+    levels: Vec<Option<Arc<Matcher<Assignments>>>>,
     /// How many of all files have lines that matter.
     live: usize,
     values: Vec<Option<Value>>,
@@ -62,7 +63,7 @@ impl Lookup {
             macros: HashMap::new(),
             relevant: Vec::new(),
             globals: Vec::new(),
-            info: Matcher::default(),
+            info: Arc::default(),
             levels: Vec::new(),
             live: 0,
             values: Vec::new(),
@@ -105,19 +106,20 @@ impl Lookup {
                 Matcher::new(directory, self.fold, relevant)
             }
         };
-        self.live += usize::from(!level.is_empty());
-        self.levels.push(level);
+        let matters = !level.is_empty();
+        self.live += usize::from(matters);
+        self.levels.push(matters.then(|| Arc::new(level)));
     }
 
     /// Enter a directory without attributes.
     pub fn skip(&mut self) {
-        self.levels.push(Matcher::default());
+        self.levels.push(None);
     }
 
     /// Leave the directory entered last.
     pub fn leave(&mut self) {
-        let level = self.levels.pop();
-        self.live -= usize::from(level.is_some_and(|level| !level.is_empty()));
+        let level = self.levels.pop().flatten();
+        self.live -= usize::from(level.is_some());
     }
 
     /// Leave all directories.
@@ -135,8 +137,11 @@ impl Lookup {
     /// Whether any line in force speaks of the attribute at `position`, or any macro, which other macros
     /// and the files of directories further down may use.
     pub fn mentions(&self, position: usize) -> bool {
-        let files = self.globals.iter().chain(&self.levels).chain([&self.info]);
-        let mut lines = files.flat_map(Matcher::values).chain(self.macros.values());
+        let levels = self.levels.iter().flatten();
+        let files = self.globals.iter().chain(levels).chain([&self.info]);
+        let mut lines = files
+            .flat_map(|file| file.values())
+            .chain(self.macros.values());
         lines.any(|line| line.iter().any(|(attribute, _)| *attribute == position))
     }
 
@@ -149,7 +154,7 @@ impl Lookup {
             return;
         }
         let by_precedence = std::iter::once(&self.info)
-            .chain(self.levels.iter().rev())
+            .chain(self.levels.iter().rev().flatten())
             .chain(self.globals.iter().rev());
         for file in by_precedence.filter(|file| !file.is_empty()) {
             for assignments in file.matching(path, is_dir) {
@@ -213,7 +218,8 @@ impl Lookup {
             members.retain(|(attribute, _)| relevant[*attribute]);
         }
         let files = globals.iter().chain(info).cloned();
-        let mut files: Vec<_> = files.map(|file| self.compile(b"", file)).collect();
+        let compile = |file| Arc::new(self.compile(b"", file));
+        let mut files: Vec<_> = files.map(compile).collect();
         self.live = files.iter().filter(|file| !file.is_empty()).count();
         self.info = files.pop().unwrap_or_default();
         self.globals = files;

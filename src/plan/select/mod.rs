@@ -17,7 +17,7 @@ pub mod requirement;
 pub mod source;
 pub mod verify;
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use gix::{
     ObjectId,
@@ -42,11 +42,12 @@ pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
 }
 
 /// Decides what is archived.
+#[derive(Clone)]
 pub struct Selection {
     /// Only what is below this directory (empty, or with a slash at its end).
     pub below: BString,
     /// What the user asked for.
-    pub pathspecs: Pathspecs,
+    pub pathspecs: Arc<Pathspecs>,
     /// What the tree says of itself.
     pub attributes: Attributes,
     /// The same for conversions alone, by paths from `below`, if that is not the root.
@@ -54,6 +55,12 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether there is nothing to complain of in the directories that were entered.
+    pub fn is_silent(&self) -> bool {
+        let relative = self.relative.as_ref();
+        self.attributes.is_silent() && relative.is_none_or(Attributes::is_silent)
+    }
+
     /// Whether the directory `path` (without slash at its end) is to be read.
     pub fn directory(&mut self, path: &[u8]) -> bool {
         let on_the_way = self.below.starts_with(path) && self.below.get(path.len()) == Some(&b'/');

@@ -4,7 +4,11 @@
 //! A walk asks for paths in nearly the order in which they are sorted here, so that the next answer
 //! mostly lies beside the last one.
 
-use std::{cell::Cell, cmp::Ordering, ops::Range};
+use std::{
+    cmp::Ordering,
+    ops::Range,
+    sync::atomic::{self, AtomicUsize},
+};
 
 use gix::bstr::ByteSlice;
 
@@ -12,13 +16,14 @@ use gix::bstr::ByteSlice;
 const NEAR: usize = 4;
 
 /// Paths with all that is below them.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Named {
     /// All paths, one after the other.
     text: Vec<u8>,
     /// By path.
     names: Vec<Name>,
-    last: Cell<usize>,
+    /// The last answer, whoever asked: where the next one is looked for first.
+    last: AtomicUsize,
 }
 
 /// A path that is named.
@@ -88,7 +93,7 @@ impl Named {
     /// The number of the first name that is not less than what `order` compares it to.
     fn position(&self, order: impl Fn(&[u8]) -> Ordering) -> usize {
         let is_less = |name: &Name| order(self.path(name)) == Ordering::Less;
-        let last = self.last.get();
+        let last = self.last.load(atomic::Ordering::Relaxed);
         let (start, end) = (
             last.saturating_sub(NEAR),
             (last + NEAR).min(self.names.len()),
@@ -100,7 +105,7 @@ impl Named {
             false => (0, self.names.len()),
         };
         let found = start + self.names[start..end].partition_point(is_less);
-        self.last.set(found);
+        self.last.store(found, atomic::Ordering::Relaxed);
         found
     }
 }

@@ -45,7 +45,7 @@ pub struct Pathspec {
 }
 
 /// All pathspecs of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Pathspecs {
     /// As they were given, by their numbers.
     given: Vec<BString>,

@@ -5,6 +5,7 @@
 //! options. What the manifest says of it is compared with what git knows of both trees.
 
 mod carriers;
+mod divided;
 mod limits;
 mod matrix;
 mod property;

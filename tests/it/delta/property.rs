@@ -78,7 +78,7 @@ fn attributes(rules: &'static [&'static str]) -> impl Strategy<Value = String> {
 }
 
 /// One change of a tree: something comes to a path, or what is there goes.
-fn edits() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
+pub(super) fn edits() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
     let file = |content: String| Some(super::file(content));
     let lines = vec(select(IGNORE_RULES), 1..3).prop_map(|lines| lines.join("\n"));
     let top = [RULES, TOP_RULES].concat().leak();
@@ -95,7 +95,7 @@ fn edits() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
     vec(edit, 0..14)
 }
 
-fn edited(mut files: Files, edits: Vec<(String, Option<Node>)>) -> Files {
+pub(super) fn edited(mut files: Files, edits: Vec<(String, Option<Node>)>) -> Files {
     for (path, node) in edits {
         let path = path.into_bytes();
         let below = |long: &[u8], short: &[u8]| {
@@ -108,7 +108,7 @@ fn edited(mut files: Files, edits: Vec<(String, Option<Node>)>) -> Files {
     files
 }
 
-fn options() -> impl Strategy<Value = Vec<&'static str>> {
+pub(super) fn options() -> impl Strategy<Value = Vec<&'static str>> {
     let chosen = select(OPTIONS).prop_flat_map(|values| match values {
         ["--max-size=3", rest @ ..] => Just(vec!["--max-size=3"])
             .prop_map(move |some| [&some[..], rest].concat())

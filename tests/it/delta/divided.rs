@@ -1,0 +1,246 @@
+//! Threads divide a walk between them: whatever they divide, they find what one alone does.
+
+use std::ffi::OsString;
+
+use git_sluice::cli::Typed;
+use git_sluice::decode::reader::Reader;
+use git_sluice::error::Result;
+use git_sluice::plan::delta::DeltaWalk;
+use git_sluice::plan::view::Sizes;
+use git_sluice::plan::walk::Walk;
+use git_sluice::plan::{Draft, Window};
+use git_sluice::repository::{Repository, environment::Environment};
+use git_sluice::request::{Access, Request, Scope, format::Formats};
+use proptest::prelude::*;
+
+use super::property::{edited, edits, options};
+use super::{Files, History, apply, commit, file};
+use crate::apply::archive::found;
+use crate::support::Repo;
+
+/// A walk that can be divided.
+trait Divisible: Sized {
+    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool>;
+    fn fork(&mut self) -> Option<Self>;
+    fn directories(&self) -> u64;
+}
+
+impl Divisible for Walk {
+    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+        self.step(reader, draft)
+    }
+
+    fn fork(&mut self) -> Option<Self> {
+        self.fork()
+    }
+
+    fn directories(&self) -> u64 {
+        self.directories()
+    }
+}
+
+impl Divisible for DeltaWalk {
+    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+        self.step(reader, draft)
+    }
+
+    fn fork(&mut self) -> Option<Self> {
+        self.fork()
+    }
+
+    fn directories(&self) -> u64 {
+        self.directories()
+    }
+}
+
+/// What a walk found.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    entries: Vec<String>,
+    directories: u64,
+    failure: Option<String>,
+}
+
+/// What `walk` finds, divided every `often` steps in each part of it, or never; and how often it was.
+fn find(walk: impl Divisible, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
+    let mut found = Found {
+        entries: Vec::new(),
+        directories: 0,
+        failure: None,
+    };
+    let mut divided = 0;
+    let mut draft = Draft::default();
+    // The earliest part is the last.
+    let mut parts = vec![walk];
+    let mut steps = 0;
+    while let Some(mut part) = parts.pop() {
+        match part.step(reader, &mut draft) {
+            Err(failure) => {
+                found.failure = Some(failure.to_string());
+                break;
+            }
+            Ok(false) => found.directories += part.directories(),
+            Ok(true) => {
+                steps += 1;
+                let divides = often.is_some_and(|often| steps % often == 0);
+                if let Some(later) = divides.then(|| part.fork()).flatten() {
+                    divided += 1;
+                    parts.push(later);
+                }
+                parts.push(part);
+            }
+        }
+    }
+    found.entries = told(&draft.finish());
+    (found, divided)
+}
+
+fn told(window: &Window) -> Vec<String> {
+    let entries = window.entries.iter();
+    let told = entries.map(|entry| {
+        let path = window.path(entry).escape_ascii();
+        let is = (entry.mode, entry.kind, entry.id, entry.disposition);
+        format!(
+            "{path} {is:?} {:?} {:?} {:?}",
+            entry.treatment, entry.note, entry.past
+        )
+    });
+    told.collect()
+}
+
+/// What the command would be asked in `repo`; nothing if it refuses.
+fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request> {
+    let base = base.map(|base| format!("--base={base}"));
+    let split = options.iter().position(|option| *option == "--");
+    let (options, paths) = options.split_at(split.unwrap_or(options.len()));
+    let words = options.iter().copied().chain(base.as_deref());
+    let words = words.chain(["new"]).chain(paths.iter().copied());
+    let args = Typed::first_pass(words.map(OsString::from), |_| false)
+        .and_then(|typed| typed.second_pass(|_| Ok(false)))
+        .expect("all options are known");
+    let environment = Environment {
+        cwd: repo.path().to_owned(),
+        git_dir: Some(repo.path().join(".git")),
+        ..Environment::default()
+    };
+    let formats = Formats::read(&gix::config::File::default(), std::iter::empty());
+    let formats = formats.expect("there are some");
+    let repository = Repository::open(&environment).expect("the configuration is sound");
+    let said = &mut std::io::sink();
+    Request::resolve(
+        &args,
+        &formats,
+        &environment,
+        repository,
+        Access::Local,
+        said,
+    )
+    .ok()
+}
+
+fn find_all(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {
+    let mut request = request(repo, options, None)?;
+    let Scope::Whole(view) = request.scope else {
+        unreachable!("there is no base");
+    };
+    let walk = Walk::new(request.treeish.tree, *view, request.rules, request.extras);
+    Some(find(walk, &mut request.reader, often))
+}
+
+/// The same for what changed. Its trees are read again, as they are if much changed.
+fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {
+    let mut request = request(repo, options, Some("old"))?;
+    let Scope::Delta(delta) = request.scope else {
+        unreachable!("there is a base");
+    };
+    let findings = delta.findings.with(Sizes::Limited);
+    let walk = DeltaWalk::new(findings, Vec::new(), request.extras);
+    Some(find(walk, &mut request.reader, often))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn parts_of_a_walk_are_the_walk(first in edits(), then in edits(), options in options()) {
+        let old = edited(Files::new(), first);
+        let new = edited(old.clone(), then);
+        let History { repo, .. } = History::new(&old, &new);
+        for find in [find_all, find_changes] {
+            let alone = find(&repo, &options, None).map(|(found, _)| found);
+            for often in [1, 2, 3, 5] {
+                let together = find(&repo, &options, Some(often)).map(|(found, _)| found);
+                prop_assert_eq!(&together, &alone, "divided every {} steps", often);
+            }
+        }
+    }
+}
+
+/// Files in 2,100 directories on three levels and in one with many; those in `changes` of them differ.
+fn wide(changes: impl Fn(u32) -> bool) -> Files {
+    let mut files = Files::new();
+    let mut add = |path: String, content: String| {
+        files.insert(path.into_bytes(), file(content));
+    };
+    for number in 0..2000 {
+        let directory = format!("{:02}/{:02}", number / 40, number % 40);
+        add(format!("{directory}/same"), format!("{number}\n"));
+        let changed = changes(number);
+        add(format!("{directory}/file"), format!("{changed}\n"));
+        let gone = if changed { "came" } else { "went" };
+        if number % 3 == 0 {
+            add(format!("{directory}/{gone}/deep"), "deep\n".to_owned());
+        }
+    }
+    for number in 0..3000 {
+        add(format!("flat/{number}"), format!("{number}\n"));
+    }
+    add(
+        "50/.gitattributes".to_owned(),
+        "*.x export-ignore\n".to_owned(),
+    );
+    files
+}
+
+fn two_wide_trees() -> Repo {
+    let repo = Repo::init();
+    let mut stream = Vec::new();
+    commit(&mut stream, "old", &wide(|_| false));
+    commit(&mut stream, "new", &wide(|number| number % 2 == 0));
+    repo.git_with_input(["fast-import", "--quiet"], stream);
+    repo
+}
+
+#[test]
+fn every_walk_of_some_size_is_divided() {
+    let repo = two_wide_trees();
+    for find in [find_all, find_changes] {
+        let (alone, divided) = find(&repo, &[], None).expect("there is something");
+        assert_eq!(divided, 0);
+        let (together, divided) = find(&repo, &[], Some(7)).expect("there is something");
+        assert_eq!(together, alone);
+        assert!(divided > 100, "only {divided} times");
+    }
+}
+
+#[test]
+fn whatever_the_threads_the_bytes_are_the_same() {
+    let repo = two_wide_trees();
+    repo.assert_same_within(&["1", "2", "8"], &["1m", "128m"], ["new"]);
+    let delta = |options: &[&str]| {
+        let args = [&["--base=old"], options, &["new"]].concat();
+        repo.sluice(args).success()
+    };
+    let alone = delta(&["--threads=1"]);
+    for threads in ["--threads=2", "--threads=8"] {
+        for memory in ["--memory=1m", "--memory=128m"] {
+            assert!(delta(&[threads, memory]) == alone, "{threads} {memory}");
+        }
+    }
+    let directory = tempfile::TempDir::new().expect("temporary directories can be made");
+    apply(directory.path(), &repo.sluice(["old"]).success());
+    apply(directory.path(), &alone);
+    let target = tempfile::TempDir::new().expect("temporary directories can be made");
+    apply(target.path(), &repo.sluice(["new"]).success());
+    assert!(found(directory.path()) == found(target.path()));
+}
