@@ -14,8 +14,8 @@ use git_sluice::request::{Access, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
-use super::{Files, History, apply, commit, file};
-use crate::apply::archive::found;
+use super::{Files, History, commit, file, files};
+use crate::forge;
 use crate::support::Repo;
 
 /// A walk that can be divided.
@@ -158,20 +158,114 @@ fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(
     Some(find(walk, &mut request.reader, often))
 }
 
+/// All that is found in a repository with these trees is found by parts as well.
+fn assert_divisible(old: &Files, new: &Files, options: &[&str]) {
+    let History { repo, .. } = History::new(old, new);
+    for find in [find_all, find_changes] {
+        let alone = find(&repo, options, None).map(|(found, _)| found);
+        for often in [1, 2, 3, 5] {
+            let together = find(&repo, options, Some(often)).map(|(found, _)| found);
+            assert_eq!(together, alone, "divided every {often} steps");
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
     #[test]
     fn parts_of_a_walk_are_the_walk(first in edits(), then in edits(), options in options()) {
         let old = edited(Files::new(), first);
         let new = edited(old.clone(), then);
-        let History { repo, .. } = History::new(&old, &new);
-        for find in [find_all, find_changes] {
-            let alone = find(&repo, &options, None).map(|(found, _)| found);
-            for often in [1, 2, 3, 5] {
-                let together = find(&repo, &options, Some(often)).map(|(found, _)| found);
-                prop_assert_eq!(&together, &alone, "divided every {} steps", often);
-            }
+        assert_divisible(&old, &new, &options);
+    }
+}
+
+fn texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Files {
+    files(texts.into_iter().map(|(path, text)| (path, file(text))))
+}
+
+/// A file sorts elsewhere than a directory of its name, and is where the rest is divided.
+#[test]
+fn what_is_a_file_there_and_a_directory_here() {
+    let same = ["A", "B", "C", "D", "E", "a-", "a.b", "a.c", "z"].map(|name| (name, "same"));
+    let old = texts([("0", "1"), ("a/x", "was")].into_iter().chain(same));
+    let new = texts([("0", "2"), ("a", "is")].into_iter().chain(same));
+    assert_divisible(&old, &new, &[]);
+    assert_divisible(&new, &old, &[]);
+}
+
+/// All of a directory is looked at, and its entry comes with the first file that differs.
+#[test]
+fn where_attributes_differ() {
+    let names = ["d/a", "d/b/c", "d/b/d", "d/e/f", "d/g", "d/h/i", "d/j"];
+    let rules = |rules| {
+        [
+            (".gitattributes", rules),
+            ("d/b/.gitattributes", "* text\n"),
+        ]
+    };
+    let old = names.map(|name| (name, "text\n")).into_iter();
+    let new = old.clone();
+    let old = texts(old.chain(rules("*.x text\n")));
+    let new = texts(new.chain(rules("i eol=crlf\nf eol=crlf\n/d/j eol=crlf\n")));
+    assert_divisible(&old, &new, &[]);
+}
+
+/// Rules of a directory hold in it, and nowhere else.
+#[test]
+fn where_directories_have_rules_of_their_own() {
+    let rules = ["a", "a/b", "c", "d/e"].map(|at| (format!("{at}/.gitattributes"), "* eol=crlf\n"));
+    let names = [
+        "a/b/x", "a/c/x", "a/x", "b/x", "c/x", "d/d/x", "d/e/x", "d/f/x", "d/x", "e",
+    ];
+    let tree = |text| {
+        let rules = rules.iter().map(|(path, rules)| (path.as_str(), *rules));
+        texts(names.map(|name| (name, text)).into_iter().chain(rules))
+    };
+    assert_divisible(&tree("old\n"), &tree("new\n"), &[]);
+}
+
+/// A complaint about the root's attributes is told with the first file, which is not theirs, and once.
+#[test]
+fn where_there_is_something_to_complain_of() {
+    let names = ["-a/b/c/d", "-a/b/e/f", "-a/g", "h/i", "h/j/k", "l"];
+    let tree = |text| {
+        let rules = [
+            (".gitattributes", "!a text\n"),
+            ("h/.gitattributes", "!b text\n"),
+        ];
+        texts(names.map(|name| (name, text)).into_iter().chain(rules))
+    };
+    assert_divisible(&tree("old\n"), &tree("new\n"), &[]);
+}
+
+/// A link in one part and what would be written through it in another: the run fails, whoever sees it.
+#[test]
+fn where_a_link_leads_out() {
+    let repo = Repo::init();
+    let blob = forge::blob(&repo, "text");
+    let target = forge::blob(&repo, "../outside");
+    let sub = forge::tree(&repo, &[("100644", b"file", &blob)]);
+    let links = forge::tree(&repo, &[("120000", b"link", &target)]);
+    let file = |name| ("100644", name, blob.as_str());
+    let directory = |name, id| ("40000", name, id);
+    let between = [b"b", b"c", b"d", b"e", b"f", b"g"].map(|name: &[u8; 1]| file(&name[..]));
+    let first = directory(&b"0"[..], sub.as_str());
+    let link = ("120000", &b"a"[..], target.as_str());
+    for (link, last) in [
+        (link, directory(&b"a"[..], &sub)),
+        (link, file(&b"a"[..])),
+        (directory(&b"1"[..], &links), file(&b"1/link/file"[..])),
+        (file(&b"1/link"[..]), directory(&b"h"[..], &links)),
+    ] {
+        let entries = [&[first, link][..], &between, &[last]].concat();
+        let commit = forge::commit(&repo, &entries);
+        repo.git(["update-ref", "refs/heads/new", &commit]);
+        for often in [None, Some(1), Some(2), Some(3)] {
+            let (found, divided) = find_all(&repo, &[], often).expect("there is something");
+            assert!(found.failure.is_some(), "{found:?}");
+            assert_eq!(divided > 0, often.is_some());
         }
     }
 }
@@ -237,10 +331,4 @@ fn whatever_the_threads_the_bytes_are_the_same() {
             assert!(delta(&[threads, memory]) == alone, "{threads} {memory}");
         }
     }
-    let directory = tempfile::TempDir::new().expect("temporary directories can be made");
-    apply(directory.path(), &repo.sluice(["old"]).success());
-    apply(directory.path(), &alone);
-    let target = tempfile::TempDir::new().expect("temporary directories can be made");
-    apply(target.path(), &repo.sluice(["new"]).success());
-    assert!(found(directory.path()) == found(target.path()));
 }
