@@ -39,8 +39,8 @@ use crate::{
     request::{Delta, Request, Scope, format::Format},
 };
 
-/// Windows in line for any of them to be planned before its turn: some megabytes.
-const WINDOWS: usize = 16;
+/// Bytes that a window of the plan takes with all that is known of its blobs, about.
+const WINDOW: usize = 1 << 20;
 
 /// Where the archive and what is said about it go.
 pub struct Outputs<'a> {
@@ -161,7 +161,8 @@ fn stream<F: emit::Format>(
     tally: &mut Tally,
 ) -> Result<()> {
     // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
-    // object; the plan, the threads' scratch buffers and the allocator take the rest.
+    // object, a quarter at most for what is planned before its turn; the threads' scratch buffers and the
+    // allocator take the rest.
     let origin = Origin {
         commit: request.treeish.commit,
         content: request.treeish.content,
@@ -196,7 +197,7 @@ fn stream<F: emit::Format>(
             Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
             _ => request.memory / 4,
         },
-        lots: WINDOWS,
+        lots: request.memory / 4 / WINDOW,
     };
     let tree = request.treeish.tree;
     let route: Route = match request.scope {

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use super::Source;
 use crate::error::Result;
 
+/// One source may make one of so many parts of all lots in line before its turn.
+const PART: usize = 8;
+
 /// Tells a place in line, wherever it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
@@ -56,14 +59,9 @@ impl<S: Source, J> Lots<S, J> {
         self.line.is_empty()
     }
 
-    /// Whether a thread with nothing to do would find a source to go on with, or `max` are in line already.
-    pub(super) fn are_enough(&self, max: usize) -> bool {
-        let is_free = |(_, place): &(Ticket, Place<S, J>)| matches!(place, Place::Source(_));
-        self.is_full(max) || self.line.iter().any(is_free)
-    }
-
-    fn is_full(&self, max: usize) -> bool {
-        self.line.len() >= max
+    /// Whether another source would help a thread that finds nothing to take.
+    pub(super) fn are_few(&self, max: usize) -> bool {
+        self.line.len() < max && self.later(max).is_none()
     }
 
     /// The place of the first source, which a thread has.
@@ -90,18 +88,25 @@ impl<S: Source, J> Lots<S, J> {
         }
     }
 
-    /// Take what can be done about jobs that come later: behind the first source, with `max` in line at most,
-    /// and `each` from any source.
-    pub(super) fn take_later(&mut self, max: usize, each: usize) -> Option<Taken<S>> {
-        if self.is_full(max) {
-            return None;
+    /// Take what can be done about jobs that come later, behind the first source, while fewer than `max` are in
+    /// line.
+    pub(super) fn take_later(&mut self, max: usize) -> Option<Taken<S>> {
+        match self.line.len() < max {
+            true => self.take(self.later(max)?),
+            false => None,
         }
+    }
+
+    /// Where there is something to take behind the first source. One source may have made a part of `max` before
+    /// its turn, so that others can make what comes earlier.
+    fn later(&self, max: usize) -> Option<usize> {
+        let each = max.div_ceil(PART);
         let first = self.line.iter().position(|(_, place)| place.may_grow())?;
         let mut lots = 0;
         for at in first + 1..self.line.len() {
             match &self.line[at].1 {
-                Place::Made(_) => return self.take(at),
-                Place::Source(_) if lots < each => return self.take(at),
+                Place::Made(_) => return Some(at),
+                Place::Source(_) if lots < each => return Some(at),
                 Place::Source(_) | Place::Planning => lots = 0,
                 Place::Splitting | Place::Split(_) => lots += 1,
             }
@@ -230,10 +235,10 @@ mod tests {
         let (early, name) = source(lots.take_next(true));
         assert_eq!(name, 'a');
         assert!(lots.take_next(true).is_none());
-        let (late, name) = source(lots.take_later(9, 2));
+        let (late, name) = source(lots.take_later(9));
         assert_eq!(name, 'b');
         lots.made(late, Ok(4), ['b'].map(Named).into_iter());
-        assert_eq!(lot(lots.take_later(9, 2)), (late, 4));
+        assert_eq!(lot(lots.take_later(9)), (late, 4));
         lots.split(late, Ok(vec![40]));
         lots.split(ticket, Ok(vec![10]));
         assert_eq!(all_split(&mut lots), [10]);
@@ -257,14 +262,15 @@ mod tests {
         lot(lots.take_next(true));
         let (_, _) = source(lots.take_next(true));
         for made in [2, 3] {
-            let (ticket, name) = source(lots.take_later(9, 2));
+            assert!(!lots.are_few(9));
+            let (ticket, name) = source(lots.take_later(9));
             assert_eq!(name, 'b');
             lots.made(ticket, Ok(made), ['b'].map(Named).into_iter());
-            lot(lots.take_later(9, 2));
+            lot(lots.take_later(9));
         }
-        assert!(lots.take_later(9, 2).is_none());
-        assert!(lots.take_later(4, 9).is_none());
-        assert_eq!(source(lots.take_later(9, 3)).1, 'b');
+        assert!(lots.take_later(9).is_none() && lots.are_few(9));
+        assert!(lots.take_later(5).is_none() && !lots.are_few(5));
+        assert_eq!(source(lots.take_later(17)).1, 'b');
     }
 
     #[test]
@@ -273,7 +279,7 @@ mod tests {
         lots.made(first, Ok(1), ['a', 'b'].map(Named).into_iter());
         lot(lots.take_next(true));
         let (early, _) = source(lots.take_next(true));
-        let (late, _) = source(lots.take_later(9, 2));
+        let (late, _) = source(lots.take_later(9));
         lots.made(early, Err(Error::fatal("cannot")), std::iter::empty());
         lots.made(late, Ok(9), std::iter::empty());
         lots.split(first, Ok(vec![10]));

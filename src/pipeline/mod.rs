@@ -371,7 +371,12 @@ mod tests {
         for threads in [1, 8] {
             let source = to(500);
             let forks = Arc::clone(&source.forks);
-            let (taken, ..) = count(source, &Slow::default(), threads, None);
+            let limits = Limits {
+                threads: Some(threads),
+                budget: 1 << 20,
+                lots: 16,
+            };
+            let (_, taken, ..) = limited(source, &Slow::default(), limits, None);
             assert_eq!(taken, (0..500).collect::<Vec<_>>());
             assert_eq!(forks.load(Ordering::SeqCst) > 0, threads > 1);
         }

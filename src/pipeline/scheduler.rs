@@ -21,9 +21,6 @@ use crate::error::{Error, Result};
 /// grows whenever the thread with its first job has to wait for a processor touches memory for the
 /// first time again and again, and leaves the cache: that costs more than waiting as well.
 const AHEAD: usize = 1 << 20;
-/// One source may make so many of the lots before its turn, one part of all that are in line.
-const LOTS_EACH: usize = 8;
-
 /// Run everything that `source` makes through `worker` into `sink`. A run that fails tells its times
 /// as well.
 pub fn run<S, W, K>(source: S, worker: &W, sink: &mut K, limits: Limits) -> (Times, Result<()>)
@@ -160,8 +157,6 @@ enum Task<S, W: Worker> {
         cost: usize,
         output: W::Output,
     },
-    Wait,
-    Stop,
 }
 
 type Guard<'a, S, W> = MutexGuard<'a, State<S, W>>;
@@ -197,7 +192,7 @@ impl<S: Source<Lot = W::Lot>, W: Worker> State<S, W> {
 
     /// Whether a thread has nothing to do because nothing is planned, and another source would help it.
     fn is_starved(&self, max: usize) -> bool {
-        self.waiting > 0 && self.planned == 0 && !self.lots.are_enough(max)
+        self.waiting > 0 && self.planned == 0 && self.lots.are_few(max)
     }
 }
 
@@ -238,8 +233,15 @@ where
         }
         let mut state = self.lock();
         match self.choose(&mut state) {
-            Task::Stop => return false,
-            Task::Wait => {
+            Some(task) => {
+                match self.has_more(&state) {
+                    true => self.announce(state),
+                    false => drop(state),
+                }
+                self.carry_out(task, scratch);
+            }
+            None if state.outcome.is_some() => return false,
+            None => {
                 state.waiting += 1;
                 let wait = || self.changed.wait(state);
                 let woken = match &self.processors {
@@ -249,36 +251,34 @@ where
                 let mut state = woken.unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
             }
-            Task::Split(ticket, lot) => {
-                drop(state);
-                self.split(ticket, lot);
-            }
-            Task::Plan(ticket, source) => {
-                drop(state);
-                self.plan(ticket, source);
-            }
+        }
+        true
+    }
+
+    fn carry_out(&self, task: Task<S, W>, scratch: &mut W::Scratch) {
+        match task {
+            Task::Split(ticket, lot) => self.split(ticket, lot),
+            Task::Plan(ticket, source) => self.plan(ticket, source),
             Task::Work {
                 number,
                 job,
                 cost,
                 output,
-            } => {
-                drop(state);
-                self.work(scratch, number, job, cost, output);
-            }
-            Task::Write(done) => {
-                drop(state);
-                self.write(scratch, done);
-            }
+            } => self.work(scratch, number, job, cost, output),
+            Task::Write(done) => self.write(scratch, done),
         }
-        true
+    }
+
+    /// Whether there may be something to do for another thread as well.
+    fn has_more(&self, state: &State<S, W>) -> bool {
+        state.waiting > 0 && (state.planned == 0 || self.next(state).is_some())
     }
 
     /// What helps most: what was finished makes room when written; what is planned keeps the
     /// others busy; then the work itself.
-    fn choose(&self, state: &mut State<S, W>) -> Task<S, W> {
+    fn choose(&self, state: &mut State<S, W>) -> Option<Task<S, W>> {
         if state.outcome.is_some() {
-            return Task::Stop;
+            return None;
         }
         if !state.writing && matches!(state.window.front(), Some(Slot::Done(_))) {
             let Some(Slot::Done(done)) = state.window.pop_front() else {
@@ -288,27 +288,25 @@ where
             state.done -= done.len;
             state.writing = true;
             state.finishing = matches!(done.rest, Ok(Some(_)));
-            return Task::Write(done);
+            return Some(Task::Write(done));
         }
         if state.planned < 4 * self.threads + 16
             && let Some(task) = self.plan_more(state)
         {
-            return task;
+            return Some(task);
         }
         if let Some(task) = self.admit(state) {
-            return task;
+            return Some(task);
         }
         if state.window.is_empty() && state.lots.is_empty() && !state.writing {
             state.outcome = Some(Ok(()));
             self.changed.notify_all();
-            return Task::Stop;
+            return None;
         }
-        if state.planned == 0
-            && let Some(task) = self.plan_ahead(state)
-        {
-            return task;
+        match state.planned {
+            0 => self.plan_ahead(state),
+            _ => None,
         }
-        Task::Wait
     }
 
     /// Make jobs of what is there, or have more made: lots wait for nobody but those who split others.
@@ -320,9 +318,7 @@ where
 
     /// The same for later jobs, where those that come next are in the hands of others.
     fn plan_ahead(&self, state: &mut State<S, W>) -> Option<Task<S, W>> {
-        let taken = state
-            .lots
-            .take_later(self.lots, self.lots.div_ceil(LOTS_EACH))?;
+        let taken = state.lots.take_later(self.lots)?;
         Some(state.task(taken))
     }
 
@@ -353,7 +349,7 @@ where
                     len: 0,
                     rest: Err(error),
                 });
-                Some(self.choose(state))
+                self.choose(state)
             }
         }
     }
@@ -495,9 +491,6 @@ where
             len,
             rest,
         });
-        if at == 0 {
-            self.announce(state);
-        }
     }
 
     fn write(&self, scratch: &mut W::Scratch, done: Done<W>) {
@@ -526,11 +519,18 @@ where
         state.writing = false;
         state.finishing = false;
         state.in_flight -= held;
-        if outcome.is_err() {
-            state.outcome = Some(outcome);
-        }
         self.recycle(&mut state, output);
-        self.announce(state);
+        match outcome {
+            Ok(()) => self.announce(state),
+            Err(_) => self.end(state, outcome),
+        }
+    }
+
+    /// Let all know how it ended.
+    fn end(&self, mut state: Guard<'_, S, W>, outcome: Result<()>) {
+        state.outcome.get_or_insert(outcome);
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// Keep the memory of `output` for a later job, as far as the budget has room for it.
@@ -545,11 +545,12 @@ where
         }
     }
 
+    /// Wake one thread that waits: it wakes the next if it finds something to do, and then something else.
     fn announce(&self, state: Guard<'_, S, W>) {
         let waiting = state.waiting > 0;
         drop(state);
         if waiting {
-            self.changed.notify_all();
+            self.changed.notify_one();
         }
     }
 
