@@ -14,7 +14,8 @@
 //! * [`odb`] knows where objects lie: packs, loose files, alternates, replacements.
 //! * [`plan`] walks the trees and says what to write, in git's order, with the place of each blob.
 //!   It streams: windows of a few thousand entries, the next one planned while the last is decoded.
-//!   The walk is one thread's at a time; where blobs lie and how large they are, all threads look up.
+//!   Where blobs lie and how large they are, all threads look up; a walk that threads would wait for is
+//!   divided between them.
 //! * [`filter`] says what a reader does not want or may not see: ignore rules, limits, access rules.
 //! * [`decode`] turns a place into bytes, in a buffer of the caller's, through the delta chains that
 //!   the plan laid out; what is too large for memory is streamed.
