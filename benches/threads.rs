@@ -104,6 +104,7 @@ fn threads(criterion: &mut Criterion) {
         for threads in [1, 2, 4, 8, 16, 32] {
             let limits = Limits {
                 threads: Some(threads),
+                max_threads: threads,
                 budget: 1 << 20,
                 lots: 32,
             };

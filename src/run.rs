@@ -192,6 +192,7 @@ fn stream<F: emit::Format>(
     };
     let limits = Limits {
         threads: request.threads,
+        max_threads: usize::MAX,
         budget: match request.format {
             // What waits for a compressor needs no more room than to keep it busy.
             Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,

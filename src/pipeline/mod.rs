@@ -114,6 +114,8 @@ const MAX_DEFAULT_THREADS: usize = 64;
 pub struct Limits {
     /// Threads, the calling one included; by default as many as there are cores to run on.
     pub threads: Option<usize>,
+    /// No more threads than these, whoever asks for them.
+    pub max_threads: usize,
     /// Bytes admitted and not yet written.
     pub budget: usize,
     /// Lots in line, for any to be made before their turn.
@@ -307,6 +309,7 @@ mod tests {
     ) -> (Times, Vec<u32>, bool, Result<()>) {
         let limits = Limits {
             threads: Some(threads),
+            max_threads: usize::MAX,
             budget: 80,
             lots: 16,
         };
@@ -358,6 +361,7 @@ mod tests {
         };
         let limits = Limits {
             threads: Some(2),
+            max_threads: usize::MAX,
             budget: 1 << 30,
             lots: 16,
         };
@@ -373,6 +377,7 @@ mod tests {
             let forks = Arc::clone(&source.forks);
             let limits = Limits {
                 threads: Some(threads),
+                max_threads: usize::MAX,
                 budget: 1 << 20,
                 lots: 16,
             };
@@ -389,6 +394,7 @@ mod tests {
             let worker = Slow::default();
             let limits = Limits {
                 threads: Some(threads),
+                max_threads: usize::MAX,
                 budget,
                 lots: 16,
             };

@@ -42,7 +42,8 @@ where
     // What comes out of the first look decides whether threads are worth their start.
     pipeline.look(source);
     if pipeline.is_worth_threads() {
-        pipeline.threads = limits.threads.unwrap_or_else(default_threads);
+        let threads = limits.threads.unwrap_or_else(default_threads);
+        pipeline.threads = threads.min(limits.max_threads);
     }
     pipeline.processors = Processors::for_each_of(pipeline.threads);
     let pipeline = &pipeline;

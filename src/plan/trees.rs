@@ -7,6 +7,7 @@ use std::{
     cell::OnceCell,
     collections::HashSet,
     hash::BuildHasher,
+    mem,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,6 +29,8 @@ use crate::{
 
 /// Entries near the middle of a tree that are looked for in another.
 const MIDDLES: usize = 4;
+/// A tree of more bytes is not divided, since both parts would hold all of it; those below it are.
+const MAX_DIVIDED: usize = 1 << 20;
 
 /// How trees are read.
 #[derive(Clone, Copy, Debug)]
@@ -84,16 +87,31 @@ impl Frame {
 
     /// Keep what comes before the entry at `cut`, for another to go on there.
     fn divide(&mut self, cut: usize, hash: HashKind) -> Self {
+        if cut == self.at {
+            return self.give_up();
+        }
         let mut seen = self.seen.clone();
         for (_, entry) in self.entries(self.at, hash).take_while(|(at, _)| *at < cut) {
             seen.see(entry.name, mode(entry.mode));
         }
-        let end = std::mem::replace(&mut self.end, cut);
+        let end = mem::replace(&mut self.end, cut);
         Self {
             content: self.content.clone(),
             at: cut,
             end,
             seen,
+            attribute_file: self.attribute_file.clone(),
+            ..*self
+        }
+    }
+
+    /// Keep nothing of what is left.
+    fn give_up(&mut self) -> Self {
+        Self {
+            content: mem::take(&mut self.content),
+            at: mem::take(&mut self.at),
+            end: mem::take(&mut self.end),
+            seen: mem::take(&mut self.seen),
             attribute_file: self.attribute_file.clone(),
             ..*self
         }
@@ -257,6 +275,9 @@ impl Trees {
     /// nothing would be left to one of two.
     pub fn middle(&self, number: usize) -> Option<usize> {
         let frame = &self.stack[number];
+        if frame.content.len() > MAX_DIVIDED {
+            return None;
+        }
         let middle = frame.at.midpoint(frame.end);
         let entries = frame.entries(frame.at, self.rules.hash);
         let (cut, _) = entries.take_while(|(at, _)| *at <= middle).last()?;

@@ -63,6 +63,7 @@ impl Walk {
 
     /// Leave the later part of the walk to another.
     pub fn fork(&mut self) -> Option<Self> {
+        // Whether a directory may be known of, or was complained of, is found out in order.
         if self.discreet || !self.view.is_silent() {
             return None;
         }

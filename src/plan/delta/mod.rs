@@ -128,6 +128,7 @@ impl Diff {
     /// Leave the later part to another.
     pub fn fork(&mut self) -> Option<Self> {
         let Self { old, new, .. } = self;
+        // Whether a directory may be known of, or was complained of, is found out in order.
         if new.rules.discreet || !old.view.is_silent() || !new.view.is_silent() {
             return None;
         }

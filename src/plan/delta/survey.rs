@@ -61,6 +61,8 @@ const WHITEOUT: &[u8] = b".wh.";
 /// Directories read, or paths that differ, in a part of a survey, before another thread may go on with
 /// the rest.
 const PART: u64 = 64;
+/// More threads take longer to start than they save.
+const MAX_THREADS: usize = 8;
 
 impl Survey {
     fn new(bounds: Bounds) -> Self {
@@ -84,6 +86,7 @@ impl Survey {
         };
         let limits = Limits {
             threads: bounds.threads,
+            max_threads: MAX_THREADS,
             budget: usize::MAX,
             lots: usize::MAX,
         };
