@@ -12,6 +12,8 @@ mod entry;
 pub mod walk;
 pub mod view;
 mod ruling;
+mod tree;
+mod links;
 pub mod trees;
 pub mod select;
 mod locate;

@@ -3,23 +3,15 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::{
-    cell::OnceCell,
-    collections::HashSet,
-    hash::BuildHasher,
-    mem,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{cell::OnceCell, mem, sync::Arc};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
-use rustc_hash::FxBuildHasher;
 
 use super::{
     entry::Mode,
+    links::{Links, Seen},
     select::verify::{Protect, is_valid},
+    tree::{TreeEntry, entries, find},
 };
 use crate::{
     buffer::Buffer,
@@ -70,19 +62,9 @@ struct Frame {
 }
 
 impl Frame {
-    /// The entries from `start` on, with where they begin.
-    fn entries(
-        &self,
-        start: usize,
-        hash: HashKind,
-    ) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
-        let mut at = start;
-        std::iter::from_fn(move || {
-            let rest = self.content[..self.end].get(at..)?;
-            let entry = TreeEntry::parse(rest, hash).ok()?;
-            at += entry.len;
-            Some((at - entry.len, entry))
-        })
+    /// The entries that are left, with where they begin.
+    fn rest(&self, hash: HashKind) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
+        entries(&self.content[..self.end], self.at, hash)
     }
 
     /// Keep what comes before the entry at `cut`, for another to go on there.
@@ -91,8 +73,8 @@ impl Frame {
             return self.give_up();
         }
         let mut seen = self.seen.clone();
-        for (_, entry) in self.entries(self.at, hash).take_while(|(at, _)| *at < cut) {
-            seen.see(entry.name, mode(entry.mode));
+        for (_, entry) in self.rest(hash).take_while(|(at, _)| *at < cut) {
+            seen.see(entry.name, entry.mode);
         }
         let end = mem::replace(&mut self.end, cut);
         Self {
@@ -115,57 +97,6 @@ impl Frame {
             attribute_file: self.attribute_file.clone(),
             ..*self
         }
-    }
-}
-
-/// Names in one tree, so far.
-#[derive(Clone, Default)]
-struct Seen {
-    links: HashSet<Vec<u8>>,
-    /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
-    directories: HashSet<u64, FxBuildHasher>,
-}
-
-impl Seen {
-    /// Note an entry; whether it is a directory of a name that was seen.
-    fn see(&mut self, name: &[u8], mode: Mode) -> bool {
-        match mode {
-            Mode::Symlink => {
-                self.links.insert(name.to_owned());
-                false
-            }
-            Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
-            _ => false,
-        }
-    }
-}
-
-/// Refuses trees that would be extracted through a symbolic link of their own.
-///
-/// A tree that git wrote cannot be: no name comes twice in it, and none holds a slash. A forged one
-/// may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives would
-/// follow the link. git does not look. Whatever else is odd about a tree passes, as it does there. Those who
-/// walk different parts of a tree share what they have seen; whoever is second to see something refuses.
-#[derive(Default)]
-struct Links {
-    /// There is a symbolic link somewhere.
-    any: AtomicBool,
-    /// A name holds a slash or a directory comes twice: a path may be met by two ways.
-    two_ways: AtomicBool,
-}
-
-impl Links {
-    fn lead_away(&self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
-        if mode == Mode::Symlink {
-            self.any.store(true, Ordering::SeqCst);
-        } else if seen.links.contains(name) {
-            return true;
-        }
-        let comes_twice = seen.see(name, mode);
-        if comes_twice || name.find_byte(b'/').is_some() {
-            self.two_ways.store(true, Ordering::SeqCst);
-        }
-        self.any.load(Ordering::SeqCst) && self.two_ways.load(Ordering::SeqCst)
     }
 }
 
@@ -252,7 +183,7 @@ impl Trees {
         }
         while let Ok(entry) = TreeEntry::parse(&one.content[one.at..one.end], hash) {
             let bytes = &one.content[one.at..][..entry.len];
-            let is_link = matches!(mode(entry.mode), Mode::Symlink | Mode::Submodule);
+            let is_link = matches!(entry.mode, Mode::Symlink | Mode::Submodule);
             if is_link || !other.content[other.at..other.end].starts_with(bytes) {
                 return;
             }
@@ -279,8 +210,8 @@ impl Trees {
             return None;
         }
         let middle = frame.at.midpoint(frame.end);
-        let entries = frame.entries(frame.at, self.rules.hash);
-        let (cut, _) = entries.take_while(|(at, _)| *at <= middle).last()?;
+        let rest = frame.rest(self.rules.hash);
+        let (cut, _) = rest.take_while(|(at, _)| *at <= middle).last()?;
         let keeps_some = cut > frame.at || number + 1 < self.stack.len();
         keeps_some.then_some(cut)
     }
@@ -289,14 +220,15 @@ impl Trees {
     /// name. Nothing if none is found soon.
     pub fn common_middle(one: &Self, other: &Self, number: usize) -> Option<(usize, usize)> {
         let hash = one.rules.hash;
-        let is_dir = |entry: &TreeEntry<'_>| mode(entry.mode) == Mode::Directory;
+        let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
         let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
-        let entries = frame.entries(one.middle(number)?, hash).take(MIDDLES);
-        entries.into_iter().find_map(|(at, entry)| {
-            let mut others = other.entries(other.at, hash);
-            let same = others
-                .find(|(_, other)| other.name == entry.name && is_dir(other) == is_dir(&entry));
-            same.map(|(other_at, _)| (at, other_at))
+        let middle = one.middle(number)?;
+        let near = frame.rest(hash).skip_while(|(at, _)| *at < middle);
+        near.take(MIDDLES).find_map(|(at, entry)| {
+            let is_same =
+                |it: &TreeEntry<'_>| it.name == entry.name && is_dir(it) == is_dir(&entry);
+            let (other_at, _) = other.rest(hash).find(|(_, other)| is_same(other))?;
+            Some((at, other_at))
         })
     }
 
@@ -347,7 +279,7 @@ impl Trees {
             path.push(b'/');
         }
         path.extend_from_slice(entry.name);
-        let mode = mode(entry.mode);
+        let mode = entry.mode;
         let is_tree = mode == Mode::Directory;
         if !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect)
             || self.links.lead_away(&mut frame.seen, entry.name, mode)
@@ -428,73 +360,4 @@ pub fn look_up(
     }
     let found = find(&content, hash, name).filter(|(_, is_tree)| !is_tree);
     Ok(found.map(|(id, _)| id))
-}
-
-/// The entry `name` of a tree with this `content`, and whether it is a tree.
-fn find(content: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, bool)> {
-    let mut at = 0;
-    while let Ok(entry) = TreeEntry::parse(&content[at..], hash) {
-        if entry.name == name {
-            let is_tree = mode(entry.mode) == Mode::Directory;
-            return Some((ObjectId::from_bytes_or_panic(entry.id), is_tree));
-        }
-        at += entry.len;
-    }
-    None
-}
-
-/// One entry of a tree object: `<mode> <name>\0<id>`.
-struct TreeEntry<'a> {
-    mode: u32,
-    name: &'a [u8],
-    id: &'a [u8],
-    /// The bytes it takes.
-    len: usize,
-}
-
-impl<'a> TreeEntry<'a> {
-    /// Parse the entry at the start of `tree`, or say in git's words what is wrong with it. Own
-    /// code, since gix folds modes that git tells apart.
-    fn parse(tree: &'a [u8], hash: HashKind) -> std::result::Result<Self, &'static str> {
-        let id_len = hash.len_in_bytes();
-        if tree.len() < id_len + 3 || tree[tree.len() - id_len - 1] != 0 {
-            return Err("too-short tree object");
-        }
-        let digits = tree
-            .iter()
-            .take_while(|byte| matches!(byte, b'0'..=b'7'))
-            .count();
-        if digits == 0 || tree.get(digits) != Some(&b' ') {
-            return Err("malformed mode in tree entry");
-        }
-        let mode = tree[..digits]
-            .iter()
-            .fold(0_u32, |mode, byte| (mode << 3) | u32::from(byte - b'0'));
-        let name = &tree[digits + 1..];
-        let end = name.find_byte(0).ok_or("too-short tree object")?;
-        if end == 0 {
-            return Err("empty filename in tree entry");
-        }
-        let id = name
-            .get(end + 1..end + 1 + id_len)
-            .ok_or("too-short tree file")?;
-        Ok(Self {
-            mode,
-            name: &name[..end],
-            id,
-            len: digits + 1 + end + 1 + id_len,
-        })
-    }
-}
-
-/// What a tree entry's mode means, as git reads it: what is no file, link or tree counts as a
-/// submodule.
-fn mode(bits: u32) -> Mode {
-    match bits & 0o170_000 {
-        0o100_000 if bits & 0o100 != 0 => Mode::Executable,
-        0o100_000 => Mode::File,
-        0o120_000 => Mode::Symlink,
-        0o040_000 => Mode::Directory,
-        _ => Mode::Submodule,
-    }
 }

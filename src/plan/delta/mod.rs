@@ -9,6 +9,7 @@
 //! files takes reading all trees, and only [`verify()`] does.
 
 mod change;
+mod divide;
 mod findings;
 mod side;
 mod survey;
@@ -74,15 +75,6 @@ enum Stage {
     Begun,
 }
 
-/// Where a comparison is divided.
-struct Middle {
-    /// The number of a directory, counted from the root.
-    number: usize,
-    /// Where in it the later part begins, on either side.
-    old: usize,
-    new: usize,
-}
-
 /// A directory that was entered, on one side or both.
 #[derive(Clone)]
 struct Frame {
@@ -123,51 +115,6 @@ impl Diff {
     /// The same comparison, not begun.
     pub fn another(&self) -> Self {
         Self::new(self.old.another(), self.new.another(), self.rules)
-    }
-
-    /// Leave the later part to another.
-    pub fn fork(&mut self) -> Option<Self> {
-        let Self { old, new, .. } = self;
-        // Whether a directory may be known of, or was complained of, is found out in order.
-        if new.rules.discreet || !old.view.is_silent() || !new.view.is_silent() {
-            return None;
-        }
-        let Middle { number, old, new } = self.middle()?;
-        let below = &self.frames[number + 1..];
-        let old_levels = below.iter().filter(|frame| frame.old.is_some()).count();
-        let new_levels = below.iter().filter(|frame| frame.new.is_some()).count();
-        Some(Self {
-            old: self.old.fork(number, old, old_levels),
-            new: self.new.fork(number, new, new_levels),
-            rules: self.rules,
-            frames: self.frames[..=number].to_vec(),
-            path: Vec::new(),
-            stage: Stage::Divided,
-            directories: 0,
-        })
-    }
-
-    /// Where to divide what is left: in the outermost directory that allows it. Of those from there up all
-    /// has to be known that is said of them in the end.
-    fn middle(&self) -> Option<Middle> {
-        let has_both = |frame: &Frame| frame.old.is_some() && frame.new.is_some();
-        let is_known = |frame: &Frame| frame.old_shown && frame.new_shown && frame.written;
-        let (old, new) = (&self.old.trees, &self.new.trees);
-        let known = self.frames.iter();
-        let known = known.take_while(|frame| has_both(frame) && is_known(frame));
-        (0..known.count()).find_map(|number| {
-            // Behind a directory that both are in, both go on at the same place.
-            let behind = || {
-                self.frames
-                    .get(number + 1)
-                    .filter(|below| has_both(below))?;
-                old.middle(number).or(new.middle(number))?;
-                Some((new.at(number), old.at(number)))
-            };
-            let cuts = Trees::common_middle(new, old, number);
-            let (new, old) = cuts.or_else(behind)?;
-            Some(Middle { number, old, new })
-        })
     }
 
     /// The path that the last step was about.

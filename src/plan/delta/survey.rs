@@ -61,6 +61,8 @@ const WHITEOUT: &[u8] = b".wh.";
 /// Directories read, or paths that differ, in a part of a survey, before another thread may go on with
 /// the rest.
 const PART: u64 = 64;
+/// Bytes that such a part takes, about.
+const PART_BYTES: usize = 16 << 10;
 /// More threads take longer to start than they save.
 const MAX_THREADS: usize = 8;
 
@@ -88,7 +90,7 @@ impl Survey {
             threads: bounds.threads,
             max_threads: MAX_THREADS,
             budget: usize::MAX,
-            lots: usize::MAX,
+            lots: bounds.kept / PART_BYTES,
         };
         let mut survey = Self::new(bounds);
         let (_, outcome) = pipeline::run(source, &Parts, &mut survey, limits);

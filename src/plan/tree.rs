@@ -1,0 +1,82 @@
+//! The entries of a tree object (git's `tree-walk.c`). Own code, since gix folds modes that git tells apart.
+
+use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
+
+use super::entry::Mode;
+
+/// One entry: `<mode> <name>\0<id>`.
+pub(super) struct TreeEntry<'a> {
+    pub(super) mode: Mode,
+    pub(super) name: &'a [u8],
+    pub(super) id: &'a [u8],
+    /// The bytes it takes.
+    pub(super) len: usize,
+}
+
+impl<'a> TreeEntry<'a> {
+    /// Parse the entry at the start of `tree`, or say in git's words what is wrong with it.
+    pub(super) fn parse(tree: &'a [u8], hash: HashKind) -> Result<Self, &'static str> {
+        let id_len = hash.len_in_bytes();
+        if tree.len() < id_len + 3 || tree[tree.len() - id_len - 1] != 0 {
+            return Err("too-short tree object");
+        }
+        let digits = tree
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'7'))
+            .count();
+        if digits == 0 || tree.get(digits) != Some(&b' ') {
+            return Err("malformed mode in tree entry");
+        }
+        let bits = tree[..digits]
+            .iter()
+            .fold(0_u32, |mode, byte| (mode << 3) | u32::from(byte - b'0'));
+        let name = &tree[digits + 1..];
+        let end = name.find_byte(0).ok_or("too-short tree object")?;
+        if end == 0 {
+            return Err("empty filename in tree entry");
+        }
+        let id = name
+            .get(end + 1..end + 1 + id_len)
+            .ok_or("too-short tree file")?;
+        Ok(Self {
+            mode: mode(bits),
+            name: &name[..end],
+            id,
+            len: digits + 1 + end + 1 + id_len,
+        })
+    }
+}
+
+/// The entries of `tree` from byte `start` on, as far as they can be understood, with where they begin.
+pub(super) fn entries(
+    tree: &[u8],
+    start: usize,
+    hash: HashKind,
+) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
+    let mut next = start;
+    std::iter::from_fn(move || {
+        let entry = TreeEntry::parse(tree.get(next..)?, hash).ok()?;
+        let at = next;
+        next += entry.len;
+        Some((at, entry))
+    })
+}
+
+/// The id of the entry `name` of `tree`, and whether it is a tree.
+pub(super) fn find(tree: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, bool)> {
+    let (_, entry) = entries(tree, 0, hash).find(|(_, entry)| entry.name == name)?;
+    let is_tree = entry.mode == Mode::Directory;
+    Some((ObjectId::from_bytes_or_panic(entry.id), is_tree))
+}
+
+/// What a tree entry's mode means, as git reads it: what is no file, link or tree counts as a
+/// submodule.
+fn mode(bits: u32) -> Mode {
+    match bits & 0o170_000 {
+        0o100_000 if bits & 0o100 != 0 => Mode::Executable,
+        0o100_000 => Mode::File,
+        0o120_000 => Mode::Symlink,
+        0o040_000 => Mode::Directory,
+        _ => Mode::Submodule,
+    }
+}
