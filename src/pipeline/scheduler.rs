@@ -272,7 +272,8 @@ where
 
     /// Whether there may be something to do for another thread as well.
     fn has_more(&self, state: &State<S, W>) -> bool {
-        state.waiting > 0 && (state.planned == 0 || self.next(state).is_some())
+        let plans = state.planned == 0 && !state.lots.is_empty();
+        state.waiting > 0 && (plans || self.next(state).is_some())
     }
 
     /// What helps most: what was finished makes room when written; what is planned keeps the
