@@ -8,9 +8,9 @@
 mod equality;
 mod filters;
 mod hyperfine;
-mod memory;
 mod peers;
 mod report;
+mod watched;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 
 use crate::{binary, process};
 use hyperfine::Timings;
-use memory::Peak;
+use watched::Watched;
 
 /// Time git-sluice against `git archive` on any repository, and print a Markdown table
 ///
@@ -99,8 +99,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             report += &report::others(&filtered.notes);
         }
         let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
-        let peaks = memory::measure(&contenders, &directory)?;
-        report += &report::table(&contenders, &timings, &peaks);
+        let watched = watched::measure(&contenders, &directory)?;
+        report += &report::table(&contenders, &timings, &watched);
     }
     print!("{report}");
     if let Some(file) = &args.markdown {

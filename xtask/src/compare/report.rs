@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::Result;
 
-use super::{Args, Contender, Measured, Peak, Timings};
+use super::{Args, Contender, Measured, Timings, Watched};
 use crate::process;
 
 /// Everything above the table.
@@ -23,7 +23,8 @@ pub(super) fn header(args: &Args, directory: &Path, versions: &[String]) -> Resu
     Ok(format!(
         "```sh\n{command}\n```\n\n\
          {versions}; {cores} cores. `{rev}` is {id}.\n\
-         Medians of {runs} runs by turns, caches {caches}; peak memory from runs of its own.\n\n",
+         Medians of {runs} runs by turns, caches {caches}; peak memory, and the least time to the first \
+         byte, from runs of their own.\n\n",
         command = process::quote(typed),
         versions = versions.join(", "),
         cores = thread::available_parallelism()?,
@@ -48,18 +49,21 @@ pub(super) fn others(notes: &str) -> String {
 pub(super) fn table(
     contenders: &[Contender],
     timings: &Measured<Timings>,
-    peaks: &Measured<Peak>,
+    watched: &Measured<Watched>,
 ) -> String {
     let mut table = String::from(
         "| command | sink | wall ms | wall ratio | user ms | system ms | CPU ratio | peak RSS MiB \
-         | peak anonymous MiB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+         | peak anonymous MiB | first byte ms |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for ((sink, timings), (_, peaks)) in timings.iter().zip(peaks) {
+    for ((sink, timings), (_, watched)) in timings.iter().zip(watched) {
         let medians: Vec<Medians> = timings.iter().map(Medians::of).collect();
-        for ((contender, median), peak) in contenders.iter().zip(&medians).zip(peaks) {
+        for ((contender, median), watched) in contenders.iter().zip(&medians).zip(watched) {
+            let first_byte = watched.first_byte.map_or(String::new(), |took| {
+                format!("{:.1}", took.as_secs_f64() * 1e3)
+            });
             writeln!(
                 table,
-                "| `{}` | {} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.1} |",
+                "| `{}` | {} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.1} | {first_byte} |",
                 contender.label,
                 sink.name(),
                 median.wall * 1e3,
@@ -67,8 +71,8 @@ pub(super) fn table(
                 median.user * 1e3,
                 median.system * 1e3,
                 median.cpu / medians[0].cpu,
-                peak.resident as f64 / 1024.0,
-                peak.anonymous as f64 / 1024.0,
+                watched.resident as f64 / 1024.0,
+                watched.anonymous as f64 / 1024.0,
             )
             .expect("a string takes every write");
         }

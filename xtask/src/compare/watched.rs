@@ -1,24 +1,28 @@
-//! Peak memory of a run, read from `/proc` while it runs; Linux only.
+//! What is seen of a run from outside: when its first byte comes out of a pipe, and its peak memory, read
+//! from `/proc` while it runs (Linux only).
 //!
 //! Two figures, since they say different things: resident memory counts the pages of mapped packs,
 //! which the kernel can take back at any time; anonymous memory is what the program asked for.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ChildStdout, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Contender, Measured, Sink};
 
-/// Highest values seen, in KiB; both stay 0 where there is no `/proc`.
+/// Of all runs of a command.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Peak {
+pub(super) struct Watched {
+    /// Highest values seen, in KiB; both stay 0 where there is no `/proc`.
     pub(super) resident: u64,
     pub(super) anonymous: u64,
+    /// From the start to the first byte, at least; nothing where nobody sees it.
+    pub(super) first_byte: Option<Duration>,
 }
 
 /// A peak may fall between two looks, so each command runs more than once.
@@ -28,29 +32,35 @@ const RUNS: u32 = 3;
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Runs each contender with each sink.
-pub(super) fn measure(contenders: &[Contender], directory: &Path) -> Result<Measured<Peak>> {
-    eprintln!("measuring memory");
+pub(super) fn measure(contenders: &[Contender], directory: &Path) -> Result<Measured<Watched>> {
+    eprintln!("watching memory and first bytes");
     let mut measured = Vec::new();
     for sink in Sink::ALL {
-        let mut peaks = Vec::new();
+        let mut all = Vec::new();
         for contender in contenders {
-            let mut peak = Peak::default();
+            let mut watched = Watched::default();
             for _ in 0..RUNS {
-                watch_run(contender, sink, directory, &mut peak)?;
+                watch_run(contender, sink, directory, &mut watched)?;
             }
-            peaks.push(peak);
+            all.push(watched);
         }
-        measured.push((sink, peaks));
+        measured.push((sink, all));
     }
     Ok(measured)
 }
 
-fn watch_run(contender: &Contender, sink: Sink, directory: &Path, peak: &mut Peak) -> Result<()> {
+fn watch_run(
+    contender: &Contender,
+    sink: Sink,
+    directory: &Path,
+    watched: &mut Watched,
+) -> Result<()> {
     let stdout = match sink {
         Sink::Null => Stdio::null(),
         Sink::Pipe => Stdio::piped(),
     };
     let mut command = contender.command(directory);
+    let started = Instant::now();
     let mut child = command
         .stdout(stdout)
         .spawn()
@@ -58,23 +68,32 @@ fn watch_run(contender: &Contender, sink: Sink, directory: &Path, peak: &mut Pea
     let reader = child
         .stdout
         .take()
-        .map(|mut stdout| thread::spawn(move || io::copy(&mut stdout, &mut io::sink())));
+        .map(|stdout| thread::spawn(move || first_byte(stdout, started)));
     let status_file = format!("/proc/{}/status", child.id());
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         if let Ok(text) = fs::read_to_string(&status_file) {
-            peak.resident = peak.resident.max(kibibytes(&text, "VmHWM:"));
-            peak.anonymous = peak.anonymous.max(kibibytes(&text, "RssAnon:"));
+            watched.resident = watched.resident.max(kibibytes(&text, "VmHWM:"));
+            watched.anonymous = watched.anonymous.max(kibibytes(&text, "RssAnon:"));
         }
         thread::sleep(PAUSE);
     };
     if let Some(reader) = reader {
-        reader.join().expect("copying to nowhere does not panic")?;
+        let took = reader.join().expect("reading does not panic")?;
+        watched.first_byte = Some(watched.first_byte.map_or(took, |least| least.min(took)));
     }
     ensure!(status.success(), "`{}` failed: {status}", contender.label);
     Ok(())
+}
+
+/// How long after `started` the first byte came; all others are read as well.
+fn first_byte(mut stdout: ChildStdout, started: Instant) -> io::Result<Duration> {
+    stdout.read_exact(&mut [0])?;
+    let took = started.elapsed();
+    io::copy(&mut stdout, &mut io::sink())?;
+    Ok(took)
 }
 
 /// The value of a line such as `RssAnon:      1234 kB`; 0 once the process has let go of its memory.
