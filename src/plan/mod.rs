@@ -62,21 +62,24 @@ pub enum Route {
 }
 
 impl Route {
-    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    /// Look at one more tree entry, and append to `draft` what it brings to the archive; `false` at the end.
+    pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         match self {
             Self::Whole(walk) => walk.step(reader, draft),
             Self::Delta(walk) => walk.step(reader, draft),
         }
     }
 
-    fn directories(&self) -> u64 {
+    /// How many directories were read; not those of which nothing may be known.
+    pub fn directories(&self) -> u64 {
         match self {
             Self::Whole(walk) => walk.directories(),
             Self::Delta(walk) => walk.directories(),
         }
     }
 
-    fn fork(&mut self) -> Option<Self> {
+    /// Leave the later part to another.
+    pub fn fork(&mut self) -> Option<Self> {
         match self {
             Self::Whole(walk) => walk.fork().map(Self::from),
             Self::Delta(walk) => walk.fork().map(Self::from),

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 
 use git_sluice::cli::Typed;
 use git_sluice::decode::reader::Reader;
-use git_sluice::error::Result;
 use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
-use git_sluice::plan::{Draft, Window};
+use git_sluice::plan::{Draft, Route, Window};
 use git_sluice::repository::{Repository, environment::Environment};
 use git_sluice::request::{Access, Request, Scope, format::Formats};
 use proptest::prelude::*;
@@ -18,41 +17,6 @@ use super::{Files, History, commit, file, files};
 use crate::forge;
 use crate::support::Repo;
 
-/// A walk that can be divided.
-trait Divisible: Sized {
-    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool>;
-    fn fork(&mut self) -> Option<Self>;
-    fn directories(&self) -> u64;
-}
-
-impl Divisible for Walk {
-    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
-        self.step(reader, draft)
-    }
-
-    fn fork(&mut self) -> Option<Self> {
-        self.fork()
-    }
-
-    fn directories(&self) -> u64 {
-        self.directories()
-    }
-}
-
-impl Divisible for DeltaWalk {
-    fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
-        self.step(reader, draft)
-    }
-
-    fn fork(&mut self) -> Option<Self> {
-        self.fork()
-    }
-
-    fn directories(&self) -> u64 {
-        self.directories()
-    }
-}
-
 /// What a walk found.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
@@ -61,8 +25,8 @@ struct Found {
     failure: Option<String>,
 }
 
-/// What `walk` finds, divided every `often` steps in each part of it, or never; and how often it was.
-fn find(walk: impl Divisible, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
+/// What is found on `route`, divided every `often` steps in each part of it, or never; and how often it was.
+fn find(route: impl Into<Route>, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
     let mut found = Found {
         entries: Vec::new(),
         directories: 0,
@@ -71,7 +35,7 @@ fn find(walk: impl Divisible, reader: &mut Reader, often: Option<usize>) -> (Fou
     let mut divided = 0;
     let mut draft = Draft::default();
     // The earliest part is the last.
-    let mut parts = vec![walk];
+    let mut parts = vec![route.into()];
     let mut steps = 0;
     while let Some(mut part) = parts.pop() {
         match part.step(reader, &mut draft) {
