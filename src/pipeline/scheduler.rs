@@ -211,12 +211,8 @@ where
         }));
         if served.is_err() {
             let mut state = self.lock();
-            if state.outcome.is_none() {
-                state.outcome = Some(Err(panicked()));
-                state.panicked = true;
-            }
-            drop(state);
-            self.changed.notify_all();
+            state.panicked |= state.outcome.is_none();
+            self.end(state, Err(panicked()));
         }
     }
 
@@ -528,7 +524,7 @@ where
         }
     }
 
-    /// Let all know how it ended.
+    /// Let all know how it ended, unless they know.
     fn end(&self, mut state: Guard<'_, S, W>, outcome: Result<()>) {
         state.outcome.get_or_insert(outcome);
         drop(state);
