@@ -62,6 +62,10 @@ struct Frame {
 }
 
 impl Frame {
+    fn is_large(&self) -> bool {
+        self.content.len() > MAX_DIVIDED
+    }
+
     /// The entries that are left, with where they begin.
     fn rest(&self, hash: HashKind) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
         entries(&self.content[..self.end], self.at, hash)
@@ -206,7 +210,7 @@ impl Trees {
     /// nothing would be left to one of two.
     pub fn middle(&self, number: usize) -> Option<usize> {
         let frame = &self.stack[number];
-        if frame.content.len() > MAX_DIVIDED {
+        if frame.is_large() {
             return None;
         }
         let middle = frame.at.midpoint(frame.end);
@@ -222,6 +226,9 @@ impl Trees {
         let hash = one.rules.hash;
         let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
         let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
+        if other.is_large() {
+            return None;
+        }
         let middle = one.middle(number)?;
         let near = frame.rest(hash).skip_while(|(at, _)| *at < middle);
         near.take(MIDDLES).find_map(|(at, entry)| {
