@@ -209,6 +209,8 @@ mod tests {
         flying: AtomicUsize,
         most: AtomicUsize,
         begun: Mutex<Vec<u32>>,
+        /// How often the pipeline said that all batches are split.
+        closed: AtomicUsize,
     }
 
     impl Worker for Slow {
@@ -220,11 +222,18 @@ mod tests {
         fn scratch(&self) {}
 
         fn split(&self, lot: Range<u32>) -> Result<Vec<u32>> {
+            let is_closed = || self.closed.load(Ordering::SeqCst) > 0;
+            assert!(!is_closed(), "a batch is split after the last");
             std::thread::sleep(pause(lot.start));
+            assert!(!is_closed(), "a batch is still being split");
             match self.splits_to {
                 Some(to) if lot.end > to => Err(Error::fatal("cannot split it")),
                 _ => Ok(lot.collect()),
             }
+        }
+
+        fn all_split(&self) {
+            self.closed.fetch_add(1, Ordering::SeqCst);
         }
 
         fn cost(&self, _: &u32) -> usize {
@@ -466,6 +475,28 @@ mod tests {
             assert_eq!(taken, (0..98).collect::<Vec<_>>(), "{threads} threads");
             assert!(torn);
             assert_eq!(outcome.unwrap_err().to_string(), "fatal: cannot split it");
+        }
+    }
+
+    /// A worker gives up what it splits with when all is split, so a split that still runs, or comes
+    /// later, would find nothing.
+    #[test]
+    fn nothing_is_split_after_the_last_even_if_a_split_fails() {
+        let limits = Limits {
+            threads: Some(8),
+            max_threads: usize::MAX,
+            budget: 1 << 20,
+            lots: 64,
+        };
+        for fails_from in (0..60).map(|lot| lot * LOT) {
+            let worker = Slow {
+                splits_to: Some(fails_from),
+                ..Slow::default()
+            };
+            let (_, taken, _, outcome) = limited(to(600), &worker, limits, None);
+            assert_eq!(outcome.unwrap_err().to_string(), "fatal: cannot split it");
+            assert_eq!(taken, (0..fails_from).collect::<Vec<_>>());
+            assert!(worker.closed.into_inner() <= 1);
         }
     }
 

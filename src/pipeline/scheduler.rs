@@ -458,7 +458,8 @@ where
         state.splitting -= 1;
         state.lots.split(ticket, jobs);
         state.line_up();
-        let all = state.lots.is_empty();
+        // A failure empties the queue while other threads still split what they took from it.
+        let all = state.lots.is_empty() && state.splitting == 0;
         self.announce(state);
         if all {
             self.worker.all_split();
