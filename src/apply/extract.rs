@@ -85,7 +85,10 @@ impl<'a> Extraction<'a> {
     }
 
     fn entry<R: BufRead>(&mut self, entry: Entry, reader: &mut Reader<R>) -> Result<()> {
-        let path = ArchivePath::new(&entry.path)?;
+        let path = match entry.kind {
+            Kind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
+            _ => ArchivePath::new(&entry.path)?,
+        };
         if self.claim.whiteouts
             && let Some(hidden) = path.whiteout()?
         {

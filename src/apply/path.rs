@@ -3,9 +3,18 @@
 //! Bytes only: nothing here looks at a file system, so what is refused here is refused wherever the
 //! directory lies.
 
-use crate::error::{Result, sanitised};
+use crate::{
+    error::{Result, sanitised},
+    plan::select::verify::{Protect, is_valid},
+};
 
 use super::{reader::damaged, state};
+
+/// The spellings of every file system: the archive may have been made for another one than the directory's.
+const PROTECT: Option<Protect> = Some(Protect {
+    hfs: true,
+    ntfs: true,
+});
 
 /// How the name of a whiteout begins.
 const WHITEOUT: &[u8] = b".wh.";
@@ -14,8 +23,8 @@ const WHITEOUT: &[u8] = b".wh.";
 /// and bounding them bounds how deep directories are.
 const LEN_MAX: usize = 4096;
 
-/// A path that stays below the directory: names with a slash between them, none of them empty, `.` or
-/// `..`, and not our own file.
+/// A path that stays below the directory: names with a slash between them, all of them accepted by git in
+/// a tree, and not our own file. A directory may be a checkout; no archive reaches its `.git`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArchivePath<'a> {
     /// Without a slash at the end.
@@ -26,6 +35,16 @@ pub(super) struct ArchivePath<'a> {
 impl<'a> ArchivePath<'a> {
     /// The path as the archive has it; a directory's ends in a slash.
     pub(super) fn new(stated: &'a [u8]) -> Result<Self> {
+        Self::checked(stated, false)
+    }
+
+    /// The path of a symbolic link. git refuses a link named `.gitmodules`, which would let a file outside of
+    /// the tree be read in its place.
+    pub(super) fn of_symlink(stated: &'a [u8]) -> Result<Self> {
+        Self::checked(stated, true)
+    }
+
+    fn checked(stated: &'a [u8], is_symlink: bool) -> Result<Self> {
         let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
         let names = || bytes.split(|&byte| byte == b'/');
         let refused = match () {
@@ -35,6 +54,8 @@ impl<'a> ArchivePath<'a> {
             () if names().any(|name| name == b"..") => "leads out of the directory",
             () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
             () if names().next().is_some_and(state::is_own) => "is where the state is kept",
+            () if !is_valid(bytes, false, PROTECT) => "has a name that git refuses",
+            () if !is_valid(bytes, is_symlink, PROTECT) => "may not be a symbolic link",
             () => {
                 let is_directory = bytes.len() < stated.len();
                 return Ok(Self {
@@ -101,7 +122,8 @@ mod tests {
         for path in [
             &b"a"[..],
             b"a/b/",
-            b".git/config",
+            b".gitmodules",
+            b".github/config",
             b"...",
             b"..a/b..",
             b"a\\..\\b",
@@ -142,10 +164,38 @@ mod tests {
             b".git-sluice/a",
             b".git-sluice.new",
             b".Git-Sluice",
+            b".git",
+            b".git/hooks/post-checkout",
+            b".GIT/config",
+            b"git~1/config",
+            b"sub/.git",
+            b"sub/.git/",
+            b".git. /config",
+            b".git::$INDEX_ALLOCATION/config",
+            b".g\xe2\x80\x8cit/config",
+            b"a\\.git\\config",
             &b"a/".repeat(2049),
         ] {
             assert!(!accepted(path), "{}", path.escape_ascii());
         }
+    }
+
+    #[test]
+    fn gitmodules_is_a_file() {
+        for path in [
+            &b".gitmodules"[..],
+            b"a/.GitModules",
+            b"GITMOD~1",
+            b".gitmodules ",
+        ] {
+            assert!(accepted(path), "{}", path.escape_ascii());
+            assert!(
+                ArchivePath::of_symlink(path).is_err(),
+                "{}",
+                path.escape_ascii()
+            );
+        }
+        assert!(ArchivePath::of_symlink(b".gitattributes").is_ok());
     }
 
     #[test]

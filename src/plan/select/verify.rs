@@ -28,18 +28,40 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
         let leads_out = |part: &[u8]| matches!(part, b"" | b"." | b"..");
         return !split(name, b'/').any(leads_out);
     };
-    let options = Options {
-        protect_windows: false,
-        protect_hfs: protect.hfs,
-        protect_ntfs: protect.ntfs,
-    };
     let mode = is_symlink.then_some(Mode::Symlink);
-    let allowed = |part: &[u8]| component(part.as_bstr(), mode, options).is_ok();
-    // To NTFS a backslash separates as well; between two of them git looks for `.git` alone.
-    let between = |part: &[u8]| matches!(part, b"" | b"." | b"..") || allowed(part);
+    let accepted = |part: &[u8], hfs, ntfs| {
+        let options = Options {
+            protect_windows: false,
+            protect_hfs: hfs,
+            protect_ntfs: ntfs,
+        };
+        component(part.as_bstr(), mode, options).is_ok()
+    };
+    // Of a piece of a name git refuses the spellings of `.git` and `.gitmodules` alone.
+    let is_relative = |piece: &[u8]| matches!(piece, b"" | b"." | b"..");
     let splits = protect.ntfs && name.contains(&b'\\');
-    let on_ntfs = |part: &[u8]| !splits || split(part, b'\\').all(between);
-    split(name, b'/').all(|part| allowed(part) && on_ntfs(part))
+    let on_ntfs = |piece: &[u8]| is_relative(piece) || accepted(piece, false, true);
+    let on_hfs = |piece: &[u8]| is_relative(piece) || accepted(piece, true, false);
+    split(name, b'/').all(|part| {
+        accepted(part, protect.hfs, protect.ntfs)
+            && (!protect.hfs || on_hfs(well_formed(part)))
+            && (!splits || between_backslashes(part).all(on_ntfs))
+    })
+}
+
+/// The pieces of a name that NTFS takes for names of their own, as git finds them: one behind a backslash
+/// that begins the name is passed over.
+fn between_backslashes(part: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let begins = part.starts_with(b"\\");
+    split(part, b'\\').skip(if begins { 2 } else { 0 })
+}
+
+/// A name up to its first byte that is not UTF-8 or not a character, where it ends for git's look at
+/// HFS+.
+fn well_formed(part: &[u8]) -> &[u8] {
+    let text = part.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let end = text.find(['\u{fffe}', '\u{ffff}']);
+    &part[..end.unwrap_or(text.len())]
 }
 
 /// Names are short: preparing a search would take longer than to search.
@@ -74,9 +96,12 @@ mod tests {
             "a\\.git",
             ".git\\x",
             ".g\u{200c}it",
+            ".git\u{ffff}x",
+            "a\\b\\GIT~1",
         ] {
             assert!(!is_valid(name.as_bytes(), false, protect), "{name:?}");
         }
+        assert!(!is_valid(b".git\xff", false, protect));
         assert!(!is_valid(b".gitmodules", true, protect));
     }
 
@@ -103,5 +128,23 @@ mod tests {
         }
         assert!(is_valid(b".gitmodules", false, protect));
         assert!(is_valid(b"\xff\xfe", false, protect));
+    }
+
+    /// Names that git accepts although parts of them look like `.git`.
+    #[test]
+    fn what_only_looks_like_git_passes() {
+        let protect = Some(Protect {
+            hfs: true,
+            ntfs: true,
+        });
+        for name in [
+            &b"\\.git"[..],
+            b"a\\.g\xe2\x80\x8cit",
+            b"git~2",
+            b"git~1\xff",
+            b"\xff.git",
+        ] {
+            assert!(is_valid(name, false, protect), "{}", name.escape_ascii());
+        }
     }
 }

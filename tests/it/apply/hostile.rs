@@ -47,7 +47,7 @@ fn begun(deletions: &str) -> Archive {
     Archive::delta([from, to], deletions)
 }
 
-const BAD: [(&str, &str); 12] = [
+const BAD: [(&str, &str); 20] = [
     ("..", "leads out of the directory"),
     ("../outside/file", "leads out of the directory"),
     ("kept/../../outside/file", "leads out of the directory"),
@@ -60,6 +60,14 @@ const BAD: [(&str, &str); 12] = [
     ("kept//a", "has an empty name in it"),
     (".git-sluice", "is where the state is kept"),
     (".GIT-sluice.new", "is where the state is kept"),
+    (".git", "has a name that git refuses"),
+    (".git/hooks/post-checkout", "has a name that git refuses"),
+    (".GIT/config", "has a name that git refuses"),
+    ("git~1/config", "has a name that git refuses"),
+    ("kept/.git", "has a name that git refuses"),
+    (".git::$INDEX_ALLOCATION/x", "has a name that git refuses"),
+    (".g\u{200c}it/config", "has a name that git refuses"),
+    ("kept\\.git\\config", "has a name that git refuses"),
 ];
 
 #[test]
@@ -94,6 +102,14 @@ fn words_of_directory<'w>(path: &str, words: &'w str) -> &'w str {
 }
 
 #[test]
+fn gitmodules_is_no_link() {
+    let words = "may not be a symbolic link";
+    for path in [".gitmodules", "kept/.GITMODULES", "gitmod~1"] {
+        assert_harmless(begun("pax").symlink(path, "x"), words);
+    }
+}
+
+#[test]
 fn whiteouts_that_are_refused() {
     let cases = [
         (".wh...", "leads out of the directory"),
@@ -103,6 +119,9 @@ fn whiteouts_that_are_refused() {
         (".wh.", "has an empty name in it"),
         ("/outside/.wh.file", "is absolute"),
         (".wh..git-sluice", "is where the state is kept"),
+        (".wh..git", "has a name that git refuses"),
+        ("kept/.wh..GIT", "has a name that git refuses"),
+        (".git/hooks/.wh.update", "has a name that git refuses"),
         (".wh..wh..opq", "is neither a whiteout nor a real one"),
         (".wh.a/b", "is neither a whiteout nor a real one"),
     ];
@@ -136,6 +155,10 @@ fn links_are_never_gone_through() {
         .symlink("a/b", "..")
         .file("a/b/outside/file", "mine");
     assert_harmless(twice, "cannot enter 'a': ");
+    let to_git = begun("pax")
+        .symlink("link", ".git")
+        .file("link/hooks/post-checkout", "mine");
+    assert_harmless(to_git, "cannot enter 'link': ");
     let in_the_way = "'out' is in the way";
     assert_harmless(begun("pax").delete(["out/file"]), in_the_way);
     assert_harmless(begun("pax").delete(["out/"]), in_the_way);
