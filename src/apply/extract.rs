@@ -1,5 +1,4 @@
-//! The items of an archive, done to the directory one after the other: first what it deletes, then
-//! what it brings.
+//! The steps of an archive, done in the directory one after the other.
 //!
 //! Done again from the start, after whatever has been done of it, it comes to the same end. So what
 //! was to be deleted may be gone, and what the archive brings may be there already, perhaps as
@@ -14,35 +13,27 @@ use std::{
 use crate::error::{Error, Result, sanitised};
 
 use super::{
-    delta::{Claim, deletions},
+    delta::Claim,
     path::ArchivePath,
-    reader::{Content, Entry, Item, Kind, Reader, damaged},
+    reader::{Content, Item, Kind, Reader},
+    steps::{Step, Steps},
     tree::{Tree, failed},
 };
 
 /// An archive on its way into a directory.
 pub(super) struct Extraction<'a> {
     tree: &'a mut Tree,
-    claim: &'a Claim,
     /// Whom to tell about each path.
     told: Option<&'a mut (dyn Write + 'static)>,
-    /// Deletions are over.
-    brings: bool,
     /// What stands where something was to be deleted, until the archive brings it.
     obstacles: HashSet<Vec<u8>>,
 }
 
 impl<'a> Extraction<'a> {
-    pub(super) fn new(
-        tree: &'a mut Tree,
-        claim: &'a Claim,
-        told: Option<&'a mut (dyn Write + 'static)>,
-    ) -> Self {
+    pub(super) fn new(tree: &'a mut Tree, told: Option<&'a mut (dyn Write + 'static)>) -> Self {
         Self {
             tree,
-            claim,
             told,
-            brings: false,
             obstacles: HashSet::new(),
         }
     }
@@ -50,17 +41,23 @@ impl<'a> Extraction<'a> {
     /// Do it all: `first`, then what `reader` has.
     pub(super) fn run<R: BufRead>(
         mut self,
+        claim: &Claim,
         first: Option<Item>,
         reader: &mut Reader<R>,
     ) -> Result<()> {
-        let mut next = first;
-        while let Some(item) = next {
-            match item {
-                Item::Global(header) => self.global(&header)?,
-                Item::Entry(entry) => self.entry(entry, reader)?,
+        Steps::new(claim).each(first, reader, |step, reader| match step {
+            Step::Delete(path) => {
+                let obstacle = self.tree.delete(&path)?;
+                self.deleted(&path, obstacle);
+                Ok(())
             }
-            next = reader.next()?;
-        }
+            Step::DeleteAll(path) => {
+                let obstacle = self.tree.delete_all(&path)?;
+                self.deleted(&path, obstacle);
+                Ok(())
+            }
+            Step::Write(path, kind) => self.write(&path, kind, reader),
+        })?;
         match self.obstacles.iter().next() {
             None => Ok(()),
             Some(path) => {
@@ -72,45 +69,23 @@ impl<'a> Extraction<'a> {
         }
     }
 
-    fn global(&mut self, header: &[u8]) -> Result<()> {
-        if self.brings || self.claim.whiteouts || self.claim.base.is_none() {
-            return Err(damaged("a global header where none may be"));
-        }
-        for path in deletions(header) {
-            let path = ArchivePath::new(path?)?;
-            let obstacle = self.tree.delete(&path)?;
-            self.deleted(&path, obstacle);
-        }
-        Ok(())
-    }
-
-    fn entry<R: BufRead>(&mut self, entry: Entry, reader: &mut Reader<R>) -> Result<()> {
-        let path = match entry.kind {
-            Kind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
-            _ => ArchivePath::new(&entry.path)?,
-        };
-        if self.claim.whiteouts
-            && let Some(hidden) = path.whiteout()?
-        {
-            return self.whiteout(&hidden, &entry.kind);
-        }
-        self.brings = true;
-        match entry.kind {
-            Kind::Directory => self.tree.make_directory(&path)?,
-            _ if path.is_directory() => {
-                return Err(damaged(
-                    "something that is no directory has a directory's path",
-                ));
-            }
-            Kind::Symlink { target } => self.symlink(&path, &target)?,
+    fn write<R: BufRead>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        kind: &Kind,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        match kind {
+            Kind::Directory => self.tree.make_directory(path)?,
+            Kind::Symlink { target } => self.tree.create_symlink(path, target)?,
             Kind::File {
                 executable,
                 content,
             } => {
-                let mut file = self.tree.create_file(&path, executable)?;
+                let mut file = self.tree.create_file(path, *executable)?;
                 let failed = |error| failed("write", path.bytes(), error);
                 match content {
-                    Content::Hole(size) => file.set_len(size).map_err(failed)?,
+                    Content::Hole(size) => file.set_len(*size).map_err(failed)?,
                     Content::Bytes(_) => {
                         reader.body(|piece| file.write_all(piece).map_err(failed))?;
                     }
@@ -118,31 +93,7 @@ impl<'a> Extraction<'a> {
             }
         }
         self.obstacles.remove(path.bytes());
-        self.tell("write", &path);
-        Ok(())
-    }
-
-    fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
-        if target.is_empty() || target.contains(&0) {
-            return Err(damaged("a symbolic link has no sound target"));
-        }
-        self.tree.create_symlink(path, target)
-    }
-
-    fn whiteout(&mut self, hidden: &[u8], kind: &Kind) -> Result<()> {
-        let is_empty = matches!(
-            kind,
-            Kind::File {
-                content: Content::Bytes(0),
-                ..
-            }
-        );
-        if self.brings || !is_empty {
-            return Err(damaged("a whiteout where none may be"));
-        }
-        let path = ArchivePath::new(hidden)?;
-        let obstacle = self.tree.delete_all(&path)?;
-        self.deleted(&path, obstacle);
+        self.tell("write", path);
         Ok(())
     }
 

@@ -1,10 +1,13 @@
 //! `--apply`: an archive over a directory, so that what held the tree of one commit holds that of
 //! another.
 //!
-//! An archive is read once, from front to back, and nothing is known of it before it comes. One that
-//! turns out to be incomplete, or not to be one, leaves a directory that says of itself that it is
-//! neither the base nor the target; applying the complete archive makes it whole, however often this was
-//! cut short.
+//! A delta is checked to its end before the first change is made: it is read twice, the second time from a
+//! copy (`recording`). One that is incomplete, or asks for what it may not, changes nothing. A full archive
+//! may be large and goes only into an empty directory: it is read once, and each entry is checked before it
+//! is written.
+//!
+//! An application that fails or is killed leaves a directory that says of itself that it is neither the
+//! base nor the target; applying the complete archive makes it whole, however often this was cut short.
 //!
 //! Nothing outside of the directory is touched, whatever the archive says and whatever links are in the
 //! directory: all that is done goes through a handle on it, name by name. No object of git is looked
@@ -41,11 +44,13 @@ mod input;
 mod path;
 mod pax;
 mod reader;
+mod recording;
 mod state;
+mod steps;
 mod tree;
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, Read, Write},
     path::Path,
 };
 
@@ -53,8 +58,10 @@ use crate::error::Result;
 
 use delta::Claim;
 use extract::Extraction;
-use reader::Reader;
+use reader::{Item, Reader};
+use recording::Recording;
 use state::{State, Verdict};
+use steps::Steps;
 use tree::Tree;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
@@ -66,18 +73,38 @@ pub fn apply(
     archive: impl Read,
     told: Option<&mut (dyn Write + 'static)>,
 ) -> Result<()> {
-    let mut reader = Reader::new(input::plain(archive)?);
+    let recording = Recording::new();
+    let mut reader = Reader::new(input::plain(recording.of(archive))?);
     let (claim, first) = Claim::read(&mut reader)?;
     let mut tree = Tree::open(directory, claim.base.is_none())?;
     let state = State::read(tree.root())?;
     if State::judge(state.as_ref(), tree.is_bare()?, &claim)? == Verdict::Nothing {
+        recording.stop();
         reader.drain();
         return Ok(());
     }
-    State::applying(&claim).write(tree.root())?;
-    Extraction::new(&mut tree, &claim, told)
-        .run(first, &mut reader)
+    if claim.base.is_none() {
+        recording.stop();
+        return extract(&mut tree, &claim, first, &mut reader, told);
+    }
+    Steps::new(&claim).each(first, &mut reader, |_, _| Ok(()))?;
+    let mut reader = Reader::new(input::plain(recording.replay()?)?);
+    let (claim, first) = Claim::read(&mut reader)?;
+    extract(&mut tree, &claim, first, &mut reader, told)
+}
+
+/// Do what the archive asks for, between the state of an application and that of its end.
+fn extract<R: BufRead>(
+    tree: &mut Tree,
+    claim: &Claim,
+    first: Option<Item>,
+    reader: &mut Reader<R>,
+    told: Option<&mut (dyn Write + 'static)>,
+) -> Result<()> {
+    State::applying(claim).write(tree.root())?;
+    Extraction::new(tree, told)
+        .run(claim, first, reader)
         .and_then(|()| tree.sync())
         .map_err(|error| error.hinted(HINT))?;
-    State::Holds(claim.target).write(tree.root())
+    State::Holds(claim.target.clone()).write(tree.root())
 }

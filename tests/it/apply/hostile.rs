@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::archive::{Archive, Deletions, Tree, delta, file, link, tree};
+use super::archive::{Archive, Deletions, Tree, delta, file, found, link, tree};
 use super::{Target, applying, ids};
 
 /// What hostile archives are applied to: a link out of the directory in it, and a directory.
@@ -40,6 +40,15 @@ fn assert_refused_by(directory: &Target, archive: &[u8], words: &str) {
         .messages()
         .contains("hint: the directory is not whole");
     assert_eq!(told, !whole, "{output}");
+}
+
+/// Refused with these words before anything was changed.
+#[track_caller]
+fn assert_untouched(archive: &[u8], words: &str) {
+    let [from, _] = &ids();
+    let directory = Target::holding(from, &base());
+    assert_refused_by(&directory, archive, words);
+    directory.assert_holds(from, &base());
 }
 
 fn begun(deletions: &str) -> Archive {
@@ -99,6 +108,47 @@ fn words_of_directory<'w>(path: &str, words: &'w str) -> &'w str {
     } else {
         words
     }
+}
+
+/// What is wrong with an archive is found before its first step is done, wherever it stands.
+#[test]
+fn a_delta_is_checked_to_its_end_first() {
+    let changes = || {
+        begun("pax")
+            .delete(["file-out"])
+            .file("new/file", "x")
+            .file("large", &"x".repeat(1 << 20))
+            .file("kept/file", "y")
+    };
+    for (path, words) in BAD {
+        let archive = changes().extended(&[("path", path.as_bytes())]);
+        assert_untouched(&archive.file("a", "mine").end(), words);
+    }
+    for (path, words) in BAD {
+        let archive = begun("pax").delete(["file-out", path]).file("new", "x");
+        assert_untouched(&archive.end(), words);
+    }
+    let link = changes().symlink(".gitmodules", "x").end();
+    assert_untouched(&link, "may not be a symbolic link");
+    let kind = changes().raw(b'1', b"hard", b"kept/file", 0o644, b"");
+    assert_untouched(&kind.end(), "an entry of kind '1'");
+    let whiteout = begun("whiteout").file(".wh.kept", "").file(".wh..git", "");
+    assert_untouched(&whiteout.end(), "has a name that git refuses");
+    assert_untouched(&changes().0, "the archive is incomplete");
+}
+
+/// A full archive goes into an empty directory, entry by entry.
+#[test]
+fn an_entry_of_a_full_archive_is_checked_before_it_is_written() {
+    let [_, to] = &ids();
+    let directory = Target::empty();
+    let archive = Archive::full(to)
+        .file("a", "x")
+        .file(".git/hooks/post-checkout", "mine");
+    let output = directory.apply(&archive.end());
+    let words = "has a name that git refuses";
+    directory.assert_refused(&output, words, &applying("-", to));
+    assert_eq!(found(&directory.directory()), tree([("a", file("x"))]));
 }
 
 #[test]
@@ -407,7 +457,7 @@ fn damage_is_noticed() {
     }
 }
 
-/// Wherever an archive is cut, that is noticed, and the whole one makes up for it.
+/// Wherever an archive is cut, that is noticed, and nothing is changed.
 #[test]
 fn every_truncation() {
     let [from, to] = &ids();
@@ -419,9 +469,9 @@ fn every_truncation() {
     let archive = delta([from, to], [&base(), &target], Deletions::Pax);
     let cuts = (0..archive.len()).step_by(512);
     for cut in cuts.flat_map(|block| [block, block + 100]) {
-        let directory = Target::holding(from, &base());
-        assert_refused_by(&directory, &archive[..cut], "the archive is incomplete");
-        let _ = directory.apply_without_rights(&archive).success();
-        directory.assert_holds(to, &target);
+        assert_untouched(&archive[..cut], "the archive is incomplete");
     }
+    let directory = Target::holding(from, &base());
+    let _ = directory.apply_without_rights(&archive).success();
+    directory.assert_holds(to, &target);
 }

@@ -1,0 +1,110 @@
+//! What an archive asks for, step by step: first what it deletes, then what it brings.
+//!
+//! Every name, kind and place in the archive is checked here, and no directory is looked at. So an
+//! archive can be checked to its end before the first of its steps is done.
+
+use std::io::BufRead;
+
+use crate::error::Result;
+
+use super::{
+    delta::{Claim, deletions},
+    path::ArchivePath,
+    reader::{Content, Entry, Item, Kind, Reader, damaged},
+};
+
+/// One thing to do in the directory.
+pub(super) enum Step<'a> {
+    /// Delete a file, a symbolic link or an empty directory.
+    Delete(ArchivePath<'a>),
+    /// Delete whatever is there, with all that is in it.
+    DeleteAll(ArchivePath<'a>),
+    /// Bring what the entry says; the content of a file is still to be read.
+    Write(ArchivePath<'a>, &'a Kind),
+}
+
+/// The steps of one archive.
+pub(super) struct Steps<'c> {
+    claim: &'c Claim,
+    /// Deletions are over.
+    brings: bool,
+}
+
+impl<'c> Steps<'c> {
+    pub(super) fn new(claim: &'c Claim) -> Self {
+        Self {
+            claim,
+            brings: false,
+        }
+    }
+
+    /// Call `take` for each step: those of `first`, then those of what `reader` has.
+    pub(super) fn each<R: BufRead>(
+        mut self,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        mut take: impl FnMut(Step<'_>, &mut Reader<R>) -> Result<()>,
+    ) -> Result<()> {
+        let mut next = first;
+        while let Some(item) = next {
+            let mut take = |step: Step<'_>| take(step, reader);
+            match item {
+                Item::Global(header) => self.global(&header, take)?,
+                Item::Entry(entry) => self.entry(&entry, &mut take)?,
+            }
+            next = reader.next()?;
+        }
+        Ok(())
+    }
+
+    fn global(&self, header: &[u8], mut take: impl FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+        if self.brings || self.claim.whiteouts || self.claim.base.is_none() {
+            return Err(damaged("a global header where none may be"));
+        }
+        for path in deletions(header) {
+            take(Step::Delete(ArchivePath::new(path?)?))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry, take: impl FnOnce(Step<'_>) -> Result<()>) -> Result<()> {
+        let path = match entry.kind {
+            Kind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
+            _ => ArchivePath::new(&entry.path)?,
+        };
+        if self.claim.whiteouts
+            && let Some(hidden) = path.whiteout()?
+        {
+            self.check_whiteout(&entry.kind)?;
+            return take(Step::DeleteAll(ArchivePath::new(&hidden)?));
+        }
+        self.brings = true;
+        match &entry.kind {
+            Kind::Directory => {}
+            _ if path.is_directory() => {
+                return Err(damaged(
+                    "something that is no directory has a directory's path",
+                ));
+            }
+            Kind::Symlink { target } if target.is_empty() || target.contains(&0) => {
+                return Err(damaged("a symbolic link has no sound target"));
+            }
+            Kind::Symlink { .. } | Kind::File { .. } => {}
+        }
+        take(Step::Write(path, &entry.kind))
+    }
+
+    fn check_whiteout(&self, kind: &Kind) -> Result<()> {
+        let is_empty = matches!(
+            kind,
+            Kind::File {
+                content: Content::Bytes(0),
+                ..
+            }
+        );
+        match self.brings || !is_empty {
+            true => Err(damaged("a whiteout where none may be")),
+            false => Ok(()),
+        }
+    }
+}
