@@ -28,6 +28,7 @@
 //! * [`report`] is what the calling program reads beside the archive: manifest and summary.
 //! * [`preview`] tells a person what would be sent, and which rule decides about a path.
 //! * [`apply`] is the other side: a delta, read back over a directory that holds its base.
+//! * [`spool`] keeps bytes that may be too many for memory: beyond a limit, in an unnamed temporary file.
 //! * [`heap`] is where the binary's large allocations come from: huge pages.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
@@ -72,6 +73,7 @@ pub mod command;
 pub mod probe;
 pub mod heap;
 pub mod buffer;
+pub mod spool;
 pub mod deflate;
 pub mod error;
 

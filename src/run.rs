@@ -147,6 +147,7 @@ fn formatted(
                     Engine::Zlib => Engine::Zlib,
                 },
                 comment,
+                directory_memory: request.memory / 32,
             };
             stream(zip, request, destination, told, tally)
         }

@@ -332,9 +332,13 @@ mod tests {
         part.bytes.extend(b"content");
         tar.end_file(&mut (), begun, &file, Layout::Whole, &mut part);
         tar.symlink(&member(&long, emit::Kind::Symlink), &long, &mut part);
-        let mut end = Buffer::default();
-        tar.end((), (head.len() + part.bytes.len()) as u64, &mut end);
-        [&head[..], &part.bytes, &end].concat()
+        let mut archive = [&head[..], &part.bytes].concat();
+        tar.end((), archive.len() as u64, &mut |end| {
+            archive.extend_from_slice(end);
+            Ok(())
+        })
+        .expect("nothing that could fail");
+        archive
     }
 
     type Found = (Vec<u8>, Kind, Vec<u8>);

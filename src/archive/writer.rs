@@ -17,7 +17,8 @@ pub struct Writer<'a, F: Format> {
     destination: &'a mut (dyn Write + Send),
     diagnostics: &'a mut (dyn Write + Send),
     format: &'a F,
-    directory: F::Directory,
+    /// Taken at the end.
+    directory: Option<F::Directory>,
     /// What comes before the first piece; nothing is written as long as there is none.
     head: Option<Buffer>,
     written: u64,
@@ -44,7 +45,7 @@ impl<'a, F: Format> Writer<'a, F> {
             destination,
             diagnostics,
             format,
-            directory: F::Directory::default(),
+            directory: Some(format.empty_directory()),
             head: Some(head),
             written: 0,
             torn: false,
@@ -57,10 +58,10 @@ impl<'a, F: Format> Writer<'a, F> {
     /// End the archive.
     pub fn finish(&mut self) -> Result<()> {
         self.put(&[])?;
-        let mut end = Buffer::default();
-        let directory = std::mem::take(&mut self.directory);
-        self.format.end(directory, self.written, &mut end);
-        self.put(&end)?;
+        if let Some(directory) = self.directory.take() {
+            let (format, written) = (self.format, self.written);
+            format.end(directory, written, &mut |bytes| self.put(bytes))?;
+        }
         if let Some(meter) = &mut self.meter {
             meter.finish(self.diagnostics, self.counts.entries, self.written);
         }
@@ -111,7 +112,12 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
         if !bytes.is_empty() {
             let head = self.head.as_deref().map_or(0, <[u8]>::len);
             let start = self.written + head as u64;
-            self.format.place(&mut self.directory, records, start);
+            if let Some(directory) = &mut self.directory
+                && let Err(error) = self.format.place(directory, records, start)
+            {
+                self.tear();
+                return Err(error);
+            }
             self.put(bytes)?;
         }
         if let Some(manifest) = &mut self.manifest

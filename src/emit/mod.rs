@@ -81,6 +81,9 @@ pub type Body<'a, E> = &'a mut dyn FnMut(&mut dyn FnMut(&[u8]) -> Result<(), E>)
 /// Sends off what a part holds so far, and empties it.
 pub type Flush<'a, R, E> = &'a mut dyn FnMut(&mut Part<R>) -> Result<(), E>;
 
+/// Takes the next bytes of an archive.
+pub type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+
 /// A format of archives.
 ///
 /// A file that fits into memory is begun, its body appended to the part's bytes, and ended. A larger
@@ -92,7 +95,7 @@ pub trait Format: Sync {
     /// not known.
     type Records: Records;
     /// The same of all entries written so far.
-    type Directory: Default + Send;
+    type Directory: Send;
 
     /// What comes before all entries.
     fn head(&self, out: &mut Buffer);
@@ -134,11 +137,19 @@ pub trait Format: Sync {
     /// is not sent. An empty file in formats that have no holes.
     fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<Self::Records>);
 
-    /// Note the place of entries: the part that `records` belong to begins at byte `start`.
-    fn place(&self, directory: &mut Self::Directory, records: &mut Self::Records, start: u64);
+    /// The directory of an archive without entries.
+    fn empty_directory(&self) -> Self::Directory;
 
-    /// End an archive that has `written` bytes so far.
-    fn end(&self, directory: Self::Directory, written: u64, out: &mut Buffer);
+    /// Note the place of entries: the part that `records` belong to begins at byte `start`.
+    fn place(
+        &self,
+        directory: &mut Self::Directory,
+        records: &mut Self::Records,
+        start: u64,
+    ) -> Result<()>;
+
+    /// End an archive that has `written` bytes so far: hand what is left of it to `put`, piece by piece.
+    fn end(&self, directory: Self::Directory, written: u64, put: Put<'_>) -> Result<()>;
 
     /// The beginning of a file whose body never comes: what a cut archive ends with, so that no
     /// reader takes it for complete.

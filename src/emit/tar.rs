@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part};
+use super::{Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part, Put};
 use crate::{buffer::Buffer, error::Result};
 
 /// The unit of a tar file, in bytes.
@@ -208,12 +208,16 @@ impl Format for Tar {
         text(map, format!("1\n{size}\n0\n").as_bytes());
     }
 
-    fn place(&self, (): &mut (), (): &mut (), _: u64) {}
+    fn empty_directory(&self) {}
 
-    fn end(&self, (): (), written: u64, out: &mut Buffer) {
+    fn place(&self, (): &mut (), (): &mut (), _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&self, (): (), written: u64, put: Put<'_>) -> Result<()> {
         let rest = BLOCK - written % BLOCK;
         let len = if rest < END_LEN { rest + BLOCK } else { rest };
-        out.zeros(len as usize);
+        put(&vec![0; len as usize])
     }
 
     fn torn(&self, out: &mut Buffer) {
@@ -566,9 +570,13 @@ mod tests {
             (9728, 10752),
             (10240, 10240),
         ] {
-            let mut out = Buffer::default();
-            TAR.end((), written, &mut out);
-            assert_eq!(out.len(), len, "after {written}");
+            let mut total = 0;
+            TAR.end((), written, &mut |bytes| {
+                total += bytes.len();
+                Ok(())
+            })
+            .expect("nothing that could fail");
+            assert_eq!(total, len, "after {written}");
         }
     }
 

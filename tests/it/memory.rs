@@ -25,6 +25,33 @@ fn many_entries() {
     assert_fits(&Repo::from("deltas"), "HEAD~59");
 }
 
+/// The directory at the end of a zip file has a record for each entry: more than the budget holds.
+#[test]
+fn zip_of_many_entries() {
+    let repo = Repo::init();
+    let blob = repo.git_with_input(["hash-object", "-w", "--stdin"], "x\n");
+    let name = "n".repeat(240);
+    let files: String = (0..5000)
+        .map(|number| format!("100644 blob {blob}\t{name}{number:04}\n"))
+        .collect();
+    let directory = repo.git_with_input(["mktree"], files);
+    let directories: String = (10..40)
+        .map(|number| format!("040000 tree {directory}\t{number}\n"))
+        .collect();
+    let tree = repo.git_with_input(["mktree"], directories);
+    let commit = repo.git(["commit-tree", "-m", "wide", &tree]);
+    let expected = repo.archive(["--format=zip", "-0", &commit]).success();
+    for threads in ["1", "8"] {
+        let run = format!("git-sluice -j {threads} --memory={BUDGET}k --format=zip -0 {commit}");
+        let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
+        assert!(
+            output.code() == 0 && output.stdout == expected,
+            "{}",
+            output.messages()
+        );
+    }
+}
+
 /// A reader that takes its time does not make us keep what it has not read.
 #[test]
 fn slow_reader() {

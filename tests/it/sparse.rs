@@ -63,9 +63,13 @@ fn archive(holes: &[Vec<u8>]) -> Vec<u8> {
     let begun = tar.begin_file(&last, &mut part);
     part.bytes.extend(b"body");
     tar.end_file(&mut (), begun, &last, Layout::Whole, &mut part);
-    let written = part.bytes.len() as u64;
-    tar.end((), written, &mut part.bytes);
-    part.bytes.to_vec()
+    let mut archive = part.bytes.to_vec();
+    tar.end((), archive.len() as u64, &mut |end| {
+        archive.extend_from_slice(end);
+        Ok(())
+    })
+    .expect("nothing that could fail");
+    archive
 }
 
 fn contents(holes: &[Vec<u8>]) -> Contents {

@@ -7,16 +7,17 @@
 
 mod record;
 
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Write};
 
 use super::{
-    Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part,
+    Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part, Put,
     deflate::{Deflater, Engine, Stream},
 };
 use crate::{
     buffer::Buffer,
     deflate::Level,
     error::{Error, Result},
+    spool::{Spool, Spooled},
 };
 pub use record::{Directory, Pending, Times};
 use record::{Entry, Method};
@@ -37,6 +38,8 @@ const NAME_MAX: usize = u16::MAX as usize;
 const LINE_MAX: usize = 4095;
 /// Bytes copied at once.
 const COPY_LEN: usize = 64 << 10;
+/// Bytes of a packed body that wait in memory for their turn; more wait in a temporary file.
+const SPOOL_MEMORY: usize = 1 << 20;
 
 /// What all entries of one archive share.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ pub struct Zip {
     pub engine: Engine,
     /// Noted at the end: the commit's id in hexadecimal.
     pub comment: Option<String>,
+    /// Bytes of the directory at the end that are held in memory; the rest goes to a temporary file.
+    pub directory_memory: usize,
 }
 
 /// What a thread needs to deflate.
@@ -163,12 +168,25 @@ impl Format for Zip {
         self.small(member, b"", member.text.unwrap_or(true), part);
     }
 
-    fn place(&self, directory: &mut Directory, records: &mut Pending, start: u64) {
-        directory.place(records, self.times, start);
+    fn empty_directory(&self) -> Directory {
+        Directory::new(self.directory_memory)
     }
 
-    fn end(&self, directory: Directory, written: u64, out: &mut Buffer) {
-        directory.end(self.comment.as_deref().unwrap_or_default(), written, out);
+    fn place(&self, directory: &mut Directory, records: &mut Pending, start: u64) -> Result<()> {
+        let placed = directory.place(records, self.times, start);
+        placed.map_err(cannot_keep_directory)
+    }
+
+    fn end(&self, directory: Directory, written: u64, put: Put<'_>) -> Result<()> {
+        let comment = self.comment.as_deref().unwrap_or_default();
+        let (records, end) = directory
+            .end(comment, written)
+            .map_err(cannot_keep_directory)?;
+        each_piece(&records, |piece| match piece {
+            Ok(piece) => put(piece),
+            Err(error) => Err(cannot_keep_directory(error)),
+        })?;
+        put(&end)
     }
 
     fn torn(&self, out: &mut Buffer) {
@@ -270,7 +288,7 @@ impl Zip {
         part: &mut Part<Pending>,
         flush: Flush<'_, Pending, E>,
     ) -> Result<(), E> {
-        let mut spool = tempfile::tempfile()?;
+        let mut spool = Spool::new(SPOOL_MEMORY);
         let (mut sum, mut packed) = (Sum::default(), 0);
         let mut out = Buffer::default();
         if entry.method == Method::Store {
@@ -315,15 +333,10 @@ impl Zip {
                 flush(part)
             });
         }
-        spool.rewind()?;
-        let mut left = packed;
-        while left > 0 {
-            let len = left.min(COPY_LEN as u64) as usize;
-            spool.read_exact(part.bytes.space(len))?;
-            left -= len as u64;
-            flush(part)?;
-        }
-        Ok(())
+        each_piece(&spool.finish()?, |piece| {
+            part.bytes.extend(piece?);
+            flush(part)
+        })
     }
 
     fn packer<'a>(&self, scratch: &'a mut Scratch, method: Method) -> Packer<'a> {
@@ -410,6 +423,25 @@ impl Sum {
         self.binary |= bytes[..looked_at].contains(&0);
         self.seen = self.seen.saturating_add(bytes.len());
     }
+}
+
+/// Hand all that is `spooled` to `taker`, piece by piece, or say why it cannot be read.
+fn each_piece<E>(
+    spooled: &Spooled,
+    mut taker: impl FnMut(io::Result<&[u8]>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut reader = spooled.reader();
+    let mut piece = vec![0; COPY_LEN];
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            read => taker(read.map(|len| &piece[..len]))?,
+        }
+    }
+}
+
+fn cannot_keep_directory(error: io::Error) -> Error {
+    Error::entry("cannot keep the directory of the zip file").caused_by(error)
 }
 
 /// A line about `name`, as far as git has room for it, without what could control a terminal.

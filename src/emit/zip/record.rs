@@ -1,8 +1,13 @@
 //! The records that make up a zip file, field by field (APPNOTE.TXT, section 4.3), as git fills
 //! them.
 
+use std::io::{self, Write};
+
 use super::super::Records;
-use crate::buffer::Buffer;
+use crate::{
+    buffer::Buffer,
+    spool::{Spool, Spooled},
+};
 
 /// The largest number that the 32-bit fields hold: sizes and offsets beyond go to zip64 fields.
 const MAX32: u64 = u32::MAX as u64;
@@ -194,17 +199,33 @@ impl Records for Pending {
     }
 }
 
-/// The directory at the end of the archive.
-#[derive(Default)]
+/// The directory at the end of the archive: held in memory up to a limit, beyond it on disk.
 pub struct Directory {
-    records: Buffer,
+    records: Spool,
     entries: u64,
     made_by: u16,
+    /// The record that is being made.
+    record: Buffer,
 }
 
 impl Directory {
+    /// Hold up to `max_memory` bytes in memory.
+    pub(super) fn new(max_memory: usize) -> Self {
+        Self {
+            records: Spool::new(max_memory),
+            entries: 0,
+            made_by: 0,
+            record: Buffer::default(),
+        }
+    }
+
     /// Take over the `pending` entries of a part that begins at byte `start`.
-    pub(super) fn place(&mut self, pending: &mut Pending, times: Times, start: u64) {
+    pub(super) fn place(
+        &mut self,
+        pending: &mut Pending,
+        times: Times,
+        start: u64,
+    ) -> io::Result<()> {
         let mut name = 0;
         for placed in pending.entries.drain(..) {
             let Placed {
@@ -213,43 +234,47 @@ impl Directory {
                 offset,
             } = placed;
             let at = start.wrapping_add_signed(offset);
-            entry.central(&pending.names[name..name_end], times, at, &mut self.records);
+            self.record.clear();
+            entry.central(&pending.names[name..name_end], times, at, &mut self.record);
+            self.records.write_all(&self.record)?;
             name = name_end;
             self.entries += 1;
             self.made_by = self.made_by.max(entry.made_by);
         }
         pending.names.clear();
+        Ok(())
     }
 
     /// The directory, which begins at byte `start`, and the records behind it.
-    pub(super) fn end(self, comment: &str, start: u64, out: &mut Buffer) {
-        let (entries, len) = (self.entries, self.records.len() as u64);
-        *out = self.records;
+    pub(super) fn end(self, comment: &str, start: u64) -> io::Result<(Spooled, Buffer)> {
+        let (entries, len) = (self.entries, self.records.size());
+        let mut out = Buffer::default();
         if entries > u16::MAX.into() || start > MAX32 {
             out.extend(b"PK\x06\x06");
-            put64(out, 44);
-            put16(out, self.made_by);
-            put16(out, VERSION_ZIP64);
-            put32(out, 0);
-            put32(out, 0);
+            put64(&mut out, 44);
+            put16(&mut out, self.made_by);
+            put16(&mut out, VERSION_ZIP64);
+            put32(&mut out, 0);
+            put32(&mut out, 0);
             for value in [entries, entries, len, start] {
-                put64(out, value);
+                put64(&mut out, value);
             }
             out.extend(b"PK\x06\x07");
-            put32(out, 0);
-            put64(out, start + len);
-            put32(out, 1);
+            put32(&mut out, 0);
+            put64(&mut out, start + len);
+            put32(&mut out, 1);
         }
         let few = entries.min(u16::MAX.into()) as u16;
         out.extend(b"PK\x05\x06");
         for value in [0, 0, few, few] {
-            put16(out, value);
+            put16(&mut out, value);
         }
         // Not capped, as in git.
-        put32(out, len & MAX32);
-        put32(out, start);
-        put16(out, comment.len() as u16);
+        put32(&mut out, len & MAX32);
+        put32(&mut out, start);
+        put16(&mut out, comment.len() as u16);
         out.extend(comment.as_bytes());
+        Ok((self.records.finish()?, out))
     }
 }
 
@@ -264,4 +289,59 @@ fn put32(out: &mut Buffer, value: u64) {
 
 fn put64(out: &mut Buffer, value: u64) {
     out.extend(&value.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::{Directory, Entry, Method, Pending, Times};
+
+    const TIMES: Times = Times {
+        dos: [1, 2],
+        unix: 3,
+    };
+
+    /// A directory of three parts with `per_part` entries each, held in memory up to `max_memory` bytes.
+    fn directory(max_memory: usize, per_part: u32) -> Vec<u8> {
+        let mut directory = Directory::new(max_memory);
+        for part in 0..3 {
+            let mut pending = Pending::default();
+            for number in 0..per_part {
+                let entry = Entry {
+                    made_by: 0,
+                    method: Method::Store,
+                    streamed: false,
+                    utf8: false,
+                    crc: number,
+                    packed: 1,
+                    size: 1,
+                    text: true,
+                    attributes: 0,
+                };
+                pending.push(entry, format!("{part}/{number}").as_bytes(), 100);
+            }
+            let placed = directory.place(&mut pending, TIMES, part << 20);
+            placed.expect("room in the temporary directory");
+        }
+        let (records, end) = directory
+            .end("comment", 3 << 20)
+            .expect("room in the temporary directory");
+        let mut bytes = Vec::new();
+        records.reader().read_to_end(&mut bytes).expect("readable");
+        [&bytes, &end[..]].concat()
+    }
+
+    #[test]
+    fn a_directory_is_the_same_from_memory_and_from_disk() {
+        for per_part in [0, 1, 1000, 22_000] {
+            let in_memory = directory(usize::MAX, per_part);
+            assert!(
+                directory(10_000, per_part) == in_memory,
+                "{per_part} a part"
+            );
+            let headers = in_memory.windows(4).filter(|bytes| bytes == b"PK\x01\x02");
+            assert_eq!(headers.count(), 3 * per_part as usize);
+        }
+    }
 }
