@@ -76,13 +76,10 @@ impl<'a> Extraction<'a> {
         reader: &mut Reader<R>,
     ) -> Result<()> {
         match kind {
-            Kind::Directory => self.tree.make_directory(path)?,
+            Kind::Directory { mode } => self.tree.make_directory(path, *mode)?,
             Kind::Symlink { target } => self.tree.create_symlink(path, target)?,
-            Kind::File {
-                executable,
-                content,
-            } => {
-                let mut file = self.tree.create_file(path, *executable)?;
+            Kind::File { mode, content } => {
+                let mut file = self.tree.create_file(path, *mode)?;
                 let failed = |error| failed("write", path.bytes(), error);
                 match content {
                     Content::Hole(size) => file.set_len(*size).map_err(failed)?,

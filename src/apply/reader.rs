@@ -52,8 +52,8 @@ pub(super) struct Entry {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Directory,
-    File { executable: bool, content: Content },
+    Directory { mode: u32 },
+    File { mode: u32, content: Content },
     Symlink { target: Vec<u8> },
 }
 
@@ -197,7 +197,7 @@ impl<R: BufRead> Reader<R> {
         self.begin(size);
         let kind = match header[field::TYPE] {
             b'0' => Kind::File {
-                executable: octal(&header[field::MODE])? & 0o100 != 0,
+                mode: mode(header)?,
                 content: match extended.hole()? {
                     Some(hole) => self.hole(hole)?,
                     None => Content::Bytes(size),
@@ -212,7 +212,9 @@ impl<R: BufRead> Reader<R> {
                     None => text(&header[field::LINK]).to_vec(),
                 },
             },
-            b'5' => Kind::Directory,
+            b'5' => Kind::Directory {
+                mode: mode(header)?,
+            },
             other => {
                 let kind = other.escape_ascii();
                 let what =
@@ -264,6 +266,12 @@ fn ustar_path(header: &[u8; BLOCK]) -> Vec<u8> {
         b"" => name.to_vec(),
         _ => [prefix, name].join(&b'/'),
     }
+}
+
+/// The permissions, without the bits that run a program as somebody else.
+fn mode(header: &[u8; BLOCK]) -> Result<u32> {
+    let bits = octal(&header[field::MODE])? & 0o777;
+    u32::try_from(bits).map_err(|_| damaged("a number in a header is malformed"))
 }
 
 /// Up to the first NUL.
@@ -370,11 +378,11 @@ mod tests {
         let long = [&b"d/"[..], &b"n".repeat(300)].concat();
         let target = long.clone();
         let file = Kind::File {
-            executable: true,
+            mode: 0o775,
             content: Content::Bytes(7),
         };
         let expected = vec![
-            (b"d/".to_vec(), Kind::Directory, Vec::new()),
+            (b"d/".to_vec(), Kind::Directory { mode: 0o775 }, Vec::new()),
             (b"d/f".to_vec(), file, b"content".to_vec()),
             (long, Kind::Symlink { target }, Vec::new()),
         ];

@@ -6,7 +6,7 @@
 
 use std::io::{self, Read, Write};
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 use crate::error::{Error, Result, strerror};
 
@@ -15,6 +15,8 @@ use super::delta::{Claim, Id};
 const NAME: &str = ".git-sluice";
 /// The next state, until it takes the place of the last.
 const NEW: &str = ".git-sluice.new";
+/// The permissions of the file: nobody but its owner writes it.
+const MODE: u32 = 0o644;
 /// More than any state has.
 const LEN_MAX: u64 = 256;
 
@@ -100,7 +102,9 @@ impl State {
     /// Replace what `root` says of itself.
     pub(super) fn write(&self, root: &Dir) -> Result<()> {
         let write = || {
-            let mut file = root.open_with(NEW, OpenOptions::new().write(true).create_new(true))?;
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(MODE);
+            let mut file = root.open_with(NEW, &options)?;
             file.write_all(self.text().as_bytes())?;
             file.sync_all()?;
             root.rename(NEW, root, NAME)?;

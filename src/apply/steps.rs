@@ -80,7 +80,7 @@ impl<'c> Steps<'c> {
         }
         self.brings = true;
         match &entry.kind {
-            Kind::Directory => {}
+            Kind::Directory { .. } => {}
             _ if path.is_directory() => {
                 return Err(damaged(
                     "something that is no directory has a directory's path",

@@ -2,23 +2,27 @@
 //!
 //! Every operation is on one name in a directory that is open: the way there is gone name by name
 //! from one handle, and no symbolic link is ever gone through, whoever made it. A file is always a
-//! new file, so nothing is written through a link of either kind. Knows nothing of archives.
+//! new file, so nothing is written through a link of either kind. Permissions are the archive's, less
+//! the user's umask. Knows nothing of archives.
 
 use std::{
     ffi::OsStr,
     fs::{self, TryLockError},
     io::{self, ErrorKind},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
     path::Path,
 };
 
 use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Result, sanitised, strerror};
 
 use super::{path::ArchivePath, state};
+
+/// The permissions of directories that no archive has an entry for: those that git gives them.
+const DIRECTORY_MODE: u32 = 0o775;
 
 /// A directory and the place in it where the last operation was.
 pub(super) struct Tree {
@@ -47,7 +51,7 @@ impl Tree {
             Error::fatal(format!("cannot open directory '{path}': {error}"))
         };
         if new
-            && let Err(error) = fs::create_dir(path)
+            && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
             && error.kind() != ErrorKind::AlreadyExists
         {
             return Err(failed(error));
@@ -130,10 +134,10 @@ impl Tree {
         Ok(None)
     }
 
-    /// Make a directory, unless it is there.
-    pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+    /// Make a directory, unless it is there. The user may always enter it and write to it.
+    pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
         let name = self.prepare(path)?;
-        match self.here().create_dir(name) {
+        match create_directory(self.here(), name, mode | 0o700) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && self.is_directory(name) => {
                 Ok(())
             }
@@ -142,10 +146,9 @@ impl Tree {
     }
 
     /// A new file, in the place of what was there.
-    pub(super) fn create_file(&mut self, path: &ArchivePath<'_>, executable: bool) -> Result<File> {
+    pub(super) fn create_file(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<File> {
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        options.mode(if executable { 0o777 } else { 0o666 });
+        options.write(true).create_new(true).mode(mode);
         self.place(path, |here, name| here.open_with(name, &options))
     }
 
@@ -202,10 +205,10 @@ impl Tree {
             let name = OsStr::from_bytes(&parent[start..end]);
             let path = &parent[..end];
             let next = match self.here().open_dir_nofollow(name) {
-                Err(error) if error.kind() == ErrorKind::NotFound && make => self
-                    .here()
-                    .create_dir(name)
-                    .and_then(|()| self.here().open_dir_nofollow(name)),
+                Err(error) if error.kind() == ErrorKind::NotFound && make => {
+                    create_directory(self.here(), name, DIRECTORY_MODE)
+                        .and_then(|()| self.here().open_dir_nofollow(name))
+                }
                 opened => opened,
             };
             match next {
@@ -230,6 +233,10 @@ impl Tree {
         let metadata = self.here().symlink_metadata(name);
         metadata.is_ok_and(|metadata| metadata.is_dir())
     }
+}
+
+fn create_directory(parent: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+    parent.create_dir_with(name, DirBuilder::new().mode(mode))
 }
 
 /// Whether `path` is `directory` or below it.

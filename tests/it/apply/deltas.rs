@@ -120,6 +120,31 @@ fn modes_are_the_users() {
     }
 }
 
+/// Those of the archive where the umask takes nothing from them; git's where the archive has none.
+#[test]
+fn modes_are_the_archives() {
+    let [_, to] = &ids();
+    let directory = Target::empty();
+    let archive = Archive::full(to)
+        .raw(b'0', b"file", b"", 0o664, b"")
+        .raw(b'0', b"program", b"", 0o775, b"")
+        .raw(b'0', b"own", b"", 0o600, b"")
+        .raw(b'0', b"setuid", b"", 0o6755, b"")
+        .raw(b'5', b"sub/", b"", 0o1775, b"")
+        .raw(b'5', b"closed/", b"", 0, b"")
+        .raw(b'0', b"closed/file", b"", 0o444, b"")
+        .raw(b'0', b"between/file", b"", 0o644, b"");
+    directory.repo.write("archive", archive.end());
+    let script = "umask 0 && git-sluice --apply=new archive && stat -c '%n %a' new && cd new && \
+         stat -c '%n %a' .git-sluice file program own setuid sub closed closed/file between between/file";
+    let modes = directory.repo.shell(script).success();
+    assert_eq!(
+        String::from_utf8_lossy(&modes),
+        "new 775\n.git-sluice 644\nfile 664\nprogram 775\nown 600\nsetuid 755\nsub 775\n\
+         closed 700\nclosed/file 444\nbetween 775\nbetween/file 644\n"
+    );
+}
+
 /// A file that others know under another name is theirs as it was.
 #[test]
 fn hard_links_are_cut() {
