@@ -20,8 +20,11 @@ use super::{
 use crate::{
     buffer::Buffer,
     command::Surroundings,
-    error::{Error, Result},
+    error::{Error, Result, strerror},
 };
+
+/// Bytes that a pipe takes before anybody reads.
+const PIPE_BYTES: usize = 1 << 16;
 
 /// The filters that were started, by their command.
 #[derive(Default)]
@@ -131,7 +134,7 @@ impl Process {
         let Some((stdin, stdout)) = &mut self.pipes else {
             return failed("Could not write client identification");
         };
-        if packet::write(stdin, [&b"git-filter-client\n"[..], b"version=2\n"]).is_err() {
+        if send(stdin, [&b"git-filter-client\n"[..], b"version=2\n"]).is_err() {
             return failed("Could not write client identification");
         }
         let unexpected = |line: Option<Vec<u8>>, expected: &str| {
@@ -162,7 +165,7 @@ impl Process {
             b"capability=smudge\n",
             b"capability=delay\n",
         ];
-        if packet::write(stdin, offered).is_err() {
+        if send(stdin, offered).is_err() {
             return failed("Could not write requested capability");
         }
         while let Some(line) = hear("capabilities", stdout, command)? {
@@ -184,12 +187,17 @@ impl Process {
         let Some((stdin, stdout)) = &mut self.pipes else {
             return Ok(Answer::Failure);
         };
-        if packet::write(stdin, headers.iter().map(|line| line.as_bytes())).is_err() {
+        if send(stdin, headers.iter().map(|line| line.as_bytes())).is_err() {
             say(log, "error: packet write with format failed");
             return Ok(Answer::Failure);
         }
-        if packet::write(stdin, content.chunks(MAX_CONTENT)).is_err() {
-            say(log, "error: packet write failed");
+        let sent = match content.len() > PIPE_BYTES {
+            true => packet::write(stdin, content.chunks(MAX_CONTENT)),
+            false => send(stdin, content.chunks(MAX_CONTENT)),
+        };
+        if let Err(error) = sent {
+            let why = strerror(&error);
+            say(log, &format!("error: packet write failed: {why}"));
             return Ok(Answer::Failure);
         }
         match answer(stdout) {
@@ -217,6 +225,15 @@ impl Drop for Process {
         self.pipes = None;
         // As for git, how it ends is its own business.
         let _ = self.child.wait();
+    }
+}
+
+/// Write a list of packets that a pipe has room for. Whether a filter that hangs up is gone before it is
+/// written to or after is chance: either way that is found out where its answer is read.
+fn send<'a>(stdin: &mut ChildStdin, contents: impl IntoIterator<Item = &'a [u8]>) -> io::Result<()> {
+    match packet::write(stdin, contents) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        sent => sent,
     }
 }
 
@@ -269,4 +286,47 @@ fn read_status(stdout: &mut impl io::Read, status: &mut Vec<u8>) -> Result<(), B
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::{Answer, PIPE_BYTES, Process, Refusal};
+    use crate::{buffer::Buffer, command::Surroundings, convert::command::start};
+
+    /// A filter that has ended before anybody writes to it.
+    fn ended() -> Process {
+        let surroundings = Surroundings::default();
+        let mut log = Buffer::default();
+        let mut child = start(&surroundings, "true".into(), &mut log).expect("it is everywhere");
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let status = child.wait().expect("it is our child");
+        assert!(status.success());
+        Process {
+            child,
+            pipes: pipes.map(|(stdin, stdout)| (stdin, BufReader::new(stdout))),
+            smudges: true,
+        }
+    }
+
+    /// Or the message would depend on which of the two is faster.
+    #[test]
+    fn a_filter_that_hangs_up_is_found_out_where_it_is_to_answer() {
+        let Err(Refusal::Failed(why)) = ended().shake_hands("true".into()) else {
+            panic!("nobody shakes hands");
+        };
+        assert_eq!(why, "could not read greeting from subprocess 'true'");
+        let headers = ["command=smudge\n".into()];
+        let full = vec![b'x'; 2 * PIPE_BYTES];
+        for (content, said) in [
+            (&b"small"[..], ""),
+            (&full, "error: packet write failed: Broken pipe\n"),
+        ] {
+            let mut log = Buffer::default();
+            let answer = ended().ask(&headers, content, &mut log);
+            assert!(matches!(answer, Ok(Answer::Failure)));
+            assert_eq!(String::from_utf8_lossy(&log), said);
+        }
+    }
 }
