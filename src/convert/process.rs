@@ -230,7 +230,10 @@ impl Drop for Process {
 
 /// Write a list of packets that a pipe has room for. Whether a filter that hangs up is gone before it is
 /// written to or after is chance: either way that is found out where its answer is read.
-fn send<'a>(stdin: &mut ChildStdin, contents: impl IntoIterator<Item = &'a [u8]>) -> io::Result<()> {
+fn send<'a>(
+    stdin: &mut ChildStdin,
+    contents: impl IntoIterator<Item = &'a [u8]>,
+) -> io::Result<()> {
     match packet::write(stdin, contents) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         sent => sent,

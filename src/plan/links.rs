@@ -1,15 +1,20 @@
 //! Symbolic links in a tree that other entries would be extracted through.
+//!
+//! A tree that git wrote cannot be extracted so: no name comes twice in it, and none holds a slash. A
+//! forged one may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives
+//! would follow the link. git does not look. Whatever else is odd about a tree passes, as it does there.
+//!
+//! Two entries of overlapping paths part in one tree, by names that overlap in it. So it is enough to look
+//! at that tree and at what is below it. What is decided depends on nothing else: threads that walk
+//! different parts of a tree all refuse it at the same entry.
 
-use std::{
-    collections::HashSet,
-    hash::BuildHasher,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{collections::HashSet, hash::BuildHasher};
 
-use gix::bstr::ByteSlice;
+use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
 use rustc_hash::FxBuildHasher;
 
-use super::entry::Mode;
+use super::{entry::Mode, tree::entries};
+use crate::{buffer::Buffer, decode::reader::Reader};
 
 /// Names in one tree, so far.
 #[derive(Clone, Default)]
@@ -19,46 +24,57 @@ pub(super) struct Seen {
     directories: HashSet<u64, FxBuildHasher>,
 }
 
+/// What a name in a tree has to do with those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// No path through it leads anywhere else.
+    Single,
+    /// Another entry may have a path through it.
+    Overlap,
+    /// It is the name of a link.
+    Link,
+}
+
 impl Seen {
-    /// Note an entry; whether it is a directory of a name that was seen.
-    pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> bool {
-        match mode {
+    /// Note an entry, and tell what was seen of its name before.
+    pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> Sight {
+        let comes_twice = match mode {
             Mode::Symlink => {
                 self.links.insert(name.to_owned());
                 false
             }
+            _ if self.links.contains(name) => return Sight::Link,
             Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
             _ => false,
+        };
+        match comes_twice || name.find_byte(b'/').is_some() {
+            true => Sight::Overlap,
+            false => Sight::Single,
         }
     }
 }
 
-/// Refuses trees that would be extracted through a symbolic link of their own.
-///
-/// A tree that git wrote cannot be: no name comes twice in it, and none holds a slash. A forged one
-/// may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives would
-/// follow the link. git does not look. Whatever else is odd about a tree passes, as it does there. Those who
-/// walk different parts of a tree share what they have seen; whoever is second to see something refuses.
-#[derive(Default)]
-pub(super) struct Links {
-    /// There is a symbolic link somewhere.
-    any: AtomicBool,
-    /// A name holds a slash or a directory comes twice: a path may be met by two ways.
-    two_ways: AtomicBool,
-}
-
-impl Links {
-    /// Whether what is called `name`, met after what was `seen` in its tree, may lead out of it.
-    pub(super) fn lead_away(&self, seen: &mut Seen, name: &[u8], mode: Mode) -> bool {
-        if mode == Mode::Symlink {
-            self.any.store(true, Ordering::SeqCst);
-        } else if seen.links.contains(name) {
-            return true;
+/// Whether there is a symbolic link in `tree` or below it, sent or not. Trees in which there is none are
+/// added to `linkless`, and not read again. What cannot be read holds none.
+pub(super) fn holds_link(
+    reader: &mut Reader,
+    tree: ObjectId,
+    linkless: &mut HashSet<ObjectId>,
+) -> bool {
+    let mut unread = vec![tree];
+    let mut content = Buffer::default();
+    while let Some(tree) = unread.pop() {
+        let is_known = !linkless.insert(tree);
+        if is_known || !matches!(reader.read(&tree, &mut content), Ok(Some(ObjectKind::Tree))) {
+            continue;
         }
-        let comes_twice = seen.see(name, mode);
-        if comes_twice || name.find_byte(b'/').is_some() {
-            self.two_ways.store(true, Ordering::SeqCst);
+        for (_, entry) in entries(&content, 0, tree.kind()) {
+            match entry.mode {
+                Mode::Symlink => return true,
+                Mode::Directory => unread.push(ObjectId::from_bytes_or_panic(entry.id)),
+                _ => {}
+            }
         }
-        self.any.load(Ordering::SeqCst) && self.two_ways.load(Ordering::SeqCst)
     }
+    false
 }

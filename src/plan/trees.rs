@@ -3,13 +3,13 @@
 //! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
 //! verified before anybody sees it. Decides nothing.
 
-use std::{cell::OnceCell, mem, sync::Arc};
+use std::{cell::OnceCell, collections::HashSet, mem};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
 use super::{
     entry::Mode,
-    links::{Links, Seen},
+    links::{Seen, Sight, holds_link},
     select::verify::{Protect, is_valid},
     tree::{TreeEntry, entries, find},
 };
@@ -43,7 +43,8 @@ pub struct Trees {
     rules: Rules,
     stack: Vec<Frame>,
     spare: Vec<Buffer>,
-    links: Arc<Links>,
+    /// Trees that were looked through for links.
+    linkless: HashSet<ObjectId>,
 }
 
 struct Frame {
@@ -128,7 +129,7 @@ impl Trees {
             rules,
             stack: Vec::new(),
             spare: Vec::new(),
-            links: Arc::default(),
+            linkless: HashSet::new(),
         }
     }
 
@@ -170,8 +171,8 @@ impl Trees {
     }
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
-    pub fn next(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
-        self.step(path).map_err(|error| self.told(error))
+    pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
+        self.step(reader, path).map_err(|error| self.told(error))
     }
 
     /// Go past the files and directories that `one` and `other`, in directories of the same path, have next
@@ -257,7 +258,7 @@ impl Trees {
             rules: self.rules,
             stack,
             spare: Vec::new(),
-            links: Arc::clone(&self.links),
+            linkless: HashSet::new(),
         };
         (rest, path_len)
     }
@@ -270,7 +271,7 @@ impl Trees {
         }
     }
 
-    fn step(&mut self, path: &mut Vec<u8>) -> Result<Option<Found>> {
+    fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
         };
@@ -288,9 +289,12 @@ impl Trees {
         path.extend_from_slice(entry.name);
         let mode = entry.mode;
         let is_tree = mode == Mode::Directory;
-        if !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect)
-            || self.links.lead_away(&mut frame.seen, entry.name, mode)
-        {
+        let leads_out = match frame.seen.see(entry.name, mode) {
+            Sight::Single => false,
+            Sight::Overlap => holds_link(reader, frame.id, &mut self.linkless),
+            Sight::Link => true,
+        };
+        if leads_out || !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect) {
             return Err(
                 Error::fatal(format!("failed to unpack tree object {}", self.root))
                     .after(format!("error: invalid path '{}'", sanitised(path))),

@@ -98,7 +98,7 @@ impl Walk {
             self.prefix_directory(draft);
             self.enter(reader, self.tree)?;
         }
-        match self.trees.next(&mut self.path)? {
+        match self.trees.next(reader, &mut self.path)? {
             None => {
                 draft.say(self.view.note());
                 return Ok(self.extra(reader, draft));

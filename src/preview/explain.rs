@@ -58,7 +58,7 @@ impl Search {
         }
         let mut at = Vec::new();
         self.enter(self.root, &at)?;
-        while let Some(found) = self.trees.next(&mut at)? {
+        while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
             match found {
                 Found::End => self.view.leave(),
                 Found::Directory(_) if at == path => {

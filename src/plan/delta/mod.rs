@@ -160,8 +160,8 @@ impl Diff {
             Stage::Beginning => self.begin(reader)?,
             Stage::Divided => {
                 self.stage = Stage::Begun;
-                self.old.advance().map_err(Error::without_base)?;
-                self.new.advance()?;
+                self.old.advance(reader).map_err(Error::without_base)?;
+                self.new.advance(reader)?;
             }
             Stage::Begun => {}
         }
@@ -225,11 +225,13 @@ impl Diff {
     }
 
     fn old_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
-        let advance = |side: &mut Side| side.advance().map_err(Error::without_base);
+        let advance = |side: &mut Side, reader: &mut Reader| {
+            side.advance(reader).map_err(Error::without_base)
+        };
         match found {
             Found::End => {
                 self.old.view.leave();
-                advance(&mut self.old)?;
+                advance(&mut self.old, reader)?;
                 let frame = self.frames.pop();
                 self.left(frame.as_ref());
                 let gone = frame.filter(|frame| frame.old_shown).and_then(|it| it.old);
@@ -241,13 +243,13 @@ impl Diff {
                         self.old.enter(reader, id).map_err(Error::without_base)?;
                         self.push(Some(id), None);
                     }
-                    Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old)?,
+                    Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old, reader)?,
                 }
                 Ok(Step::Nothing)
             }
             Found::Leaf { mode, id } => {
                 let old = self.old.show(reader, &self.path, mode, id);
-                advance(&mut self.old)?;
+                advance(&mut self.old, reader)?;
                 self.mark(old.in_directory, false);
                 Ok(self.told(old.shown, None))
             }
@@ -258,7 +260,7 @@ impl Diff {
         match found {
             Found::End => {
                 self.new.view.leave();
-                self.new.advance()?;
+                self.new.advance(reader)?;
                 let frame = self.frames.pop();
                 self.left(frame.as_ref());
                 let came = frame.filter(|frame| frame.new_shown && !frame.written);
@@ -271,13 +273,13 @@ impl Diff {
                         self.new.enter(reader, id)?;
                         self.push(None, Some(id));
                     }
-                    Directory::Omitted(_) | Directory::Hidden => self.new.advance()?,
+                    Directory::Omitted(_) | Directory::Hidden => self.new.advance(reader)?,
                 }
                 Ok(Step::Nothing)
             }
             Found::Leaf { mode, id } => {
                 let new = self.new.show(reader, &self.path, mode, id);
-                self.new.advance()?;
+                self.new.advance(reader)?;
                 self.mark(false, new.in_directory);
                 Ok(self.told(None, new.shown))
             }
@@ -290,8 +292,8 @@ impl Diff {
                 frame.unseen = true;
             }
             Trees::skip_equal(&mut self.old.trees, &mut self.new.trees);
-            self.old.advance().map_err(Error::without_base)?;
-            self.new.advance()?;
+            self.old.advance(reader).map_err(Error::without_base)?;
+            self.new.advance(reader)?;
             return Ok(Step::Nothing);
         }
         match (old, new) {
@@ -320,12 +322,12 @@ impl Diff {
         let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
         match old_entered {
             true => self.old.enter(reader, old),
-            false => self.old.advance(),
+            false => self.old.advance(reader),
         }
         .map_err(Error::without_base)?;
         match new_entered {
             true => self.new.enter(reader, new)?,
-            false => self.new.advance()?,
+            false => self.new.advance(reader)?,
         }
         if old_entered || new_entered {
             self.push(old_entered.then_some(old), new_entered.then_some(new));
@@ -351,8 +353,8 @@ impl Diff {
             true => shown.clone(),
             false => self.old.show(reader, &self.path, old.0, old.1),
         };
-        self.old.advance().map_err(Error::without_base)?;
-        self.new.advance()?;
+        self.old.advance(reader).map_err(Error::without_base)?;
+        self.new.advance(reader)?;
         self.mark(was.in_directory, shown.in_directory);
         Ok(match (was.shown, shown.shown) {
             (Some(old), Some(new)) if self.is_same(&old, &new) => Step::Nothing,
@@ -393,8 +395,8 @@ impl Diff {
         self.left(Some(&frame));
         self.old.view.leave();
         self.new.view.leave();
-        self.old.advance().map_err(Error::without_base)?;
-        self.new.advance()?;
+        self.old.advance(reader).map_err(Error::without_base)?;
+        self.new.advance(reader)?;
         if let Some(above) = self.frames.last_mut() {
             above.unseen |= frame.unseen;
         }

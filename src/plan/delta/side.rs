@@ -85,8 +85,8 @@ impl Side {
         self.enter(reader, self.tree)
     }
 
-    pub(super) fn advance(&mut self) -> Result<()> {
-        self.head = self.trees.next(&mut self.path)?;
+    pub(super) fn advance(&mut self, reader: &mut Reader) -> Result<()> {
+        self.head = self.trees.next(reader, &mut self.path)?;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Side {
     pub(super) fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
         self.view.enter(reader, &self.trees, self.tree, &self.path);
-        self.advance()
+        self.advance(reader)
     }
 
     /// How many entries are shown, directories not counted.
@@ -115,18 +115,18 @@ impl Side {
             match found {
                 Found::End => {
                     self.view.leave();
-                    self.advance()?;
+                    self.advance(reader)?;
                 }
                 Found::Directory(id) => match self.view.directory(&self.path) {
                     Directory::Entered => self.enter(reader, id)?,
-                    Directory::Omitted(_) | Directory::Hidden => self.advance()?,
+                    Directory::Omitted(_) | Directory::Hidden => self.advance(reader)?,
                 },
                 Found::Leaf { mode, id } => {
                     let path = self.path.clone();
                     if let Some(shown) = self.show(reader, &path, mode, id).shown {
                         taker(path, shown);
                     }
-                    self.advance()?;
+                    self.advance(reader)?;
                 }
             }
         }
@@ -168,7 +168,7 @@ impl Side {
         trees.enter(reader, id, at.len())?;
         let mut below = 0;
         let shows = loop {
-            match trees.next(&mut at)? {
+            match trees.next(reader, &mut at)? {
                 Some(Found::Directory(id)) => {
                     if matches!(self.view.directory(&at), Directory::Entered) {
                         trees.enter(reader, id, at.len())?;

@@ -100,7 +100,7 @@ impl Check<'_> {
         let mut path = Vec::new();
         self.enter(&mut trees, tree, reader, &path)?;
         while self.open > 0 || !self.below.is_empty() {
-            match trees.next(&mut path)? {
+            match trees.next(reader, &mut path)? {
                 None => break,
                 Some(Found::End) => self.leave(),
                 Some(Found::Directory(id)) => {

@@ -226,12 +226,61 @@ fn where_a_link_leads_out() {
         let entries = [&[first, link][..], &between, &[last]].concat();
         let commit = forge::commit(&repo, &entries);
         repo.git(["update-ref", "refs/heads/new", &commit]);
-        for often in [None, Some(1), Some(2), Some(3)] {
-            let (found, divided) = find_all(&repo, &[], often).expect("there is something");
-            assert!(found.failure.is_some(), "{found:?}");
-            assert_eq!(divided > 0, often.is_some());
+        let (alone, _) = find_all(&repo, &[], None).expect("there is something");
+        assert!(alone.failure.is_some(), "{alone:?}");
+        for often in [1, 2, 3] {
+            let (found, divided) = find_all(&repo, &[], Some(often)).expect("there is something");
+            assert_eq!(found.failure, alone.failure);
+            assert!(divided > 0);
+        }
+        for steps in 1..12 {
+            assert_eq!(fail_later_first(&repo, steps), alone.failure, "{steps}");
         }
     }
+}
+
+/// The first failure of a walk that is divided after so many `steps`, whose later part is walked before the
+/// earlier one.
+fn fail_later_first(repo: &Repo, steps: usize) -> Option<String> {
+    let mut request = request(repo, &[], None).expect("there is something");
+    let Scope::Whole(view) = request.scope else {
+        unreachable!("there is no base");
+    };
+    let mut earlier = Walk::new(request.treeish.tree, *view, request.rules, request.extras);
+    let mut walk = |part: &mut Walk, steps| {
+        let mut draft = Draft::default();
+        let mut outcomes = (0..steps).map(|_| part.step(&mut request.reader, &mut draft));
+        let failure = outcomes.find_map(Result::err);
+        failure.map(|failure| failure.to_string())
+    };
+    let failure = walk(&mut earlier, steps);
+    let later = earlier.fork().and_then(|mut later| walk(&mut later, 100));
+    failure.or(walk(&mut earlier, 100)).or(later)
+}
+
+/// Two directories of one name are odd, and a link elsewhere is not below them: whoever sees which first,
+/// the tree passes as it does in git.
+#[test]
+fn where_a_link_leads_elsewhere() {
+    let repo = Repo::init();
+    let blob = forge::blob(&repo, "text");
+    let target = forge::blob(&repo, "../outside");
+    let sub = forge::tree(&repo, &[("100644", b"file", &blob)]);
+    let odd = forge::tree(&repo, &[("40000", b"x", &sub), ("40000", b"x", &sub)]);
+    let link = |name| ("120000", name, target.as_str());
+    let entries = [
+        link(&b"a"[..]),
+        ("40000", b"b", &odd),
+        ("100644", b"c", &blob),
+        ("40000", b"d", &sub),
+        link(&b"e"[..]),
+    ];
+    let commit = forge::commit(&repo, &entries);
+    repo.git(["update-ref", "refs/heads/new", &commit]);
+    for steps in 1..12 {
+        assert_eq!(fail_later_first(&repo, steps), None, "{steps}");
+    }
+    repo.assert_same_within(&["1", "8"], &["128m"], ["new"]);
 }
 
 /// Files in 2,100 directories on three levels and in one with many; those in `changes` of them differ.
