@@ -18,7 +18,8 @@
 //! What the directory holds is said by a file in it, `.git-sluice`, in one line: `holds <commit>`, or
 //! `applying <base> <target>` from before the first change until after the last, with `-` for the base
 //! of a full archive. A delta goes only over its base; a full archive only into a directory with nothing
-//! else in it. Who has laid down a base by other means writes the file himself.
+//! else in it. Who has laid down a base by other means writes the file himself. Only the user who applies
+//! may have written it; what else the directory holds is not compared with the base.
 //!
 //! # Format
 //!

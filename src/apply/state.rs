@@ -3,10 +3,16 @@
 //! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last,
 //! with `-` for the base of a full archive. It is replaced, never written to, and what it says is on
 //! the disk before anybody relies on it.
+//!
+//! The file decides which delta goes over the directory, so it is believed only where nobody else can
+//! have written it: it has to be a regular file, reached through no symbolic link, that belongs to the
+//! user who applies, and everybody else may not write it.
 
 use std::io::{self, Read, Write};
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use rustix::process::geteuid;
 
 use crate::error::{Error, Result, strerror};
 
@@ -82,16 +88,16 @@ impl State {
     /// What `root` says of itself. What an interrupted write has left is taken away.
     pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
         remove_new(root).map_err(failed)?;
-        let is_file = match root.symlink_metadata(NAME) {
-            Ok(metadata) => metadata.is_file(),
+        match root.symlink_metadata(NAME) {
+            Ok(metadata) => check_origin(&metadata)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
-        };
-        let mut text = Vec::new();
-        if is_file {
-            let file = root.open(NAME).map_err(failed)?;
-            file.take(LEN_MAX).read_to_end(&mut text).map_err(failed)?;
         }
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let file = root.open_with(NAME, &options).map_err(failed)?;
+        let mut text = Vec::new();
+        file.take(LEN_MAX).read_to_end(&mut text).map_err(failed)?;
         let state = Self::parse(&text).ok_or_else(|| {
             let what = format!("'{NAME}' does not say what the directory holds");
             Error::fatal(what).hinted(how_to_say())
@@ -156,6 +162,20 @@ impl State {
             None => error,
         }
     }
+}
+
+/// Refuses a file that somebody else may have written.
+fn check_origin(metadata: &Metadata) -> Result<()> {
+    let kind = metadata.file_type();
+    let fault = match () {
+        () if kind.is_symlink() => "it is a symbolic link",
+        () if !kind.is_file() => "it is no regular file",
+        () if metadata.uid() != geteuid().as_raw() => "it belongs to another user",
+        () if metadata.mode() & 0o002 != 0 => "everybody may write it",
+        () => return Ok(()),
+    };
+    let error = Error::fatal(format!("cannot trust '{NAME}': {fault}"));
+    Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
 }
 
 fn how_to_say() -> String {

@@ -32,8 +32,12 @@ pub struct Ours {
 
     /// Apply an archive to this directory, which holds the tree of its base
     ///
-    /// The first word, if any, is the archive's file name; - is standard input. What the directory
-    /// holds is kept in the file .git-sluice in it.
+    /// The first word, if any, is the archive's file name; - is standard input. The file .git-sluice in the
+    /// directory says which commit it holds. It has to be a regular file of the user who applies.
+    ///
+    /// Checked are this file, which has to name the base of the archive, and the archive: its names and its
+    /// end. Not checked are the files in the directory: a file that was changed there stays changed unless
+    /// the archive writes or deletes it, and the exit status is 0.
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::archive::{Archive, Deletions, Tree, delta, file, id, tree};
 use super::{Target, applying, ids};
-use crate::support::Repo;
+use crate::support::{Repo, skip};
 use crate::usage::assert_complaint;
 
 fn small() -> (Tree, Tree, Vec<u8>) {
@@ -101,21 +101,90 @@ fn a_directory_that_says_nothing() {
         &format!("the directory is empty, the archive needs {from}"),
         "",
     );
-    // A state that is no file says nothing.
-    for make in ["mkdir", "mkfifo", "ln -s ../outside/file"] {
-        let directory = Target::empty();
+}
+
+/// The state is believed only where nobody else can have written it.
+#[test]
+fn a_state_of_doubtful_origin() {
+    let [from, _] = &ids();
+    let (base, _, archive) = small();
+    let holds = format!("holds {from}\n");
+    let mut cases = vec![
+        ("mkdir dir/.git-sluice", "it is no regular file"),
+        ("mkfifo dir/.git-sluice", "it is no regular file"),
+        (
+            "ln -s ../outside/file dir/.git-sluice",
+            "it is a symbolic link",
+        ),
+        ("ln -s nowhere dir/.git-sluice", "it is a symbolic link"),
+        (
+            "cp state dir/.git-sluice && chmod 666 dir/.git-sluice",
+            "everybody may write it",
+        ),
+    ];
+    if rustix::process::geteuid().is_root() {
+        let given = "cp state dir/.git-sluice && chown 65534 dir/.git-sluice";
+        cases.push((given, "it belongs to another user"));
+    } else {
+        skip("only root can give a file away: a state of somebody else is not tried");
+    }
+    for (make, words) in cases {
+        let directory = Target::holding(from, &base);
+        directory.forget();
+        directory.repo.write("state", &holds);
         let _ = directory
             .repo
-            .shell(&format!("{make} dir/.git-sluice"))
+            .shell(&format!("{make} && rm state"))
             .success();
         let output = directory.apply(&archive);
-        assert!(
-            output
-                .messages()
-                .contains("does not say what the directory holds"),
+        let first = output.messages();
+        let first = first.lines().next();
+        let expected = format!("fatal: cannot trust '.git-sluice': {words}");
+        assert_eq!(
+            (output.code(), first),
+            (128, Some(&expected[..])),
             "{output}"
         );
+        // A pipe in the directory would block whoever reads all of it.
+        let [a, b] = ["a", "b"].map(|name| fs::read(directory.directory().join(name)));
+        assert!(a.is_ok_and(|a| a == b"old\n") && b.is_err(), "{output}");
         directory.assert_nothing_outside();
+    }
+}
+
+/// What the help says is not checked is not checked.
+#[test]
+fn changed_files_go_unnoticed() {
+    let [from, to] = &ids();
+    let base = tree([
+        ("kept", file("base\n")),
+        ("replaced", file("base\n")),
+        ("deleted", file("base\n")),
+    ]);
+    let target = tree([("kept", file("base\n")), ("replaced", file("target\n"))]);
+    let directory = Target::holding(from, &base);
+    for name in ["kept", "replaced", "deleted", "added"] {
+        directory.repo.write(&format!("dir/{name}"), "changed\n");
+    }
+    let archive = delta([from, to], [&base, &target], Deletions::Pax);
+    let _ = directory.apply(&archive).success();
+    let there = tree([
+        ("kept", file("changed\n")),
+        ("replaced", file("target\n")),
+        ("added", file("changed\n")),
+    ]);
+    directory.assert_holds(to, &there);
+
+    let help = directory.repo.sluice(["--help"]).success();
+    let help = String::from_utf8(help).expect("text");
+    let help: Vec<&str> = help.split_whitespace().collect();
+    let help = help.join(" ");
+    for sentence in [
+        "Checked are this file, which has to name the base of the archive, and the archive: its names and its end.",
+        "Not checked are the files in the directory: a file that was changed there stays changed unless the \
+         archive writes or deletes it, and the exit status is 0.",
+    ] {
+        assert!(help.contains(sentence), "{help}");
     }
 }
 
