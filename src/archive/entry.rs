@@ -3,7 +3,7 @@
 //! What becomes of it is decided by the plan as far as that can be told without its content, and here
 //! as far as not. Nothing of what was begun in vain stays behind.
 
-use gix::bstr::ByteSlice;
+use gix::{ObjectId, bstr::ByteSlice};
 
 use super::{Archiver, MISSING, Piece, Scratch, extra};
 use crate::{
@@ -299,7 +299,7 @@ impl<F: Format> Archiver<F> {
             Blob::None => return Ok(()),
             Blob::Packed(node) => decoder.packed(&window.chains, node, limit, out),
             Blob::Loose(dir) => {
-                let id = self.odb.replaced(&entry.id);
+                let id = self.replaced(entry)?;
                 decoder
                     .loose(&self.odb.loose_path(dir, &id), limit, out)
                     .map(drop)
@@ -311,10 +311,15 @@ impl<F: Format> Archiver<F> {
             Ok(()) | Err(Failure::TooLarge) => outcome,
             Err(failure) => {
                 out.truncate(start);
-                let id = self.odb.replaced(&entry.id);
+                let id = self.replaced(entry)?;
                 rescue::copy(&self.odb, &id, limit, out, failure).map(drop)
             }
         }
+    }
+
+    /// The object that is archived for `entry`.
+    pub(super) fn replaced(&self, entry: &Entry) -> Result<ObjectId, Failure> {
+        self.odb.replaced(&entry.id).map_err(Failure::Refused)
     }
 
     fn convert(
@@ -332,7 +337,7 @@ impl<F: Format> Archiver<F> {
         let file = convert::File {
             path: window.path(entry)[self.terms.naming.prefix_len..].as_bstr(),
             id: entry.id,
-            stored: self.odb.replaced(&entry.id),
+            stored: self.odb.replaced(&entry.id)?,
         };
         self.converter
             .convert(file, &entry.treatment, content, out, log)

@@ -50,7 +50,7 @@ impl<F: Format> Archiver<F> {
             }
             piece.truncate_part(Mark::default());
         }
-        let id = self.odb.replaced(&entry.id);
+        let id = self.replaced(entry).map_err(Attempt::Untouched)?;
         let notes = self.notes(entry, Disposition::Content, None);
         let records = notes.records();
         let mut output = Output {

@@ -63,6 +63,16 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl Failure {
+    /// This failure as the cause of `error`; one that speaks for itself stands alone.
+    pub fn explain(self, error: Error) -> Error {
+        match self {
+            Self::Refused(refused) => refused,
+            failure => error.caused_by(failure),
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Taker(error)

@@ -50,7 +50,8 @@ impl Reader {
     /// Replace the contents of `out` by those of the object `id` (or its replacement) and say what
     /// it is; nothing if it does not exist.
     pub fn read(&mut self, id: &oid, out: &mut Buffer) -> Result<Option<ObjectKind>, Failure> {
-        let id = self.odb.config().replaced(id);
+        let replaced = self.odb.config().replaced(id);
+        let id = replaced.map_err(Failure::Refused)?;
         out.clear();
         // The one object that git knows without storing it.
         if id == ObjectId::empty_tree(id.kind()) {
@@ -70,9 +71,9 @@ impl Reader {
         }
     }
 
-    /// What the object `id` is, if it can be read.
-    pub fn kind(&mut self, id: &oid) -> Option<ObjectKind> {
-        self.read(id, &mut Buffer::default()).ok().flatten()
+    /// What the object `id` is; nothing if it does not exist.
+    pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>, Failure> {
+        self.read(id, &mut Buffer::default())
     }
 
     /// Append the object `id`, of at most `limit` bytes, from `place` and nowhere else.

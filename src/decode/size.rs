@@ -42,7 +42,9 @@ pub enum Size {
 impl Sizer {
     /// The size of the object `id` or of its replacement, from the first copy that tells.
     pub fn size(&mut self, odb: &mut Odb, id: ObjectId) -> Size {
-        let id = odb.config().replaced(&id);
+        let Ok(id) = odb.config().replaced(&id) else {
+            return Size::Unknown;
+        };
         match odb.find(&id) {
             Some(place) => self.size_of_any(odb, &id, place, None),
             None => Size::Missing,

@@ -10,6 +10,7 @@ mod index;
 pub mod loose;
 mod map;
 pub mod pack;
+mod replacements;
 
 use std::{
     io,
@@ -27,11 +28,9 @@ use gix::{
 
 use crate::error::{Error, sanitised, strerror};
 pub use dirs::object_dirs;
+pub use replacements::Replacements;
 use index::Index;
 use pack::Pack;
-
-/// As many replacements in a row as git follows.
-const MAX_REPLACEMENTS: usize = 5;
 
 /// The number of a pack within its [`Odb`]; stays valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,8 +54,8 @@ pub struct Config {
     pub hash: Kind,
     /// Whether multi-pack indices may be used (`core.multiPackIndex`).
     pub multi_pack_index: bool,
-    /// Pairs of object and replacement, sorted by the first.
-    pub replacements: Vec<(ObjectId, ObjectId)>,
+    /// The objects that stand for others.
+    pub replacements: Replacements,
 }
 
 impl Config {
@@ -66,16 +65,8 @@ impl Config {
     }
 
     /// The object that stands for `id` (`git replace`), or `id` itself.
-    pub fn replaced(&self, id: &oid) -> ObjectId {
-        let mut id = id.to_owned();
-        for _ in 0..MAX_REPLACEMENTS {
-            let list = &self.replacements;
-            match list.binary_search_by(|(from, _)| from.cmp(&id)) {
-                Ok(at) => id = list[at].1,
-                Err(_) => break,
-            }
-        }
-        id
+    pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
+        self.replacements.of(id)
     }
 }
 

@@ -134,7 +134,7 @@ impl Locator {
         let mut cuts = Cuts::default();
         let Window { entries, paths, .. } = &mut window;
         for entries in entries.chunks_mut(GROUP) {
-            self.find(entries);
+            self.find(entries)?;
             let mut found = 0;
             for entry in entries {
                 let (mut size, mut scratch) = (0, 0);
@@ -163,13 +163,15 @@ impl Locator {
     }
 
     /// Find the objects of all `entries` that want to be found.
-    fn find(&mut self, entries: &[Entry]) {
+    fn find(&mut self, entries: &[Entry]) -> Result<()> {
         let config = self.odb.config();
         let wanted = entries.iter().filter(|entry| is_wanted(entry));
         self.ids.clear();
-        self.ids
-            .extend(wanted.map(|entry| config.replaced(&entry.id)));
+        for entry in wanted {
+            self.ids.push(config.replaced(&entry.id)?);
+        }
         self.odb.find_all(&self.ids, &mut self.places);
+        Ok(())
     }
 
     /// Decide about `entry`, whose object was found under this number.

@@ -153,7 +153,8 @@ impl Trees {
             Ok(Some(ObjectKind::Tree)) => {}
             Ok(_) => return Err(Error::fatal(format!("unable to read tree ({id})"))),
             Err(failure) => {
-                return Err(Error::fatal(format!("unable to read tree ({id})")).caused_by(failure));
+                let error = Error::fatal(format!("unable to read tree ({id})"));
+                return Err(failure.explain(error));
             }
         }
         let written = self.stack.is_empty();

@@ -9,6 +9,7 @@ pub mod date;
 pub mod environment;
 pub mod extra_file;
 mod open;
+mod refs;
 mod replacements;
 pub mod served;
 pub mod settings;

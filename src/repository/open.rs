@@ -9,6 +9,7 @@ use std::{
 use gix::{
     bstr::BString,
     discover::{upwards, upwards::TrustPolicy},
+    odb::store::init::Slots,
     open::Options,
     sec::{
         Trust,
@@ -33,6 +34,11 @@ const KNOWN_EXTENSIONS: [&str; 7] = [
     "refstorage",
 ];
 
+/// Packs in which gix looks for what a revision names; where there are more, the installed git is asked. So
+/// gix need not list the packs before anybody asks it, nor follow alternates, of which it refuses some that
+/// git follows.
+const MAX_PACKS: u16 = 256;
+
 /// Open the repository that the current directory or `GIT_DIR` names.
 pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
     let repository = match &environment.git_dir {
@@ -52,6 +58,7 @@ pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
 
 fn options(environment: &Environment, level: Trust) -> Options {
     Options::default_for_level(level)
+        .object_store_slots(Slots::Given(MAX_PACKS))
         .bail_if_untrusted(true)
         .lossy_config(true)
         .cli_overrides(environment.overrides())

@@ -1,35 +1,44 @@
-//! Which objects stand for others (`git replace`).
+//! Which objects stand for others (`git replace`), as the refs say.
 //!
-//! gix tells, but of refs in a reftable, which it cannot read: then the installed git is asked. Never
-//! goes on without them: the archive would be another one.
+//! Refs in a reftable, which gix cannot read, are asked of the installed git. A run never goes on without
+//! them: the archive would be another one.
 
 use std::ffi::OsStr;
 
 use gix::{
     ObjectId,
     bstr::{BString, ByteSlice},
+    hash::Kind,
 };
 
-use super::{git, told};
-use crate::error::{Error, Result};
+use super::{git, refs::followed, told};
+use crate::{
+    error::{Error, Result, sanitised},
+    odb::Replacements,
+};
 
 /// Where they are unless the environment says otherwise.
 const DEFAULT_BASE: &[u8] = b"refs/replace/";
 
-/// Pairs of object and replacement, sorted by the first.
-pub(super) fn replacements(repository: &gix::Repository) -> Result<Vec<(ObjectId, ObjectId)>> {
+/// A ref, and the object that it leads to. One that leads nowhere makes its object unreadable.
+struct Target {
+    name: BString,
+    id: Option<ObjectId>,
+}
+
+pub(super) fn replacements(repository: &gix::Repository) -> Result<Replacements> {
     let config = repository.config_snapshot();
-    if !is_reftable(&config) {
-        return Ok(repository.objects.store_ref().replacements().collect());
-    }
     if config.boolean("core.useReplaceRefs") == Some(false) {
-        return Ok(Vec::new());
+        return Ok(Replacements::default());
     }
     let base = config.string("gitoxide.objects.replaceRefBase");
     let base = base.unwrap_or_else(|| DEFAULT_BASE.into());
-    let mut pairs: Vec<_> = list(&base)?.lines().filter_map(pair).collect();
-    pairs.sort();
-    Ok(pairs)
+    let targets = match is_reftable(&config) {
+        true => list(&base)?.lines().filter_map(target).collect(),
+        false => read(repository, &base)?,
+    };
+    let pairs = pairs(&targets, &base, repository.object_hash())?;
+    Ok(Replacements::new(pairs))
 }
 
 fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
@@ -37,7 +46,24 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
     storage.is_some_and(|storage| storage.starts_with(b"reftable"))
 }
 
-/// The refs below `base`, each a line of its name and what it leads to.
+/// The refs below `base`, in the order of their names.
+fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
+    let unread = |cause: gix::Error| {
+        Error::fatal(format!("cannot read the refs below {}", sanitised(base)))
+            .caused_by(cause.to_string())
+    };
+    let refs = repository.references().map_err(unread)?;
+    let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
+    // Followed when all are listed: the list holds the packed refs.
+    let refs = refs.collect::<gix::Result<Vec<_>>>().map_err(unread)?;
+    let target = |reference: gix::Reference<'_>| Target {
+        name: reference.name().as_bstr().to_owned(),
+        id: followed(reference).and_then(|it| Some(it.try_id()?.detach())),
+    };
+    Ok(refs.into_iter().map(target).collect())
+}
+
+/// The refs below `base` in a reftable, each a line of its name and what it leads to.
 fn list(base: &BString) -> Result<Vec<u8>> {
     let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
     let base = base.to_os_str_lossy();
@@ -50,10 +76,26 @@ fn list(base: &BString) -> Result<Vec<u8>> {
     }
 }
 
-/// A line as a pair; other names than ids replace nothing.
-fn pair(line: &[u8]) -> Option<(ObjectId, ObjectId)> {
-    let (name, replacement) = line.rsplit_once_str(" ")?;
-    let (_, object) = name.rsplit_once_str("/")?;
-    let [object, replacement] = [object, replacement].map(ObjectId::from_hex);
-    object.ok().zip(replacement.ok())
+fn target(line: &[u8]) -> Option<Target> {
+    let (name, id) = line.rsplit_once_str(" ")?;
+    let (name, id) = (name.into(), ObjectId::from_hex(id).ok());
+    Some(Target { name, id })
+}
+
+/// Pairs of object and replacement; other names than ids replace nothing.
+fn pairs(targets: &[Target], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, ObjectId)>> {
+    let mut pairs: Vec<(ObjectId, ObjectId)> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for Target { name, id } in targets {
+        let last = name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let Ok(object) = ObjectId::from_hex(&name[last..]) else {
+            continue;
+        };
+        if !seen.insert(object) {
+            let name = sanitised(name.strip_prefix(base).unwrap_or(name));
+            return Err(Error::fatal(format!("duplicate replace ref: {name}")));
+        }
+        pairs.push((object, id.unwrap_or_else(|| hash.null())));
+    }
+    Ok(pairs)
 }

@@ -12,19 +12,22 @@ use std::{
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice},
-    objs::{CommitRefIter, Kind as ObjectKind, TagRefIter},
+    hash::Kind,
+    objs::{CommitRefIter, Kind as ObjectKind, TagRefIter, tag::ref_iter::Token},
     revision::plumbing::Spec,
 };
 
-use super::{git, told};
+use super::{git, refs::followed, told};
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result},
+    error::{Error, Result, sanitised},
+    odb::pack::Damage,
 };
 
 /// As many tags of tags as anybody makes.
 const MAX_TAGS: usize = 1024;
+const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
 
 /// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
 /// have to be asked.
@@ -64,9 +67,8 @@ fn found(
     let (named, reference) = object_id(repository, reader, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut content = Buffer::default();
-    let peeled =
-        peeled(reader, named, &mut content).map_err(|cause| not_a_tree().caused_by(cause))?;
-    match peeled {
+    let peeled = peeled(reader, named, &mut content);
+    match peeled.map_err(|failure| failure.explain(not_a_tree()))? {
         Some((tree, ObjectKind::Tree)) => {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
             Ok(Treeish {
@@ -78,13 +80,16 @@ fn found(
             })
         }
         Some((commit, ObjectKind::Commit)) => {
+            refuse_bad_shallow(repository)?;
             let mut fields = CommitRefIter::from_bytes(&content, repository.object_hash());
             let tree = fields.tree_id().map_err(|_| not_a_tree())?;
             let time = fields
                 .committer()
                 .map_or(0, |committer| timestamp(committer.time));
-            if reader.kind(&tree) != Some(ObjectKind::Tree) {
-                return Err(not_a_tree());
+            let kind = reader.kind(&tree);
+            match kind.map_err(|failure| failure.explain(not_a_tree()))? {
+                Some(ObjectKind::Tree) => {}
+                _ => return Err(not_a_tree()),
             }
             Ok(Treeish {
                 tree,
@@ -98,23 +103,66 @@ fn found(
     }
 }
 
-/// What `id` leads to when tags are followed, with its bytes in `content`; nothing if that is nowhere.
+/// What `id` leads to when tags are followed, with its bytes in `content`; nothing if that is nowhere. As in
+/// git, no tag may call its object something else than the object is.
 fn peeled(
     reader: &mut Reader,
     id: ObjectId,
     content: &mut Buffer,
 ) -> std::result::Result<Option<(ObjectId, ObjectKind)>, Failure> {
     let mut id = id;
+    let mut promised = None;
     for _ in 0..MAX_TAGS {
-        id = match reader.read(&id, content)? {
-            Some(ObjectKind::Tag) => match TagRefIter::from_bytes(content, id.kind()).target_id() {
-                Ok(target) => target,
-                Err(_) => return Ok(None),
-            },
-            kind => return Ok(kind.map(|kind| (id, kind))),
+        let Some(kind) = reader.read(&id, content)? else {
+            return Ok(None);
         };
+        if promised.is_some_and(|promised| promised != kind) {
+            return Err(Damage("a tag says that its object is of another type").into());
+        }
+        if kind != ObjectKind::Tag {
+            return Ok(Some((id, kind)));
+        }
+        let Some((target, kind)) = tagged(content, id.kind()) else {
+            return Ok(None);
+        };
+        (id, promised) = (target, Some(kind));
     }
-    Ok(None)
+    Err(TOO_MANY_TAGS.into())
+}
+
+/// The object that a tag names, and the type that it says the object has.
+fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
+    let mut fields = TagRefIter::from_bytes(tag, hash);
+    let target = fields.target_id().ok()?;
+    let kind = fields.find_map(|field| match field {
+        Ok(Token::TargetKind(kind)) => Some(kind),
+        _ => None,
+    })?;
+    Some((target, kind))
+}
+
+/// Fail if `shallow` holds what is no id, as git does once it reads a commit.
+fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
+    if repository.shallow_commits().is_ok() {
+        return Ok(());
+    }
+    // What cannot be read is not there for git.
+    let text = repository.shallow_file().ok().map(std::fs::read);
+    let Some(Ok(text)) = text else {
+        return Ok(());
+    };
+    let digits = repository.object_hash().len_in_hex();
+    let is_id = |line: &[u8]| {
+        let id = line.get(..digits).map(ObjectId::from_hex);
+        id.is_some_and(|id| id.is_ok())
+    };
+    match text.lines().find(|line| !is_id(line)) {
+        Some(line) => {
+            let line = sanitised(line);
+            Err(Error::fatal(format!("bad shallow line: {line}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Fail unless `name`, up to its first colon, is the name of a ref.
@@ -189,8 +237,7 @@ fn object_id(
         warn_if_ambiguous(repository, start, diagnostics);
         return Ok((id, no_reference()));
     }
-    // gix takes this ending of git-describe(1) for a part of the name; git does not.
-    if name.ends_with(b"-dirty") {
+    if !is_for_gix(repository, reader, name)? {
         return ask_git(name, diagnostics);
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
@@ -200,6 +247,33 @@ fn object_id(
         Ok(_) => Err(not_valid(name)),
         Err(_) => ask_git(name, diagnostics),
     }
+}
+
+/// Whether gix reads `name` as git does. It takes an ending of git-describe(1) for a part of the name,
+/// follows one replacement of a row, panics where lines of `shallow` are longer than an id, and believes
+/// tags. Fails where tags go in a circle: neither gix nor git would ever end.
+fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
+    if name.ends_with(b"-dirty") || repository.shallow_commits().is_err() {
+        return Ok(false);
+    }
+    let Some(id) = start(repository, name) else {
+        return Ok(reader.odb.config().replacements.is_empty());
+    };
+    match peeled(reader, id, &mut Buffer::default()) {
+        Err(Failure::Damaged(TOO_MANY_TAGS)) => Err(not_valid(name).caused_by(TOO_MANY_TAGS)),
+        Ok(Some(_)) => Ok(reader.odb.config().replacements.is_empty()),
+        Ok(None) | Err(_) => Ok(false),
+    }
+}
+
+/// The object that `name` starts from, if anything is done to it.
+fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+    let start = name[..name.find_byteset(b"~^:")?].as_bstr();
+    if start.is_empty() {
+        return None;
+    }
+    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0));
+    id.or_else(|| Some(repository.rev_parse_single(start).ok()?.detach()))
 }
 
 fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
@@ -221,24 +295,34 @@ fn ancestor<'a>(
         return None;
     }
     let mut id = commit(reader, id)?.0;
+    // Parents that go in a circle come back to a commit that is marked, at the latest after as many steps as
+    // the walk has taken.
+    let (mut marked, mut taken) = (id, 0_u64);
     let mut steps = steps;
     while let Some((&step, rest)) = steps.split_first() {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = rest.split_at(digits);
         steps = rest;
-        let number: usize = match number {
+        let number: u32 = match number {
             b"" => 1,
             number => number.to_str().ok()?.parse().ok()?,
         };
         let (generations, parent) = match step {
             b'~' => (number, 0),
-            b'^' if number > 0 => (1, number - 1),
+            b'^' if number > 0 => (1, usize::try_from(number).ok()? - 1),
             b'^' => (0, 0),
             _ => return None,
         };
         for _ in 0..generations {
             let (_, parents) = commit(reader, id)?;
             id = *parents.get(parent)?;
+            if id == marked {
+                return None;
+            }
+            taken += 1;
+            if taken.is_power_of_two() {
+                marked = id;
+            }
         }
     }
     Some((start, id))
@@ -266,10 +350,7 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
         return None;
     }
     let name = if name == "@" { b"HEAD".as_bstr() } else { name };
-    let mut reference = repository.try_find_reference(name).ok()??;
-    while let gix::refs::TargetRef::Symbolic(_) = reference.target() {
-        reference = reference.follow()?.ok()?;
-    }
+    let reference = followed(repository.try_find_reference(name).ok()??)?;
     let id = reference.try_id()?.detach();
     Some((id, reference.name().as_bstr().to_owned()))
 }
@@ -307,20 +388,28 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
 fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Reference)> {
     let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
     let words = output.stderr.to_str_lossy();
-    if output.status.success()
-        && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
-    {
-        for warning in words.lines().filter(|line| line.starts_with("warning: ")) {
+    // git looks a plain name up twice when it archives.
+    let lookups = match name.find_byteset(b"^~:@") {
+        None => 2,
+        Some(_) => 1,
+    };
+    for warning in words.lines().filter(|line| line.starts_with("warning: ")) {
+        let is_of_lookup = warning.starts_with("warning: ignoring ");
+        for _ in 0..if is_of_lookup { lookups } else { 1 } {
             // As for git, a reader of stderr that went away is no reason to fail.
             let _ = writeln!(diagnostics, "{warning}");
         }
+    }
+    if output.status.success()
+        && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
+    {
         return Ok((id, full_name(name)));
     }
     let mut fatal = words
         .lines()
         .filter_map(|line| line.strip_prefix("fatal: "));
     let error = match fatal.next_back() {
-        Some(words) if tracks(name) => Error::fatal(words),
+        Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
         _ => not_valid(name),
     };
     let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
@@ -328,6 +417,19 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
         .lines()
         .filter(is_told)
         .fold(error, |error, line| error.after(line)))
+}
+
+/// Whether git said `words` of the repository and not of a name.
+fn speaks_for_itself(words: &str) -> bool {
+    let beginnings = [
+        "not a git repository",
+        "replace depth too high",
+        "bad shallow line",
+        "duplicate replace ref",
+    ];
+    beginnings
+        .iter()
+        .any(|beginning| words.starts_with(beginning))
 }
 
 /// The full name of the ref `name`, if it is one and nothing is done to it.

@@ -294,7 +294,8 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
         Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
             let path = sanitised(path);
-            Err(Error::fatal(format!("cannot read ignore rules of '{path}'")).caused_by(failure))
+            let error = Error::fatal(format!("cannot read ignore rules of '{path}'"));
+            Err(failure.explain(error))
         }
     }
 }

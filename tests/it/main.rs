@@ -13,6 +13,7 @@ mod zip;
 
 mod apply;
 mod attributes;
+mod circles;
 mod command_line;
 mod conversation;
 mod convert;
