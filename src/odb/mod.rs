@@ -28,9 +28,9 @@ use gix::{
 
 use crate::error::{Error, sanitised, strerror};
 pub use dirs::object_dirs;
-pub use replacements::Replacements;
 use index::Index;
 use pack::Pack;
+pub use replacements::Replacements;
 
 /// The number of a pack within its [`Odb`]; stays valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +75,8 @@ impl Config {
 pub struct Odb {
     config: Arc<Config>,
     sources: Vec<Arc<Source>>,
+    /// The indices of packs that a multi-pack index covers. They are asked last: it may be damaged.
+    covered: Vec<Arc<Source>>,
     packs: Vec<Arc<PackFile>>,
     /// The source that had the last object found: the next one is likely there too.
     recent: usize,
@@ -145,6 +147,7 @@ impl Odb {
         let mut odb = Self {
             config: Arc::new(config),
             sources: Vec::new(),
+            covered: Vec::new(),
             packs: Vec::new(),
             recent: 0,
             stamps,
@@ -165,6 +168,7 @@ impl Odb {
             return Some(place);
         }
         let place = self.refresh().then(|| self.find_once(id)).flatten();
+        let place = place.or_else(|| self.covered.iter().find_map(|it| self.find_in(it, id)));
         self.missed |= place.is_none() && self.refused().is_some();
         place
     }
@@ -206,7 +210,8 @@ impl Odb {
 
     /// A file that is there and that the system did not let us map.
     fn refused(&self) -> Option<(&Path, &io::Error)> {
-        let indices = self.sources.iter().filter_map(|source| match &source.kind {
+        let sources = self.sources.iter().chain(&self.covered);
+        let indices = sources.filter_map(|source| match &source.kind {
             SourceKind::Single(index, _) => refusal(&source.path, index),
             SourceKind::Multi(..) => None,
         });
@@ -218,9 +223,11 @@ impl Odb {
 
     /// Every copy of `id`, in lookup order: what is left to try when one of them is damaged.
     pub fn copies(&mut self, id: &oid) -> Vec<Place> {
-        let mut places: Vec<Place> = (0..self.sources.len())
-            .filter_map(|at| self.find_packed(at, id))
-            .collect();
+        let mut places = Vec::new();
+        for source in self.sources.iter().chain(&self.covered) {
+            let place = self.find_in(source, id);
+            places.extend(place.filter(|place| !places.contains(place)));
+        }
         places.extend(self.find_loose(id));
         places
     }
@@ -229,7 +236,7 @@ impl Odb {
     pub fn id_at(&self, pack: PackId, offset: u64) -> Option<ObjectId> {
         let at_offset = |source: &Arc<Source>| match &source.kind {
             SourceKind::Single(index, id) if *id == pack => {
-                index.get()?.as_ref().ok()?.id_at(offset)
+                self.index(&source.path, index, pack)?.id_at(offset)
             }
             SourceKind::Multi(index, packs) => {
                 let number = packs.iter().position(|id| *id == pack)? as u32;
@@ -240,7 +247,8 @@ impl Odb {
             }
             SourceKind::Single(..) => None,
         };
-        self.sources.iter().find_map(at_offset)
+        let mut sources = self.covered.iter().chain(&self.sources);
+        sources.find_map(at_offset)
     }
 
     /// The mapped pack `id`, or nothing if it is gone or damaged.
@@ -274,7 +282,10 @@ impl Odb {
     }
 
     fn find_packed(&self, at: usize, id: &oid) -> Option<Place> {
-        let source = self.sources.get(at)?;
+        self.find_in(self.sources.get(at)?, id)
+    }
+
+    fn find_in(&self, source: &Source, id: &oid) -> Option<Place> {
         let (pack, offset) = match &source.kind {
             SourceKind::Single(index, pack) => {
                 let index = self.index(&source.path, index, *pack)?;
@@ -394,10 +405,14 @@ impl Odb {
         for name in index.index_names() {
             let name = dir.join(name);
             let pack = name.with_extension("pack");
-            if pack.exists() {
+            let exists = pack.exists();
+            let pack = self.known_pack(pack);
+            packs.push(pack);
+            if exists {
+                let (path, kind) = (name.clone(), SourceKind::Single(OnceLock::new(), pack));
+                self.covered.push(Arc::new(Source { path, kind }));
                 covered.push(name);
             }
-            packs.push(self.known_pack(pack));
         }
         let kind = SourceKind::Multi(Box::new(index), packs);
         self.sources.push(Arc::new(Source { path, kind }));
