@@ -7,6 +7,9 @@ use std::ops::Range;
 
 use crate::odb::pack::Damage;
 
+/// git takes nothing shorter for a delta: two sizes, and an instruction with an operand.
+const MIN_LEN: usize = 4;
+
 const CORRUPT: Damage = Damage("delta is corrupt");
 
 /// Most copies are not longer than this. They are made with this fixed length wherever there is room
@@ -35,6 +38,9 @@ pub struct Delta<'a> {
 impl<'a> Delta<'a> {
     /// Read the sizes at the start of `delta`.
     pub fn parse(mut delta: &'a [u8]) -> Result<Self, Damage> {
+        if delta.len() < MIN_LEN {
+            return Err(CORRUPT);
+        }
         let base_size = varint(&mut delta)?;
         let size = varint(&mut delta)?;
         Ok(Self {
@@ -182,6 +188,8 @@ mod tests {
             b"\x05\x03\x00",              // reserved instruction
             b"\x05\x03\x03ab",            // insert without its bytes
             b"\x05\x03\x91\x01",          // copy without its length
+            b"\x05\x00",                  // too short to make anything
+            b"\x05\x01\x80",              // shorter than any that git takes
             b"\x85",                      // size without its end
         ] {
             assert_eq!(apply(b"abcde", delta), None, "{delta:?}");

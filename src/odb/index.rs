@@ -48,8 +48,12 @@ impl Index {
     }
 
     fn parse(map: Map, hash_len: usize) -> Option<Self> {
-        let index = if map.starts_with(&V2_SIGNATURE) {
-            let fanout = V2_SIGNATURE.len();
+        let is_v2 = map.starts_with(&V2_SIGNATURE);
+        let fanout = if is_v2 { V2_SIGNATURE.len() } else { 0 };
+        if !ascends(map.get(fanout..fanout + FANOUT_LEN)?) {
+            return None;
+        }
+        let index = if is_v2 {
             let names = fanout + FANOUT_LEN;
             let count = last_fanout(&map, fanout)?;
             let crcs = names + count * hash_len;
@@ -66,9 +70,9 @@ impl Index {
                 map,
             }
         } else {
-            let count = last_fanout(&map, 0)?;
+            let count = last_fanout(&map, fanout)?;
             Self {
-                fanout: 0,
+                fanout,
                 names: FANOUT_LEN + 4,
                 stride: hash_len + 4,
                 offsets: FANOUT_LEN,
@@ -79,8 +83,14 @@ impl Index {
                 map,
             }
         };
-        let trailer = 2 * hash_len;
-        (index.map.len() >= index.large_offsets + trailer).then_some(index)
+        let shortest = index.large_offsets + 2 * hash_len;
+        let longest = match is_v2 {
+            true => shortest + index.count.saturating_sub(1) * 8,
+            false => shortest,
+        };
+        (shortest..=longest)
+            .contains(&index.map.len())
+            .then_some(index)
     }
 
     /// The number of objects in the pack.
@@ -208,6 +218,12 @@ impl Bucket {
 /// Where an id lies among those with the same first byte, as a fraction of 2^32.
 fn spread(id: &[u8]) -> u64 {
     u64::from(u32::from_be_bytes([id[1], id[2], id[3], id[4]]))
+}
+
+/// Whether no number of this fan-out table is smaller than the one before it.
+fn ascends(fanout: &[u8]) -> bool {
+    // Big-endian numbers compare as their bytes do.
+    fanout.chunks_exact(4).is_sorted()
 }
 
 fn last_fanout(map: &[u8], fanout: usize) -> Option<usize> {

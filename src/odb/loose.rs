@@ -16,13 +16,14 @@ use sirocco::{Format, inflate::Decoder};
 use super::pack::{Damage, MAX_RATIO};
 use crate::buffer::Buffer;
 
-/// Longest header worth looking for: the longest type, a 20 digit size.
-const HEADER_MAX: usize = 64;
+/// The longest header that git reads, with the byte at its end.
+const HEADER_MAX: usize = 32;
 /// Compressed bytes read at once.
 const INPUT_LEN: usize = 64 << 10;
 /// Bytes inflated at once when streaming; more than the 32 KiB that deflate looks back.
 const WINDOW_LEN: usize = 256 << 10;
 const CORRUPT: Damage = Damage("loose object is corrupt");
+const GARBAGE: Damage = Damage("garbage at end of loose object");
 
 /// Where the object `id` would lie in the object directory `dir`.
 pub fn path(dir: &Path, id: &oid) -> PathBuf {
@@ -102,6 +103,9 @@ impl Opened<'_> {
         if !progress.done || progress.output.len() != self.header_len + size {
             return Err(corrupt(CORRUPT));
         }
+        if progress.consumed as u64 != self.file_len {
+            return Err(corrupt(GARBAGE));
+        }
         space.copy_within(self.header_len.., 0);
         out.truncate(start + size);
         Ok(())
@@ -136,7 +140,11 @@ impl Opened<'_> {
             }
             each(output)?;
             if progress.done {
-                return Ok(());
+                let is_all = progress.consumed == input.len() && self.file.read(&mut [0])? == 0;
+                return match is_all {
+                    true => Ok(()),
+                    false => Err(corrupt(GARBAGE).into()),
+                };
             }
             let (consumed, full) = (progress.consumed, progress.full);
             input.drain(..consumed);
@@ -151,11 +159,17 @@ fn parse_header(bytes: &[u8]) -> Option<(ObjectKind, u64, usize)> {
     let end = bytes.iter().position(|&byte| byte == 0)?;
     let space = bytes[..end].iter().position(|&byte| byte == b' ')?;
     let kind = ObjectKind::from_bytes(&bytes[..space]).ok()?;
-    let size = std::str::from_utf8(&bytes[space + 1..end])
-        .ok()?
-        .parse()
-        .ok()?;
+    let size = parse_size(&bytes[space + 1..end])?;
     Some((kind, size, end + 1))
+}
+
+/// A number in decimal digits, without any that it does not need.
+fn parse_size(digits: &[u8]) -> Option<u64> {
+    let is_plain = digits.iter().all(u8::is_ascii_digit);
+    if !is_plain || (digits.len() > 1 && digits[0] == b'0') {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn corrupt(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {

@@ -7,6 +7,7 @@
 
 mod bombs;
 mod damage;
+mod malformed;
 mod output;
 mod packs;
 mod repack;
