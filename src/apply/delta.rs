@@ -9,8 +9,9 @@ use std::{fmt, io::BufRead};
 use crate::error::{Error, Result};
 
 use super::{
+    input::damaged,
     pax::records,
-    reader::{Item, Reader, damaged},
+    reader::{Item, Reader},
 };
 
 /// How our own keys begin.

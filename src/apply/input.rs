@@ -48,3 +48,8 @@ pub(super) fn unreadable(error: io::Error) -> Error {
 pub(super) fn incomplete() -> Error {
     Error::fatal("the archive is incomplete")
 }
+
+/// What is in the archive is not sound, or not safe.
+pub(super) fn damaged(what: &str) -> Error {
+    Error::fatal(format!("the archive cannot be applied: {what}"))
+}

@@ -8,7 +8,7 @@ use crate::{
     plan::select::verify::{Protect, is_valid},
 };
 
-use super::{reader::damaged, state};
+use super::{input::damaged, state};
 
 /// The spellings of every file system: the archive may have been made for another one than the directory's.
 const PROTECT: Option<Protect> = Some(Protect {

@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 
-use super::reader::damaged;
+use super::input::damaged;
 
 /// Key and value.
 pub(super) type Record<'a> = (&'a [u8], &'a [u8]);

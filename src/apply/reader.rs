@@ -1,37 +1,25 @@
 //! Tar as our archives have it: POSIX ustar with pax extended headers, read strictly.
 //!
-//! A reader of our own, since a delta needs what the `tar` crate does not give: every record of a
-//! global header with those that share a key, and the certainty that the end marker was there. It
-//! knows the kinds of entry that git archives and refuses all others. It touches nothing but its
-//! input, and allocates for no size that a header states but for that of an extended header, which is
-//! below 1 MiB or refused.
+//! The fields of a header are read by `tar::Header`. The rest is read by hand, since `tar::Archive` ends
+//! pax values at a newline, in global headers as in others, reads extended headers of any length into
+//! memory, and takes an archive without its end marker for complete. Here an extended header is below
+//! 1 MiB or refused, and nothing else is allocated for a size that a header states. The reader knows the
+//! kinds of entry that git archives and refuses all others. It touches nothing but its input.
 
-use std::io::{BufRead, ErrorKind};
+use std::io::{self, BufRead, ErrorKind};
+
+use tar::Header;
 
 use crate::error::{Error, Result};
 
 use super::{
-    input::{incomplete, unreadable},
+    input::{damaged, incomplete, unreadable},
     pax::Extended,
 };
 
 const BLOCK: usize = 512;
 /// What the records of one header may take.
 const RECORDS_MAX: u64 = 1 << 20;
-
-/// Where a header's fields lie.
-mod field {
-    use std::ops::Range;
-
-    pub(super) const NAME: Range<usize> = 0..100;
-    pub(super) const MODE: Range<usize> = 100..108;
-    pub(super) const SIZE: Range<usize> = 124..136;
-    pub(super) const CHECKSUM: Range<usize> = 148..156;
-    pub(super) const TYPE: usize = 156;
-    pub(super) const LINK: Range<usize> = 157..257;
-    pub(super) const MAGIC: Range<usize> = 257..263;
-    pub(super) const PREFIX: Range<usize> = 345..500;
-}
 
 /// The next thing in an archive.
 #[derive(Debug)]
@@ -87,7 +75,7 @@ impl<R: BufRead> Reader<R> {
         let Some(header) = self.header()? else {
             return Ok(None);
         };
-        let item = match header[field::TYPE] {
+        let item = match kind(&header) {
             b'g' => Item::Global(self.records(&header)?),
             b'x' => {
                 let extended = Extended::read(&self.records(&header)?)?;
@@ -125,20 +113,22 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The next header, behind what is left of the entry before it.
-    fn header(&mut self) -> Result<Option<[u8; BLOCK]>> {
+    fn header(&mut self) -> Result<Option<Header>> {
         self.body(|_| Ok(()))?;
         let block = self.block()?;
         if block == [0; BLOCK] {
             return self.end().map(|()| None);
         }
-        if &block[field::MAGIC] != b"ustar\0" {
+        let header = Header::from_byte_slice(&block).clone();
+        if header.as_ustar().is_none() {
             return Err(damaged("no tar header where one has to be"));
         }
-        let stated = octal(&block[field::CHECKSUM])?;
-        if stated != checksum(&block) {
+        let mut right = header.clone();
+        right.set_cksum();
+        if number(header.cksum())? != number(right.cksum())? {
             return Err(damaged("a header's checksum is wrong"));
         }
-        Ok(Some(block))
+        Ok(Some(header))
     }
 
     fn block(&mut self) -> Result<[u8; BLOCK]> {
@@ -175,8 +165,8 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The records behind the header of an extended header.
-    fn records(&mut self, header: &[u8; BLOCK]) -> Result<Vec<u8>> {
-        let size = octal(&header[field::SIZE])?;
+    fn records(&mut self, header: &Header) -> Result<Vec<u8>> {
+        let size = size(header)?;
         if size >= RECORDS_MAX {
             return Err(damaged("an extended header is too large"));
         }
@@ -189,13 +179,13 @@ impl<R: BufRead> Reader<R> {
         Ok(records)
     }
 
-    fn entry(&mut self, header: &[u8; BLOCK], extended: Extended) -> Result<Entry> {
+    fn entry(&mut self, header: &Header, extended: Extended) -> Result<Entry> {
         let size = match extended.size {
             Some(size) => size,
-            None => octal(&header[field::SIZE])?,
+            None => size(header)?,
         };
         self.begin(size);
-        let kind = match header[field::TYPE] {
+        let kind = match kind(header) {
             b'0' => Kind::File {
                 mode: mode(header)?,
                 content: match extended.hole()? {
@@ -207,9 +197,9 @@ impl<R: BufRead> Reader<R> {
                 return Err(damaged("something that is no file has content"));
             }
             b'2' => Kind::Symlink {
-                target: match &extended.link {
-                    Some(link) => link.clone(),
-                    None => text(&header[field::LINK]).to_vec(),
+                target: match extended.link {
+                    Some(link) => link,
+                    None => header.link_name_bytes().unwrap_or_default().into_owned(),
                 },
             },
             b'5' => Kind::Directory {
@@ -222,7 +212,8 @@ impl<R: BufRead> Reader<R> {
                 return Err(damaged(&what));
             }
         };
-        let path = extended.path.unwrap_or_else(|| ustar_path(header));
+        let in_header = || header.path_bytes().into_owned();
+        let path = extended.path.unwrap_or_else(in_header);
         Ok(Entry { path, kind })
     }
 
@@ -239,7 +230,9 @@ impl<R: BufRead> Reader<R> {
         }
         let map = self.block()?;
         self.begin(0);
-        let is_hole = text(&map) == format!("1\n{size}\n0\n").as_bytes();
+        let expected = format!("1\n{size}\n0\n");
+        let end = map.strip_prefix(expected.as_bytes());
+        let is_hole = end.is_some_and(|end| end.first() == Some(&0));
         is_hole.then_some(Content::Hole(size)).ok_or_else(refused)
     }
 }
@@ -255,51 +248,30 @@ fn fill<R: BufRead>(input: &mut R) -> Result<&[u8]> {
     (!piece.is_empty()).then_some(piece).ok_or_else(incomplete)
 }
 
-/// What is in the archive is not sound, or not safe.
-pub(super) fn damaged(what: &str) -> Error {
-    Error::fatal(format!("the archive cannot be applied: {what}"))
+/// The kind as it stands there: [`Header::entry_type`] takes a NUL for a file.
+fn kind(header: &Header) -> u8 {
+    header.as_old().linkflag[0]
 }
 
-fn ustar_path(header: &[u8; BLOCK]) -> Vec<u8> {
-    let (prefix, name) = (text(&header[field::PREFIX]), text(&header[field::NAME]));
-    match prefix {
-        b"" => name.to_vec(),
-        _ => [prefix, name].join(&b'/'),
+/// The size, of digits: the crate reads the binary numbers of GNU tar as well.
+fn size(header: &Header) -> Result<u64> {
+    match header.as_old().size[0] {
+        0x80.. => Err(malformed()),
+        _ => number(header.entry_size()),
     }
 }
 
 /// The permissions, without the bits that run a program as somebody else.
-fn mode(header: &[u8; BLOCK]) -> Result<u32> {
-    let bits = octal(&header[field::MODE])? & 0o777;
-    u32::try_from(bits).map_err(|_| damaged("a number in a header is malformed"))
+fn mode(header: &Header) -> Result<u32> {
+    Ok(number(header.mode())? & 0o777)
 }
 
-/// Up to the first NUL.
-fn text(field: &[u8]) -> &[u8] {
-    let end = field.iter().position(|&byte| byte == 0);
-    &field[..end.unwrap_or(field.len())]
+fn number<N>(field: io::Result<N>) -> Result<N> {
+    field.map_err(|_| malformed())
 }
 
-/// Octal digits, with spaces in front and spaces or NULs behind.
-fn octal(field: &[u8]) -> Result<u64> {
-    let field = field.trim_ascii_start();
-    let end = field.iter().position(|byte| matches!(byte, b' ' | 0));
-    let (digits, rest) = field.split_at(end.unwrap_or(field.len()));
-    let sound = !digits.is_empty()
-        && digits.iter().all(|digit| matches!(digit, b'0'..=b'7'))
-        && rest.iter().all(|byte| matches!(byte, b' ' | 0));
-    if !sound {
-        return Err(damaged("a number in a header is malformed"));
-    }
-    let digit = |sum: u64, digit: &u8| sum << 3 | u64::from(digit - b'0');
-    Ok(digits.iter().fold(0, digit))
-}
-
-/// The sum of all bytes, with spaces for the sum itself.
-fn checksum(header: &[u8; BLOCK]) -> u64 {
-    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
-    let own = &header[field::CHECKSUM];
-    sum(header) - sum(own) + own.len() as u64 * u64::from(b' ')
+fn malformed() -> Error {
+    damaged("a number in a header is malformed")
 }
 
 #[cfg(test)]
@@ -416,9 +388,10 @@ mod tests {
                 archive[at] = byte;
                 let header = at / 512 * 512;
                 if right && archive[header + 257..].starts_with(b"ustar") {
-                    let block = archive[header..header + 512].try_into().expect("a block");
-                    let sum = format!("{:07o}", super::checksum(block));
-                    archive[header + 148..][..7].copy_from_slice(sum.as_bytes());
+                    let block = &mut archive[header..header + 512];
+                    let mut right = super::Header::from_byte_slice(block).clone();
+                    right.set_cksum();
+                    block.copy_from_slice(right.as_bytes());
                 }
             }
             read(&archive);

@@ -9,8 +9,9 @@ use crate::error::Result;
 
 use super::{
     delta::{Claim, deletions},
+    input::damaged,
     path::ArchivePath,
-    reader::{Content, Entry, Item, Kind, Reader, damaged},
+    reader::{Content, Entry, Item, Kind, Reader},
 };
 
 /// One thing to do in the directory.
