@@ -164,7 +164,7 @@ fn changed_files_go_unnoticed() {
     let target = tree([("kept", file("base\n")), ("replaced", file("target\n"))]);
     let directory = Target::holding(from, &base);
     for name in ["kept", "replaced", "deleted", "added"] {
-        directory.repo.write(&format!("dir/{name}"), "changed\n");
+        directory.repo.write(format!("dir/{name}"), "changed\n");
     }
     let archive = delta([from, to], [&base, &target], Deletions::Pax);
     let _ = directory.apply(&archive).success();
