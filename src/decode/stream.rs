@@ -1,14 +1,11 @@
 //! Large objects, piece by piece, in constant memory.
 //!
 //! A whole entry is inflated through a window. A delta needs its base at random: each base on the
-//! way is written to an unnamed temporary file and read back from there, so that even a gigabyte
-//! stored as a delta costs disk and not memory.
+//! way is written to a spool and read back from there, so that even a gigabyte stored as a delta
+//! costs disk and not memory. What a base claims to be never fills the disk: a claim that the packs
+//! cannot back, or that has no room on the disk, is refused before anything is written.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    os::unix::fs::FileExt,
-};
+use std::{io::Write, sync::Arc};
 
 use sirocco::{Format, inflate::Decoder};
 
@@ -17,7 +14,11 @@ use super::{
     chain::{Chains, Node, NodeId},
     delta::{Delta, Instruction, next_instruction},
 };
-use crate::{buffer::Buffer, odb::pack::Damage};
+use crate::{
+    buffer::Buffer,
+    odb::pack::{Damage, MAX_RATIO, Pack},
+    spool::{Spool, Spooled},
+};
 
 /// Bytes inflated at once; more than the 32 KiB that deflate looks back.
 const WINDOW_LEN: usize = 256 << 10;
@@ -27,6 +28,9 @@ const BLOCK_LEN: usize = 64 << 10;
 const INSTRUCTION_MAX: usize = 128;
 /// The two sizes at the start of a delta take ten bytes each at most.
 const SIZES_MAX: usize = 20;
+/// git makes no deltas of larger files unless it is told to (`core.bigFileThreshold`), so that up to this many
+/// bytes no claim is doubted.
+const UNDOUBTED: u64 = 512 << 20;
 
 /// Who takes the pieces.
 type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
@@ -64,34 +68,59 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
         if path.is_empty() {
             return piecewise(chains, node, base, taker);
         }
-        let mut file = BufWriter::with_capacity(BLOCK_LEN, tempfile::tempfile()?);
-        piecewise(chains, node, base, &mut |piece| Ok(file.write_all(piece)?))?;
-        base = Some(file.into_inner().map_err(io::IntoInnerError::into_error)?);
+        let mut spool = Spool::new(BLOCK_LEN);
+        spool.check_room(size(chains, id)?)?;
+        piecewise(chains, node, base, &mut |piece| Ok(spool.write_all(piece)?))?;
+        base = Some(spool.finish()?);
     }
     Ok(())
 }
 
-/// Before anything is written to disk: each delta of the chain must be one of what comes below it.
+/// Before anything is written to disk: each delta of the chain must be one of what comes below it, and no
+/// base may claim to be more than the packs can back.
 fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
+    let max = max_size(pack_bytes(chains, path));
     for pair in path.windows(2) {
         let (delta, base) = (pair[0], pair[1]);
-        if head(chains, delta)?.0 != size(chains, base)? {
+        let base_size = size(chains, base)?;
+        if head(chains, delta)?.0 != base_size {
             return Err(Damage("delta was made against another base").into());
+        }
+        if base_size > max {
+            return Err(Damage("delta base claims more than its pack can hold").into());
         }
     }
     Ok(())
 }
 
+/// The largest base that packs of `pack_bytes` bytes can back. Deflate makes so much of them at most; deltas
+/// that copy the same bytes over and over could make far more, and no honest ones do.
+fn max_size(pack_bytes: u64) -> u64 {
+    pack_bytes.saturating_mul(MAX_RATIO).max(UNDOUBTED)
+}
+
+/// Bytes of all packs that the nodes of `path` lie in.
+fn pack_bytes(chains: &Chains, path: &[NodeId]) -> u64 {
+    let mut packs: Vec<&Arc<Pack>> = Vec::new();
+    for &id in path {
+        let pack = chains.pack(chains.node(id));
+        if !packs.iter().any(|known| Arc::ptr_eq(known, pack)) {
+            packs.push(pack);
+        }
+    }
+    packs.iter().map(|pack| pack.size()).sum()
+}
+
 fn piecewise(
     chains: &Chains,
     node: &Node,
-    base: Option<File>,
+    base: Option<Spooled>,
     taker: Taker<'_>,
 ) -> Result<(), Failure> {
     match base {
         None => inflate(chains.stream(node), node.size, taker),
         Some(base) => {
-            let mut applier = Applier::new(base, taker)?;
+            let mut applier = Applier::new(base, taker);
             inflate(chains.stream(node), node.size, &mut |piece| {
                 applier.feed(piece)
             })?;
@@ -126,7 +155,7 @@ fn inflate(mut input: &[u8], size: u64, taker: Taker<'_>) -> Result<(), Failure>
     }
 }
 
-/// Applies a delta that arrives in pieces to a base that lies in a file.
+/// Applies a delta that arrives in pieces to a base that lies in a spool.
 struct Applier<'a> {
     base: Base,
     taker: Taker<'a>,
@@ -140,17 +169,15 @@ struct Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    fn new(base: File, taker: Taker<'a>) -> io::Result<Self> {
-        let base = Base::new(base)?;
-        let (pending, out) = (Vec::new(), Buffer::default());
-        Ok(Self {
-            base,
+    fn new(base: Spooled, taker: Taker<'a>) -> Self {
+        Self {
+            base: Base::new(base),
             taker,
-            pending,
-            out,
+            pending: Vec::new(),
+            out: Buffer::default(),
             size: None,
             total: 0,
-        })
+        }
     }
 
     fn feed(&mut self, piece: &[u8]) -> Result<(), Failure> {
@@ -167,13 +194,22 @@ impl<'a> Applier<'a> {
         }
     }
 
+    /// Count `len` bytes of the result that are made next: never more than the delta says.
+    fn count(&mut self, len: usize) -> Result<(), Failure> {
+        self.total += len as u64;
+        match self.size.is_some_and(|size| self.total > size) {
+            true => Err(Damage("delta is corrupt").into()),
+            false => Ok(()),
+        }
+    }
+
     /// Follow the instructions until no more than `reserve` bytes of them are left.
     fn advance(&mut self, reserve: usize) -> Result<(), Failure> {
         let pending = std::mem::take(&mut self.pending);
         let mut rest = &pending[..];
         if self.size.is_none() && rest.len() > reserve {
             let delta = Delta::parse(rest)?;
-            if delta.base_size != self.base.len {
+            if delta.base_size != self.base.spooled.size() {
                 return Err(Damage("delta was made against another base").into());
             }
             self.size = Some(delta.size);
@@ -182,12 +218,12 @@ impl<'a> Applier<'a> {
         while rest.len() > reserve {
             match next_instruction(&mut rest)? {
                 Some(Instruction::Copy(offset, len)) => {
+                    self.count(len)?;
                     self.base.copy(offset as u64, len, &mut self.out)?;
-                    self.total += len as u64;
                 }
                 Some(Instruction::Insert(bytes)) => {
+                    self.count(bytes.len())?;
                     self.out.extend(bytes);
-                    self.total += bytes.len() as u64;
                 }
                 None => {}
             }
@@ -201,37 +237,35 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// A delta base in a file, read in blocks: copies mostly follow one another.
+/// A delta base in a spool, read in blocks: copies mostly follow one another.
 struct Base {
-    file: File,
-    len: u64,
+    spooled: Spooled,
     block: Buffer,
     block_start: u64,
 }
 
 impl Base {
-    fn new(file: File) -> io::Result<Self> {
-        let len = file.metadata()?.len();
-        Ok(Self {
-            file,
-            len,
+    fn new(spooled: Spooled) -> Self {
+        Self {
+            spooled,
             block: Buffer::default(),
             block_start: 0,
-        })
+        }
     }
 
     fn copy(&mut self, offset: u64, len: usize, out: &mut Buffer) -> Result<(), Failure> {
         let end = offset + len as u64;
-        if end > self.len {
+        let size = self.spooled.size();
+        if end > size {
             return Err(Damage("delta is corrupt").into());
         }
         if len >= BLOCK_LEN {
-            return Ok(self.file.read_exact_at(out.space(len), offset)?);
+            return Ok(self.spooled.read_exact_at(out.space(len), offset)?);
         }
         if offset < self.block_start || end > self.block_start + self.block.len() as u64 {
             self.block.clear();
-            let block_len = (self.len - offset).min(BLOCK_LEN as u64) as usize;
-            self.file
+            let block_len = (size - offset).min(BLOCK_LEN as u64) as usize;
+            self.spooled
                 .read_exact_at(self.block.space(block_len), offset)?;
             self.block_start = offset;
         }

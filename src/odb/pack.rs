@@ -77,6 +77,11 @@ impl Pack {
         Ok(Self { map, hash, end })
     }
 
+    /// Bytes of the whole file.
+    pub fn size(&self) -> u64 {
+        self.map.len() as u64
+    }
+
     /// Let go of the memory that reading took so far.
     pub fn release(&self) {
         self.map.release();

@@ -13,6 +13,15 @@ use crate::tape;
 /// In kilobytes, as `ulimit -d` takes it. The command is told to keep to a small part of it.
 const LIMIT: u32 = 300_000;
 
+/// A zlib stream as short as it can be.
+fn deflated(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::Compress::new(flate2::Compression::best(), true);
+    let mut stream = Vec::with_capacity(content.len() / 2 + 64);
+    let status = encoder.compress_vec(content, &mut stream, flate2::FlushCompress::Finish);
+    assert_eq!(status.ok(), Some(flate2::Status::StreamEnd));
+    stream
+}
+
 fn limited(repo: &Repo, threads: &str, revision: &str) -> Output {
     repo.shell(&format!(
         "ulimit -d {LIMIT}; exec git-sluice -j {threads} --memory=32m {revision}"
@@ -278,6 +287,82 @@ fn deltas_that_grow() {
     for threads in ["1", "8"] {
         assert_right_or_refused(&limited(&repo, threads, &commit), &right);
     }
+}
+
+/// A victim that is a few bytes of a base of 64 GiB, and a base that the delta below it says so of truthfully:
+/// 64 KiB again and again. Nothing of it is written to disk, which the limit on files sees to.
+#[test]
+fn bases_that_would_fill_the_disk() {
+    let size = 1 << 36;
+    let bomb = |instructions: &[u8]| {
+        let (repo, commit) = with_victim(|pack, victim| {
+            let start = pack.offset();
+            pack.entry(
+                &made_up(1),
+                &forge::entry_header(BLOB, 0x1_0000),
+                &deflated(&[0; 0x1_0000]),
+            );
+            let base = delta(0x1_0000, size, &[instructions]);
+            let here = pack.offset();
+            let mut header = forge::entry_header(6, base.len() as u64);
+            header.extend(forge::base_distance(here - start));
+            pack.entry(&made_up(2), &header, &deflated(&base));
+            let distance = pack.offset() - here;
+            pack.offset_delta(victim, distance, &delta(size, 5, &[&copy(7, 5)]));
+        });
+        for threads in ["1", "8"] {
+            let output = repo.shell(&format!(
+                "ulimit -f 200000; exec git-sluice -j {threads} --memory=32m {commit}"
+            ));
+            assert_refused(&output);
+            let why = "caused by: delta base claims more than its pack can hold";
+            assert!(output.messages().contains(why), "{output}");
+        }
+    };
+    // A copy without operands: 64 KiB from the beginning.
+    bomb(&vec![0x80; 1 << 20]);
+    bomb(&[0x80]);
+}
+
+/// What a delta makes beyond the size it says is not written to disk either.
+#[test]
+fn bases_that_are_larger_than_they_say() {
+    let (repo, commit) = with_victim(|pack, victim| {
+        let start = pack.offset();
+        let content = vec![b'x'; 6 << 20];
+        pack.whole(&made_up(1), BLOB, content.len() as u64, &content);
+        let all = copy(0, 6 << 20);
+        let instructions = all.repeat(1 << 14);
+        let here = pack.offset();
+        let base = delta(6 << 20, 12 << 20, &[&instructions]);
+        pack.offset_delta(&made_up(2), here - start, &base);
+        let distance = pack.offset() - here;
+        pack.offset_delta(victim, distance, &delta(12 << 20, 5, &[&copy(7, 5)]));
+    });
+    for threads in ["1", "8"] {
+        let output = repo.shell(&format!(
+            "ulimit -f 100000; exec git-sluice -j {threads} --memory=32m {commit}"
+        ));
+        assert_refused(&output);
+    }
+}
+
+/// A disk of temporary files that is too small is left as it is.
+#[test]
+fn bases_without_room_on_the_disk() {
+    let repo = Repo::from("big-delta");
+    let mounted = "mkdir -p disk && mount -t tmpfs -o size=20m tmpfs disk";
+    let own = Repo::init();
+    let attempt = own.shell(&format!("unshare -rm sh -c '{mounted}'"));
+    if attempt.code() != 0 {
+        return crate::support::skip("no disk of our own can be made here");
+    }
+    let git_dir = repo.git(["rev-parse", "--absolute-git-dir"]);
+    let run = format!("GIT_DIR={git_dir} TMPDIR=$PWD/disk git-sluice --memory=16m HEAD");
+    let output = own.shell(&format!("unshare -rm sh -c '{mounted} && {run}'"));
+    assert_refused(&output);
+    let messages = output.messages();
+    assert!(messages.contains("caused by: no room for "), "{output}");
 }
 
 #[test]
