@@ -42,6 +42,9 @@ use crate::{
 /// Bytes that a window of the plan takes with all that is known of its blobs, about.
 const WINDOW: usize = 1 << 20;
 
+/// No object of more bytes is held whole so that it need not be streamed.
+const MAX_IN_MEMORY: u64 = 1 << 30;
+
 /// Where the archive and what is said about it go.
 pub struct Outputs<'a> {
     /// Takes the archive.
@@ -179,7 +182,7 @@ fn stream<F: emit::Format>(
         ),
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
-        in_memory: request.memory as u64 / 8,
+        in_memory: max_in_memory(request.memory),
         big_file: request.big_file,
         converter: Converter::new(origin, request.surroundings),
         terms: request.terms,
@@ -227,6 +230,12 @@ fn stream<F: emit::Format>(
         write: times.write,
     };
     outcome
+}
+
+/// The size in bytes from which on an object is streamed, whatever `memory` there is: an archive that waits for
+/// gigabytes gains nothing.
+fn max_in_memory(memory: usize) -> u64 {
+    (memory as u64 / 8).min(MAX_IN_MEMORY)
 }
 
 /// What is gone comes first in the manifest.
@@ -295,5 +304,17 @@ impl Write for Counted<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_IN_MEMORY, max_in_memory};
+
+    #[test]
+    fn large_objects_are_streamed_whatever_the_budget() {
+        assert_eq!(max_in_memory(128 << 20), 16 << 20);
+        assert_eq!(max_in_memory(100 << 30), MAX_IN_MEMORY);
+        assert_eq!(max_in_memory(usize::MAX), MAX_IN_MEMORY);
     }
 }

@@ -184,8 +184,21 @@ impl Records for () {
 /// A file whose body is being appended.
 #[must_use]
 pub struct Begun {
-    /// Where its header begins.
+    /// Where its header begins, with all that belongs to it.
     header: usize,
     /// Where its body begins.
     body: usize,
+}
+
+impl Begun {
+    /// Put `header` in the place that was left for it in `out`; one that got longer moves the body.
+    fn put_header(&self, header: &[u8], out: &mut Buffer) {
+        let (end, longer) = (out.len(), header.len() - (self.body - self.header));
+        out.zeros(longer);
+        let out = out.as_mut_slice();
+        if longer > 0 {
+            out.copy_within(self.body..end, self.body + longer);
+        }
+        out[self.header..][..header.len()].copy_from_slice(header);
+    }
 }

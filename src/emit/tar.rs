@@ -15,8 +15,6 @@ const RECORD: usize = 512;
 const BLOCK: u64 = 20 * RECORD as u64;
 /// Zero records at the end, at least.
 const END_LEN: u64 = 2 * RECORD as u64;
-/// The largest number that eleven octal digits hold: sizes and times beyond go to pax records.
-const OCTAL_MAX: u64 = 0o77777777777;
 const NAME_LEN: usize = 100;
 const PREFIX_LEN: usize = 155;
 const EXTENDED_MODE: u32 = 0o666;
@@ -40,6 +38,21 @@ mod field {
     pub(super) const MAJOR: Range<usize> = 329..337;
     pub(super) const MINOR: Range<usize> = 337..345;
     pub(super) const PREFIX: Range<usize> = 345..500;
+}
+
+/// A number that eleven octal digits hold, as the fields of sizes and times have them. What is larger goes to
+/// a pax record.
+#[derive(Clone, Copy)]
+struct Octal(u64);
+
+impl Octal {
+    const ZERO: Self = Self(0);
+    const MAX: Self = Self(0o77777777777);
+
+    /// `number`, if it fits.
+    fn new(number: u64) -> Option<Self> {
+        (number <= Self::MAX.0).then_some(Self(number))
+    }
 }
 
 /// What is the same in all headers; the rest is NUL. The checksum is summed with these spaces.
@@ -112,7 +125,7 @@ impl Format for Tar {
         if let Some(comment) = &self.comment {
             pax_record(&mut records, "comment", comment.as_bytes());
         }
-        if self.mtime > OCTAL_MAX {
+        if Octal::new(self.mtime).is_none() {
             pax_record(&mut records, "mtime", self.mtime.to_string().as_bytes());
         }
         if !records.is_empty() {
@@ -131,37 +144,41 @@ impl Format for Tar {
         let header = Header {
             kind: b'5',
             mode: 0o777 & !self.umask,
-            size: 0,
             link: b"",
         };
-        self.member(member, &header, &mut part.bytes);
+        self.member(member, &header, 0, &mut part.bytes);
     }
 
     fn symlink(&self, member: &Member<'_>, target: &[u8], part: &mut Part<()>) {
         let header = Header {
             kind: b'2',
             mode: 0o777,
-            size: 0,
             link: target,
         };
-        self.member(member, &header, &mut part.bytes);
+        self.member(member, &header, 0, &mut part.bytes);
     }
 
     fn begin_file(&self, member: &Member<'_>, part: &mut Part<()>) -> Begun {
+        let header = part.bytes.len();
         self.file(member, 0, &mut part.bytes);
-        let body = part.bytes.len();
         Begun {
-            header: body - RECORD,
-            body,
+            header,
+            body: part.bytes.len(),
         }
     }
 
-    /// Complete the header with the size of the body, which has less than 8 GiB, and pad.
-    fn end_file(&self, (): &mut (), begun: Begun, _: &Member<'_>, _: Layout, part: &mut Part<()>) {
+    /// Complete the header with the size of the body, and pad.
+    fn end_file(
+        &self,
+        (): &mut (),
+        begun: Begun,
+        member: &Member<'_>,
+        _: Layout,
+        part: &mut Part<()>,
+    ) {
         let out = &mut part.bytes;
         let size = (out.len() - begun.body) as u64;
-        let header = &mut out.as_mut_slice()[begun.header..begun.body];
-        set_size(header, size);
+        self.complete(&begun, member, size, out);
         out.zeros(padding(size));
     }
 
@@ -239,13 +256,24 @@ impl Tar {
         let header = Header {
             kind: b'0',
             mode: if executable { 0o777 } else { 0o666 } & !self.umask,
-            size,
             link: b"",
         };
-        self.member(member, &header, out);
+        self.member(member, &header, size, out);
     }
 
-    fn member(&self, member: &Member<'_>, fields: &Header<'_>, out: &mut Buffer) {
+    /// Tell the `size` of the file that was begun as if it had none. A size that has no room in the header
+    /// takes a longer header.
+    fn complete(&self, begun: &Begun, member: &Member<'_>, size: u64, out: &mut Buffer) {
+        if let Some(size) = Octal::new(size) {
+            let header = begun.body - RECORD..begun.body;
+            return set_size(&mut out.as_mut_slice()[header], size);
+        }
+        let mut header = Buffer::default();
+        self.file(member, size, &mut header);
+        begun.put_header(&header, out);
+    }
+
+    fn member(&self, member: &Member<'_>, fields: &Header<'_>, size: u64, out: &mut Buffer) {
         let mut records = Vec::new();
         let name = Name::fit(member);
         if matches!(name, Name::Extended(_)) {
@@ -258,11 +286,10 @@ impl Tar {
             see = format!("see {}.paxheader", member.hex_id());
             link = see.as_bytes();
         }
-        let mut size = fields.size;
-        if size > OCTAL_MAX {
+        let size = Octal::new(size).unwrap_or_else(|| {
             pax_record(&mut records, "size", size.to_string().as_bytes());
-            size = 0;
-        }
+            Octal::ZERO
+        });
         for (key, value) in member.vendor {
             pax_record(&mut records, key, value);
         }
@@ -279,43 +306,39 @@ impl Tar {
             Name::Split(prefix, name) => (prefix, name),
             Name::Extended(name) => (b"", name.as_bytes()),
         };
-        self.header(
-            out,
-            &Header {
-                size,
-                link,
-                ..*fields
-            },
-            prefix,
-            name,
-        );
+        self.header(out, &Header { link, ..*fields }, size, prefix, name);
     }
 
     /// An extended header (`x`) or global one (`g`) with its records.
     fn extended(&self, out: &mut Buffer, kind: u8, name: &[u8], records: &[u8]) {
         let size = records.len() as u64;
-        self.header(
-            out,
-            &Header {
-                kind,
-                mode: EXTENDED_MODE,
-                size,
-                link: b"",
-            },
-            b"",
-            name,
-        );
+        let octal =
+            Octal::new(size).expect("names and targets are held in memory, and far shorter");
+        let fields = Header {
+            kind,
+            mode: EXTENDED_MODE,
+            link: b"",
+        };
+        self.header(out, &fields, octal, b"", name);
         out.extend(records);
         out.zeros(padding(size));
     }
 
-    fn header(&self, out: &mut Buffer, fields: &Header<'_>, prefix: &[u8], name: &[u8]) {
+    fn header(
+        &self,
+        out: &mut Buffer,
+        fields: &Header<'_>,
+        size: Octal,
+        prefix: &[u8],
+        name: &[u8],
+    ) {
         let header = out.space(RECORD);
         header.copy_from_slice(&BLANK);
         text(&mut header[field::NAME], name);
         octal(&mut header[field::MODE], u64::from(fields.mode));
-        octal(&mut header[field::SIZE], fields.size);
-        octal(&mut header[field::MTIME], self.mtime.min(OCTAL_MAX));
+        octal(&mut header[field::SIZE], size.0);
+        let mtime = Octal::new(self.mtime).unwrap_or(Octal::MAX);
+        octal(&mut header[field::MTIME], mtime.0);
         header[field::TYPE] = fields.kind;
         text(&mut header[field::LINK], fields.link);
         text(&mut header[field::PREFIX], prefix);
@@ -323,11 +346,10 @@ impl Tar {
     }
 }
 
-/// What differs from header to header, beside the name.
+/// What differs from header to header, beside name and size.
 struct Header<'a> {
     kind: u8,
     mode: u32,
-    size: u64,
     link: &'a [u8],
 }
 
@@ -383,11 +405,11 @@ fn checksum(header: &mut [u8]) {
 }
 
 /// Change the size in a header that is complete.
-fn set_size(header: &mut [u8], size: u64) {
+fn set_size(header: &mut [u8], size: Octal) {
     let digits = header[field::CHECKSUM][..7].iter();
     let old = digits.fold(0, |value, digit| 8 * value + u32::from(digit & 7));
     let rest = old - sum(&header[field::SIZE]);
-    octal(&mut header[field::SIZE], size);
+    octal(&mut header[field::SIZE], size.0);
     let sum = rest + sum(&header[field::SIZE]);
     octal(&mut header[field::CHECKSUM], u64::from(sum));
 }
@@ -481,6 +503,30 @@ mod tests {
         let mut known = Buffer::default();
         TAR.file(&file(b"a"), 600, &mut known);
         assert_eq!(part.bytes[..512], known[..512]);
+    }
+
+    /// git writes such a file piece by piece, and tells its size in a pax record.
+    #[test]
+    fn a_size_beyond_the_field_goes_to_a_pax_record() {
+        let long = [b'n'; 101];
+        for name in [&b"a"[..], &long] {
+            for size in [0o77777777777, 0o100000000000, 9_017_753_600] {
+                let mut part = Part::default();
+                part.bytes.extend(b"what came before");
+                let begun = TAR.begin_file(&file(name), &mut part);
+                part.bytes.extend(b"a body");
+                TAR.complete(&begun, &file(name), size, &mut part.bytes);
+                let mut known = Buffer::default();
+                known.extend(b"what came before");
+                TAR.file(&file(name), size, &mut known);
+                known.extend(b"a body");
+                assert!(part.bytes[..] == known[..], "{size} bytes");
+            }
+        }
+        let mut part = Part::default();
+        TAR.file(&file(b"a"), 9_017_753_600, &mut part.bytes);
+        assert_eq!(records(&part), ["size=9017753600"]);
+        assert_eq!(&part.bytes[1024 + 124..1024 + 136], b"00000000000\0");
     }
 
     /// The records of the extended header at the beginning of `part`, one a line without its length.

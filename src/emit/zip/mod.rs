@@ -229,17 +229,10 @@ impl Zip {
         part.records.push(entry, member.name, offset);
     }
 
-    /// Put the header where room was left for it; one that got too long moves the body.
     fn header(&self, entry: &Entry, begun: &Begun, member: &Member<'_>, out: &mut Buffer) {
         let mut header = Buffer::default();
         entry.known().local(member.name, self.times, &mut header);
-        let (end, longer) = (out.len(), header.len() - (begun.body - begun.header));
-        out.zeros(longer);
-        let out = out.as_mut_slice();
-        if longer > 0 {
-            out.copy_within(begun.body..end, begun.body + longer);
-        }
-        out[begun.header..][..header.len()].copy_from_slice(&header);
+        begun.put_header(&header, out);
     }
 
     fn streamed<E>(
