@@ -27,6 +27,8 @@ use crate::{
 /// Files in which `$Format:…$` is expanded are never streamed, so this is as far as memory is taken
 /// for what a header claims, in bytes.
 const MAX_SUBSTITUTED: u64 = 4 << 30;
+/// The longest target of a symbolic link, in bytes. No system takes one of more than a few thousand.
+const MAX_TARGET: u64 = 1 << 30;
 
 impl<F: Format> Archiver<F> {
     /// Write a file that is too large for a job, without ever holding all of it.
@@ -38,7 +40,12 @@ impl<F: Format> Archiver<F> {
         piece: &mut Piece<F::Records>,
         sink: &mut dyn Sink<Piece<F::Records>>,
     ) -> Result<Disposition, Attempt> {
-        if !entry.treatment.is_none() || entry.kind == Kind::Symlink {
+        if entry.kind == Kind::Symlink {
+            // git reads a target whole, whatever its size.
+            let outcome = self.entry(scratch, window, entry, MAX_TARGET, piece);
+            return outcome.map_err(Attempt::Untouched);
+        }
+        if !entry.treatment.is_none() {
             // Conversion looks at the whole; what git converts in memory, so do we.
             let limit = match entry.treatment.substitute {
                 true => self.big_file.max(MAX_SUBSTITUTED),

@@ -52,6 +52,34 @@ fn zip_of_many_entries() {
     }
 }
 
+/// However much memory there may be: such a file is streamed, and its size, which has no room in the header, is told
+/// all the same.
+#[test]
+fn files_beyond_the_size_field() {
+    let repo = Repo::init();
+    let file = std::fs::File::create(repo.path().join("large")).expect("our own");
+    file.set_len(9_017_753_600).expect("holes take no room");
+    let tree = repo.git_with_input(["mktree"], "");
+    let run = format!("git-sluice --memory=100g --add-file=large {tree}");
+    let output = repo.shell(&format!("ulimit -d {LIMIT}; {run} | head -c 2048"));
+    let records = String::from_utf8_lossy(&output.stdout);
+    assert!(records.contains("19 size=9017753600\n"), "{output}");
+}
+
+/// A target that is too large for memory, and for git to be read at once if it were a file, is a target.
+#[test]
+fn long_symbolic_links() {
+    let repo = Repo::init();
+    let target = repo.git_with_input(["hash-object", "-w", "--stdin"], "t".repeat(2_200_000));
+    let tree = format!("100644 blob {target}\tfile\n120000 blob {target}\tlink\n");
+    let tree = repo.git_with_input(["mktree"], tree);
+    let commit = repo.git(["commit-tree", "-m", "long", &tree]);
+    let repo = repo.with(["-c", "core.bigFileThreshold=1m"]);
+    for format in ["--format=tar", "--format=zip"] {
+        repo.assert_same_within(&["1", "8"], &["16m", "128m"], [format, &commit]);
+    }
+}
+
 /// A reader that takes its time does not make us keep what it has not read.
 #[test]
 fn slow_reader() {
