@@ -7,10 +7,31 @@ use crate::{
     buffer::Buffer,
     emit::{Format, Part},
     error::{Error, Result},
+    filter::Reason,
     pipeline::Sink,
     progress::Meter,
     report::{Counts, Manifest},
 };
+
+/// What is said of an archive that lacks files because the repository does: whoever reads it would find them
+/// empty, or not at all.
+fn missing(counts: &Counts) -> Option<String> {
+    let count = |numbers: &[u64]| numbers[Reason::Missing as usize];
+    let (replaced, omitted) = (count(&counts.placeholders), count(&counts.omitted));
+    let what = match replaced + omitted {
+        0 => return None,
+        1 => "file is",
+        _ => "files are",
+    };
+    let instead = match omitted {
+        0 => "sent as placeholders",
+        _ => "left out",
+    };
+    let total = replaced + omitted;
+    Some(format!(
+        "warning: {total} {what} not in the repository and {instead}\n"
+    ))
+}
 
 /// Writes pieces to their destination.
 pub struct Writer<'a, F: Format> {
@@ -64,6 +85,9 @@ impl<'a, F: Format> Writer<'a, F> {
         }
         if let Some(meter) = &mut self.meter {
             meter.finish(self.diagnostics, self.counts.entries, self.written);
+        }
+        if let Some(warning) = missing(&self.counts) {
+            self.say(warning.as_bytes());
         }
         Ok(())
     }

@@ -78,6 +78,44 @@ fn something_may_take_its_place() {
     assert_eq!(repo.git(["count-objects", "-v"]), before);
 }
 
+/// An index of placeholders would be hollow: one line says so, for any option that leaves out content.
+#[test]
+fn what_is_missing_is_told() {
+    let repo = partial();
+    let entries = repo.git(["ls-tree", "-r", "HEAD"]);
+    let blobs = entries.matches(" blob ").count();
+    for (args, instead, field) in [
+        (
+            &["--profile=zoekt"][..],
+            "sent as placeholders",
+            "placeholders",
+        ),
+        (
+            &["--profile=searcher"],
+            "sent as placeholders",
+            "placeholders",
+        ),
+        (
+            &["--missing=placeholder", "--format=tgz"],
+            "sent as placeholders",
+            "placeholders",
+        ),
+        (&["--missing=omit"], "left out", "omitted"),
+    ] {
+        let (told, output) = summary(&repo, &[args, &["HEAD"]].concat());
+        assert_eq!(output.code(), 0, "{output}");
+        let count = told[field]["missing"].as_u64().expect("a number");
+        assert!((1..=blobs as u64).contains(&count), "{count} of {blobs}");
+        let expected = format!("warning: {count} files are not in the repository and {instead}\n");
+        assert_eq!(output.messages(), expected, "{args:?}");
+    }
+    let output = repo.sluice(["--missing=omit", "HEAD", "run.sh"]);
+    let expected = "warning: 1 file is not in the repository and left out\n";
+    assert_eq!((output.code(), output.messages().as_ref()), (0, expected));
+    let whole = Repo::from("filters").sluice(["--missing=omit", "HEAD"]);
+    assert_eq!((whole.code(), whole.messages().as_ref()), (0, ""));
+}
+
 /// An object that is there and damaged is not missing.
 #[test]
 fn damage_is_no_absence() {
