@@ -14,13 +14,17 @@ impl Map {
     /// Map the regular file at `path`; symbolic links are followed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        if file.metadata()?.len() == 0 {
+        let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        if len == 0 {
             return Ok(Self(None));
         }
+        // With the length given, the file is not asked for it a second time.
+        let mut options = memmap2::MmapOptions::new();
+        options.len(len);
         // SAFETY: the mapping is private and read-only, and git never changes a pack or an index
         // in place: it writes new files and unlinks old ones, which leaves the mapping whole. A
         // program that truncates such a file under us ends us by SIGBUS, as it would end git.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
+        let map = unsafe { options.map(&file)? };
         Ok(Self(Some(map)))
     }
 

@@ -11,6 +11,8 @@ pub mod loose;
 mod map;
 pub mod pack;
 mod replacements;
+#[cfg(test)]
+mod tests;
 
 use std::{
     io,
@@ -177,8 +179,7 @@ impl Odb {
     /// and what reads their headers next finds them in the processor's cache.
     pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<Place>>) {
         places.clear();
-        if let Some((index, id, pack)) = self.recent_index() {
-            let offsets = index.lookup_all(ids);
+        if let Some((id, pack, offsets)) = self.lookup_recent(ids) {
             pack.touch(offsets.iter().flatten());
             let place = |offset| Place::Packed(id, offset);
             places.extend(offsets.into_iter().map(|found| found.map(place)));
@@ -236,7 +237,7 @@ impl Odb {
     pub fn id_at(&self, pack: PackId, offset: u64) -> Option<ObjectId> {
         let at_offset = |source: &Arc<Source>| match &source.kind {
             SourceKind::Single(index, id) if *id == pack => {
-                self.index(&source.path, index, pack)?.id_at(offset)
+                self.index(&source.path, index)?.id_at(offset)
             }
             SourceKind::Multi(index, packs) => {
                 let number = packs.iter().position(|id| *id == pack)? as u32;
@@ -286,47 +287,46 @@ impl Odb {
     }
 
     fn find_in(&self, source: &Source, id: &oid) -> Option<Place> {
-        let (pack, offset) = match &source.kind {
+        match &source.kind {
             SourceKind::Single(index, pack) => {
-                let index = self.index(&source.path, index, *pack)?;
-                (*pack, index.lookup(id)?)
+                let index = self.index(&source.path, index)?;
+                let offset = index.lookup(id)?;
+                self.pack_of(index, *pack)?;
+                Some(Place::Packed(*pack, offset))
             }
             SourceKind::Multi(index, packs) => {
                 let entry = index.lookup(id)?;
                 let (pack, offset) = index.pack_id_and_pack_offset_at_index(entry).ok()?;
-                (*packs.get(pack as usize)?, offset)
+                let pack = *packs.get(pack as usize)?;
+                self.pack(pack)?;
+                Some(Place::Packed(pack, offset))
             }
-        };
-        self.pack(pack)
-            .is_some()
-            .then_some(Place::Packed(pack, offset))
+        }
     }
 
-    /// The index at `path`, opened now if it was not yet, and with it its pack: an index alone finds
-    /// nothing.
-    fn index<'a>(
-        &'a self,
-        path: &Path,
-        index: &'a OnceLock<Opened<Index>>,
-        pack: PackId,
-    ) -> Option<&'a Index> {
-        let hash = self.config.hash;
-        let open = || {
-            let index = Index::open(path, hash)?;
-            self.packs[pack.0 as usize].open(hash, Some(&index));
-            Ok(index)
-        };
+    /// The index at `path`, opened now if it was not yet. Its pack is opened when the index has an
+    /// object that is wanted.
+    fn index<'a>(&self, path: &Path, index: &'a OnceLock<Opened<Index>>) -> Option<&'a Index> {
+        let open = || Ok(Index::open(path, self.config.hash)?);
         index.get_or_init(open).as_ref().ok()
     }
 
-    /// The index that had the last object found, if it is that of one pack, and that pack.
-    fn recent_index(&self) -> Option<(&Index, PackId, &Pack)> {
+    /// The pack `id`, which is usable if it belongs to its `index`.
+    fn pack_of(&self, index: &Index, id: PackId) -> Option<&Arc<Pack>> {
+        self.packs[id.0 as usize].open(self.config.hash, Some(index))
+    }
+
+    /// The pack that had the last object found, and where each of `ids` lies in it. Nothing if it holds
+    /// none of them, or if a multi-pack index speaks of it.
+    fn lookup_recent(&self, ids: &[ObjectId]) -> Option<(PackId, &Pack, Vec<Option<u64>>)> {
         let source = self.sources.get(self.recent)?;
-        let SourceKind::Single(index, pack) = &source.kind else {
+        let SourceKind::Single(index, id) = &source.kind else {
             return None;
         };
-        let index = self.index(&source.path, index, *pack)?;
-        Some((index, *pack, self.pack(*pack)?))
+        let index = self.index(&source.path, index)?;
+        let offsets = index.lookup_all(ids);
+        offsets.iter().flatten().next()?;
+        Some((*id, self.pack_of(index, *id)?, offsets))
     }
 
     fn find_loose(&self, id: &oid) -> Option<Place> {
