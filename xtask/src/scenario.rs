@@ -7,6 +7,7 @@ mod edits;
 mod fixture;
 mod growth;
 mod import;
+mod packs;
 mod plot;
 mod report;
 mod samples;

@@ -1,19 +1,20 @@
 //! Whether what changed costs by what changed, and not by what there is.
 //!
 //! Repositories from small to large, each with a commit that changes one file, and for the largest one
-//! that changes one file in a hundred. All are made before anything is timed; then each command of each
-//! repository is timed in turn, round by round, so that a slow minute of the machine falls on all. Full
-//! archives have rounds of their own, since they leave the next command other caches than it would find.
-//! What counts is the median. With valgrind, instructions are counted as well, which no other process
-//! disturbs.
+//! that changes one file in a hundred; and the files of the largest once more, in one pack and in several.
+//! All are made before anything is timed; then each command of each repository is timed in turn, round by
+//! round, so that a slow minute of the machine falls on all. Full archives have rounds of their own, since
+//! they leave the next command other caches than it would find. What counts is the median. With valgrind,
+//! instructions are counted as well, which no other process disturbs.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::fixture::Fixture;
+use super::packs::Packs;
 use super::plot::{Line, Plot, Scale};
 use super::samples::Times;
 use super::write;
@@ -49,10 +50,10 @@ const OF_DIFF_TREE: f64 = 1.5;
 const OF_FULL: f64 = 0.05;
 
 /// What takes milliseconds is run so many times as often.
-const SHORT: u32 = 10;
+pub(super) const SHORT: u32 = 10;
 
 /// The delta of one file.
-const DELTA: [&str; 2] = ["--base=main~1", "main"];
+pub(super) const DELTA: [&str; 2] = ["--base=main~1", "main"];
 
 pub(super) fn run(args: &Args, binary: &Path, output: &Path) -> Result<()> {
     let mut fixtures = Vec::new();
@@ -60,11 +61,13 @@ pub(super) fn run(args: &Args, binary: &Path, output: &Path) -> Result<()> {
         eprintln!("making a repository of {files} files");
         fixtures.push(Fixture::make(files)?);
     }
+    let largest = fixtures.last().context("no number of files")?;
+    eprintln!("making repositories of one pack and of several");
+    let packs = Packs::make(largest.files)?;
     let rows = measure(binary, &fixtures, args.rounds)?;
     print!("{}", table(&rows));
-    if let Some(fixture) = fixtures.last() {
-        print!("{}", part(binary, fixture, args.rounds)?);
-    }
+    print!("{}", part(binary, largest, args.rounds)?);
+    print!("{}", packs.measure(binary, args.rounds)?);
     write(output, "growth.csv", &csv(&rows))?;
     write(output, "growth.svg", &plot(&rows))
 }
@@ -97,7 +100,7 @@ fn measure(binary: &Path, fixtures: &[Fixture], rounds: u32) -> Result<Vec<Row>>
 }
 
 /// The median of each command, in milliseconds.
-fn medians(commands: &mut [Command], rounds: u32) -> Result<Vec<f64>> {
+pub(super) fn medians(commands: &mut [Command], rounds: u32) -> Result<Vec<f64>> {
     let mut times = vec![Vec::new(); commands.len()];
     // The first round warms the caches.
     for round in 0..=rounds {
