@@ -10,8 +10,8 @@ use gix::bstr::ByteSlice;
 
 use super::{
     glob::{Glob, GlobError},
-    index::{Index, Rank},
-    prefixes::Prefixes,
+    index::Index,
+    prefixes::{Prefixes, Rank},
 };
 
 /// A rule that cannot be relied on.

@@ -4,14 +4,28 @@
 //! it has, the most telling that there is: the whole path, the text before its `**`, a name, a
 //! directory, an extension. Of those that come into question, most are out again by a comparison of the
 //! pairs of letters in them; only the rest is matched.
+//!
+//! Not `globset`, asked first with `*` for each wildcard, class and group, the exact glob then deciding
+//! from the highest rank down. With the paths and patterns of `benches/filter.rs`, building included, in
+//! millions of instructions (globset 0.4.21):
+//!
+//! | patterns | each glob in turn | this index | globset |
+//! |--:|--:|--:|--:|
+//! | 10 | 94 | 59 | 134 |
+//! | 100 | 1,211 | 102 | 547 |
+//! | 1,000 | | 256 | 19,742 |
+//!
+//! With 10,000 patterns this index takes 0.2 s of processor time, globset 7.7 s for one path in forty.
+//! Globs that have text on both sides of a wildcard become one regular expression each or one large set of
+//! them; cut down to their longer end, which needs none, they still take 153, 380 and 11,076.
 
 use gix::bstr::ByteSlice;
 use rustc_hash::FxHashMap;
 
-use super::{glob::Glob, prefixes::Prefixes};
-
-/// The place of a pattern among the others; several may share one.
-pub(super) type Rank = u32;
+use super::{
+    glob::Glob,
+    prefixes::{Prefixes, Rank},
+};
 
 type Map<T> = FxHashMap<Vec<u8>, T>;
 

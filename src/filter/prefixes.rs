@@ -1,6 +1,7 @@
 //! Texts with ranks, found by what starts with them and by what they start with.
 
-use super::index::Rank;
+/// The place of a pattern among the others; several may share one.
+pub(super) type Rank = u32;
 
 /// Texts, each with the greatest of its ranks.
 #[derive(Clone, Debug, Default)]
