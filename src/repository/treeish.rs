@@ -28,6 +28,8 @@ use crate::{
 /// As many tags of tags as anybody makes.
 const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
+/// git takes a number with more digits than this for a date, in seconds since 1970.
+const STEPS_DIGITS: usize = 8;
 
 /// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
 /// have to be asked.
@@ -249,11 +251,13 @@ fn object_id(
     }
 }
 
-/// Whether gix reads `name` as git does. It takes an ending of git-describe(1) for a part of the name,
-/// follows one replacement of a row, panics where lines of `shallow` are longer than an id, and believes
-/// tags. Fails where tags go in a circle: neither gix nor git would ever end.
+/// Whether gix reads `name` as git does. It takes an ending of git-describe(1) for a part of the name, finds
+/// what a ref was on a day without a word if the log begins later, follows one replacement of a row, panics
+/// where lines of `shallow` are longer than an id, and believes tags. Fails where tags go in a circle: neither
+/// gix nor git would ever end.
 fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
-    if name.ends_with(b"-dirty") || repository.shallow_commits().is_err() {
+    let is_odd = name.ends_with(b"-dirty") || names_a_date(name);
+    if is_odd || repository.shallow_commits().is_err() {
         return Ok(false);
     }
     let Some(id) = start(repository, name) else {
@@ -274,6 +278,21 @@ fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     }
     let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0));
     id.or_else(|| Some(repository.rev_parse_single(start).ok()?.detach()))
+}
+
+/// Whether `name` has a date in braces (`main@{yesterday}`): all that is neither a number of steps nor the
+/// word for what a branch tracks.
+fn names_a_date(name: &BStr) -> bool {
+    name.find_iter("@{").any(|start| {
+        let inside = &name[start + 2..];
+        let inside = &inside[..inside.find_byte(b'}').unwrap_or(inside.len())];
+        let digits = inside.strip_prefix(b"-").unwrap_or(inside);
+        let is_number = digits.len() <= STEPS_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        let is_tracked = ["u", "upstream", "push"]
+            .iter()
+            .any(|word| inside.eq_ignore_ascii_case(word.as_bytes()));
+        !is_number && !is_tracked
+    })
 }
 
 fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
@@ -357,7 +376,7 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
 
 fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
     if is_ambiguous(repository, name) {
-        // As for git, a reader of stderr that went away is no reason to fail.
+        // Diagnostics that cannot be written are no reason to fail.
         let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
     }
 }
@@ -396,7 +415,7 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
     for warning in words.lines().filter(|line| line.starts_with("warning: ")) {
         let is_of_lookup = warning.starts_with("warning: ignoring ");
         for _ in 0..if is_of_lookup { lookups } else { 1 } {
-            // As for git, a reader of stderr that went away is no reason to fail.
+            // Diagnostics that cannot be written are no reason to fail.
             let _ = writeln!(diagnostics, "{warning}");
         }
     }
@@ -454,4 +473,38 @@ fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
         .chain(&["--end-of-options"]);
     let options = options.map(OsStr::new);
     git(&Vec::from_iter(options.chain([OsStr::from_bytes(name)])))
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::bstr::ByteSlice;
+
+    use super::names_a_date;
+
+    #[test]
+    fn dates_in_braces() {
+        for name in [
+            "HEAD@{yesterday}",
+            "@{2.days.ago}",
+            "main@{2005-05-27T22:00:00Z}~3",
+            "HEAD@{1117231200}:dir",
+            "HEAD@{ 1}",
+            "main@{u}@{now}",
+            "HEAD@{now",
+        ] {
+            assert!(names_a_date(name.as_bytes().as_bstr()), "{name}");
+        }
+        for name in [
+            "HEAD",
+            "@",
+            "a@b",
+            "@{0}",
+            "main@{12}^",
+            "@{-1}:",
+            "main@{u}",
+            "x@{PUSH}",
+        ] {
+            assert!(!names_a_date(name.as_bytes().as_bstr()), "{name}");
+        }
+    }
 }

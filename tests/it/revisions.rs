@@ -61,6 +61,34 @@ fn what_is_no_name() {
     );
 }
 
+/// A log that begins after the day that is asked for answers with its oldest entry, and a warning. One
+/// with a gap has another.
+#[test]
+fn days() {
+    let repo = Repo::copy("revisions");
+    let names = [
+        "HEAD@{2005-01-01 00:00:00 +0000}",
+        "@{2005-01-01T00:00:00Z}:dir",
+        "main@{2005-01-01T00:00:00Z}^{tree}",
+        "main@{1000000000}~1",
+        "HEAD@{yesterday}",
+    ];
+    for name in names {
+        repo.assert_same_within(&["1"], &["256m"], [name]);
+    }
+    let told = repo.sluice([names[0]]).messages();
+    assert!(told.contains("only goes back to"), "{told}");
+    let id = |name| repo.git(["rev-parse", name]);
+    let [zero, one, two, three] = ["0".repeat(40), id("HEAD~2"), id("HEAD~1"), id("HEAD")];
+    let who = "C <c@example.com>";
+    let begin = format!("{zero} {one} {who} 1100000000 +0000\tbegin\n");
+    let end = format!("{two} {three} {who} 1300000000 +0000\tend\n");
+    repo.write(".git/logs/HEAD", begin + &end);
+    repo.assert_same_within(&["1"], &["256m"], ["HEAD@{1200000000}"]);
+    let told = repo.sluice(["HEAD@{1200000000}"]).messages();
+    assert!(told.contains("has gap after"), "{told}");
+}
+
 #[test]
 fn ids() {
     let repo = Repo::from("revisions");
