@@ -13,12 +13,17 @@
 
 use std::{
     ffi::{c_char, c_int},
-    fs::OpenOptions,
     io,
     mem::forget,
-    os::fd::AsFd,
+    os::fd::{AsFd, AsRawFd},
     panic::catch_unwind,
     process::exit,
+};
+
+use git_sluice::report::note_closed;
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::{Errno, fcntl_getfd},
 };
 
 /// What a shell sees of a program in Rust that panicked.
@@ -39,18 +44,16 @@ extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     exit(status.into())
 }
 
-/// Put the null device where a standard stream was closed.
-fn open_standard_streams() -> io::Result<()> {
+/// Put the null device where a standard stream was closed, for this program and for the commands that it
+/// starts.
+fn open_standard_streams() -> rustix::io::Result<()> {
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
-        if rustix::io::fcntl_getfd(stream) == Err(rustix::io::Errno::BADF) {
-            // The lowest number that is free: all below are open.
-            forget(
-                OpenOptions::new()
-                    .read(true)
-                    .write(true)
-                    .open("/dev/null")?,
-            );
+        if fcntl_getfd(stream) == Err(Errno::BADF) {
+            // The lowest number that is free: all below are open. Without `CLOEXEC`.
+            let null = open("/dev/null", OFlags::RDWR, Mode::empty())?;
+            note_closed(null.as_raw_fd());
+            forget(null);
         }
     }
     Ok(())

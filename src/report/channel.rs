@@ -13,6 +13,7 @@ use std::{
         unix::fs::{FileTypeExt, MetadataExt},
     },
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU8, Ordering},
 };
 
 use rustix::{
@@ -26,6 +27,15 @@ use crate::{
     error::{Error, Result, strerror},
     output::Destination,
 };
+
+/// The standard streams that the caller left closed, a bit each.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// The caller left the standard stream `number` closed: what is open there now is no channel, though the
+/// commands that this process starts have it as well.
+pub fn note_closed(number: RawFd) {
+    CLOSED.fetch_or(1 << number, Ordering::Relaxed);
+}
 
 /// A place that was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,6 +194,10 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
 /// Whether the caller left the descriptor open. This process closes its own files on `exec`, and what
 /// was inherited is not to be closed: it survived one.
 fn was_left_open(number: RawFd) -> bool {
+    let closed = CLOSED.load(Ordering::Relaxed);
+    if (0..3).any(|stream| stream == number && closed & (1 << stream) != 0) {
+        return false;
+    }
     let Ok(info) = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
         // Where there is no such directory, nobody can tell.
         return !Path::new("/proc/self/fdinfo").exists();

@@ -14,7 +14,7 @@ mod manifest;
 mod reports;
 mod summary;
 
-pub use channel::{Channel, Outlet};
+pub use channel::{Channel, Outlet, note_closed};
 pub use manifest::{Manifest, Past, Record, gone};
 pub use reports::{Figures, Reports};
 pub use summary::{Blobs, Changes, Counts, Directories, Seconds, Summary, peak_memory};

@@ -95,6 +95,28 @@ fn closed_stderr_and_stdin() {
     assert!(repo.shell("git-sluice -v HEAD 2>/dev/full").success() == expected);
 }
 
+/// A command that found a standard stream closed would take the first file that it opens for it.
+#[test]
+fn commands_have_all_standard_streams() {
+    let repo = Repo::copy("basic");
+    let look = "for n in 0 1 2; do test -e /proc/self/fd/$n || echo $n >>../lost; done; cat";
+    repo.git(["config", "tar.x.command", look]);
+    repo.git(["config", "filter.look.smudge", look]);
+    std::fs::create_dir_all(repo.path().join(".git/info")).expect("our own");
+    repo.write(".git/info/attributes", "* filter=look\n");
+    let expected = repo.archive(["HEAD"]).success();
+    for closed in ["<&-", "2>&-", "<&- 2>&-"] {
+        let output = repo.shell(&format!("git-sluice --format=x HEAD {closed}"));
+        assert!(output.success() == expected, "{closed}");
+    }
+    for closed in [">&-", "<&- >&- 2>&-"] {
+        let _ = repo
+            .shell(&format!("git-sluice --format=x HEAD {closed}"))
+            .success();
+    }
+    assert!(!repo.path().join("../lost").exists());
+}
+
 /// Whatever is written early must not change before it is read late.
 #[test]
 fn slow_reader() {

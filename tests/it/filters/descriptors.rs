@@ -63,6 +63,11 @@ fn descriptors_that_are_not_open_are_refused() {
             let output = repo.shell(&format!("{} -o archive.tar HEAD 9>&-", report(closed)));
             assert_refused(&output, &[closed, "Bad file descriptor"]);
         }
+        for closed in ["fd:1", "fd:2"] {
+            let run = format!("{} -o archive.tar HEAD >&- 2>&-", report(closed));
+            let output = repo.shell(&format!("{run}; echo $?"));
+            assert_eq!(output.success(), b"128\n", "{run}");
+        }
         let reading = repo.shell(&format!("{} HEAD 9<../repo/run.sh", report("fd:9")));
         assert_refused(&reading, &["Bad file descriptor"]);
         let other = repo.shell(&format!("{} HEAD", report("fd:x")));
