@@ -4,21 +4,19 @@
 #[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
 mod start;
 
+mod signals;
+
 use std::{
     ffi::OsString,
     fs::File,
     io::{self, IsTerminal, Read, Write},
     os::{fd::AsFd, unix::ffi::OsStringExt},
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
-    thread,
 };
 
 use gix::bstr::BString;
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGXFSZ},
-    iterator::Signals,
-};
+use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     Outputs, Tally,
@@ -59,8 +57,11 @@ fn run() -> u8 {
             let _ = error.print();
             if error.use_stderr() { USAGE } else { 0 }
         }
-        Err(Stop::Fatal(error)) if error.kind() == Kind::BrokenPipe => die_of_broken_pipe(),
         Err(Stop::Fatal(error)) => {
+            signals::await_death();
+            if error.kind() == Kind::BrokenPipe {
+                return die_of_broken_pipe();
+            }
             // In one piece: others may write to the same place, as a client of ours does.
             let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
             error.exit_status()
@@ -107,12 +108,9 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let repository = Repository::open(&environment)?;
     let formats = formats(&environment, &repository, access)?;
     let mut destination = match &typed.output {
-        Some(path) => Destination::create(path)?,
+        Some(path) => Destination::create(path, signals::remove_on_death)?,
         None => Destination::Direct(standard_output()?),
     };
-    if let Some(temporary) = destination.temporary() {
-        remove_on_signals(temporary.to_owned())?;
-    }
     let below = match &repository {
         Ok(repository) => repository.prefix.clone(),
         Err(_) => BString::default(),
@@ -277,19 +275,6 @@ fn read_pathspecs(args: &mut Args) -> Result<()> {
     Ok(())
 }
 
-/// A signal that ends us takes the half-written file along.
-fn remove_on_signals(temporary: PathBuf) -> Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ])
-        .map_err(|error| Error::fatal("cannot watch for signals").caused_by(error))?;
-    thread::spawn(move || {
-        for signal in &mut signals {
-            let _ = std::fs::remove_file(&temporary);
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-    });
-    Ok(())
-}
-
 /// Standard output without the line buffer of `std`, which would copy everything once more.
 fn standard_output() -> Result<File> {
     let stdout = io::stdout();
@@ -307,6 +292,6 @@ const BROKEN_PIPE: u8 = 141;
 
 /// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
 fn die_of_broken_pipe() -> u8 {
-    let _ = signal_hook::low_level::emulate_default_handler(SIGPIPE);
+    signals::die(SIGPIPE);
     BROKEN_PIPE
 }

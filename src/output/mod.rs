@@ -2,19 +2,18 @@
 //!
 //! A file is written beside its target and renamed at the end, so that a failed run leaves what
 //! was there before; what was written so far is removed, also on a signal. A target that is no
-//! regular file (a device, a pipe, a symbolic link) is written in place and never replaced.
+//! regular file (a device, a pipe, a symbolic link) is written in place and never replaced; so is a file
+//! with several names, and one that cannot be replaced by one like it.
 
+mod file;
 mod filter;
 mod records;
 
 use std::{
-    fs::{File, OpenOptions, Permissions},
+    fs::{File, OpenOptions},
     io::{self, IoSlice, Write},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
-
-use tempfile::NamedTempFile;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -24,6 +23,8 @@ use crate::{
     command::Surroundings,
     error::{Error, Result, strerror},
 };
+use file::has_one_name;
+pub use file::{InPlace, Replacement, Unfinished};
 pub use filter::Filter;
 pub use records::Records;
 
@@ -31,13 +32,15 @@ pub use records::Records;
 pub enum Destination {
     /// Written as it comes.
     Direct(File),
+    /// A file that is emptied when the first byte comes.
+    InPlace(InPlace),
     /// Written to a temporary file that takes the place of the target at the end.
-    Replacing(NamedTempFile, PathBuf),
+    Replacing(Replacement),
 }
 
 impl Destination {
-    /// Open `path` for writing.
-    pub fn create(path: &Path) -> Result<Self> {
+    /// Open `path` for writing. If a temporary file is to be made, `watch` is told before.
+    pub fn create(path: &Path, watch: impl FnOnce(Unfinished) -> Result<()>) -> Result<Self> {
         let failed = |error: io::Error| {
             let path = path.display();
             Error::fatal(format!(
@@ -45,70 +48,59 @@ impl Destination {
                 strerror(&error)
             ))
         };
-        let open = || {
-            OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .open(path)
-        };
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
                 // Whoever may not write to the file may not replace it either.
-                OpenOptions::new().write(true).open(path).map_err(failed)?;
-                Some(metadata.permissions())
+                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                if !has_one_name(path, &metadata) {
+                    return Ok(Self::InPlace(InPlace::new(file)));
+                }
+                Some((file, metadata))
             }
-            Ok(_) => return Ok(Self::Direct(open().map_err(failed)?)),
+            Ok(_) => return Ok(Self::InPlace(InPlace::open(path).map_err(failed)?)),
             Err(_) => None,
-        };
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
         };
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             let is_directory = rustix::io::Errno::ISDIR.raw_os_error();
             return Err(failed(io::Error::from_raw_os_error(is_directory)));
         }
-        let replaces = existing.is_some();
-        let permissions = existing.unwrap_or_else(|| Permissions::from_mode(0o666 & !umask()));
-        let file = NamedTempFile::new_in(directory).and_then(|file| {
-            file.as_file().set_permissions(permissions)?;
-            Ok(file)
-        });
-        match file {
-            Ok(file) => Ok(Self::Replacing(file, path.to_owned())),
-            // The directory takes no new file, but this one may be written to.
-            Err(_) if replaces => Ok(Self::Direct(open().map_err(failed)?)),
-            Err(error) => Err(failed(error)),
+        let unfinished = Unfinished::default();
+        watch(unfinished.clone())?;
+        let old = existing.as_ref().map(|(_, metadata)| metadata);
+        match (Replacement::new(path, old, unfinished), existing) {
+            (Ok(replacement), _) => Ok(Self::Replacing(replacement)),
+            // There can be no file like it, but this one may be written to.
+            (Err(_), Some((file, _))) => Ok(Self::InPlace(InPlace::new(file))),
+            (Err(error), None) => Err(failed(error)),
         }
     }
 
     /// Put `command` in front of it.
-    pub fn filter(&self, command: &BStr, surroundings: &Surroundings) -> Result<Filter> {
+    pub fn filter(&mut self, command: &BStr, surroundings: &Surroundings) -> Result<Filter> {
         let file = match self {
             Self::Direct(file) => file,
-            Self::Replacing(file, _) => file.as_file(),
+            Self::InPlace(file) => file.emptied().map_err(|error| Error::write(&error))?,
+            Self::Replacing(replacement) => replacement.file.as_file(),
         };
         Filter::start(command, file, surroundings)
     }
 
-    /// The file that has to go if the run is cut short.
-    pub fn temporary(&self) -> Option<&Path> {
-        match self {
-            Self::Direct(_) => None,
-            Self::Replacing(file, _) => Some(file.path()),
-        }
-    }
-
     /// The archive is complete.
     pub fn complete(self) -> Result<()> {
-        let Self::Replacing(file, path) = self else {
-            return Ok(());
-        };
-        file.persist(&path).map(drop).map_err(|error| {
-            let (path, error) = (path.display(), strerror(&error.error));
-            Error::fatal(format!("could not write to '{path}': {error}"))
-        })
+        match self {
+            Self::Direct(_) => Ok(()),
+            Self::InPlace(mut file) => match file.emptied() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Error::write(&error)),
+            },
+            Self::Replacing(replacement) => {
+                let path = replacement.target.display().to_string();
+                replacement.complete().map_err(|error| {
+                    let error = strerror(&error);
+                    Error::fatal(format!("could not write to '{path}': {error}"))
+                })
+            }
+        }
     }
 }
 
@@ -116,14 +108,17 @@ impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Direct(file) => patiently(file, |mut file| file.write(bytes)),
-            Self::Replacing(file, _) => file.write(bytes),
+            Self::InPlace(file) => patiently(file.emptied()?, |mut file| file.write(bytes)),
+            Self::Replacing(replacement) => replacement.file.write(bytes),
         }
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let write = |mut file: &File| file.write_vectored(slices);
         match self {
-            Self::Direct(file) => patiently(file, |mut file| file.write_vectored(slices)),
-            Self::Replacing(file, _) => file.write_vectored(slices),
+            Self::Direct(file) => patiently(file, write),
+            Self::InPlace(file) => patiently(file.emptied()?, write),
+            Self::Replacing(replacement) => replacement.file.write_vectored(slices),
         }
     }
 

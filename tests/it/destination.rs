@@ -2,8 +2,14 @@
 //! no file; and nowhere at all if it did not come to an end.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::thread;
+use std::time::Duration;
 
-use crate::support::Repo;
+use rustix::fs::{XattrFlags, getxattr, setxattr};
+use rustix::process::Signal;
+
+use crate::support::{Repo, skip};
 
 #[test]
 fn output_that_cannot_be_opened() {
@@ -165,21 +171,155 @@ fn directory_that_may_not_be_written_to() {
 fn signals_leave_no_file() {
     let repo = Repo::copy("big");
     let whole = repo.archive(["HEAD"]).success().len() as u64;
-    for signal in ["TERM", "INT", "HUP"] {
-        for delay in ["0.02", "0.1", "0.3"] {
-            let script = format!(
-                "git-sluice -o out.tar HEAD & sleep {delay}; kill -{signal} $! 2>/dev/null; wait $!"
-            );
-            let output = repo.shell(&script);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        for delay in [20, 100, 300] {
+            let run = repo.start(["-o", "out.tar", "HEAD"]);
+            thread::sleep(Duration::from_millis(delay));
+            run.signal(signal);
+            let output = run.finish();
             let left = files_in(&repo);
             if output.code() == 0 {
                 let file = repo.path().join("out.tar");
                 assert_eq!(fs::metadata(&file).expect("written").len(), whole);
                 fs::remove_file(file).expect("our own");
             } else {
-                assert!(output.code() > 128, "{output}");
+                assert_eq!(output.code(), 128 + signal.as_raw(), "{output}");
+                assert_eq!(output.messages(), "", "{output}");
                 assert_eq!(left, [repo.path().join(".git")], "{output}");
             }
         }
     }
+}
+
+/// `nohup` and shells ignore signals for what they start; the others still end it.
+#[test]
+fn signals_that_are_ignored() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD"]).success();
+    let before = files_in(&repo);
+    // The run waits for its pathspecs, and whoever opens the pipe knows that it does.
+    let script = |trap: &str, signals: &str, feed: &str| {
+        format!(
+            "mkfifo ../pipe; {trap} git-sluice -o out.tar --pathspec-from-file=../pipe HEAD & \
+             exec 9>../pipe; rm ../pipe; for signal in {signals}; do kill -$signal $!; done; \
+             {feed} wait $!"
+        )
+    };
+    let feed = "echo . >&9; exec 9>&-;";
+    let output = repo.shell(&script("trap '' HUP INT QUIT;", "HUP INT QUIT", feed));
+    assert_eq!(
+        (output.code(), output.messages().as_str()),
+        (0, ""),
+        "{output}"
+    );
+    assert!(fs::read(repo.path().join("out.tar")).expect("written") == expected);
+    fs::remove_file(repo.path().join("out.tar")).expect("our own");
+    let output = repo.shell(&script("trap '' HUP INT;", "HUP INT TERM", ""));
+    assert_eq!(output.code(), 128 + Signal::TERM.as_raw(), "{output}");
+    assert_eq!(files_in(&repo), before);
+}
+
+/// The kernel's word about a file that is too large is a signal as well, unless it is ignored.
+#[test]
+fn file_that_may_not_grow() {
+    let repo = Repo::copy("basic");
+    let before = files_in(&repo);
+    for (trap, code, message) in [
+        ("", 128 + Signal::XFSZ.as_raw(), ""),
+        ("trap '' XFSZ;", 128, "fatal: write error: File too large\n"),
+    ] {
+        for command in ["git archive", "git-sluice"] {
+            let script = format!("ulimit -c 0; {trap} ulimit -f 1; exec {command} -o out.tar HEAD");
+            let output = repo.shell(&script);
+            let told = (output.code(), output.messages());
+            assert_eq!(told, (code, message.to_owned()), "{output}");
+            if command == "git archive" {
+                fs::remove_file(repo.path().join("out.tar")).expect("git leaves it");
+            }
+        }
+        assert_eq!(files_in(&repo), before);
+    }
+}
+
+/// All names of a file see the new content, as they do with git.
+#[test]
+fn file_with_several_names() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD"]).success();
+    for command in ["git archive", "git-sluice"] {
+        let script = format!("rm -f one two; >one; ln one two; {command} -o one HEAD");
+        let _ = repo.shell(&script).success();
+        assert!(
+            fs::read(repo.path().join("two")).expect("a link") == expected,
+            "{command}"
+        );
+    }
+}
+
+/// What is written in place stays as it is until there is something to write.
+#[test]
+fn a_failure_before_the_first_byte_empties_no_file() {
+    let repo = Repo::copy("basic");
+    repo.write("real", "precious");
+    let _ = repo
+        .shell("ln -s real link; echo precious >one; ln one two")
+        .success();
+    let missing = "fatal: not a valid object name: nosuch\n";
+    repo.git(["config", "tar.x.command", "no/such/command"]);
+    for (target, content) in [("link", "precious"), ("one", "precious\n")] {
+        repo.sluice(["-o", target, "nosuch"])
+            .assert_failure(128, missing);
+        let kept = fs::read(repo.path().join(target)).expect("it was there");
+        assert_eq!(kept, content.as_bytes(), "{target}");
+    }
+    let script = "mkdir -m 755 shut; echo precious >shut/file; chmod 555 shut; \
+                  git-sluice -o shut/file nosuch";
+    let Some(output) = repo.unprivileged_shell(script) else {
+        return;
+    };
+    output.assert_failure(128, missing);
+    let kept = fs::read(repo.path().join("shut/file")).expect("it was there");
+    assert_eq!(kept, b"precious\n");
+}
+
+/// The new file is the old one's but for its content, or it is the old one.
+#[test]
+fn owner_and_attributes_stay() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD"]).success();
+    let path = repo.path().join("out.tar");
+    repo.write("out.tar", "before");
+    if rustix::process::geteuid().is_root() {
+        chown(&path, Some(65534), Some(65534)).expect("root may");
+        let _ = repo.sluice(["-o", "out.tar", "HEAD"]).success();
+        let after = fs::metadata(&path).expect("written");
+        assert_eq!((after.uid(), after.gid()), (65534, 65534));
+    }
+    let (name, value) = ("user.sluice", b"mine");
+    repo.write("out.tar", "before");
+    if setxattr(&path, name, value, XattrFlags::empty()).is_err() {
+        return skip("this file system has no attributes");
+    }
+    let _ = repo.sluice(["-o", "out.tar", "HEAD"]).success();
+    assert!(fs::read(&path).expect("written") == expected);
+    let mut kept = [0; 4];
+    assert_eq!(getxattr(&path, name, &mut kept), Ok(4));
+    assert_eq!(&kept, value);
+}
+
+/// A file that something is mounted on cannot be replaced: what containers are given.
+#[test]
+fn file_that_is_mounted() {
+    let repo = Repo::copy("basic");
+    repo.write("out.tar", "");
+    repo.write("outside", "");
+    let mount = "unshare -m sh -c 'mount --bind outside out.tar || exit 77; \
+                 git-sluice -o out.tar HEAD'";
+    let output = repo.shell(mount);
+    if [1, 77, 127].contains(&output.code()) {
+        return skip("nothing can be mounted here");
+    }
+    let _ = output.success();
+    let expected = repo.archive(["HEAD"]).success();
+    assert!(fs::read(repo.path().join("outside")).expect("written") == expected);
 }

@@ -124,6 +124,13 @@ impl Running {
         self.stdout.as_mut().expect("only we take it")
     }
 
+    /// Send `signal` to it and to nobody else.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let id = self.child.id().cast_signed();
+        let id = rustix::process::Pid::from_raw(id).expect("no child has the id 0");
+        rustix::process::kill_process(id, signal).expect("it was not waited for");
+    }
+
     /// Read what is left and wait for the end.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Output {

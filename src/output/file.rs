@@ -1,0 +1,200 @@
+//! A file that was named with `-o`: replaced when the archive is complete, or written in place.
+//!
+//! A replacement must be the old file in all but its content: with its owner, its permissions and its other
+//! attributes. Where that cannot be, or where the file has another name that would keep the old content, the
+//! file is written in place, as git does it. Nothing is lost before the first byte of the archive is there.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rustix::fs::{
+    AtFlags, CWD, StatxAttributes, StatxFlags, flistxattr_query, listxattr_query, statx,
+};
+use tempfile::NamedTempFile;
+
+use super::umask;
+
+/// The temporary file of a run, which has to go if the run is cut short. Clones mean the same file.
+#[derive(Clone, Debug, Default)]
+pub struct Unfinished(Arc<Mutex<Option<PathBuf>>>);
+
+impl Unfinished {
+    /// Remove the file. As long as the result lives, the file is neither made nor renamed.
+    pub fn remove(&self) -> impl Drop + use<'_> {
+        let mut path = self.lock();
+        if let Some(path) = path.take() {
+            // Nothing more can be done about it in the middle of a death.
+            let _ = fs::remove_file(path);
+        }
+        path
+    }
+
+    /// Every update is a single assignment, so a poisoned lock is still consistent.
+    fn lock(&self) -> MutexGuard<'_, Option<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that keeps its old content until the first byte of the new one.
+pub struct InPlace {
+    file: File,
+    is_emptied: bool,
+}
+
+impl InPlace {
+    /// Open `path`, through links if it is one.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).open(path);
+        file.map(Self::new)
+    }
+
+    pub(super) fn new(file: File) -> Self {
+        Self {
+            file,
+            is_emptied: false,
+        }
+    }
+
+    /// The file, without its old content.
+    pub(super) fn emptied(&mut self) -> io::Result<&File> {
+        if !self.is_emptied {
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+            }
+            self.is_emptied = true;
+        }
+        Ok(&self.file)
+    }
+}
+
+/// A temporary file that takes the place of its target at the end.
+pub struct Replacement {
+    pub(super) file: NamedTempFile,
+    pub(super) target: PathBuf,
+    unfinished: Unfinished,
+}
+
+impl Replacement {
+    /// Make the file beside `target`, which looks like `old` if there is something already.
+    pub(super) fn new(
+        target: &Path,
+        old: Option<&Metadata>,
+        unfinished: Unfinished,
+    ) -> io::Result<Self> {
+        let directory = match target.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let file = {
+            let mut path = unfinished.lock();
+            let file = NamedTempFile::new_in(directory)?;
+            *path = Some(file.path().to_owned());
+            file
+        };
+        match old {
+            Some(old) => resemble(file.as_file(), target, old)?,
+            None => {
+                let permissions = Permissions::from_mode(0o666 & !umask());
+                file.as_file().set_permissions(permissions)?;
+            }
+        }
+        Ok(Self {
+            file,
+            target: target.to_owned(),
+            unfinished,
+        })
+    }
+
+    /// Give the file its name.
+    pub(super) fn complete(self) -> io::Result<()> {
+        let mut path = self.unfinished.lock();
+        self.file.persist(&self.target)?;
+        *path = None;
+        Ok(())
+    }
+}
+
+/// Whether all that leads to the content of the regular file at `path` is its name. A file that something
+/// is mounted on cannot be renamed over.
+pub(super) fn has_one_name(path: &Path, metadata: &Metadata) -> bool {
+    let seen = statx(
+        CWD,
+        path,
+        AtFlags::SYMLINK_NOFOLLOW,
+        StatxFlags::BASIC_STATS,
+    );
+    let is_mounted =
+        seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
+    metadata.nlink() == 1 && !is_mounted
+}
+
+/// Make `new` what the file at `path` is, which `old` tells of; an error if that cannot be.
+fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+        fchown(new, Some(old.uid()), Some(old.gid()))?;
+    }
+    new.set_permissions(old.permissions())?;
+    // The length of their names tells of an access list, or of what else somebody added.
+    let attributes = listxattr_query(path).unwrap_or(0);
+    match flistxattr_query(new).unwrap_or(0) == attributes {
+        true => Ok(()),
+        false => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write, sync::mpsc, thread, time::Duration};
+
+    use crate::output::Destination;
+
+    /// Whoever removes the file is about to end the process, and the run must not notice before.
+    #[test]
+    fn a_file_that_is_removed_is_not_renamed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let (tell, told) = mpsc::channel();
+        let watch = |unfinished| {
+            tell.send(unfinished).expect("somebody listens");
+            Ok(())
+        };
+        let mut destination = Destination::create(&path, watch).expect("a file");
+        destination.write_all(b"content").expect("written");
+        let unfinished = told.recv().expect("it was told");
+        let removed = unfinished.remove();
+        thread::scope(|scope| {
+            let completed = scope.spawn(|| destination.complete().is_ok());
+            thread::sleep(Duration::from_millis(50));
+            assert!(!completed.is_finished());
+            drop(removed);
+            assert!(!completed.join().expect("no panic"));
+        });
+        assert_eq!(fs::read_dir(directory.path()).expect("ours").count(), 0);
+    }
+
+    /// The name may belong to another by then.
+    #[test]
+    fn a_file_that_is_complete_is_not_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let (tell, told) = mpsc::channel();
+        let watch = |unfinished| {
+            tell.send(unfinished).expect("somebody listens");
+            Ok(())
+        };
+        let destination = Destination::create(&path, watch).expect("a file");
+        let temporary = fs::read_dir(directory.path()).expect("ours").next();
+        let temporary = temporary.expect("made").expect("readable").path();
+        destination.complete().expect("renamed");
+        fs::write(&temporary, "of another").expect("written");
+        drop(told.recv().expect("it was told").remove());
+        assert!(path.exists() && temporary.exists());
+    }
+}
