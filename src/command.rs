@@ -4,13 +4,13 @@
 use std::{
     ffi::OsStr,
     io,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, process::ExitStatusExt},
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use rustix::io::Errno;
+use rustix::{io::Errno, process::Signal};
 
 const SHELL: &str = "/bin/sh";
 /// A command with one of these is for the shell.
@@ -56,4 +56,13 @@ impl Surroundings {
             .stdin(Stdio::piped())
             .spawn()
     }
+}
+
+/// git's line about a `command` that a signal ended; none about a signal that people send, or by which pipes
+/// end.
+pub fn death(command: &BStr, status: ExitStatus) -> Option<String> {
+    let signal = status.signal()?;
+    let quiet = [Signal::INT, Signal::QUIT, Signal::PIPE];
+    let is_quiet = quiet.iter().any(|quiet| quiet.as_raw() == signal);
+    (!is_quiet).then(|| format!("error: {command} died of signal {signal}"))
 }

@@ -54,7 +54,12 @@ fn run() -> u8 {
     match serve(std::env::args_os().skip(1).collect()) {
         Ok(()) => 0,
         Err(Stop::Usage(error)) => {
-            let _ = error.print();
+            if error
+                .print()
+                .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            {
+                return die_of_broken_pipe();
+            }
             if error.use_stderr() { USAGE } else { 0 }
         }
         Err(Stop::Fatal(error)) => {
@@ -63,7 +68,7 @@ fn run() -> u8 {
                 return die_of_broken_pipe();
             }
             // In one piece: others may write to the same place, as a client of ours does.
-            let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
+            let _ = Stderr.write_all(format!("{error}\n").as_bytes());
             error.exit_status()
         }
     }
@@ -124,15 +129,19 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         return Ok(apply(directory, &args)?);
     }
     if let Some(answer) = answer(&args, &formats)? {
-        // As for git, an answer has no reader who must not miss anything.
-        let _ = destination.write_all(answer.as_bytes());
-        return Ok(destination.complete()?);
+        let written = destination.write_all(answer.as_bytes());
+        return match written.map_err(|error| Error::write(&error)) {
+            // git has a list written with its program's last breath, where nobody looks whether it fits.
+            Err(error) if args.list && error.kind() != Kind::BrokenPipe => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(()) => Ok(destination.complete()?),
+        };
     }
     read_pathspecs(&mut args)?;
     let wanted = &args.filters;
     let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
     let mut reports = Reports::open(manifest, summary, args.output.as_deref())?;
-    let told = &mut io::stderr();
+    let told = &mut Stderr;
     let request = Request::resolve(&args, &formats, &environment, repository, access, told);
     let mut subject = None;
     let mut tally = Tally::default();
@@ -208,7 +217,7 @@ fn apply(directory: &Path, args: &Args) -> Result<()> {
         })?),
         _ => Box::new(io::stdin().lock()),
     };
-    let mut stderr = io::stderr();
+    let mut stderr = Stderr;
     let told = (args.verbose > 0).then_some(&mut stderr as &mut dyn Write);
     git_sluice::apply::apply(directory, archive, told)
 }
@@ -241,7 +250,7 @@ fn make(
     meter: Option<Meter>,
     tally: &mut Tally,
 ) -> Result<()> {
-    let mut stderr = io::stderr();
+    let mut stderr = Stderr;
     let outputs = |destination| Outputs {
         destination,
         diagnostics: &mut stderr,
@@ -294,4 +303,21 @@ const BROKEN_PIPE: u8 = 141;
 fn die_of_broken_pipe() -> u8 {
     signals::die(SIGPIPE);
     BROKEN_PIPE
+}
+
+/// Standard error. Like git, the program does not outlive a reader of it.
+struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().write(bytes).inspect_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                signals::die(SIGPIPE);
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

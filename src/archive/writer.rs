@@ -121,7 +121,7 @@ impl<'a, F: Format> Writer<'a, F> {
         let _ = self.put(&torn);
     }
 
-    /// As for git, a reader of stderr that went away is no reason to fail.
+    /// Diagnostics that cannot be written are no reason to fail.
     fn say(&mut self, log: &[u8]) {
         if !log.is_empty() {
             let _ = self.diagnostics.write_all(log);

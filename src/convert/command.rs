@@ -7,10 +7,13 @@ use std::{
 };
 
 use gix::bstr::BStr;
-use rustix::process::Signal;
 
 use super::say;
-use crate::{buffer::Buffer, command::Surroundings, error::strerror};
+use crate::{
+    buffer::Buffer,
+    command::{Surroundings, death},
+    error::strerror,
+};
 
 /// Start `command` with pipes to its standard input and from its standard output; nothing, and a
 /// line in `log`, if it cannot be.
@@ -31,15 +34,11 @@ pub(super) fn start(
     None
 }
 
-/// The status of `command` as a shell has it. A death by signal is told, unless it was one that
-/// people send, or by which pipes end.
+/// The status of `command` as a shell has it. Most deaths by a signal are told.
 pub(super) fn status(command: &BStr, status: ExitStatus, log: &mut Buffer) -> i32 {
-    let Some(signal) = status.signal() else {
-        return status.code().unwrap_or(-1);
-    };
-    let quiet = [Signal::INT, Signal::QUIT, Signal::PIPE];
-    if !quiet.iter().any(|quiet| quiet.as_raw() == signal) {
-        say(log, &format!("error: {command} died of signal {signal}"));
+    if let Some(line) = death(command, status) {
+        say(log, &line);
     }
-    128 + signal
+    let of_signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(of_signal).unwrap_or(-1)
 }

@@ -11,7 +11,7 @@ use std::{
 use gix::bstr::{BStr, BString};
 
 use crate::{
-    command::Surroundings,
+    command::{Surroundings, death},
     error::{Error, Result, strerror},
 };
 
@@ -47,13 +47,16 @@ impl Filter {
     /// Nothing more comes: wait for its end.
     pub fn finish(mut self) -> Result<()> {
         self.input = None;
-        match self.child.wait() {
-            Ok(status) if status.success() => Ok(()),
-            _ => {
-                let command = &self.command;
-                Err(Error::fatal(format!("'{command}' filter reported error")))
-            }
+        let status = self.child.wait().ok();
+        if status.is_some_and(|status| status.success()) {
+            return Ok(());
         }
+        let command = self.command.as_ref();
+        let failed = Error::fatal(format!("'{command}' filter reported error"));
+        Err(match status.and_then(|status| death(command, status)) {
+            Some(line) => failed.after(line),
+            None => failed,
+        })
     }
 }
 

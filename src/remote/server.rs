@@ -39,7 +39,13 @@ pub fn upload_archive(
     writer: Command,
 ) -> Result<()> {
     let lost = |error| Error::write(&error);
-    agree(&mut output).map_err(lost)?;
+    agree(&mut output).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => lost(error),
+        _ => Error::fatal(format!(
+            "packet write with format failed: {}",
+            strerror(&error)
+        )),
+    })?;
     let bands = SideBand::new(output);
     match start(input, words, writer) {
         Ok(writer) => {

@@ -269,6 +269,8 @@ fn user_formats() {
         ("tar.tgz.command=gzip -cn", "tar.gz"),
         ("tar.foo.command=cat >/dev/null; echo level", "foo"),
         ("tar.foo.command=cat >/dev/null; exit 3", "foo"),
+        ("tar.foo.command=cat >/dev/null; kill -9 $$", "foo"),
+        ("tar.foo.command=cat >/dev/null; kill -2 $$", "foo"),
         ("tar.foo.command=", "foo"),
         ("tar.foo.command=no-such-command", "foo"),
         ("tar.foo.remote=true", "foo"),

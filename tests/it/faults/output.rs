@@ -1,9 +1,10 @@
 //! Readers that go away, that are slow or odd, and devices that are full.
 
-use std::io::Read;
+use std::io::{PipeWriter, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::process::{Output, Running};
@@ -93,6 +94,83 @@ fn closed_stderr_and_stdin() {
     let expected = repo.archive(["HEAD"]).success();
     assert!(repo.shell("git-sluice -v HEAD 2>&- <&-").success() == expected);
     assert!(repo.shell("git-sluice -v HEAD 2>/dev/full").success() == expected);
+}
+
+/// What git and ours do with `args` when `stream` has no reader: both die of it, and say nothing.
+#[track_caller]
+fn assert_both_die_unread(repo: &Repo, args: &[&str], stream: fn(&mut Command, PipeWriter)) {
+    for program in ["git", SLUICE] {
+        let mut command = repo.command(program);
+        if program == "git" {
+            command.arg("archive");
+        }
+        command.args(args).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (reader, writer) = std::io::pipe().expect("pipes can be made");
+        drop(reader);
+        stream(&mut command, writer);
+        let status = command.status().expect("it can be started");
+        assert_eq!(status.signal(), Some(SIGPIPE), "{program} {args:?}");
+    }
+}
+
+#[test]
+fn answers_that_nobody_reads() {
+    let stdout = |command: &mut Command, writer: PipeWriter| {
+        command.stdout(writer);
+    };
+    let repo = Repo::from("basic");
+    assert_both_die_unread(&repo, &["--list"], stdout);
+    assert_both_die_unread(&repo, &["-h"], stdout);
+    let profile = ["--profile=zoekt", "--print-profile"];
+    for options in [&["--help"][..], &["--version"], &profile] {
+        let (reader, writer) = std::io::pipe().expect("pipes can be made");
+        drop(reader);
+        let mut command = repo.command(SLUICE);
+        let run = Running::start_between(Vec::new(), command.args(options), writer.into());
+        assert_died_of_sigpipe(&run.finish());
+    }
+}
+
+#[test]
+fn messages_that_nobody_reads() {
+    let stderr = |command: &mut Command, writer: PipeWriter| {
+        command.stderr(writer);
+    };
+    let repo = Repo::copy("basic");
+    for args in [
+        &["nosuch"][..],
+        &["--nosuch"],
+        &["-v", "HEAD"],
+        &["HEAD@{1000000000}"],
+    ] {
+        assert_both_die_unread(&repo, args, stderr);
+    }
+    // And what is half-written goes.
+    let before = std::fs::read_dir(repo.path()).expect("our own").count();
+    let (reader, writer) = std::io::pipe().expect("pipes can be made");
+    drop(reader);
+    let mut command = repo.command(SLUICE);
+    command.args(["-v", "-o", "out.tar", "HEAD"]).stderr(writer);
+    let status = command.status().expect("it can be started");
+    assert_eq!(status.signal(), Some(SIGPIPE));
+    let after = std::fs::read_dir(repo.path()).expect("our own").count();
+    assert_eq!(after, before);
+}
+
+/// A list may get lost, as git's; a profile or a verdict may not.
+#[test]
+fn answers_to_a_full_device() {
+    let repo = Repo::from("basic");
+    for command in ["git archive", "git-sluice"] {
+        let _ = repo
+            .shell(&format!("{command} --list >/dev/full"))
+            .success();
+    }
+    for option in ["--profile=zoekt --print-profile", "--gzip-dialect=probe"] {
+        let full = repo.shell(&format!("git-sluice {option} >/dev/full"));
+        full.assert_failure(128, "fatal: write error: No space left on device\n");
+    }
 }
 
 /// A command that found a standard stream closed would take the first file that it opens for it.
