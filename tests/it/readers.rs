@@ -441,3 +441,40 @@ pub(crate) fn assert_rejected(cut: &[u8]) {
         );
     }
 }
+
+/// The README's own line, pasted into a shell: what is at the limit is indexed, what is above it is
+/// there by name and with the right reason.
+#[test]
+fn zoekt_as_the_readme_has_it() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("it is text");
+    let mut blocks = readme.split("```").skip(1).step_by(2);
+    let line = blocks.find(|block| block.contains("| zoekt-archive-index"));
+    let line = line
+        .expect("the README tells how")
+        .trim_start_matches("sh\n");
+    // The two limits are one.
+    assert!(
+        line.contains(" --max-size=2m ") && line.contains(" -file_limit=2097152 "),
+        "{line}"
+    );
+    if !installed("zoekt-archive-index") || !installed("zoekt") {
+        return;
+    }
+    let repo = Repo::init();
+    let text = b"needle\n".repeat(300_000);
+    repo.write("at.txt", &text[..2_097_152]);
+    repo.write("above.txt", &text[..2_097_153]);
+    repo.git(["add", "."]);
+    repo.git(["commit", "-q", "-m", "limits"]);
+    let repo = repo.clone().env("HOME", repo.path().join(".git"));
+    let _ = repo.shell(&format!("set -eu; {line}")).success();
+    let names = repo.shell("zoekt -l needle").success();
+    assert_eq!(String::from_utf8_lossy(&names), "at.txt\n");
+    let reasons = repo.shell("zoekt content:NOT-INDEXED:").success();
+    let reasons = String::from_utf8_lossy(&reasons);
+    assert_eq!(
+        reasons,
+        "above.txt:1:NOT-INDEXED: exceeds the maximum size limit\n"
+    );
+}

@@ -2,7 +2,8 @@
 //!
 //! What is an error must be exactly what is one to the library, since one such line makes a whole file
 //! void. It accepts groups that nobody closes, and knows classes of one range or of listed characters,
-//! not of both.
+//! not of both. A NUL alone is an error here and none there: the library takes it for the end of what it
+//! is reading, which is the end of the pattern or of a piece of it.
 
 use std::{fmt, iter};
 

@@ -182,14 +182,21 @@ fn an_ignore_file_is_named_as_in_the_tree() {
 
 #[test]
 fn a_bad_line_may_be_passed_over() {
-    let repo = with_rules("a\n[\n");
-    let output = repo.sluice([IGNORE_FILE, "--ignore-errors=warn", "HEAD"]);
-    let warning = "warning: .sourcegraph/ignore: line 2: '[': unclosed [\n";
-    assert_eq!(output.messages(), warning);
-    assert_eq!(
-        crate::tape::names(&output.success()),
-        [".sourcegraph/", ".sourcegraph/ignore", "b"]
-    );
+    for (rules, line) in [
+        ("a\n[\n", "'[': unclosed ["),
+        ("a\nb\0\n", "'b?': holds a NUL"),
+    ] {
+        let repo = with_rules(rules);
+        let strict = repo.sluice([IGNORE_FILE, "HEAD"]);
+        assert_refused(&strict, &["line 2", line]);
+        let output = repo.sluice([IGNORE_FILE, "--ignore-errors=warn", "HEAD"]);
+        let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
+        assert_eq!(output.messages(), warning);
+        assert_eq!(
+            crate::tape::names(&output.success()),
+            [".sourcegraph/", ".sourcegraph/ignore", "b"]
+        );
+    }
 }
 
 /// Where zoekt does otherwise everybody is told, and traps only those who look.
