@@ -55,7 +55,12 @@ enum Family {
 
 /// All formats, in the order in which they are looked for.
 #[derive(Clone, Debug)]
-pub struct Formats(Vec<Named>);
+pub struct Formats {
+    all: Vec<Named>,
+    /// Whether only those are offered that are served to others. The others still take their names: a
+    /// format that is not served hides a later one of its name.
+    only_served: bool,
+}
 
 impl Formats {
     /// The formats that are built in or that `config` adds; `bare_keys` were given without a value.
@@ -85,27 +90,36 @@ impl Formats {
             }
         }
         let filters = filters.into_iter().filter_map(Filter::named);
-        Ok(Self(
-            [Named::served("tar", Family::Tar)]
-                .into_iter()
-                .chain(filters)
-                .chain([
-                    Named::served("zip", Family::Zip),
-                    Named::served("tar.zst", Family::Zstd),
-                ])
-                .collect(),
-        ))
+        let all = [Named::served("tar", Family::Tar)]
+            .into_iter()
+            .chain(filters)
+            .chain([
+                Named::served("zip", Family::Zip),
+                Named::served("tar.zst", Family::Zstd),
+            ]);
+        Ok(Self {
+            all: all.collect(),
+            only_served: false,
+        })
     }
 
-    /// Keep those that are served to others.
+    /// The same, as they are offered to others.
     pub fn served(self) -> Self {
-        Self(self.0.into_iter().filter(|format| format.remote).collect())
+        Self {
+            only_served: true,
+            ..self
+        }
+    }
+
+    fn offers(&self, format: &Named) -> bool {
+        format.remote || !self.only_served
     }
 
     /// The names of the formats that git has too, in its order.
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
         let known_to_git = |format: &&Named| format.family != Family::Zstd;
-        let names = self.0.iter().filter(known_to_git);
+        let offered = self.all.iter().filter(|format| self.offers(format));
+        let names = offered.filter(known_to_git);
         names.map(|format| format.name.as_bstr())
     }
 
@@ -114,16 +128,17 @@ impl Formats {
         if let Some(name) = name {
             let name = name.as_encoded_bytes();
             return self
-                .0
+                .all
                 .iter()
                 .find(|format| format.name == name)
+                .filter(|format| self.offers(format))
                 .ok_or_else(|| {
                     let name = name.as_bstr();
                     Error::fatal(format!("Unknown archive format '{name}'"))
                 });
         }
-        let told = output.and_then(|output| self.0.iter().find(|format| format.ends(output)));
-        Ok(told.unwrap_or(&self.0[0]))
+        let told = output.and_then(|output| self.all.iter().find(|format| format.ends(output)));
+        Ok(told.unwrap_or(&self.all[0]))
     }
 }
 
@@ -276,6 +291,20 @@ mod tests {
             ["tar", "tgz", "tar.gz", "tar.xz", "zip", "zip"]
         );
         assert_eq!(names(&formats.served()), ["tar", "tar.gz", "tar.xz", "zip"]);
+    }
+
+    #[test]
+    fn a_format_that_is_not_served_hides_the_one_built_in() {
+        let config = format!("{USERS}[tar \"tar.zst\"]\ncommand = mine\n");
+        let served = formats(&config).served();
+        let choose = |name: &str| served.choose(Some(name.as_ref()), None);
+        for hidden in ["zip", "tar.zst", "tgz"] {
+            let error = choose(hidden).expect_err(hidden).to_string();
+            assert_eq!(error, format!("fatal: Unknown archive format '{hidden}'"));
+        }
+        for offered in ["tar", "tar.gz", "tar.xz"] {
+            assert_eq!(choose(offered).expect("offered").name, offered);
+        }
     }
 
     #[test]

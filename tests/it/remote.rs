@@ -87,6 +87,18 @@ fn refs_and_what_they_name() {
     }
 }
 
+/// A format of the configuration that is not served hides the one of git that has its name.
+#[test]
+fn formats_that_are_not_served() {
+    let repo = Repo::copy("basic");
+    repo.git(["config", "tar.zip.command", "cat"]);
+    for args in ["--format=zip HEAD", "--list", "HEAD"] {
+        assert_served(&repo, ".", args);
+    }
+    repo.git(["config", "tar.zip.remote", "true"]);
+    assert_served(&repo, ".", "--format=zip HEAD");
+}
+
 #[test]
 fn options_and_pathspecs() {
     let repo = Repo::from("basic");
