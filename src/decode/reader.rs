@@ -9,11 +9,11 @@ use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 use super::{
     Decoder, Failure,
     chain::{Allowance, ChainBuilder},
-    rescue,
+    rescue, stream,
 };
 use crate::{
     buffer::Buffer,
-    odb::{Odb, Place},
+    odb::{Odb, Place, loose, pack::Damage},
 };
 
 /// No commit, tree or attribute file has more bytes than this; git ignores attribute files above.
@@ -71,6 +71,32 @@ impl Reader {
         }
     }
 
+    /// Read the object `id` (or its replacement) to its end, whatever its size, and say how many bytes
+    /// it has. They are in `out` if they are fewer than `limit`.
+    pub fn read_to_end(&mut self, id: &oid, limit: u64, out: &mut Buffer) -> Result<u64, Failure> {
+        let replaced = self.odb.config().replaced(id);
+        let id = replaced.map_err(Failure::Refused)?;
+        let mut outcome = Err(Damage("object does not exist").into());
+        for place in self.odb.copies(&id) {
+            out.clear();
+            let mut size = 0;
+            outcome = self
+                .stream_at(&id, place, &mut |piece| {
+                    size += piece.len() as u64;
+                    match size < limit {
+                        true => out.extend(piece),
+                        false => out.clear(),
+                    }
+                    Ok(())
+                })
+                .map(|()| size);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
     /// What the object `id` is; nothing if it does not exist.
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>, Failure> {
         self.read(id, &mut Buffer::default())
@@ -95,6 +121,25 @@ impl Reader {
             Place::Loose(dir) => {
                 let path = self.odb.config().loose_path(dir, id);
                 self.decoder.loose(&path, limit, out)
+            }
+        }
+    }
+
+    fn stream_at(
+        &mut self,
+        id: &ObjectId,
+        place: Place,
+        taker: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match place {
+            Place::Packed(pack, offset) => {
+                let mut chains = ChainBuilder::default();
+                let node = chains.add(&mut self.odb, pack, offset)?;
+                stream::packed(&chains.finish(), node, taker)
+            }
+            Place::Loose(dir) => {
+                let path = self.odb.config().loose_path(dir, id);
+                loose::Reader::default().open(&path)?.stream(taker)
             }
         }
     }

@@ -86,6 +86,8 @@ pub struct Odb {
     stamps: Vec<Option<SystemTime>>,
     /// Whether an object was not found that may be in a file that the system did not let us map.
     missed: bool,
+    /// A pack directory or a loose object that exists, and why the system denied access.
+    denied: Option<Arc<(PathBuf, io::Error)>>,
 }
 
 /// What finds objects in one or several packs.
@@ -154,6 +156,7 @@ impl Odb {
             recent: 0,
             stamps,
             missed: false,
+            denied: None,
         };
         odb.list();
         odb
@@ -197,7 +200,9 @@ impl Odb {
         let (path, error) = self.refused().filter(|_| self.missed)?;
         let what = match path.extension() {
             Some(extension) if extension == "idx" => "index file",
-            _ => "packfile",
+            Some(extension) if extension == "pack" => "packfile",
+            _ if path.ends_with("pack") => "pack directory",
+            _ => "loose object",
         };
         let failed = match error.kind() {
             io::ErrorKind::OutOfMemory => "mapped",
@@ -209,8 +214,11 @@ impl Odb {
         )))
     }
 
-    /// A file that is there and that the system did not let us map.
+    /// A file or directory that is there and that the system did not let us map or look into.
     fn refused(&self) -> Option<(&Path, &io::Error)> {
+        if let Some((path, error)) = self.denied.as_deref() {
+            return Some((path, error));
+        }
         let sources = self.sources.iter().chain(&self.covered);
         let indices = sources.filter_map(|source| match &source.kind {
             SourceKind::Single(index, _) => refusal(&source.path, index),
@@ -329,13 +337,29 @@ impl Odb {
         Some((*id, self.pack_of(index, *id)?, offsets))
     }
 
-    fn find_loose(&self, id: &oid) -> Option<Place> {
-        let exists = |dir: &PathBuf| loose::path(dir, id).exists();
-        self.config
-            .dirs
-            .iter()
-            .position(exists)
-            .map(|dir| Place::Loose(dir as u32))
+    fn find_loose(&mut self, id: &oid) -> Option<Place> {
+        let config = Arc::clone(&self.config);
+        let position = config.dirs.iter().position(|dir| {
+            let path = loose::path(dir, id);
+            match std::fs::metadata(&path) {
+                Ok(_) => true,
+                Err(error) => {
+                    self.note_denied(path, error);
+                    false
+                }
+            }
+        });
+        position.map(|dir| Place::Loose(dir as u32))
+    }
+
+    /// Remember that access to `path` failed, unless nothing is there.
+    fn note_denied(&mut self, path: PathBuf, error: io::Error) {
+        if !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ) {
+            self.denied = Some(Arc::new((path, error)));
+        }
     }
 
     /// The pack at `path`, which may be known.
@@ -370,7 +394,12 @@ impl Odb {
             let dir = dir.join("pack");
             let covered = self.list_multi_index(&dir);
             let mut found: Vec<(u64, PathBuf)> = Vec::new();
-            for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let entries = std::fs::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            let entries = entries.unwrap_or_else(|error| {
+                self.note_denied(dir.clone(), error);
+                Vec::new()
+            });
+            for entry in entries {
                 let path = entry.path();
                 if path.extension().is_some_and(|extension| extension == "idx")
                     && !covered.contains(&path)

@@ -136,7 +136,7 @@ impl Trees {
     /// Go on with the entries of the tree `id`, whose path has `path_len` bytes.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
         self.push(reader, id, path_len)
-            .map_err(|error| self.told(error))
+            .map_err(|error| reported(error, self.root, self.rules.discreet))
     }
 
     fn push(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
@@ -173,7 +173,8 @@ impl Trees {
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
-        self.step(reader, path).map_err(|error| self.told(error))
+        self.step(reader, path)
+            .map_err(|error| reported(error, self.root, self.rules.discreet))
     }
 
     /// Go past the files and directories that `one` and `other`, in directories of the same path, have next
@@ -196,6 +197,11 @@ impl Trees {
             one.at += entry.len;
             other.at += entry.len;
         }
+    }
+
+    /// The tree that messages speak of.
+    pub(super) fn root(&self) -> ObjectId {
+        self.root
     }
 
     /// How many directories were entered and not left.
@@ -264,14 +270,6 @@ impl Trees {
         (rest, path_len)
     }
 
-    /// The failure as it may be told.
-    fn told(&self, error: Error) -> Error {
-        match self.rules.discreet {
-            true => Error::fatal(format!("cannot read all of tree {}", self.root)),
-            false => error,
-        }
-    }
-
     fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
@@ -336,19 +334,32 @@ impl Trees {
     }
 }
 
+/// The failure as it is reported: one about a tree of which not all may be known names nothing
+/// below the `root`.
+pub(super) fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
+    match discreet {
+        true => Error::fatal(format!("cannot read all of tree {root}")),
+        false => error,
+    }
+}
+
 /// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
-/// anything on the way is not there or cannot be read.
+/// anything on the way is not there.
 pub fn file_at(
     reader: &mut Reader,
     root: ObjectId,
     hash: HashKind,
     path: &[u8],
     name: &[u8],
-) -> Option<ObjectId> {
-    look_up(reader, root, hash, path, name).ok().flatten()
+) -> Result<Option<ObjectId>> {
+    look_up(reader, root, hash, path, name).map_err(|failure| {
+        let path = sanitised(&[path, b"/", name].concat());
+        let path = path.trim_start_matches('/');
+        Error::fatal(format!("cannot look for '{path}' in tree {root}")).caused_by(failure)
+    })
 }
 
-/// The same, but to be told if something on the way is there and cannot be read.
+/// The same, with the bare failure.
 pub fn look_up(
     reader: &mut Reader,
     root: ObjectId,

@@ -10,7 +10,7 @@ use gix::{ObjectId, bstr::BString};
 use super::{
     entry::{Mode, Note},
     select::Selection,
-    trees::Trees,
+    trees::{Trees, reported},
 };
 use crate::{
     convert::Treatment,
@@ -19,6 +19,7 @@ use crate::{
         size::{Size, Sizer},
     },
     emit::Kind,
+    error::Result,
     filter::{Disposition, Filter, Reason, Remedy, Verdict},
 };
 
@@ -116,6 +117,11 @@ impl View {
         }
     }
 
+    /// Whether failures name nothing of the tree: not all of it may be known.
+    fn is_discreet(&self) -> bool {
+        self.filter.access.is_some()
+    }
+
     /// Whether there is nothing to complain of in the directories that were entered: what was said of that,
     /// another would say again.
     pub fn is_silent(&self) -> bool {
@@ -135,8 +141,15 @@ impl View {
     }
 
     /// Enter the directory `path` of the tree `root`, which `trees` entered last.
-    pub fn enter(&mut self, reader: &mut Reader, trees: &Trees, root: ObjectId, path: &[u8]) {
-        self.selection.enter(reader, trees, root, path);
+    pub fn enter(
+        &mut self,
+        reader: &mut Reader,
+        trees: &Trees,
+        root: ObjectId,
+        path: &[u8],
+    ) -> Result<()> {
+        let entered = self.selection.enter(reader, trees, root, path);
+        entered.map_err(|error| reported(error, root, self.is_discreet()))
     }
 
     /// Leave the directory entered last.
@@ -256,7 +269,13 @@ impl View {
 
     /// Whether the file at `path`, which is not of the tree `root`, counts as text, if attributes say
     /// so.
-    pub fn text_of(&mut self, reader: &mut Reader, root: ObjectId, path: &[u8]) -> Option<bool> {
-        self.selection.text_of(reader, root, path)
+    pub fn text_of(
+        &mut self,
+        reader: &mut Reader,
+        root: ObjectId,
+        path: &[u8],
+    ) -> Result<Option<bool>> {
+        let text = self.selection.text_of(reader, root, path);
+        text.map_err(|error| reported(error, root, self.is_discreet()))
     }
 }

@@ -101,7 +101,7 @@ impl Walk {
         match self.trees.next(reader, &mut self.path)? {
             None => {
                 draft.say(self.view.note());
-                return Ok(self.extra(reader, draft));
+                return self.extra(reader, draft);
             }
             Some(Found::End) => {
                 self.unknown = self.unknown.saturating_sub(1);
@@ -132,16 +132,17 @@ impl Walk {
     }
 
     /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> bool {
+    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         let Some(extra) = self.extras.get(self.added) else {
-            return false;
+            return Ok(false);
         };
         // As in git, whatever stands where the prefix would.
         let path = extra.name.get(self.view.prefix.len()..);
-        let text = path.and_then(|path| self.view.text_of(reader, self.tree, path));
+        let text = path.map(|path| self.view.text_of(reader, self.tree, path));
+        let text = text.transpose()?.flatten();
         draft.push_extra(self.tree.kind(), self.added as u32, extra, text);
         self.added += 1;
-        true
+        Ok(true)
     }
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
@@ -150,8 +151,7 @@ impl Walk {
         if !self.discreet {
             self.reveal();
         }
-        self.view.enter(reader, &self.trees, self.tree, &self.path);
-        Ok(())
+        self.view.enter(reader, &self.trees, self.tree, &self.path)
     }
 
     /// There is something that may be known, so all directories above it may be.

@@ -82,7 +82,6 @@ impl Search {
     fn enter(&mut self, id: ObjectId, path: &[u8]) -> Result<()> {
         self.trees.enter(&mut self.reader, id, path.len())?;
         self.view
-            .enter(&mut self.reader, &self.trees, self.root, path);
-        Ok(())
+            .enter(&mut self.reader, &self.trees, self.root, path)
     }
 }

@@ -125,7 +125,7 @@ impl Viewing<'_> {
             },
             false => self.attributes.clone(),
         };
-        let selection = select(pathspecs, self.below, attributes, self.text);
+        let selection = select(pathspecs, self.below, attributes, self.text)?;
         let filter = self.filters.filter(reader, treeish.tree, diagnostics)?;
         if filter.access.is_some() && treeish.commit.is_none() {
             return Err(Error::fatal("cannot apply access rules to a tree")
@@ -146,7 +146,7 @@ fn select(
     below: &BString,
     attributes: attributes::Settings,
     text: bool,
-) -> Selection {
+) -> Result<Selection> {
     let demand = Demand {
         text,
         pathspecs: pathspecs.attributes().cloned().collect(),
@@ -155,10 +155,11 @@ fn select(
         text,
         ..Demand::default()
     };
-    Selection {
-        relative: (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative)),
+    let relative = (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative));
+    Ok(Selection {
+        relative: relative.transpose()?,
         below: below.clone(),
-        attributes: Attributes::new(attributes, demand),
+        attributes: Attributes::new(attributes, demand)?,
         pathspecs: Arc::new(pathspecs),
-    }
+    })
 }

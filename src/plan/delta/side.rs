@@ -93,7 +93,8 @@ impl Side {
     /// Enter the directory `id` at the current path.
     pub(super) fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
-        self.view.enter(reader, &self.trees, self.tree, &self.path);
+        self.view
+            .enter(reader, &self.trees, self.tree, &self.path)?;
         self.advance(reader)
     }
 
@@ -172,7 +173,7 @@ impl Side {
                 Some(Found::Directory(id)) => {
                     if matches!(self.view.directory(&at), Directory::Entered) {
                         trees.enter(reader, id, at.len())?;
-                        self.view.enter(reader, &trees, self.tree, &at);
+                        self.view.enter(reader, &trees, self.tree, &at)?;
                         below += 1;
                     }
                 }

@@ -55,7 +55,7 @@ impl DeltaWalk {
             self.begin(draft);
         }
         if self.through {
-            return Ok(self.extra(reader, draft));
+            return self.extra(reader, draft);
         }
         match self.findings.step(reader)? {
             ControlFlow::Break(()) => self.through = true,
@@ -92,17 +92,18 @@ impl DeltaWalk {
     }
 
     /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> bool {
+    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         let Some(extra) = self.extras.get(self.added) else {
-            return false;
+            return Ok(false);
         };
         let tree = self.findings.new_tree();
         let view = self.findings.view();
         let path = extra.name.get(view.prefix.len()..);
-        let text = path.and_then(|path| view.text_of(reader, tree, path));
+        let text = path.map(|path| view.text_of(reader, tree, path));
+        let text = text.transpose()?.flatten();
         draft.push_extra(tree.kind(), self.added as u32, extra, text);
         self.added += 1;
-        true
+        Ok(true)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::{
     convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
     decode::reader::Reader,
     emit::Kind,
+    error::Result,
     plan::Note,
 };
 
@@ -110,7 +111,7 @@ pub struct Attributes {
 
 impl Attributes {
     /// Read the files that lie outside of the tree.
-    pub fn new(settings: Settings, demand: Demand) -> Self {
+    pub fn new(settings: Settings, demand: Demand) -> Result<Self> {
         let diff = demand.text.then_some(DIFF);
         let names = NAMES.iter().copied().chain(diff).map(str::as_bytes);
         let wanted = names.chain(demand.pathspecs.iter().map(|name| name.as_slice()));
@@ -118,15 +119,15 @@ impl Attributes {
         let mut complaints = Complaints::default();
         let Complaints { first, last, .. } = &mut complaints;
         for path in &settings.files {
-            outside(&settings, path, &mut lookup, first);
+            outside(&settings, path, &mut lookup, first)?;
         }
-        outside(&settings, &settings.info, &mut lookup, last);
-        Self {
+        outside(&settings, &settings.info, &mut lookup, last)?;
+        Ok(Self {
             settings: Arc::new(settings),
             demand,
             lookup,
             complaints,
-        }
+        })
     }
 
     /// Enter `directory` (no slash at its end, empty for the root); `find` finds its attribute file
@@ -135,15 +136,15 @@ impl Attributes {
         &mut self,
         reader: &mut Reader,
         directory: &[u8],
-        find: impl FnOnce(&mut Reader) -> Option<ObjectId>,
-    ) {
+        find: impl FnOnce(&mut Reader) -> Result<Option<ObjectId>>,
+    ) -> Result<()> {
         let name = match directory {
             b"" => source::NAME.into(),
             _ => [directory, b"/", source::NAME].concat(),
         };
         let name = name.as_bstr();
         let source = &self.settings.source;
-        let content = source.read(reader, directory, name, find);
+        let content = source.read(reader, directory, name, find)?;
         let root = directory.is_empty();
         let mut complaints = content.complaint.into_bytes();
         let origin = Origin {
@@ -154,6 +155,7 @@ impl Attributes {
         let lines = parse(&content.bytes, &origin, &mut complaints);
         self.lookup.enter(directory, lines);
         self.complaints.enter(root, complaints);
+        Ok(())
     }
 
     /// Enter a directory whose attributes do not count.
@@ -333,12 +335,18 @@ impl Attributes {
 }
 
 /// Add a file that lies outside of the tree to those of `lookup`.
-fn outside(settings: &Settings, path: &Path, lookup: &mut Lookup, complaints: &mut Vec<u8>) {
+fn outside(
+    settings: &Settings,
+    path: &Path,
+    lookup: &mut Lookup,
+    complaints: &mut Vec<u8>,
+) -> Result<()> {
     let name = path.strip_prefix(&settings.top).unwrap_or(path);
     let name = name.as_os_str().as_bytes().as_bstr();
-    let content = source::read_file(&settings.top.join(path), name, Links::Followed);
+    let content = source::read_file(&settings.top.join(path), name, Links::Followed)?;
     complaints.extend(content.complaint.as_bytes());
     lookup.outside(&content.bytes, name, complaints);
+    Ok(())
 }
 
 /// The mode of an entry as git writes it.
@@ -391,9 +399,11 @@ mod tests {
             text,
             ..Demand::default()
         };
-        let mut attributes = Attributes::new(settings, demand);
+        let mut attributes = Attributes::new(settings, demand).expect("readable");
         for directory in ["", "d"] {
-            attributes.enter(&mut reader(), directory.as_bytes(), |_| None);
+            attributes
+                .enter(&mut reader(), directory.as_bytes(), |_| Ok(None))
+                .expect("readable");
         }
         (attributes, top)
     }
@@ -436,7 +446,9 @@ mod tests {
         std::os::unix::fs::symlink("../x", top.path().join("d")).expect("our own");
         std::os::unix::fs::symlink("x", top.path().join(".gitattributes")).expect("our own");
         attributes.reset();
-        attributes.enter(&mut reader(), b"", |_| None);
+        attributes
+            .enter(&mut reader(), b"", |_| Ok(None))
+            .expect("readable");
         assert!(!attributes.ignores(b"a", false));
         let warning = "warning: unable to access '.gitattributes': \
                        Too many levels of symbolic links\n";

@@ -19,7 +19,7 @@ use crate::{
     emit::Kind,
     error::{Error, Result},
     filter::{Filter, Verdict},
-    plan::trees::{Found, Rules, Trees},
+    plan::trees::{Found, Rules, Trees, reported},
 };
 
 /// What was found out about one pathspec.
@@ -131,7 +131,8 @@ impl Check<'_> {
         trees.enter(reader, id, path.len())?;
         if self.attributes_asked {
             self.attributes
-                .enter(reader, path, |_| trees.attribute_file());
+                .enter(reader, path, |_| Ok(trees.attribute_file()))
+                .map_err(|error| reported(error, trees.root(), self.filter.access.is_some()))?;
         }
         Ok(())
     }

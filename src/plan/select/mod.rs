@@ -109,26 +109,33 @@ impl Selection {
     }
 
     /// Enter the directory `path`, which `trees` entered last, of the archived `tree`.
-    pub fn enter(&mut self, reader: &mut Reader, trees: &Trees, tree: ObjectId, path: &[u8]) {
+    pub fn enter(
+        &mut self,
+        reader: &mut Reader,
+        trees: &Trees,
+        tree: ObjectId,
+        path: &[u8],
+    ) -> Result<()> {
         self.attributes
-            .enter(reader, path, |_| trees.attribute_file());
-        self.enter_relative(reader, tree, path);
+            .enter(reader, path, |_| Ok(trees.attribute_file()))?;
+        self.enter_relative(reader, tree, path)
     }
 
     /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
     /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
-    fn enter_relative(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) {
+    fn enter_relative(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) -> Result<()> {
         let Some(attributes) = &mut self.relative else {
-            return;
+            return Ok(());
         };
         let inside = path.len() + 1 >= self.below.len() && !path.is_empty();
         if !inside {
-            return attributes.skip();
+            attributes.skip();
+            return Ok(());
         }
         let path = path.get(self.below.len()..).unwrap_or_default();
         attributes.enter(reader, path, |reader| {
             file_at(reader, tree, tree.kind(), path, source::NAME)
-        });
+        })
     }
 
     /// Leave the directory entered last.
@@ -151,17 +158,22 @@ impl Selection {
 
     /// Whether the file at `path`, which is not of the archived `tree`, counts as text, if attributes
     /// say so. To be asked when no directory is entered.
-    pub fn text_of(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) -> Option<bool> {
+    pub fn text_of(
+        &mut self,
+        reader: &mut Reader,
+        tree: ObjectId,
+        path: &[u8],
+    ) -> Result<Option<bool>> {
         let attributes = self.relative.as_mut().unwrap_or(&mut self.attributes);
         let slashes = path.find_iter(b"/").map(|slash| &path[..slash]);
         for directory in std::iter::once(&b""[..]).chain(slashes) {
             attributes.enter(reader, directory, |reader| {
                 file_at(reader, tree, tree.kind(), directory, source::NAME)
-            });
+            })?;
         }
         let text = attributes.text(path);
         attributes.reset();
-        text
+        Ok(text)
     }
 
     /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or

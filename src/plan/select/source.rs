@@ -1,5 +1,8 @@
 //! Where the attribute files of directories come from: the archived tree, the work tree, another
 //! tree.
+//!
+//! An attribute file that is there and cannot be read ends the run: without it, what it keeps out of
+//! the archive would be sent.
 
 use std::{
     ffi::OsStr,
@@ -16,7 +19,7 @@ use super::attribute_file::MAX_FILE;
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::strerror,
+    error::{Error, Result, sanitised, strerror},
     plan::trees::file_at,
 };
 
@@ -46,14 +49,14 @@ pub enum Links {
     Refused,
 }
 
-/// An attribute file. One that cannot be read is empty.
-#[derive(Default)]
+/// An attribute file. One that is not there is empty.
+#[derive(Debug, Default)]
 pub struct Content {
     /// What it holds.
     pub bytes: Vec<u8>,
     /// It is an object, not a file.
     pub in_tree: bool,
-    /// Why it was not read.
+    /// Why git does not read it.
     pub complaint: String,
 }
 
@@ -65,44 +68,52 @@ impl Source {
         reader: &mut Reader,
         directory: &[u8],
         name: &BStr,
-        find: impl FnOnce(&mut Reader) -> Option<ObjectId>,
-    ) -> Content {
+        find: impl FnOnce(&mut Reader) -> Result<Option<ObjectId>>,
+    ) -> Result<Content> {
         let id = match self {
-            Self::Archived => find(reader),
-            Self::Tree(tree) => file_at(reader, *tree, tree.kind(), directory, NAME),
+            Self::Archived => find(reader)?,
+            Self::Tree(tree) => file_at(reader, *tree, tree.kind(), directory, NAME)?,
             Self::WorkTree(top) => {
                 let path = top.join(OsStr::from_bytes(name));
                 return read_file(&path, name, Links::Refused);
             }
             Self::Nowhere => None,
         };
-        id.map_or_else(Content::default, |id| read_blob(reader, id, name))
+        id.map_or_else(|| Ok(Content::default()), |id| read_blob(reader, id, name))
     }
 }
 
-fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Content {
+fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<Content> {
     let mut bytes = Buffer::default();
-    let too_large = match reader.read(&id, &mut bytes) {
-        Ok(Some(_)) => bytes.len() as u64 >= MAX_FILE,
-        Ok(None) => false,
-        Err(failure) => {
-            bytes.clear();
-            matches!(failure, Failure::TooLarge)
-        }
-    };
+    let size = match reader.read(&id, &mut bytes) {
+        Ok(Some(_)) => Ok(bytes.len() as u64),
+        // As in git, a missing attribute file is empty; an inaccessible one is not missing.
+        Ok(None) => reader.odb.refusal().map_or(Ok(0), Err),
+        // A damaged header may claim any size.
+        Err(Failure::TooLarge) => reader
+            .read_to_end(&id, MAX_FILE, &mut bytes)
+            .map_err(|failure| unreadable(name, failure)),
+        Err(Failure::Refused(error)) => Err(error),
+        Err(failure) => Err(unreadable(name, failure)),
+    }?;
     let mut content = Content {
         in_tree: true,
         ..Content::default()
     };
-    match too_large {
+    match size >= MAX_FILE {
         true => content.complain(format!("ignoring overly large gitattributes blob '{name}'")),
         false => content.bytes = bytes.to_vec(),
     }
-    content
+    Ok(content)
+}
+
+fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    let name = sanitised(name);
+    Error::fatal(format!("cannot read attribute file '{name}'")).caused_by(cause)
 }
 
 /// The file at `path`, called `name` in messages.
-pub fn read_file(path: &Path, name: &BStr, links: Links) -> Content {
+pub fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
     let mut content = Content::default();
     let mut options = OpenOptions::new();
     if links == Links::Refused {
@@ -114,15 +125,23 @@ pub fn read_file(path: &Path, name: &BStr, links: Links) -> Content {
             if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
                 content.complain(format!("unable to access '{name}': {}", strerror(&error)));
             }
-            return content;
+            return Ok(content);
         }
     };
-    if file.metadata().is_ok_and(|file| file.len() >= MAX_FILE) {
-        content.complain(format!("ignoring overly large gitattributes file '{name}'"));
-    } else if file.take(MAX_FILE).read_to_end(&mut content.bytes).is_err() {
-        content.bytes.clear();
+    let metadata = file
+        .metadata()
+        .map_err(|error| unreadable(name, strerror(&error)))?;
+    if metadata.is_dir() {
+        return Ok(content);
     }
-    content
+    if metadata.len() >= MAX_FILE {
+        content.complain(format!("ignoring overly large gitattributes file '{name}'"));
+        return Ok(content);
+    }
+    file.take(MAX_FILE)
+        .read_to_end(&mut content.bytes)
+        .map_err(|error| unreadable(name, strerror(&error)))?;
+    Ok(content)
 }
 
 impl Content {

@@ -1,10 +1,11 @@
 //! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the
-//! repository holds by accident (`damage.rs`) and by intent (`bombs.rs`), packs that nobody may read
+//! repository holds by accident (`damage.rs`, `attributes.rs`) and by intent (`bombs.rs`), packs that nobody may read
 //! (`packs.rs`), and a repack under our feet (`repack.rs`).
 //!
 //! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete
 //! and is not. That it ends at all is seen to by `process.rs`.
 
+mod attributes;
 mod bombs;
 mod damage;
 mod malformed;
