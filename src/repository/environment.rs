@@ -4,6 +4,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use gix::bstr::ByteSlice;
 
+use super::open::refused;
 use crate::{
     error::{Error, Result},
     plan::select::pathspec::Defaults,
@@ -91,8 +92,10 @@ impl Environment {
 
     /// The configuration that holds outside of any repository.
     pub fn config(&self) -> Result<gix::config::File> {
-        let unreadable = |error| Error::fatal("cannot read the configuration").caused_by(error);
-        let mut config = gix::config::File::from_globals().map_err(unreadable)?;
+        let mut config = gix::config::File::from_globals().map_err(|error| {
+            let unreadable = || Error::fatal("cannot read the configuration").caused_by(error);
+            refused().unwrap_or_else(unreadable)
+        })?;
         for parameter in self.overrides() {
             let (key, value) = parameter.split_once('=').unwrap_or_default();
             config

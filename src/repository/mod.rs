@@ -5,6 +5,7 @@
 //! the installed git is asked, so that nobody loses a repository or a message by switching.
 
 pub mod attr_source;
+mod config_check;
 pub mod date;
 pub mod environment;
 pub mod extra_file;
@@ -49,6 +50,7 @@ impl Repository {
             Ok(gix) => gix,
             Err(error) => return Ok(Err(error)),
         };
+        config_check::check(&gix)?;
         let settings = Settings::read(&gix)?;
         let objects = match open::objects(&gix, environment) {
             Ok(objects) => objects,

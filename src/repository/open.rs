@@ -135,11 +135,20 @@ fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repos
     trusted.ok_or_else(|| Error::fatal("cannot open the repository").caused_by(cause.to_string()))
 }
 
-/// The installed git's refusal to open the repository, if it does refuse.
-fn refused() -> Option<Error> {
+/// What the installed git says of the repository and its configuration: that all is well, or its
+/// refusal. Nothing if there is no git.
+pub(super) fn verdict() -> Option<Result<()>> {
     let output = git(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
     let unsaid = || Error::fatal("cannot open the repository");
-    (!output.status.success()).then(|| told(&output).unwrap_or_else(unsaid))
+    Some(match output.status.success() {
+        true => Ok(()),
+        false => Err(told(&output).unwrap_or_else(unsaid)),
+    })
+}
+
+/// The installed git's refusal to open the repository, if it does refuse.
+pub(super) fn refused() -> Option<Error> {
+    verdict()?.err()
 }
 
 fn not_found() -> Error {

@@ -93,7 +93,9 @@ impl Settings {
                     .workdir()
                     .unwrap_or(repository.git_dir())
                     .to_owned(),
-                files: repository.attribute_global_paths().unwrap_or_default(),
+                files: repository.attribute_global_paths().map_err(|error| {
+                    Error::fatal("cannot tell where the user's attributes are").caused_by(error)
+                })?,
                 info: repository.common_dir().join("info/attributes"),
                 ignore_case: boolean("core.ignoreCase")?.unwrap_or(false),
                 autocrlf,
@@ -184,7 +186,7 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
 }
 
 /// A number as git reads it: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
-fn integer(key: &str, value: &BStr) -> Result<i64> {
+pub(super) fn integer(key: &str, value: &BStr) -> Result<i64> {
     let key = key.to_ascii_lowercase();
     let bad = |why| {
         Error::fatal(format!(

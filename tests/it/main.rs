@@ -15,6 +15,7 @@ mod apply;
 mod attributes;
 mod circles;
 mod command_line;
+mod configuration;
 mod conversation;
 mod convert;
 mod deflate;

@@ -1,0 +1,211 @@
+//! Configuration that git refuses: files that cannot be read, and values that make no sense.
+//!
+//! gix passes over both. Never decides alone where there is a git to ask: git passes over some files,
+//! and its words say which file has the bad value.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use gix::{
+    bstr::{BStr, BString, ByteSlice},
+    config::{File, Source, path::interpolate},
+};
+use rustix::fs::{Access, access};
+
+use super::{
+    open::verdict,
+    settings::{integer, truth},
+};
+use crate::error::{Error, Result, sanitised, strerror};
+
+/// `core.abbrev` is at least this.
+const MIN_ABBREV: i64 = 4;
+/// The levels of zlib, and -1 for its default.
+const ZLIB_LEVELS: std::ops::RangeInclusive<i64> = -1..=9;
+
+/// What a value has to be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Abbrev,
+    Bool,
+    Path,
+    Size,
+    ZlibLevel,
+}
+
+/// The settings that decide how git reads objects, refs and attributes.
+const CHECKED: [(&str, Kind); 17] = [
+    ("core.abbrev", Kind::Abbrev),
+    ("core.attributesFile", Kind::Path),
+    ("core.bare", Kind::Bool),
+    ("core.bigFileThreshold", Kind::Size),
+    ("core.commitGraph", Kind::Bool),
+    ("core.compression", Kind::ZlibLevel),
+    ("core.deltaBaseCacheLimit", Kind::Size),
+    ("core.fileMode", Kind::Bool),
+    ("core.ignoreCase", Kind::Bool),
+    ("core.looseCompression", Kind::ZlibLevel),
+    ("core.multiPackIndex", Kind::Bool),
+    ("core.packedGitLimit", Kind::Size),
+    ("core.packedGitWindowSize", Kind::Size),
+    ("core.quotePath", Kind::Bool),
+    ("core.symlinks", Kind::Bool),
+    ("core.useReplaceRefs", Kind::Bool),
+    ("core.warnAmbiguousRefs", Kind::Bool),
+];
+
+/// Fail if a configuration file of `repository` is there and cannot be read, or has a bad value.
+pub(super) fn check(repository: &gix::Repository) -> Result<()> {
+    let config = repository.config_snapshot();
+    let config = config.plumbing();
+    let fault = unreadable_file(repository, config).or_else(|| bad_value(config));
+    match fault {
+        None => Ok(()),
+        Some(fault) => verdict().unwrap_or(Err(fault)),
+    }
+}
+
+/// The failure that the first configuration file which cannot be read stands for.
+fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error> {
+    let shared = [Source::System, Source::Git, Source::User];
+    let shared = shared
+        .iter()
+        .filter_map(|source| source.storage_location(&mut gix::path::env::var));
+    let has_own = config.boolean("extensions.worktreeConfig").ok().flatten() == Some(true);
+    let own = has_own.then(|| repository.git_dir().join("config.worktree"));
+    shared
+        .chain([repository.common_dir().join("config")])
+        .chain(own)
+        .chain(included(config))
+        .find_map(|path| {
+            let error = access_failure(&path)?;
+            let path = sanitised(path.as_os_str().as_encoded_bytes());
+            let why = strerror(&error);
+            Some(Error::fatal(format!("unable to access '{path}': {why}")))
+        })
+}
+
+/// The files that `config` includes, whether or not their conditions hold.
+fn included(config: &File) -> impl Iterator<Item = PathBuf> {
+    let sections = ["include", "includeIf"]
+        .into_iter()
+        .flat_map(|name| config.sections_by_name(name).into_iter().flatten());
+    sections.flat_map(|section| {
+        let directory = section.meta().path.as_deref().and_then(Path::parent);
+        let directory = directory.map(Path::to_owned);
+        let paths = section.values("path").into_iter();
+        paths.filter_map(move |path| {
+            let path = expanded(path)?;
+            match &directory {
+                Some(directory) => Some(directory.join(path)),
+                None => path.is_absolute().then_some(path),
+            }
+        })
+    })
+}
+
+/// The path with its `~` expanded, if that can be done.
+fn expanded(path: BString) -> Option<PathBuf> {
+    let home = gix::path::env::home_dir();
+    let context = interpolate::Context {
+        home_dir: home.as_deref(),
+        home_for_user: Some(interpolate::home_for_user),
+        ..interpolate::Context::default()
+    };
+    gix::config::Path::from(path).interpolate(context).ok()
+}
+
+/// Why the file at `path` is there and cannot be read.
+fn access_failure(path: &Path) -> Option<io::Error> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    match access(path, Access::READ_OK).map_err(io::Error::from) {
+        Ok(()) => path.is_dir().then(|| IsADirectory.into()),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => None,
+        Err(error) => Some(error),
+    }
+}
+
+/// The failure that the first bad value stands for. git looks at every value, also at one that another
+/// file overrides.
+fn bad_value(config: &File) -> Option<Error> {
+    CHECKED.iter().find_map(|(key, kind)| {
+        let values = config.strings(key)?;
+        values
+            .iter()
+            .find_map(|value| kind.check(key, value.as_bstr()).err())
+    })
+}
+
+impl Kind {
+    fn check(self, key: &str, value: &BStr) -> Result<()> {
+        let is_sound = match self {
+            Self::Abbrev => {
+                value.eq_ignore_ascii_case(b"auto")
+                    || matches!(truth(key, value), Ok(false))
+                    || integer(key, value)? >= MIN_ABBREV
+            }
+            Self::Bool => truth(key, value).map(|_| true)?,
+            Self::Path => expanded(value.to_owned()).is_some(),
+            Self::Size => integer(key, value)? >= 0,
+            Self::ZlibLevel => ZLIB_LEVELS.contains(&integer(key, value)?),
+        };
+        match is_sound {
+            true => Ok(()),
+            false => {
+                let (key, value) = (key.to_ascii_lowercase(), sanitised(value));
+                Err(Error::fatal(format!(
+                    "bad config value '{value}' for '{key}'"
+                )))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bad_value;
+
+    fn fault(section: &str) -> Option<String> {
+        let config = gix::config::File::try_from(section).expect("well formed");
+        bad_value(&config).map(|error| error.to_string())
+    }
+
+    #[test]
+    fn sound_values_pass() {
+        for line in [
+            "abbrev = auto",
+            "abbrev = no",
+            "abbrev = 40",
+            "compression = -1",
+            "looseCompression = 9",
+            "bigFileThreshold = 1g",
+            "bare",
+            "symlinks = off",
+            "attributesFile = ~/x",
+            "editor = x",
+        ] {
+            assert_eq!(fault(&format!("[core]\n\t{line}\n")), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_bad_value_is_a_fault() {
+        for line in [
+            "abbrev = x",
+            "abbrev = 3",
+            "compression = 10",
+            "looseCompression = -2",
+            "bigFileThreshold = -1",
+            "packedGitLimit = x",
+            "bare = maybe",
+            "useReplaceRefs = maybe\n\tuseReplaceRefs = yes",
+            "attributesFile = ~no.such.user/x",
+        ] {
+            assert!(fault(&format!("[core]\n\t{line}\n")).is_some(), "{line}");
+        }
+        let words = "fatal: bad boolean config value 'maybe' for 'core.bare'";
+        assert_eq!(fault("[core]\nbare = maybe").as_deref(), Some(words));
+    }
+}
