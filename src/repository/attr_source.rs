@@ -1,6 +1,6 @@
 //! The tree that attributes are read from instead of the work tree (`GIT_ATTR_SOURCE`, `attr.tree`).
 
-use std::{io, os::unix::ffi::OsStrExt, path::Path};
+use std::{error::Error as _, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use gix::{
     ObjectId,
@@ -27,24 +27,23 @@ pub fn tree(
             .map(|found| Some(found.tree))
             .map_err(|_| Error::fatal("bad --attr-source or GIT_ATTR_SOURCE"));
     }
-    let name = gix.config_snapshot().string("attr.tree");
-    Ok(name
-        .and_then(|name| find(name.as_bstr()).ok())
-        .map(|found| found.tree))
+    let Some(name) = gix.config_snapshot().string("attr.tree") else {
+        return Ok(None);
+    };
+    match find(name.as_bstr()) {
+        Ok(found) => Ok(Some(found.tree)),
+        // As in git, a name that leads nowhere counts for nothing. An object that cannot be read does not.
+        Err(error) if error.source().is_none() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where attribute files come from with `--worktree-attributes`, if `named` is the tree that is
-/// named. In the git directory there is no work tree to be seen.
-pub fn of_work_tree(
-    gix: &gix::Repository,
-    environment: &Environment,
-    named: Option<ObjectId>,
-) -> Source {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let in_git_dir = real(&environment.cwd).starts_with(real(gix.git_dir()));
-    match (named, gix.workdir()) {
-        (Some(tree), _) => Source::Tree(tree),
-        (None, Some(top)) if !in_git_dir => Source::WorkTree(top.to_owned()),
-        _ => Source::Nowhere,
+/// named: as in git, from the `directory` in which git runs unless the repository `is_bare`.
+pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> Source {
+    match named {
+        Some(tree) => Source::Tree(tree),
+        None if is_bare => Source::Nowhere,
+        None => Source::WorkTree(directory),
     }
 }

@@ -19,6 +19,9 @@ pub struct Environment {
     pub git_dir: Option<PathBuf>,
     /// `GIT_WORK_TREE` is set.
     pub has_work_tree: bool,
+    /// Without a work tree that is named, `GIT_DIR` makes the current directory one
+    /// (`GIT_IMPLICIT_WORK_TREE`).
+    pub implicit_work_tree: bool,
     /// `GIT_CEILING_DIRECTORIES`
     pub ceilings: Vec<PathBuf>,
     /// `GIT_OBJECT_DIRECTORY`
@@ -52,6 +55,8 @@ impl Environment {
             cwd,
             git_dir: set("GIT_DIR").map(PathBuf::from),
             has_work_tree: set("GIT_WORK_TREE").is_some(),
+            implicit_work_tree: variable("GIT_IMPLICIT_WORK_TREE").is_none()
+                || flag("GIT_IMPLICIT_WORK_TREE"),
             ceilings: set("GIT_CEILING_DIRECTORIES")
                 .map(|list| {
                     std::env::split_paths(&list)

@@ -15,6 +15,7 @@ mod replacements;
 pub mod served;
 pub mod settings;
 pub mod treeish;
+mod work_tree;
 
 use std::process::{Command, Output, Stdio};
 
@@ -26,6 +27,7 @@ use crate::{
 };
 use environment::Environment;
 use settings::Settings;
+use work_tree::WorkTree;
 
 /// An open repository.
 pub struct Repository {
@@ -38,6 +40,8 @@ pub struct Repository {
     /// The current directory as a path from the top of the work tree: empty, or with a slash at its
     /// end.
     pub prefix: BString,
+    /// Whether there is no work tree.
+    pub is_bare: bool,
 }
 
 impl Repository {
@@ -51,17 +55,18 @@ impl Repository {
             Err(error) => return Ok(Err(error)),
         };
         config_check::check(&gix)?;
-        let settings = Settings::read(&gix)?;
+        let work_tree = WorkTree::find(&gix, environment);
+        let settings = Settings::read(&gix, work_tree.directory)?;
         let objects = match open::objects(&gix, environment) {
             Ok(objects) => objects,
             Err(error) => return Ok(Err(error)),
         };
-        let prefix = open::prefix(&gix, environment);
         Ok(Ok(Self {
             gix,
             settings,
             objects,
-            prefix,
+            prefix: work_tree.prefix,
+            is_bare: work_tree.is_bare,
         }))
     }
 }

@@ -2,12 +2,10 @@
 
 use std::{
     ffi::OsStr,
-    os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
 };
 
 use gix::{
-    bstr::BString,
     discover::{upwards, upwards::TrustPolicy},
     odb::store::init::Slots,
     open::Options,
@@ -17,7 +15,7 @@ use gix::{
     },
 };
 
-use super::{environment::Environment, git, replacements::replacements, told};
+use super::{environment::Environment, git, replacements::replacements, told, work_tree::real};
 use crate::{
     error::{Error, Result},
     odb,
@@ -173,10 +171,6 @@ fn is_above_ceiling(repository: &gix::Repository, environment: &Environment) -> 
         .any(|ceiling| above(&ceiling))
 }
 
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
 fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {
     let config = repository.config_snapshot();
     if config.integer("core.repositoryFormatVersion").unwrap_or(0) < 1 {
@@ -214,27 +208,4 @@ pub(super) fn objects(
         multi_pack_index: config.boolean("core.multiPackIndex").unwrap_or(true),
         replacements: replacements(repository)?,
     })
-}
-
-/// The current directory as a path from the top of the work tree: empty, or with a slash at its
-/// end. Empty as well where there is no work tree, and inside of the git directory.
-pub(super) fn prefix(repository: &gix::Repository, environment: &Environment) -> BString {
-    let config = repository.config_snapshot();
-    let configured = environment.has_work_tree || config.string("core.worktree").is_some();
-    if environment.git_dir.is_some() && !configured {
-        return BString::default();
-    }
-    let cwd = real(&environment.cwd);
-    if cwd.starts_with(real(repository.git_dir())) {
-        return BString::default();
-    }
-    let top = repository.workdir().map(real);
-    let below = top.and_then(|top| cwd.strip_prefix(top).map(ToOwned::to_owned).ok());
-    let mut prefix = below.map_or_else(BString::default, |below| {
-        below.into_os_string().into_vec().into()
-    });
-    if !prefix.is_empty() {
-        prefix.push(b'/');
-    }
-    prefix
 }

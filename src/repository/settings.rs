@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -50,8 +51,8 @@ pub enum Umask {
 }
 
 impl Settings {
-    /// Read the configuration of `repository`.
-    pub fn read(repository: &gix::Repository) -> Result<Self> {
+    /// Read the configuration of `repository`, in which git runs in `directory`.
+    pub fn read(repository: &gix::Repository, directory: PathBuf) -> Result<Self> {
         let config = repository.config_snapshot();
         let boolean = |key: &str| {
             config
@@ -89,10 +90,7 @@ impl Settings {
             allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
             attributes: attributes::Settings {
                 source: Source::Archived,
-                top: repository
-                    .workdir()
-                    .unwrap_or(repository.git_dir())
-                    .to_owned(),
+                top: directory,
                 files: repository.attribute_global_paths().map_err(|error| {
                     Error::fatal("cannot tell where the user's attributes are").caused_by(error)
                 })?,

@@ -28,7 +28,6 @@ use crate::{
     plan::{
         Naming, Terms,
         extra::{Content, Extra},
-        select::source::Source,
         trees::Rules,
     },
     report::Subject,
@@ -127,6 +126,7 @@ impl Request {
             mut settings,
             objects,
             prefix: below,
+            is_bare,
         } = repository?;
         let mut reader = Reader::new(Odb::open(objects));
         let name = args.treeish.as_deref().unwrap_or_default();
@@ -153,10 +153,12 @@ impl Request {
         // Has to name a tree even where it is not used.
         let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
         if args.worktree_attributes {
-            settings.attributes.source = match (access, attribute_tree) {
-                (Access::Remote, None) => Source::WorkTree(top.clone()),
-                _ => attr_source::of_work_tree(&gix, environment, attribute_tree),
+            let directory = match access {
+                Access::Local => settings.attributes.top.clone(),
+                Access::Remote => top.clone(),
             };
+            settings.attributes.source =
+                attr_source::of_work_tree(directory, is_bare, attribute_tree);
         }
         if format.is_zip() {
             settings.attributes.diff_binary = settings::diff_binary(&gix)?;

@@ -45,3 +45,4 @@ mod subdirectory;
 mod tidy;
 mod usage;
 mod upstream;
+mod work_tree;

@@ -1,0 +1,79 @@
+//! The work tree as git sees it (`setup.c`). gix has another opinion where `GIT_DIR` comes without a work
+//! tree, and inside of a git directory.
+
+use std::{
+    os::unix::ffi::OsStringExt,
+    path::{Path, PathBuf},
+};
+
+use gix::bstr::BString;
+
+use super::environment::Environment;
+
+/// Where git is in the work tree of a repository.
+pub(super) struct WorkTree {
+    /// The directory in which git runs: the top of the work tree from anywhere inside it, else the
+    /// current directory.
+    pub(super) directory: PathBuf,
+    /// The current directory as a path from the top: empty, or with a slash at its end.
+    pub(super) prefix: BString,
+    /// Whether there is no work tree, and nothing says that there is one.
+    pub(super) is_bare: bool,
+}
+
+impl WorkTree {
+    pub(super) fn find(repository: &gix::Repository, environment: &Environment) -> Self {
+        let config = repository.config_snapshot();
+        let top = top(repository, &config, environment);
+        let is_bare = top.is_none() && config.boolean("core.bare") != Some(false);
+        let cwd = real(&environment.cwd);
+        let inside = top.and_then(|top| {
+            let below = cwd.strip_prefix(real(&top)).ok()?.to_owned();
+            Some((top, below))
+        });
+        match inside {
+            Some((directory, below)) => Self {
+                directory,
+                prefix: with_slash(below),
+                is_bare,
+            },
+            None => Self {
+                directory: environment.cwd.clone(),
+                prefix: BString::default(),
+                is_bare,
+            },
+        }
+    }
+}
+
+/// The top of the work tree.
+fn top(
+    repository: &gix::Repository,
+    config: &gix::config::Snapshot<'_>,
+    environment: &Environment,
+) -> Option<PathBuf> {
+    let is_named = environment.has_work_tree || config.string("core.worktree").is_some();
+    let is_implied = environment.git_dir.is_some() && environment.implicit_work_tree;
+    match (is_named, &environment.git_dir) {
+        (true, _) => repository.workdir().map(ToOwned::to_owned),
+        (false, Some(_)) if is_implied && config.boolean("core.bare") != Some(true) => {
+            Some(environment.cwd.clone())
+        }
+        (false, Some(_)) => None,
+        (false, None) if real(&environment.cwd).starts_with(real(repository.git_dir())) => None,
+        (false, None) => repository.workdir().map(ToOwned::to_owned),
+    }
+}
+
+fn with_slash(below: PathBuf) -> BString {
+    let mut prefix = below.into_os_string().into_vec();
+    if !prefix.is_empty() {
+        prefix.push(b'/');
+    }
+    prefix.into()
+}
+
+/// The path without symbolic links, if it leads anywhere.
+pub(super) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
