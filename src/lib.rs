@@ -43,6 +43,8 @@
 //!   `convert` sees paths and no archive.
 //! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
 //!   packs are given back as the walk moves on.
+//! * An attribute file or a configuration file that is there and cannot be read ends the run, so that
+//!   nothing is sent that it keeps back.
 //! * Nothing a repository says is believed beyond the bytes that back it: no panic, no endless loop,
 //!   no entry that leaves the directory it is extracted to.
 //! * Commands of the configuration (filters) are run, and the installed git is asked, only where the
