@@ -6,6 +6,11 @@
 
 use std::fmt;
 
+use gix::bstr::BString;
+
+/// As many bytes of a line as git writes, its end not counted.
+const MAX_LINE: usize = 4095;
+
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -31,21 +36,21 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
-    message: String,
+    message: BString,
     /// Lines that git prints before the last one, each complete with its `error: ` or `hint: `.
-    context: Vec<String>,
+    context: Vec<BString>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hint: Option<String>,
 }
 
 impl Error {
     /// A failure that ends the run with status 128.
-    pub fn fatal(message: impl Into<String>) -> Self {
+    pub fn fatal(message: impl Into<BString>) -> Self {
         Self::new(Kind::Fatal, message)
     }
 
     /// A failure of the archive writer, status 255.
-    pub fn entry(message: impl Into<String>) -> Self {
+    pub fn entry(message: impl Into<BString>) -> Self {
         Self::new(Kind::Entry, message)
     }
 
@@ -76,7 +81,7 @@ impl Error {
         }
     }
 
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: Kind, message: impl Into<BString>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -102,14 +107,14 @@ impl Error {
     }
 
     /// Add a line that git prints in front of the failure, complete with its own label.
-    pub fn after(mut self, line: impl Into<String>) -> Self {
+    pub fn after(mut self, line: impl Into<BString>) -> Self {
         self.context.push(line.into());
         self
     }
 
     /// As a cause of another failure: its message and its causes.
     pub fn without_label(self) -> Box<dyn std::error::Error + Send + Sync> {
-        let mut text = self.message;
+        let mut text = self.message.to_string();
         let mut cause = self
             .source
             .as_deref()
@@ -119,6 +124,31 @@ impl Error {
             cause = error.source();
         }
         text.into()
+    }
+
+    /// The lines that are written to a terminal, as git writes them.
+    pub fn lines(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for line in &self.context {
+            push_line(&mut lines, "", line);
+        }
+        push_line(&mut lines, self.label(), &self.message);
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            push_line(&mut lines, "caused by: ", error.to_string().as_bytes());
+            cause = error.source();
+        }
+        if let Some(hint) = &self.hint {
+            push_line(&mut lines, "hint: ", hint.as_bytes());
+        }
+        lines
+    }
+
+    fn label(&self) -> &'static str {
+        match self.kind {
+            Kind::Entry => "error: ",
+            _ => "fatal: ",
+        }
     }
 
     /// Whether what was to be sent is not, or not all of it.
@@ -149,11 +179,7 @@ impl fmt::Display for Error {
         for line in &self.context {
             writeln!(f, "{line}")?;
         }
-        let label = match self.kind {
-            Kind::Entry => "error",
-            _ => "fatal",
-        };
-        write!(f, "{label}: {}", self.message)?;
+        write!(f, "{}{}", self.label(), self.message)?;
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
             write!(f, "\ncaused by: {error}")?;
@@ -181,6 +207,32 @@ pub fn strerror(error: &std::io::Error) -> String {
     }
 }
 
+/// `template` with `values` in the place of each `{}`. They may be any bytes: a name in a message stays as it
+/// is.
+pub fn filled(template: &str, values: &[&[u8]]) -> BString {
+    let mut parts = template.split("{}");
+    let mut text: BString = parts.next().unwrap_or_default().into();
+    for (part, value) in parts.zip(values) {
+        text.extend_from_slice(value);
+        text.extend_from_slice(part.as_bytes());
+    }
+    text
+}
+
+/// Append a line of a message as git writes it: without characters that control a terminal, and cut where it
+/// is longer than git's buffer.
+pub fn push_line(out: &mut Vec<u8>, label: &str, message: &[u8]) {
+    out.extend_from_slice(label.as_bytes());
+    let room = MAX_LINE.saturating_sub(label.len());
+    let printable = |&byte: &u8| match byte {
+        b'\t' | b'\n' => byte,
+        _ if byte.is_ascii_control() => b'?',
+        _ => byte,
+    };
+    out.extend(message.iter().take(room).map(printable));
+    out.push(b'\n');
+}
+
 /// A path as it may be shown on a terminal.
 pub fn sanitised(path: &[u8]) -> String {
     let printable = |c: char| if c.is_control() { '?' } else { c };
@@ -192,7 +244,7 @@ pub fn sanitised(path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, sanitised, strerror};
+    use super::{Error, filled, push_line, sanitised, strerror};
 
     #[test]
     fn errors_read_like_git() {
@@ -209,6 +261,25 @@ mod tests {
     #[test]
     fn paths_cannot_control_a_terminal() {
         assert_eq!(sanitised(b"a\x1b[2Jb\n\xff"), "a?[2Jb?\u{fffd}");
+    }
+
+    /// As git's do: bytes that are no text stay, and what controls a terminal does not.
+    #[test]
+    fn lines_cannot_control_a_terminal() {
+        let message = filled(
+            "pathspec '{}' did not match '{}'",
+            &[b"a\xff\x1b[2J", b"\r\x7f\t\n{}"],
+        );
+        let error = Error::fatal(message)
+            .after("error: \x07")
+            .hinted("look\x08");
+        assert_eq!(
+            error.lines(),
+            b"error: ?\nfatal: pathspec 'a\xff?[2J' did not match '??\t\n{}'\nhint: look?\n"
+        );
+        let mut line = Vec::new();
+        push_line(&mut line, "fatal: ", &[b'x'; 5000]);
+        assert_eq!(line.len(), 4096);
     }
 
     #[test]

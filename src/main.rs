@@ -68,7 +68,7 @@ fn run() -> u8 {
                 return die_of_broken_pipe();
             }
             // In one piece: others may write to the same place, as a client of ours does.
-            let _ = Stderr.write_all(format!("{error}\n").as_bytes());
+            let _ = Stderr.write_all(&error.lines());
             error.exit_status()
         }
     }

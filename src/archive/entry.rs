@@ -11,7 +11,7 @@ use crate::{
     convert,
     decode::{Decoder, Failure, rescue},
     emit::{Format, Kind, Layout, Member},
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled},
     filter::{Disposition, Reason, StandIn},
     plan::{Blob, Entry, Mode, Window},
     report::{Past, Record},
@@ -357,10 +357,11 @@ impl<F: Format> Archiver<F> {
         };
         match failure {
             Failure::Damaged(MISSING) if self.verified => {
-                let path = sanitised(&self.terms.naming.path_in_tree(path));
-                error.after(format!(
-                    "error: invalid object {mode} {} for '{path}'",
-                    entry.id
+                let path = self.terms.naming.path_in_tree(path);
+                let id = entry.id.to_hex().to_string();
+                error.after(filled(
+                    "error: invalid object {} {} for '{}'",
+                    &[mode.as_bytes(), id.as_bytes(), &path],
                 ))
             }
             Failure::Damaged(MISSING) => error,

@@ -28,7 +28,9 @@ pub(super) fn start(
     };
     let why = strerror(&error);
     match error.kind() {
-        ErrorKind::NotFound => say(log, &format!("error: cannot run {command}: {why}")),
+        ErrorKind::NotFound if !command.contains(&b'/') => {
+            say(log, &format!("error: cannot run {command}: {why}"))
+        }
         _ => say(log, &format!("fatal: cannot exec '{command}': {why}")),
     }
     None

@@ -18,6 +18,16 @@ pub(super) struct Format {
     pub(super) reads_head: bool,
     /// A placeholder looks at what is in front of it, or changes that.
     pub(super) looks_back: bool,
+    /// A placeholder counts the columns of the line in front of it.
+    pub(super) counts_columns: bool,
+    /// A placeholder wraps lines.
+    pub(super) wraps: bool,
+    /// A placeholder may make git wrap all that is in front of it.
+    pub(super) wraps_all: bool,
+    /// A placeholder wraps lines before one makes git wrap all.
+    pub(super) wraps_before: bool,
+    /// The placeholder before may have asked for padding.
+    padded: bool,
 }
 
 /// A part of a format.
@@ -62,6 +72,8 @@ impl Format {
         let (modifier, bare) = rest.split_at(modified);
         refuse(bare)?;
         self.looks_back |= looks_back(rest);
+        self.counts_columns |= counts_columns(rest);
+        self.note_wrapping(rest);
         if bare.starts_with(b"(describe") && std::mem::replace(described, true) {
             self.leave_out(modifier);
             return Ok(modified);
@@ -75,6 +87,21 @@ impl Format {
         let len = len.unwrap_or(0);
         self.text.extend(&rest[..len]);
         Ok(len)
+    }
+
+    /// Note whether `rest` begins with a placeholder that wraps lines. Where git pads it, it takes the start
+    /// of the padded text for that of the file.
+    fn note_wrapping(&mut self, rest: &[u8]) {
+        let wraps = rest.starts_with(b"w(");
+        self.wraps_before |= wraps && !self.padded && !self.wraps_all;
+        self.wraps |= wraps;
+        self.wraps_all |= wraps && self.padded;
+        match rest.first() {
+            Some(b'<' | b'>') => self.padded = true,
+            // What is padded is what comes after a colour.
+            Some(b'C') => {}
+            _ => self.padded = false,
+        }
     }
 
     /// Instead of a placeholder that is not expanded, take in what is always empty, for what is in
@@ -176,6 +203,13 @@ fn looks_back(placeholder: &[u8]) -> bool {
         .any(|start| placeholder.starts_with(start.as_bytes()))
 }
 
+/// Whether `placeholder` counts the columns in front of it.
+fn counts_columns(placeholder: &[u8]) -> bool {
+    ["<|", ">|", ">>|", "><|"]
+        .iter()
+        .any(|start| placeholder.starts_with(start.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Format, Piece};
@@ -240,6 +274,25 @@ mod tests {
             assert_eq!(
                 (parsed.reads_head, parsed.looks_back),
                 (reads_head, looks_back),
+                "{format}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_wraps_and_what_counts_columns() {
+        for (format, wraps, wraps_all, counts_columns) in [
+            ("%w(20)%s", true, false, false),
+            ("%<(5)%w(20,2,4)%s%w()", true, true, false),
+            ("%>|(5) text %% %Cred%w(20)%s", true, true, true),
+            ("%<(5)%s%w(20)%b", true, false, false),
+            ("%+w(20)", false, false, false),
+            ("%>>|(5)%s", false, false, true),
+        ] {
+            let parsed = parse(format);
+            assert_eq!(
+                (parsed.wraps, parsed.wraps_all, parsed.counts_columns),
+                (wraps, wraps_all, counts_columns),
                 "{format}"
             );
         }

@@ -6,6 +6,7 @@
 //! archive goes on, unless the repository says that it must not.
 
 mod command;
+mod context;
 mod encoding;
 mod format;
 mod iconv;
@@ -29,7 +30,7 @@ use gix::{
 use crate::{
     buffer::Buffer,
     command::Surroundings,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled, push_line},
     repository::treeish::Reference,
 };
 use encoding::encode;
@@ -189,11 +190,8 @@ impl Converter {
             Some(Encoding::Named(name)) if !content.is_empty() => {
                 let encoded = encode(name, &content);
                 if encoded.is_none() {
-                    let path = sanitised(file.path);
-                    say(
-                        log,
-                        &format!("error: failed to encode '{path}' from UTF-8 to {name}"),
-                    );
+                    let failed = "error: failed to encode '{}' from UTF-8 to {}";
+                    say(log, &filled(failed, &[file.path, name.as_bytes()]));
                 }
                 replace(&mut content, |_| encoded);
             }
@@ -234,8 +232,9 @@ impl Converter {
             (None, None) => None,
         };
         if filtered.is_none() && driver.required {
-            let (path, name) = (sanitised(file.path), &driver.name);
-            return Err(Error::fatal(format!("{path}: smudge filter {name} failed")));
+            let failed = "{}: smudge filter {} failed";
+            let values: [&[u8]; 2] = [file.path, &driver.name];
+            return Err(Error::fatal(filled(failed, &values)));
         }
         Ok(filtered)
     }
@@ -265,7 +264,8 @@ fn replace(content: &mut Cow<'_, [u8]>, step: impl FnOnce(&[u8]) -> Option<Vec<u
     }
 }
 
-fn say(log: &mut Buffer, line: &str) {
-    log.extend(line.as_bytes());
-    log.extend(b"\n");
+fn say(log: &mut Buffer, line: impl AsRef<[u8]>) {
+    let mut printed = Vec::new();
+    push_line(&mut printed, "", line.as_ref());
+    log.extend(&printed);
 }

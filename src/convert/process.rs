@@ -20,7 +20,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     command::Surroundings,
-    error::{Error, Result, strerror},
+    error::{Error, Result, filled, strerror},
 };
 
 /// Bytes that a pipe takes before anybody reads.
@@ -56,7 +56,10 @@ impl Processes {
             Answer::Error => {}
             Answer::Abort => process.smudges = false,
             Answer::Failure => {
-                say(log, &format!("error: external filter '{command}' failed"));
+                say(
+                    log,
+                    filled("error: external filter '{}' failed", &[command]),
+                );
                 if let Some(process) = self.0.remove(command) {
                     process.stop(command, log);
                 }
@@ -103,7 +106,7 @@ impl Process {
         let Some(mut child) = start(surroundings, command, log) else {
             say(
                 log,
-                &format!("error: cannot fork to run subprocess '{command}'"),
+                filled("error: cannot fork to run subprocess '{}'", &[command]),
             );
             return Ok(None);
         };
@@ -120,7 +123,10 @@ impl Process {
                 say(log, &format!("error: {why}"));
                 say(
                     log,
-                    &format!("error: initialization for subprocess '{command}' failed"),
+                    filled(
+                        "error: initialization for subprocess '{}' failed",
+                        &[command],
+                    ),
                 );
                 process.stop(command, log);
                 Ok(None)

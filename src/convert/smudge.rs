@@ -12,6 +12,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use super::{command, say};
 use crate::buffer::Buffer;
 use crate::command::Surroundings;
+use crate::error::filled;
 
 /// What `command` makes of `content`; nothing, and lines in `log`, if it fails.
 pub(super) fn smudge(
@@ -23,7 +24,10 @@ pub(super) fn smudge(
 ) -> Option<Vec<u8>> {
     let filtered = run(surroundings, command, path, content, log);
     if filtered.is_none() {
-        say(log, &format!("error: external filter '{command}' failed"));
+        say(
+            log,
+            filled("error: external filter '{}' failed", &[command]),
+        );
     }
     filtered
 }
@@ -39,7 +43,7 @@ fn run(
     let Some(mut child) = command::start(surroundings, expanded.as_bstr(), log) else {
         say(
             log,
-            &format!("error: cannot fork to run external filter '{command}'"),
+            filled("error: cannot fork to run external filter '{}'", &[command]),
         );
         return None;
     };
@@ -49,7 +53,10 @@ fn run(
     if !fed {
         say(
             log,
-            &format!("error: cannot feed the input to external filter '{command}'"),
+            filled(
+                "error: cannot feed the input to external filter '{}'",
+                &[command],
+            ),
         );
     }
     match command::status(expanded.as_bstr(), status, log) {

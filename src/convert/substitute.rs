@@ -4,7 +4,7 @@
 //! once for each format. As in git, an expansion is appended to what the file holds so far, and may
 //! change that.
 
-use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, process::Output};
 
 use gix::{
     ObjectId,
@@ -13,13 +13,14 @@ use gix::{
 };
 
 use super::{
+    context::Context,
     encoding::{encode, is_utf8},
     format::{Format, Piece},
 };
 use crate::{
     buffer::Buffer,
     error::{Error, Result},
-    repository::git,
+    repository::{git, told},
 };
 
 const START: &[u8] = b"$Format:";
@@ -84,10 +85,12 @@ impl Substitution {
     fn append(&mut self, format: &Format, out: &mut Vec<u8>, log: &mut Buffer) -> Result<()> {
         if let Some(expanded) = self.expand_plain(format) {
             out.extend(expanded);
-        } else if format.looks_back {
-            let line = out.split_off(context(out));
-            let asked = [&escape(&line)[..], &format.text].concat();
-            out.extend(self.ask(&asked, log)?);
+        } else if format.looks_back || format.wraps_all {
+            let context = Context::of(out, format)?;
+            let asked = [context.asked, format.text.clone()].concat();
+            let answer = self.ask(&asked, log)?;
+            out.truncate(context.kept);
+            out.extend(answer.get(context.repeated..).unwrap_or_default());
         } else {
             let answer = match self.answers.get(&format.text) {
                 Some(answer) => answer,
@@ -173,13 +176,19 @@ impl Substitution {
             answer.filter(|_| output.status.success())
         });
         let (Some(output), Some(answer)) = (&output, answer) else {
-            let told = output.map(|output| output.stderr).unwrap_or_default();
-            log.extend(&told);
-            return Err(Error::fatal("cannot expand '$Format:…$'")
-                .hinted("the installed git is asked for it: is there one?"));
+            return Err(refused(output.as_ref()));
         };
         log.extend(&output.stderr);
         Ok(answer.strip_suffix(b"\n").unwrap_or(answer).to_vec())
+    }
+}
+
+/// What the installed git has against a format.
+fn refused(output: Option<&Output>) -> Error {
+    let cannot = || Error::fatal("cannot expand '$Format:…$'");
+    match output {
+        None => cannot().hinted("the installed git is asked for it: is there one?"),
+        Some(output) => told(output).unwrap_or_else(cannot),
     }
 }
 
@@ -196,18 +205,6 @@ fn scan(content: &[u8]) -> (Vec<[&[u8]; 2]>, &[u8]) {
         rest = &inside[end + 1..];
     }
     (found, rest)
-}
-
-/// Where the part of `text` begins that a format behind it may look at or change: the line ends that
-/// it ends in, and the line in front of them.
-fn context(text: &[u8]) -> usize {
-    let line = text.trim_end_with(|c| c == '\n');
-    line.rfind_byte(b'\n').unwrap_or(0)
-}
-
-/// `text` as a format that expands to it.
-fn escape(text: &[u8]) -> Vec<u8> {
-    text.replace("%", "%%").replace("\0", "%x00")
 }
 
 /// A time in a commit, written as git writes it.
@@ -259,7 +256,7 @@ impl Date {
 
 #[cfg(test)]
 mod tests {
-    use super::{Date, context, scan};
+    use super::{Date, scan};
 
     #[test]
     fn formats_end_at_the_next_dollar() {
@@ -267,20 +264,6 @@ mod tests {
         let expected: [[&[u8]; 2]; 2] = [[b"a", b"%H"], [b"b", b""]];
         assert_eq!(found, expected);
         assert_eq!(tail, b"Format:%h\n$ c $Format:%s");
-    }
-
-    #[test]
-    fn a_format_may_look_at_one_line() {
-        for (text, expected) in [
-            ("", 0),
-            ("ab", 0),
-            ("ab\n\n", 0),
-            ("ab\ncd", 2),
-            ("ab\n\ncd\n\n", 3),
-            ("\n\n", 0),
-        ] {
-            assert_eq!(context(text.as_bytes()), expected, "{text:?}");
-        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled, sanitised},
 };
 
 /// Entries near the middle of a tree that are looked for in another.
@@ -151,6 +151,10 @@ impl Trees {
         let mut content = self.spare.pop().unwrap_or_default();
         match reader.read(&id, &mut content) {
             Ok(Some(ObjectKind::Tree)) => {}
+            // Where git does not go over the whole tree beforehand, it finds that out while it writes.
+            Ok(None) if self.rules.protect.is_none() => {
+                return Err(Error::entry(format!("Could not read {id}")));
+            }
             Ok(_) => return Err(Error::fatal(format!("unable to read tree ({id})"))),
             Err(failure) => {
                 let error = Error::fatal(format!("unable to read tree ({id})"));
@@ -296,7 +300,7 @@ impl Trees {
         if leads_out || !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect) {
             return Err(
                 Error::fatal(format!("failed to unpack tree object {}", self.root))
-                    .after(format!("error: invalid path '{}'", sanitised(path))),
+                    .after(filled("error: invalid path '{}'", &[path])),
             );
         }
         let id = ObjectId::from_bytes_or_panic(entry.id);

@@ -14,7 +14,7 @@ use crate::{
     plan::select::source::Source,
 };
 
-/// The tree, if one is named. As in git, what the environment names has to exist.
+/// The tree, if one is named. As in git, what the environment names has to exist, unless it is a full id.
 pub fn tree(
     gix: &gix::Repository,
     reader: &mut Reader,
@@ -22,10 +22,13 @@ pub fn tree(
 ) -> Result<Option<ObjectId>> {
     let mut find = |name: &BStr| treeish::resolve(gix, reader, name, &mut io::sink());
     if let Some(name) = &environment.attr_source {
-        let found = find(name.as_bytes().as_bstr());
-        return found
-            .map(|found| Some(found.tree))
-            .map_err(|_| Error::fatal("bad --attr-source or GIT_ATTR_SOURCE"));
+        let found = find(name.as_bytes().as_bstr()).map(|found| found.tree);
+        let full_id = ObjectId::from_hex(name.as_bytes());
+        return match (found, full_id) {
+            (Ok(tree), _) => Ok(Some(tree)),
+            (Err(_), Ok(id)) if id.kind() == gix.object_hash() => Ok(Some(id)),
+            (Err(_), _) => Err(Error::fatal("bad --attr-source or GIT_ATTR_SOURCE")),
+        };
     }
     let Some(name) = gix.config_snapshot().string("attr.tree") else {
         return Ok(None);

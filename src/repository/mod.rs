@@ -80,9 +80,9 @@ pub(crate) fn git(arguments: &[&std::ffi::OsStr]) -> Option<Output> {
         .ok()
 }
 
-/// The failure of the installed git in its own words, if it has any.
-fn told(output: &Output) -> Option<Error> {
-    let words = output.stderr.trim_end().to_str_lossy();
-    let (_, words) = words.split_once("fatal: ")?;
-    Some(Error::fatal(words))
+/// The failure of the installed git in its own words, if it has any, with the lines in front of it.
+pub(crate) fn told(output: &Output) -> Option<Error> {
+    let (before, words) = output.stderr.trim_end().split_once_str("fatal: ")?;
+    let error = Error::fatal(words);
+    Some(before.lines().fold(error, |error, line| error.after(line)))
 }

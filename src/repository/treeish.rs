@@ -21,7 +21,7 @@ use super::{git, refs::followed, told};
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled, push_line, sanitised},
     odb::pack::Damage,
 };
 
@@ -180,7 +180,7 @@ pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
 /// The full name of the ref `name`. git alone knows what `@{-1}` and `main@{upstream}` are, and what there
 /// is to say where there is none.
 fn ask_git_for_ref(name: &BStr) -> Result<BString> {
-    let not_a_ref = || Error::fatal(format!("no such ref: {name}"));
+    let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
     let output = rev_parse(&["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
     let full_name = output.stdout.trim();
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
@@ -360,7 +360,7 @@ fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)
 }
 
 fn not_valid(name: &BStr) -> Error {
-    Error::fatal(format!("not a valid object name: {name}"))
+    Error::fatal(filled("not a valid object name: {}", &[name]))
 }
 
 /// What a plain ref name points to; reading no object, it spares opening gix's object database.
@@ -377,7 +377,13 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
 fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
     if is_ambiguous(repository, name) {
         // Diagnostics that cannot be written are no reason to fail.
-        let _ = writeln!(diagnostics, "warning: refname '{name}' is ambiguous.");
+        let mut line = Vec::new();
+        push_line(
+            &mut line,
+            "warning: ",
+            &filled("refname '{}' is ambiguous.", &[name]),
+        );
+        let _ = diagnostics.write_all(&line);
     }
 }
 
@@ -406,17 +412,18 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
 /// `diagnostics`.
 fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Reference)> {
     let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
-    let words = output.stderr.to_str_lossy();
+    let words = output.stderr;
     // git looks a plain name up twice when it archives.
     let lookups = match name.find_byteset(b"^~:@") {
         None => 2,
         Some(_) => 1,
     };
-    for warning in words.lines().filter(|line| line.starts_with("warning: ")) {
-        let is_of_lookup = warning.starts_with("warning: ignoring ");
+    let is_warning = |line: &&[u8]| line.starts_with(b"warning: ");
+    for warning in words.lines_with_terminator().filter(is_warning) {
+        let is_of_lookup = warning.starts_with(b"warning: ignoring ");
         for _ in 0..if is_of_lookup { lookups } else { 1 } {
             // Diagnostics that cannot be written are no reason to fail.
-            let _ = writeln!(diagnostics, "{warning}");
+            let _ = diagnostics.write_all(warning);
         }
     }
     if output.status.success()
@@ -426,21 +433,22 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
     }
     let mut fatal = words
         .lines()
-        .filter_map(|line| line.strip_prefix("fatal: "));
+        .filter_map(|line| line.strip_prefix(b"fatal: "));
     let error = match fatal.next_back() {
         Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
         _ => not_valid(name),
     };
-    let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("hint:");
+    let is_told = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
     Err(words
         .lines()
         .filter(is_told)
         .fold(error, |error, line| error.after(line)))
 }
 
-/// Whether git said `words` of the repository and not of a name.
-fn speaks_for_itself(words: &str) -> bool {
+/// Whether git said `words` of the repository and not of a name, or says more than that there is none.
+fn speaks_for_itself(words: &[u8]) -> bool {
     let beginnings = [
+        "log for ",
         "not a git repository",
         "replace depth too high",
         "bad shallow line",
@@ -448,7 +456,7 @@ fn speaks_for_itself(words: &str) -> bool {
     ];
     beginnings
         .iter()
-        .any(|beginning| words.starts_with(beginning))
+        .any(|beginning| words.starts_with(beginning.as_bytes()))
 }
 
 /// The full name of the ref `name`, if it is one and nothing is done to it.

@@ -4,7 +4,9 @@
 //!
 //! Damage is for `faults/`, names that would escape for `hostile.rs`.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::support::{Repo, git_version, skip};
 use crate::{forge, tape};
@@ -231,4 +233,52 @@ fn packs_that_may_not_be_read() {
         ours.stdout.is_empty() && ours.messages().starts_with("fatal: "),
         "{ours}"
     );
+}
+
+// --- names in messages ---
+
+/// What controls a terminal becomes a question mark, and bytes that are no text stay.
+#[test]
+fn names_of_any_bytes() {
+    let repo = Repo::from("basic");
+    let word = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    for args in [
+        [word(b"HEAD"), word(b"a\x1b[2J\x07\xff\t\n")],
+        [word(b"no\x1b[2J\xff"), word(b"a")],
+        [word(b"HEAD"), word(b":(bo\x1bgus\xff)x")],
+        [word(b"HEAD"), word(b":(attr:\x1b\xff)x")],
+        [word(b"HEAD"), word(b"../\x1b\xff")],
+        [word(b"HEAD"), word(&[b'x'; 6000])],
+    ] {
+        let (ours, theirs) = (repo.sluice(&args), repo.archive(&args));
+        assert_eq!(
+            (ours.code(), &ours.stderr),
+            (theirs.code(), &theirs.stderr),
+            "{ours}"
+        );
+    }
+}
+
+#[test]
+fn logs_that_are_too_short() {
+    Repo::from("basic").assert_same(["HEAD@{99}"]);
+}
+
+/// git finds it out while it writes, where it does not go over the whole tree beforehand.
+#[test]
+fn missing_trees_and_attributes_of_the_work_tree() {
+    let (repo, id) = without("basic", "HEAD:dir/sub");
+    let args = ["--worktree-attributes", "HEAD"];
+    let (ours, theirs) = (repo.sluice(args), repo.archive(args));
+    let messages = format!("error: Could not read {id}\n");
+    assert_eq!((ours.code(), ours.messages()), (255, messages.clone()));
+    assert_eq!((theirs.code(), theirs.messages()), (255, messages));
+    assert!(!tape::is_complete(&ours.stdout), "{ours}");
+}
+
+#[test]
+fn attributes_from_a_missing_tree() {
+    let repo = Repo::from("basic").env("GIT_ATTR_SOURCE", forge::made_up(0x12));
+    repo.assert_same(["HEAD"]);
+    repo.assert_same(["HEAD", "nosuch"]);
 }

@@ -80,7 +80,7 @@ impl Format for Zip {
             let (len, id) = (name.len(), member.hex_id());
             let why = format!("path too long ({len} chars, SHA1: {id}): ");
             let line = line("error: ", &why, name);
-            let message = String::from_utf8_lossy(&line["error: ".len()..]);
+            let message = &line["error: ".len()..];
             return Err(Error::entry(message));
         }
         Ok(())

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     decode::reader::Reader,
     emit::Kind,
-    error::{Error, Result},
+    error::{Error, Result, filled},
     filter::{Filter, Verdict},
     plan::trees::{Found, Rules, Trees, reported},
 };
@@ -81,13 +81,15 @@ pub(super) fn check(
     walked?;
     for (given, finding) in pathspecs.given().iter().zip(findings) {
         if finding.outside {
-            return Err(Error::fatal(format!(
-                "pathspec '{given}' matches files outside the current directory"
+            return Err(Error::fatal(filled(
+                "pathspec '{}' matches files outside the current directory",
+                &[given],
             )));
         }
         if !finding.matched {
-            return Err(Error::fatal(format!(
-                "pathspec '{given}' did not match any files"
+            return Err(Error::fatal(filled(
+                "pathspec '{}' did not match any files",
+                &[given],
             )));
         }
     }

@@ -3,7 +3,7 @@
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::requirement::Requirements;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// What is asked for in front of a path.
 #[derive(Default)]
@@ -43,13 +43,15 @@ impl Magic {
             self.word(word.as_bstr(), spec)?;
         }
         let Some(rest) = rest.strip_prefix(b")") else {
-            return Err(Error::fatal(format!(
-                "Missing ')' at the end of pathspec magic in '{spec}'"
+            return Err(Error::fatal(filled(
+                "Missing ')' at the end of pathspec magic in '{}'",
+                &[spec],
             )));
         };
         if self.literal && self.glob {
-            return Err(Error::fatal(format!(
-                "{spec}: 'literal' and 'glob' are incompatible"
+            return Err(Error::fatal(filled(
+                "{}: 'literal' and 'glob' are incompatible",
+                &[spec],
             )));
         }
         Ok((self, rest.as_bstr()))
@@ -76,8 +78,9 @@ impl Magic {
                 })?);
             }
             _ => {
-                return Err(Error::fatal(format!(
-                    "Invalid pathspec magic '{word}' in '{spec}'"
+                return Err(Error::fatal(filled(
+                    "Invalid pathspec magic '{}' in '{}'",
+                    &[word, spec],
                 )));
             }
         }
@@ -93,9 +96,9 @@ impl Magic {
                 // Characters that may become magic one day.
                 b'"' | b'#' | b'%' | b'&' | b'\'' | b',' | b'-' | b';' | b'<' | b'=' | b'>'
                 | b'@' | b'_' | b'`' | b'~' => {
-                    let byte = char::from(byte);
-                    return Err(Error::fatal(format!(
-                        "Unimplemented pathspec magic '{byte}' in '{spec}'"
+                    return Err(Error::fatal(filled(
+                        "Unimplemented pathspec magic '{}' in '{}'",
+                        &[&[byte], spec],
                     )));
                 }
                 _ => break,

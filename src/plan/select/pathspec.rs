@@ -10,7 +10,7 @@ use gix::{
 };
 
 use super::{location::Location, magic::Magic, named::Named, requirement::Requirements};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,7 +171,10 @@ impl Pathspec {
             true => Some(Location::from_top(rest)),
             false => Location::of(rest, cwd, root),
         };
-        let outside = || format!("{given}: '{rest}' is outside repository at '{root}'");
+        let outside = || {
+            let values: [&[u8]; 3] = [given, rest, root.as_bytes()];
+            filled("{}: '{}' is outside repository at '{}'", &values)
+        };
         let Location {
             path,
             only_directory,

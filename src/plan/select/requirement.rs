@@ -3,7 +3,7 @@
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::attribute_file::{Value, is_valid_name};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// All requirements of one pathspec.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +48,7 @@ impl Requirement {
             },
         };
         if !is_valid_name(name) {
-            let name = name.as_bstr();
-            return Err(Error::fatal(format!("invalid attribute name {name}")));
+            return Err(Error::fatal(filled("invalid attribute name {}", &[name])));
         }
         Ok(Self {
             name: name.into(),
@@ -70,10 +69,9 @@ fn unescape(value: &[u8]) -> Result<BString> {
             byte => byte,
         };
         if !byte.is_ascii_alphanumeric() && !b",-_".contains(&byte) {
-            let byte = [byte];
-            let byte = byte.as_bstr();
-            return Err(Error::fatal(format!(
-                "cannot use '{byte}' for value matching"
+            return Err(Error::fatal(filled(
+                "cannot use '{}' for value matching",
+                &[&[byte]],
             )));
         }
         plain.push(byte);

@@ -335,3 +335,22 @@ fn broken_filter_processes() {
 }
 
 // --- export-subst ---
+
+/// In the words of the newest git: one that is looked for is not found, one whose place is told is not run.
+#[test]
+fn filters_that_are_not_there() {
+    let repo = repo(ATTRIBUTES, &FILTERED);
+    for (command, told) in [
+        ("no-such-command", "error: cannot run no-such-command"),
+        ("/no/such/command", "fatal: cannot exec '/no/such/command'"),
+    ] {
+        let setting = format!("filter.f.smudge={command}");
+        let output = repo.clone().with(["-c", &setting]).sluice(["HEAD", "a"]);
+        let expected = format!(
+            "{told}: No such file or directory\n\
+             error: cannot fork to run external filter '{command}'\n\
+             error: external filter '{command}' failed\n"
+        );
+        assert_eq!((output.code(), output.messages()), (0, expected));
+    }
+}

@@ -437,3 +437,72 @@ fn placeholders_of_patch_series() {
         }
     }
 }
+
+/// Columns are counted as far as the first NUL of the file.
+#[test]
+fn columns_behind_a_nul() {
+    let files: [(&str, &[u8]); 4] = [
+        ("a", b"abc\0\nde $Format:%<|(20)%h$|\n"),
+        (
+            "b",
+            b"one\nabc$Format:%x00$ x\ny $Format:%<|(20)%h$|$Format:%>|(30)%h$\n",
+        ),
+        ("c", b"a\nabc\0   $Format:%>>(60)%h$|$Format:%-N$\n"),
+        ("d", b"a\0\n\n$Format:%-N%w(9,1,2)%s$ \n"),
+    ];
+    let repo = repo_to_describe(&files);
+    compare(&repo, "HEAD");
+    let both = repo_to_describe(&[("a", b"\0$Format:%<|(9)%h%w(9)%s$")]);
+    let output = both.sluice(["HEAD"]);
+    assert_eq!(output.code(), 128, "{output}");
+    assert!(!tape::is_complete(&output.stdout), "{output}");
+}
+
+/// A commit in an encoding with NULs turns all of the file into that.
+#[test]
+fn columns_of_a_file_in_utf_16() {
+    let repo = repo(
+        SUBSTITUTED,
+        &[("a", b"one\nab $Format:%s$ cd\n $Format:%<|(40)%h$|\n")],
+    );
+    repo.git(["config", "i18n.commitEncoding", "UTF-16"]);
+    repo.git(["commit", "-q", "--allow-empty", "-m", "subject"]);
+    repo.assert_same_within(&["1", "8"], &["128m"], ["HEAD"]);
+}
+
+/// git wraps all of the file where it takes the start of a padded text for that of the file.
+#[test]
+fn padded_wrapping_wraps_all_of_the_file() {
+    let line = "some words in front of it that are more than twenty columns\n";
+    let nul = format!("{line}b\0c\n{line}");
+    let formats = [
+        "%<(5)%w(20,2,4)%s%w()",
+        "%<(5)%w(20,2,4)%s",
+        "%>(3) x %% %Cred%w(30)%s %b",
+        "%w(12,1,1)%s%w()%<(9)%w(25)%b",
+        "%-N%w(10,2,3)%s",
+    ];
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for (number, format) in formats.iter().enumerate() {
+        // Behind a NUL, what is wrapped twice is refused.
+        let nul = (!format.starts_with("%w")).then_some(("nul", nul.as_str()));
+        for (name, text) in [("text", line)].into_iter().chain(nul) {
+            let content = format!("{text}more $Format:{format}$ rest\n{text}$Format:%h$\n");
+            files.push((format!("{name}-{number}"), content.into_bytes()));
+        }
+    }
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, content)| (name.as_str(), content.as_slice()))
+        .collect();
+    compare(&repo_to_describe(&files), "HEAD");
+}
+
+/// In git's words, and nothing else.
+#[test]
+fn formats_that_git_refuses() {
+    let repo = repo_to_describe(&[("a", b"$Format:%C(no-such-colour)$")]);
+    let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+    let said = (ours.code(), ours.messages());
+    assert_eq!(said, (theirs.code(), theirs.messages()), "{ours}");
+}
