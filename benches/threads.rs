@@ -10,28 +10,28 @@ use git_sluice::{
 };
 
 /// Windows of a plan, and jobs in each.
-const LOTS: u32 = 64;
+const BATCHES: u32 = 64;
 const JOBS: u32 = 16;
 /// What a window takes one thread, without writing.
-const LOT: Duration = Duration::from_millis(10);
+const BATCH: Duration = Duration::from_millis(10);
 /// The parts of the walk and of locating in that, in percent: those of rails, the largest that were seen.
 const WALK: u32 = 12;
 const LOCATE: u32 = 13;
 
 fn sleep(percent: u32) {
-    thread::sleep(LOT * percent / 100);
+    thread::sleep(BATCH * percent / 100);
 }
 
 struct Walk(Range<u32>);
 
 impl Source for Walk {
-    type Lot = ();
+    type Batch = ();
 
     fn next(&mut self) -> Result<Made<()>> {
         sleep(WALK);
         self.0.next();
         Ok(Made {
-            lot: (),
+            batch: (),
             last: self.0.is_empty(),
         })
     }
@@ -49,7 +49,7 @@ impl Source for Walk {
 struct Decode;
 
 impl Worker for Decode {
-    type Lot = ();
+    type Batch = ();
     type Job = ();
     type Output = ();
     type Scratch = ();
@@ -74,7 +74,7 @@ impl Worker for Decode {
     }
 
     fn work(&self, (): &mut (), (): (), (): &mut ()) -> Result<Option<()>> {
-        thread::sleep(LOT * (100 - WALK - LOCATE) / 100 / JOBS);
+        thread::sleep(BATCH * (100 - WALK - LOCATE) / 100 / JOBS);
         Ok(None)
     }
 
@@ -89,7 +89,7 @@ struct Write(u32);
 impl Sink<()> for Write {
     fn write(&mut self, (): &mut ()) -> Result<()> {
         if self.0 > 0 {
-            thread::sleep(LOT * self.0 / 100 / JOBS);
+            thread::sleep(BATCH * self.0 / 100 / JOBS);
         }
         Ok(())
     }
@@ -106,11 +106,11 @@ fn threads(criterion: &mut Criterion) {
                 threads: Some(threads),
                 max_threads: threads,
                 budget: 1 << 20,
-                lots: 32,
+                queued: 32,
             };
             group.bench_function(threads.to_string(), |bencher| {
                 bencher.iter(|| {
-                    let (_, outcome) = run(Walk(0..LOTS), &Decode, &mut Write(percent), limits);
+                    let (_, outcome) = run(Walk(0..BATCHES), &Decode, &mut Write(percent), limits);
                     outcome.expect("nothing fails");
                 });
             });

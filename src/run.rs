@@ -202,7 +202,7 @@ fn stream<F: emit::Format>(
             Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
             _ => request.memory / 4,
         },
-        lots: request.memory / 4 / WINDOW,
+        queued: request.memory / 4 / WINDOW,
     };
     let tree = request.treeish.tree;
     let route: Route = match request.scope {

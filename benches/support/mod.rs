@@ -131,7 +131,7 @@ pub(crate) fn jobs((mut planner, locators): (Planner, Locators)) -> Vec<Job> {
     let mut jobs = Vec::new();
     loop {
         let made = planner.next().expect("the repository is sound");
-        jobs.extend(locators.jobs(made.lot).expect("the repository is sound"));
+        jobs.extend(locators.jobs(made.batch).expect("the repository is sound"));
         if made.last {
             return jobs;
         }

@@ -133,7 +133,7 @@ impl<F: Format> Scratch<F> {
 }
 
 impl<F: Format> Worker for Archiver<F> {
-    type Lot = Window;
+    type Batch = Window;
     type Job = Job;
     type Output = Piece<F::Records>;
     type Scratch = Scratch<F>;

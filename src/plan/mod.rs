@@ -151,7 +151,7 @@ impl Planner {
 }
 
 impl Source for Planner {
-    type Lot = Window;
+    type Batch = Window;
 
     fn next(&mut self) -> Result<Made<Window>> {
         if let Some(failure) = self.failure.take() {
@@ -166,12 +166,12 @@ impl Source for Planner {
             return Err(refusal);
         }
         if !last && self.failure.is_none() && self.draft.len() < self.window {
-            let lot = Window::default();
-            return Ok(Made { lot, last });
+            let batch = Window::default();
+            return Ok(Made { batch, last });
         }
         self.window = (self.window * 2).min(WINDOW);
-        let lot = self.draft.finish();
-        Ok(Made { lot, last })
+        let batch = self.draft.finish();
+        Ok(Made { batch, last })
     }
 
     fn fork(&mut self) -> Option<Self> {

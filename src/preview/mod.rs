@@ -47,8 +47,8 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
     loop {
         let made = planner.next()?;
-        for entry in &made.lot.entries {
-            line(entry, made.lot.path(entry), &mut out).map_err(failed)?;
+        for entry in &made.batch.entries {
+            line(entry, made.batch.path(entry), &mut out).map_err(failed)?;
             totals.add(entry);
         }
         if made.last {

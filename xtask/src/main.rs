@@ -5,6 +5,7 @@
 mod binary;
 mod compare;
 mod corpus;
+mod crowd;
 mod gate;
 mod process;
 mod scenario;
@@ -21,6 +22,7 @@ enum Task {
     Compare(compare::Args),
     Zoekt(zoekt::Args),
     Gate(gate::Args),
+    Crowd(crowd::Args),
     Scenario(scenario::Args),
 }
 
@@ -30,6 +32,7 @@ fn main() -> anyhow::Result<()> {
         Task::Compare(args) => compare::run(&args),
         Task::Zoekt(args) => zoekt::run(&args),
         Task::Gate(args) => gate::run(&args),
+        Task::Crowd(args) => crowd::run(&args),
         Task::Scenario(args) => scenario::run(&args),
     }
 }

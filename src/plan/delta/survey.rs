@@ -90,7 +90,7 @@ impl Survey {
             threads: bounds.threads,
             max_threads: MAX_THREADS,
             budget: usize::MAX,
-            lots: bounds.kept / PART_BYTES,
+            queued: bounds.kept / PART_BYTES,
         };
         let mut survey = Self::new(bounds);
         let (_, outcome) = pipeline::run(source, &Parts, &mut survey, limits);
@@ -225,17 +225,17 @@ impl Looker {
 }
 
 impl Source for Looker {
-    type Lot = Survey;
+    type Batch = Survey;
 
     fn next(&mut self) -> Result<Made<Survey>> {
-        let mut lot = Survey::new(self.bounds);
-        let last = self.look(&mut lot);
+        let mut batch = Survey::new(self.bounds);
+        let last = self.look(&mut batch);
         // What was not found may be there: nothing may be made of that.
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }
-        lot.complaints = self.diff.note().before;
-        Ok(Made { lot, last: last? })
+        batch.complaints = self.diff.note().before;
+        Ok(Made { batch, last: last? })
     }
 
     fn fork(&mut self) -> Option<Self> {
@@ -251,15 +251,15 @@ impl Source for Looker {
 struct Parts;
 
 impl Worker for Parts {
-    type Lot = Survey;
+    type Batch = Survey;
     type Job = Survey;
     type Output = Option<Survey>;
     type Scratch = ();
 
     fn scratch(&self) {}
 
-    fn split(&self, lot: Survey) -> Result<Vec<Survey>> {
-        Ok(vec![lot])
+    fn split(&self, batch: Survey) -> Result<Vec<Survey>> {
+        Ok(vec![batch])
     }
 
     fn cost(&self, _: &Survey) -> usize {

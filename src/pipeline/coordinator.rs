@@ -1,0 +1,409 @@
+//! The coordinator: hands out tasks, takes reports, and writes in order, on the calling thread.
+//!
+//! The coordinator owns all state. Helpers receive tasks over one channel and report over another.
+//! Where the coordinator would wait, it carries out a task itself, so `n` threads keep `n` processors
+//! busy and a single thread is a plain loop of plan, split, work and write. Every run ends in one way:
+//! the coordinator drops its end of the channels, and the helpers return.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread::{self, Scope},
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, Sender, select_biased, unbounded};
+
+use super::{
+    Limits, Made, Sink, Source, Times, Worker,
+    processors::{Processor, default_threads, helpful_threads},
+    queue::{Queue, Ticket},
+    window::{Admitted, Done, Window},
+};
+use crate::error::{Error, Result};
+
+/// How often a run looks whether the machine has processors to spare.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a thread is asked to do.
+enum Task<S, W: Worker> {
+    Plan(Ticket, S),
+    Split(Ticket, W::Batch),
+    Work(Admitted<W>),
+    /// Tell the worker that all is split.
+    Close,
+    /// Leave the processor to others.
+    Leave,
+}
+
+/// What came of a task.
+enum Outcome<S: Source, W: Worker> {
+    Planned(Ticket, S, Result<Made<S::Batch>>),
+    Split(Ticket, Result<Vec<W::Job>>),
+    Worked(u64, W::Output, Result<Option<W::Job>>),
+    Nothing,
+    Panicked(Box<dyn Any + Send>),
+}
+
+struct Report<S: Source, W: Worker> {
+    outcome: Outcome<S, W>,
+    took: Duration,
+}
+
+/// The ends of the channels that a thread takes tasks from.
+struct Tasks<S, W: Worker> {
+    /// Planning and splitting, which give all threads work, come first.
+    plans: Receiver<Task<S, W>>,
+    jobs: Receiver<Task<S, W>>,
+}
+
+impl<S, W: Worker> Clone for Tasks<S, W> {
+    fn clone(&self) -> Self {
+        Self {
+            plans: self.plans.clone(),
+            jobs: self.jobs.clone(),
+        }
+    }
+}
+
+impl<S, W: Worker> Tasks<S, W> {
+    /// Waits for the next task; `None` once the coordinator has gone.
+    fn receive(&self) -> Option<Task<S, W>> {
+        select_biased! {
+            recv(self.plans) -> task => task.ok(),
+            recv(self.jobs) -> task => task.ok(),
+        }
+    }
+
+    /// The next task, if there is one now.
+    fn try_receive(&self) -> Option<Task<S, W>> {
+        let plan = self.plans.try_recv();
+        plan.or_else(|_| self.jobs.try_recv()).ok()
+    }
+}
+
+/// Runs everything that `source` plans through `worker` into `sink`. A failed run tells its times as
+/// well.
+pub fn run<S, W, K>(source: S, worker: &W, sink: &mut K, limits: Limits) -> (Times, Result<()>)
+where
+    S: Source<Batch = W::Batch>,
+    W: Worker,
+    K: Sink<W::Output>,
+{
+    thread::scope(|scope| {
+        let mut coordinator = Coordinator::new(source, worker, scope, limits);
+        let ended = catch_unwind(AssertUnwindSafe(|| coordinator.run(sink)));
+        coordinator.discard_tasks();
+        let outcome = ended.unwrap_or_else(|_| {
+            sink.abandon(&mut W::Output::default());
+            Err(Error::fatal("internal error: a thread panicked"))
+        });
+        (coordinator.times, outcome)
+    })
+}
+
+struct Coordinator<'scope, 'env, S: Source, W: Worker> {
+    worker: &'env W,
+    scope: &'scope Scope<'scope, 'env>,
+    scratch: W::Scratch,
+    limits: Limits,
+    /// How many threads there may be now, this one included.
+    threads: usize,
+    /// How many there may be on an idle machine; unknown until threads are worth their start.
+    wanted: Option<usize>,
+    /// When the run last looked for processors to spare.
+    looked: Instant,
+    helpers: usize,
+    queue: Queue<S, W::Job>,
+    window: Window<'env, W>,
+    /// Batches that are being split.
+    splitting: usize,
+    /// Tasks that no report has come of.
+    outstanding: usize,
+    is_closed: bool,
+    plans: Sender<Task<S, W>>,
+    jobs: Sender<Task<S, W>>,
+    tasks: Tasks<S, W>,
+    reports: Receiver<Report<S, W>>,
+    reporter: Sender<Report<S, W>>,
+    times: Times,
+}
+
+impl<'scope, 'env, S, W> Coordinator<'scope, 'env, S, W>
+where
+    S: Source<Batch = W::Batch> + 'scope,
+    W: Worker,
+{
+    fn new(source: S, worker: &'env W, scope: &'scope Scope<'scope, 'env>, limits: Limits) -> Self {
+        // The window and the queue bound the tasks, and every report belongs to a task.
+        let (plans, planning) = unbounded();
+        let (jobs, working) = unbounded();
+        let (reporter, reports) = unbounded();
+        Self {
+            worker,
+            scope,
+            scratch: worker.scratch(),
+            limits,
+            threads: 1,
+            wanted: None,
+            looked: Instant::now(),
+            helpers: 0,
+            queue: Queue::new(source),
+            window: Window::new(worker, limits.budget),
+            splitting: 0,
+            outstanding: 0,
+            is_closed: false,
+            plans,
+            jobs,
+            tasks: Tasks {
+                plans: planning,
+                jobs: working,
+            },
+            reports,
+            reporter,
+            times: Times::default(),
+        }
+    }
+
+    fn run<K: Sink<W::Output>>(&mut self, sink: &mut K) -> Result<()> {
+        loop {
+            while let Ok(report) = self.reports.try_recv() {
+                self.take(report);
+            }
+            self.hand_out();
+            if let Some(done) = self.window.pop() {
+                self.write(done, sink)?;
+            } else if self.is_finished() {
+                return Ok(());
+            } else if let Some(task) = self.tasks.try_receive() {
+                if matches!(task, Task::Leave) {
+                    self.helpers += 1; // All helpers were busy: one leaves if there are still too many.
+                    continue;
+                }
+                let report = carry_out(self.worker, &mut self.scratch, task);
+                self.take(report);
+            } else if let Ok(report) = self.reports.recv() {
+                self.take(report);
+            }
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.queue.is_empty() && self.window.is_empty()
+    }
+
+    /// Leaves nothing for the helpers to take.
+    fn discard_tasks(&self) {
+        while self.tasks.try_receive().is_some() {}
+    }
+
+    /// Hands out all tasks that the bounds allow now: first those that give all threads work.
+    fn hand_out(&mut self) {
+        if self.wanted.is_some() && self.looked.elapsed() > LOOK {
+            self.look_for_processors();
+        }
+        if self.window.planned() < 4 * self.threads + 16
+            && self.splitting <= self.threads / 4
+            && let Some((ticket, source)) = self.queue.take_next()
+        {
+            self.send_plan(Task::Plan(ticket, source));
+        }
+        while let Some(admitted) = self.window.admit(self.threads) {
+            self.send_job(Task::Work(admitted));
+        }
+        while self.is_starved()
+            && let Some((ticket, source)) = self.queue.take_later(self.limits.queued)
+        {
+            self.send_plan(Task::Plan(ticket, source));
+        }
+        while self.outstanding > self.helpers + 1 && self.helpers + 1 < self.threads {
+            self.start_helper();
+        }
+    }
+
+    /// Sets how many threads there may be: as many as were asked for, by default no more than help now.
+    fn look_for_processors(&mut self) {
+        let wanted = self.wanted.unwrap_or(1);
+        self.looked = Instant::now();
+        self.threads = match self.limits.threads {
+            None if wanted > 1 => helpful_threads(wanted, self.helpers + 1),
+            _ => wanted,
+        };
+        while self.helpers + 1 > self.threads {
+            self.helpers -= 1;
+            let _ = self.plans.send(Task::Leave);
+        }
+    }
+
+    /// Whether a thread has nothing to do because nothing is planned.
+    fn is_starved(&self) -> bool {
+        self.threads > 1 && self.window.planned() == 0 && self.outstanding < self.threads
+    }
+
+    fn send_plan(&mut self, task: Task<S, W>) {
+        self.outstanding += 1;
+        let _ = self.plans.send(task);
+    }
+
+    fn send_job(&mut self, task: Task<S, W>) {
+        self.outstanding += 1;
+        let _ = self.jobs.send(task);
+    }
+
+    fn start_helper(&mut self) {
+        let (worker, tasks, reporter) = (self.worker, self.tasks.clone(), self.reporter.clone());
+        let name = format!("sluice-{}", self.helpers + 1);
+        let parent = Processor::current();
+        let helper = thread::Builder::new()
+            .name(name)
+            .spawn_scoped(self.scope, move || {
+                parent.leave();
+                help(worker, &tasks, &reporter);
+            });
+        match helper {
+            Ok(_) => {
+                self.helpers += 1;
+                thread::yield_now(); // The helper cannot move before it has run once.
+            }
+            // Fewer threads do the same work.
+            Err(_) => {
+                self.wanted = Some(self.helpers + 1);
+                self.threads = self.helpers + 1;
+            }
+        }
+    }
+
+    fn take(&mut self, report: Report<S, W>) {
+        self.outstanding -= 1;
+        match report.outcome {
+            Outcome::Planned(ticket, source, made) => {
+                self.times.plan += report.took;
+                self.planned(ticket, source, made);
+            }
+            Outcome::Split(ticket, jobs) => {
+                self.times.plan += report.took;
+                self.splitting -= 1;
+                self.queue.split(ticket, jobs);
+                self.line_up();
+            }
+            Outcome::Worked(number, output, rest) => {
+                self.times.work += report.took;
+                self.window.done(number, output, rest);
+            }
+            Outcome::Nothing => {}
+            Outcome::Panicked(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Has a planned batch split. What follows it is left to two sources where a thread has nothing to do.
+    fn planned(&mut self, ticket: Ticket, mut source: S, made: Result<Made<S::Batch>>) {
+        let Made { batch, last } = match made {
+            Ok(made) => made,
+            Err(error) => {
+                self.queue.split(ticket, Err(error));
+                return self.line_up();
+            }
+        };
+        let mut sources = Vec::new();
+        if !last {
+            let divides = self.is_starved() && self.queue.wants_source(self.limits.queued);
+            let later = divides.then(|| source.fork()).flatten();
+            sources.push(source);
+            sources.extend(later);
+        }
+        if self.queue.planned(ticket, sources.into_iter()) {
+            self.splitting += 1;
+            self.send_plan(Task::Split(ticket, batch));
+        }
+    }
+
+    /// Moves jobs that are split, with all before them, into the window.
+    fn line_up(&mut self) {
+        while let Some(jobs) = self.queue.pop() {
+            match jobs {
+                Ok(jobs) => jobs.into_iter().for_each(|job| self.window.push(Ok(job))),
+                Err(error) => self.window.push(Err(error)),
+            }
+        }
+        if self.wanted.is_none() && (!self.queue.is_empty() || self.window.planned() > 1) {
+            let threads = self.limits.threads.unwrap_or_else(default_threads);
+            self.wanted = Some(threads.min(self.limits.max_threads));
+            self.look_for_processors();
+        }
+        if self.queue.is_empty() && self.splitting == 0 && !self.is_closed {
+            self.is_closed = true;
+            self.send_plan(Task::Close);
+        }
+    }
+
+    fn write<K: Sink<W::Output>>(&mut self, done: Done<W>, sink: &mut K) -> Result<()> {
+        let (mut output, rest, held) = done.into_parts();
+        let started = Instant::now();
+        let outcome = match rest {
+            Ok(None) => sink.write(&mut output),
+            Ok(Some(rest)) => sink
+                .write(&mut output)
+                .and_then(|()| self.worker.finish(&mut self.scratch, rest, sink)),
+            Err(error) => {
+                sink.abandon(&mut output);
+                Err(error)
+            }
+        };
+        self.times.write += started.elapsed();
+        self.window.recycle(output, held);
+        outcome
+    }
+}
+
+/// The part of a helper: tasks, until the coordinator has gone.
+fn help<S, W>(worker: &W, tasks: &Tasks<S, W>, reporter: &Sender<Report<S, W>>)
+where
+    S: Source<Batch = W::Batch>,
+    W: Worker,
+{
+    let mut scratch = worker.scratch();
+    while let Some(task) = tasks.receive() {
+        if matches!(task, Task::Leave) {
+            return;
+        }
+        if reporter
+            .send(carry_out(worker, &mut scratch, task))
+            .is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// Carries out one task. A panic becomes an outcome, so that it ends the run as a failure does.
+fn carry_out<S, W>(worker: &W, scratch: &mut W::Scratch, task: Task<S, W>) -> Report<S, W>
+where
+    S: Source<Batch = W::Batch>,
+    W: Worker,
+{
+    let started = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| match task {
+        Task::Plan(ticket, mut source) => {
+            let made = source.next();
+            Outcome::Planned(ticket, source, made)
+        }
+        Task::Split(ticket, batch) => Outcome::Split(ticket, worker.split(batch)),
+        Task::Work(Admitted {
+            number,
+            job,
+            mut output,
+        }) => {
+            let rest = worker.work(scratch, job, &mut output);
+            Outcome::Worked(number, output, rest)
+        }
+        Task::Close => {
+            worker.all_split();
+            Outcome::Nothing
+        }
+        Task::Leave => Outcome::Nothing,
+    }));
+    Report {
+        outcome: outcome.unwrap_or_else(Outcome::Panicked),
+        took: started.elapsed(),
+    }
+}

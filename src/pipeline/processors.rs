@@ -1,0 +1,132 @@
+//! How many threads a run may use, by the processors and by who else wants them.
+//!
+//! A thread that shares its processor with one other thread still helps. On a machine with more to do
+//! than that, a further thread takes time from other runs and touches memory of its own, so that many runs
+//! at once take longer than with one thread each. Must not fail: where the system does not tell how busy
+//! it is, the machine counts as idle.
+
+use std::{fs, thread};
+
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// More threads than this help nobody by default: one writer is the limit.
+const MAX_DEFAULT_THREADS: usize = 64;
+/// Runnable threads for each processor, ours included, up to which a further thread helps.
+const SHARERS: usize = 2;
+
+/// The processor on which a thread was seen.
+#[derive(Clone, Copy)]
+pub(super) struct Processor(usize);
+
+impl Processor {
+    /// Where the calling thread runs.
+    pub(super) fn current() -> Self {
+        Self(sched_getcpu())
+    }
+
+    /// Moves the calling thread to another processor, if it runs here. Kernels of some virtual machines start
+    /// a thread on its parent's processor and move neither for 4 ms: an archive of 7 ms then takes 10.
+    /// Where the kernel refuses, the thread stays.
+    pub(super) fn leave(self) {
+        let Ok(allowed) = sched_getaffinity(None) else {
+            return;
+        };
+        let mut others = allowed.clone();
+        others.unset(self.0);
+        if sched_getcpu() == self.0 && sched_setaffinity(None, &others).is_ok() {
+            let _ = sched_setaffinity(None, &allowed);
+        }
+    }
+}
+
+/// As many threads as there are processors to run on. Asking the system takes longer than a small archive.
+pub fn default_threads() -> usize {
+    thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_DEFAULT_THREADS)
+}
+
+/// How many of `wanted` threads have a processor now, at least one, where `active` threads of ours run
+/// already.
+pub(super) fn helpful_threads(wanted: usize, active: usize) -> usize {
+    let Some(runnable) = runnable_threads() else {
+        return wanted;
+    };
+    let others = runnable.saturating_sub(active);
+    if others + wanted <= SHARERS * wanted {
+        return wanted; // Even if the machine has no more processors than we may use.
+    }
+    share(wanted, others, online_processors().unwrap_or(wanted))
+}
+
+/// How many of `wanted` threads help on a machine of so many `processors` where `others` are runnable.
+fn share(wanted: usize, others: usize, processors: usize) -> usize {
+    let free = (SHARERS * processors).saturating_sub(others);
+    free.clamp(1, wanted)
+}
+
+/// Threads of the whole machine that run or wait for a processor: the fourth field of `/proc/loadavg`
+/// (proc_loadavg(5)).
+fn runnable_threads() -> Option<usize> {
+    parse_runnable(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn parse_runnable(loadavg: &str) -> Option<usize> {
+    let (runnable, _) = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?;
+    runnable.parse().ok()
+}
+
+/// Processors of the whole machine, which are more than ours in a container.
+fn online_processors() -> Option<usize> {
+    parse_processors(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
+}
+
+/// Counts the processors of a list such as `0-3,8` (cpuset(7), "List format").
+fn parse_processors(list: &str) -> Option<usize> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        Some(last.checked_sub(first)? + 1)
+    };
+    list.trim().split(',').map(count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{helpful_threads, parse_processors, parse_runnable, share};
+
+    #[test]
+    fn a_busy_machine_leaves_one_thread() {
+        let cases = [
+            // wanted, others, processors, threads
+            (2, 0, 2, 2),
+            (2, 2, 2, 2),
+            (2, 3, 2, 1),
+            (2, 20, 2, 1),
+            (2, 60, 64, 2),
+            (16, 20, 16, 12),
+            (16, 200, 16, 1),
+            (1, 200, 2, 1),
+        ];
+        for (wanted, others, processors, threads) in cases {
+            let case = format!("{wanted} wanted, {others} others, {processors} processors");
+            assert_eq!(share(wanted, others, processors), threads, "{case}");
+        }
+    }
+
+    #[test]
+    fn threads_are_between_one_and_those_wanted() {
+        assert_eq!(helpful_threads(1, 1), 1);
+        assert!((1..=8).contains(&helpful_threads(8, 1)));
+    }
+
+    #[test]
+    fn what_the_system_says_is_understood_or_ignored() {
+        assert_eq!(parse_runnable("1.28 1.08 0.77 2/110 19744\n"), Some(2));
+        assert_eq!(parse_runnable("0.00 0.00\n"), None);
+        assert_eq!(parse_processors("0-3,8\n"), Some(5));
+        assert_eq!(parse_processors("0\n"), Some(1));
+        assert_eq!(parse_processors("3-1\n"), None);
+        assert_eq!(parse_processors("\n"), None);
+    }
+}
