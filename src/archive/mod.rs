@@ -155,7 +155,8 @@ impl<F: Format> Worker for Archiver<F> {
     }
 
     fn cost(&self, job: &Job) -> usize {
-        (job.output + job.scratch).min(8 * self.in_memory) as usize
+        let bytes = (job.output + job.names + job.scratch).min(8 * self.in_memory);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     fn held(&self, piece: &Piece<F::Records>) -> usize {

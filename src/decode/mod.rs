@@ -178,7 +178,7 @@ impl Decoder {
         while let Some(id) = self.path.pop() {
             let node = chains.node(id);
             let keep = chains.wanted_again(node);
-            if self.path.is_empty() && !keep && self.recent.is_none() {
+            if self.path.is_empty() && !keep && !self.would_hold(node) {
                 self.produce(chains, node, step.as_ref(), limit, out)?;
                 self.leave(chains, node, step);
                 chains.release(node);
@@ -216,8 +216,15 @@ impl Decoder {
         Ok(kind)
     }
 
+    /// Whether what `node` is decoded to may be held as a base for others.
+    fn would_hold(&self, node: &Node) -> bool {
+        let recent = self.recent.as_ref();
+        recent.is_some_and(|recent| recent.would_hold(node.estimate))
+    }
+
     /// Give back every scratch buffer of more than `max` bytes.
     pub fn trim(&mut self, max: usize) {
+        self.loose.trim(max);
         for buffer in self.scratch.iter_mut().chain([&mut self.delta]) {
             if buffer.capacity() > max {
                 *buffer = Buffer::default();

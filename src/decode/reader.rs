@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    odb::{Odb, Place, loose, pack::Damage},
+    odb::{Odb, PackId, Place, loose, pack::Damage},
 };
 
 /// No commit, tree or attribute file has more bytes than this; git ignores attribute files above.
@@ -110,19 +110,28 @@ impl Reader {
         limit: u64,
         out: &mut Buffer,
     ) -> Result<ObjectKind, Failure> {
-        self.decoder.trim(SCRATCH_MAX);
-        match place {
-            Place::Packed(pack, offset) => {
-                let node = self.chains.add(&mut self.odb, pack, offset)?;
-                let chains = self.chains.finish();
-                self.decoder.packed(&chains, node, limit, out)?;
-                Ok(chains.node(node).kind)
-            }
+        let kind = match place {
+            Place::Packed(pack, offset) => self.packed(pack, offset, limit, out),
             Place::Loose(dir) => {
                 let path = self.odb.config().loose_path(dir, id);
                 self.decoder.loose(&path, limit, out)
             }
-        }
+        };
+        self.decoder.trim(SCRATCH_MAX);
+        kind
+    }
+
+    fn packed(
+        &mut self,
+        pack: PackId,
+        offset: u64,
+        limit: u64,
+        out: &mut Buffer,
+    ) -> Result<ObjectKind, Failure> {
+        let node = self.chains.add(&mut self.odb, pack, offset)?;
+        let chains = self.chains.finish();
+        self.decoder.packed(&chains, node, limit, out)?;
+        Ok(chains.node(node).kind)
     }
 
     fn stream_at(

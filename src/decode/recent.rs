@@ -39,6 +39,11 @@ impl Recent {
         }
     }
 
+    /// Whether something of `size` bytes is not too large to be held.
+    pub(super) fn would_hold(&self, size: u64) -> bool {
+        size <= self.max as u64
+    }
+
     /// What the entry of `pack` whose stream begins at `data` was decoded to.
     pub(super) fn find(&self, pack: &Arc<Pack>, data: u64) -> Option<Arc<Kept>> {
         let is_it = |base: &&Base| base.data == data && Arc::ptr_eq(&base.pack, pack);

@@ -81,6 +81,13 @@ impl Reader {
             header_len,
         })
     }
+
+    /// Give back the memory for compressed bytes if that is more than `max` bytes.
+    pub fn trim(&mut self, max: usize) {
+        if self.input.capacity() > max {
+            self.input = Vec::new();
+        }
+    }
 }
 
 impl Opened<'_> {

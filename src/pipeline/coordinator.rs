@@ -202,9 +202,10 @@ where
         if self.wanted.is_some() && self.looked.elapsed() > LOOK {
             self.look_for_processors();
         }
-        if self.window.planned() < 4 * self.threads + 16
+        let max_queued = self.limits.queued.max(self.threads);
+        if self.window.wants_jobs(self.threads)
             && self.splitting <= self.threads / 4
-            && let Some((ticket, source)) = self.queue.take_next()
+            && let Some((ticket, source)) = self.queue.take_next(max_queued)
         {
             self.send_plan(Task::Plan(ticket, source));
         }

@@ -51,10 +51,14 @@ impl<S: Source, J> Queue<S, J> {
         self.places.len() < max && self.later(max).is_none()
     }
 
-    /// Takes the first source, which plans the next jobs; `None` while a thread has it.
-    pub(super) fn take_next(&mut self) -> Option<(Ticket, S)> {
+    /// Takes the first source, which plans the next jobs; `None` while a thread has it. Splitting may take
+    /// long, so behind batches that are being split a source waits while `max` places are queued.
+    pub(super) fn take_next(&mut self, max: usize) -> Option<(Ticket, S)> {
         let first = self.first_source()?;
-        self.take(first)
+        match first == 0 || self.places.len() < max {
+            true => self.take(first),
+            false => None,
+        }
     }
 
     /// Takes a source behind the first one, while fewer than `max` places are queued.
@@ -167,7 +171,7 @@ mod tests {
     /// A queue whose first source has planned a batch and left the rest to two others.
     fn divided() -> (Queue<Named, u32>, Ticket) {
         let mut queue = Queue::new(Named('a'));
-        let (ticket, _) = queue.take_next().unwrap();
+        let (ticket, _) = queue.take_next(9).unwrap();
         assert!(queue.planned(ticket, ['a', 'b'].map(Named).into_iter()));
         (queue, ticket)
     }
@@ -180,9 +184,9 @@ mod tests {
     #[test]
     fn jobs_that_are_planned_ahead_wait_for_their_turn() {
         let (mut queue, first) = divided();
-        let (early, source) = queue.take_next().unwrap();
+        let (early, source) = queue.take_next(9).unwrap();
         assert_eq!(source, Named('a'));
-        assert!(queue.take_next().is_none());
+        assert!(queue.take_next(9).is_none());
         let (late, source) = queue.take_later(9).unwrap();
         assert_eq!(source, Named('b'));
         queue.planned(late, std::iter::once(source));
@@ -192,7 +196,7 @@ mod tests {
         queue.planned(early, std::iter::empty());
         queue.split(early, Ok(vec![30]));
         assert_eq!(all_split(&mut queue), [30, 40]);
-        let (last, source) = queue.take_next().unwrap();
+        let (last, source) = queue.take_next(9).unwrap();
         assert_eq!(source, Named('b'));
         queue.planned(last, std::iter::empty());
         queue.split(last, Ok(vec![50]));
@@ -203,7 +207,7 @@ mod tests {
     #[test]
     fn a_source_plans_no_more_than_its_share_before_its_turn() {
         let (mut queue, _) = divided();
-        queue.take_next().unwrap();
+        queue.take_next(9).unwrap();
         for _ in 0..2 {
             assert!(!queue.wants_source(9));
             let (ticket, source) = queue.take_later(9).unwrap();
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn nothing_follows_a_failure() {
         let (mut queue, first) = divided();
-        let (early, _) = queue.take_next().unwrap();
+        let (early, _) = queue.take_next(9).unwrap();
         let (late, _) = queue.take_later(9).unwrap();
         queue.split(early, Err(Error::fatal("cannot")));
         assert!(!queue.planned(late, std::iter::empty()));
@@ -225,5 +229,20 @@ mod tests {
         assert_eq!(queue.pop().unwrap().unwrap(), [10]);
         assert!(queue.pop().unwrap().is_err());
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn few_batches_wait_behind_one_that_is_being_split() {
+        let mut queue = Queue::<Named, u32>::new(Named('a'));
+        let mut planned = 0;
+        while let Some((ticket, source)) = queue.take_next(4) {
+            queue.planned(ticket, std::iter::once(source));
+            if planned > 0 {
+                queue.split(ticket, Ok(vec![]));
+            }
+            planned += 1;
+            assert!(planned < 9, "the queue has no bound");
+        }
+        assert_eq!(planned, 3);
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Window<'a, W: Worker> {
     first: u64,
     /// How many of the slots, from the first, are admitted.
     admitted: usize,
+    /// Bytes that the other jobs will account for.
+    planned_cost: usize,
     /// Ceiling for the memory of admitted jobs, in bytes.
     budget: usize,
     /// Bytes of memory that the admitted jobs account for.
@@ -60,6 +62,7 @@ impl<'a, W: Worker> Window<'a, W> {
             slots: VecDeque::new(),
             first: 0,
             admitted: 0,
+            planned_cost: 0,
             budget,
             in_flight: 0,
             free: Vec::new(),
@@ -76,7 +79,13 @@ impl<'a, W: Worker> Window<'a, W> {
         self.slots.len() - self.admitted
     }
 
+    /// Whether so many `threads` need more planned jobs, and the budget may soon have room for them.
+    pub(super) fn wants_jobs(&self, threads: usize) -> bool {
+        self.planned() < 4 * threads + 16 && self.planned_cost < self.budget
+    }
+
     pub(super) fn push(&mut self, job: Result<W::Job>) {
+        self.planned_cost += job.as_ref().map_or(0, |job| self.worker.cost(job));
         self.slots.push_back(Slot::Planned(job));
     }
 
@@ -92,6 +101,7 @@ impl<'a, W: Worker> Window<'a, W> {
         }
         let at = self.admitted;
         self.admitted += 1;
+        self.planned_cost -= cost;
         match std::mem::replace(&mut self.slots[at], Slot::Working(cost)) {
             Slot::Planned(Ok(job)) => {
                 let output = self.reuse(cost);

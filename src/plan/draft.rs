@@ -46,6 +46,8 @@ impl<'a> Item<'a> {
 #[derive(Default)]
 pub struct Draft {
     window: Window,
+    /// Bytes of the notes in the window.
+    note_bytes: usize,
     /// For the next entry.
     note: Option<Box<Note>>,
     past: Option<Box<Past>>,
@@ -93,11 +95,15 @@ impl Draft {
     }
 
     fn append(&mut self, item: Item<'_>, blob: Blob) {
-        let start = self.window.paths.len() as u32;
+        let start = self.window.paths.len();
+        let len = item.name.iter().map(|part| part.len()).sum();
+        self.window.paths.reserve(len);
         for part in item.name {
             self.window.paths.extend_from_slice(part);
         }
-        let path = start..self.window.paths.len() as u32;
+        let path = start..self.window.paths.len();
+        let note = self.note.take();
+        self.note_bytes += note.as_ref().map_or(0, |note| note.len());
         self.window.entries.push(Entry {
             path,
             mode: item.mode,
@@ -107,13 +113,18 @@ impl Draft {
             disposition: item.disposition,
             size: item.size,
             treatment: item.treatment,
-            note: self.note.take(),
+            note,
             past: self.past.take(),
         });
     }
 
     pub(super) fn len(&self) -> usize {
         self.window.entries.len()
+    }
+
+    /// Bytes of the names of all entries, and of what is to be said about the entries.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.window.paths.len() + self.note_bytes
     }
 
     /// No entry follows: what was to be said about the next is said after the last, even if there is
@@ -124,6 +135,7 @@ impl Draft {
 
     /// The window as far as it is filled; a new one is begun.
     pub fn finish(&mut self) -> Window {
+        self.note_bytes = 0;
         std::mem::take(&mut self.window)
     }
 }

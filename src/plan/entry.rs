@@ -10,7 +10,7 @@ use crate::{
 
 /// One entry of the archive.
 pub struct Entry {
-    pub(super) path: Range<u32>,
+    pub(super) path: Range<usize>,
     /// What it is in the tree.
     pub mode: Mode,
     /// What it is in the archive.
@@ -44,7 +44,7 @@ pub struct Past {
 impl Entry {
     /// Its full name in the archive, which lies in the `paths` of its window.
     pub(super) fn name<'a>(&self, paths: &'a [u8]) -> &'a [u8] {
-        &paths[self.path.start as usize..self.path.end as usize]
+        &paths[self.path.clone()]
     }
 
     /// Whether the archive goes without it.
@@ -60,6 +60,13 @@ pub struct Note {
     pub before: Vec<u8>,
     /// What was noticed about the entry.
     pub after: Vec<u8>,
+}
+
+impl Note {
+    /// Bytes of text.
+    pub(super) fn len(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
 }
 
 /// Where the content of an entry lies.

@@ -19,8 +19,9 @@ use crate::{buffer::Buffer, decode::reader::Reader};
 /// Names in one tree, so far.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
-    links: HashSet<Vec<u8>>,
     /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
+    links: HashSet<u64, FxBuildHasher>,
+    /// The same.
     directories: HashSet<u64, FxBuildHasher>,
 }
 
@@ -40,10 +41,10 @@ impl Seen {
     pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> Sight {
         let comes_twice = match mode {
             Mode::Symlink => {
-                self.links.insert(name.to_owned());
+                self.links.insert(FxBuildHasher.hash_one(name));
                 false
             }
-            _ if self.links.contains(name) => return Sight::Link,
+            _ if self.has_link(name) => return Sight::Link,
             Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
             _ => false,
         };
@@ -51,6 +52,11 @@ impl Seen {
             true => Sight::Overlap,
             false => Sight::Single,
         }
+    }
+
+    /// Whether a link of that name was seen.
+    fn has_link(&self, name: &[u8]) -> bool {
+        !self.links.is_empty() && self.links.contains(&FxBuildHasher.hash_one(name))
     }
 }
 

@@ -45,6 +45,10 @@ pub use window::{Job, Window};
 const FIRST_WINDOW: usize = 128;
 /// Entries in a later window. Links that two windows share are decoded twice.
 const WINDOW: usize = 4096;
+/// Bytes of names after which a window ends, however few its entries are: 128 for each of them.
+const WINDOW_TEXT: usize = 128 * WINDOW;
+/// Names of more bytes than this on average make windows so small that none is planned before its turn.
+const LONG_NAME: usize = 1024;
 /// Directories that are read before a walk may be divided, where little is found in them.
 const DIRECTORIES: u64 = 512;
 /// Estimated bytes of archive after which the pack pages read so far are given back: less than a
@@ -104,7 +108,10 @@ pub struct Planner {
     route: Route,
     reader: Reader,
     draft: Draft,
+    /// Entries of a full window.
     window: usize,
+    /// Whether the names in the last window were long.
+    has_long_names: bool,
     /// What ended the walk, to be told after the entries before it.
     failure: Option<Error>,
     /// Directories read by all that this one was divided into.
@@ -119,6 +126,7 @@ impl Planner {
             reader,
             draft: Draft::default(),
             window: FIRST_WINDOW,
+            has_long_names: false,
             failure: None,
             directories: Arc::new(route.directories().into()),
             route,
@@ -130,10 +138,15 @@ impl Planner {
         Arc::clone(&self.directories)
     }
 
+    /// Whether the draft holds a window.
+    fn is_full(&self) -> bool {
+        self.draft.len() >= self.window || self.draft.text_bytes() >= WINDOW_TEXT
+    }
+
     /// Fill the draft; whether the walk is at its end.
     fn fill(&mut self) -> bool {
         let enough = self.route.directories() + DIRECTORIES;
-        while self.draft.len() < self.window && self.route.directories() < enough {
+        while !self.is_full() && self.route.directories() < enough {
             match self.route.step(&mut self.reader, &mut self.draft) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -165,21 +178,26 @@ impl Source for Planner {
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }
-        if !last && self.failure.is_none() && self.draft.len() < self.window {
+        if !last && self.failure.is_none() && !self.is_full() {
             let batch = Window::default();
             return Ok(Made { batch, last });
         }
         self.window = (self.window * 2).min(WINDOW);
+        self.has_long_names = self.draft.text_bytes() > LONG_NAME * self.draft.len();
         let batch = self.draft.finish();
         Ok(Made { batch, last })
     }
 
     fn fork(&mut self) -> Option<Self> {
+        if self.has_long_names {
+            return None;
+        }
         Some(Self {
             route: self.route.fork()?,
             reader: self.reader.another(),
             draft: Draft::default(),
             window: self.window,
+            has_long_names: false,
             failure: None,
             directories: self.directories(),
         })

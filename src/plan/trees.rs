@@ -1,9 +1,18 @@
 //! Trees read one entry at a time, depth first, in the order in which they hold them.
 //!
-//! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. Every name is
-//! verified before anybody sees it. Decides nothing.
+//! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. The trees on the stack
+//! are held within a share of the budget: beyond it, outer trees are forgotten, and read again when the walk
+//! comes back to them. Every name is verified before anybody sees it. Decides nothing.
 
-use std::{cell::OnceCell, collections::HashSet, mem};
+use std::{
+    cell::OnceCell,
+    collections::HashSet,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
@@ -23,6 +32,10 @@ use crate::{
 const MIDDLES: usize = 4;
 /// A tree of more bytes is not divided, since both parts would hold all of it; those below it are.
 const MAX_DIVIDED: usize = 1 << 20;
+/// A buffer of more bytes is not kept for the next tree.
+const MAX_SPARE: usize = 64 << 10;
+/// Buffers that are kept for the next trees.
+const MAX_SPARES: usize = 32;
 
 /// How trees are read.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +46,8 @@ pub struct Rules {
     pub protect: Option<Protect>,
     /// `core.maxTreeDepth`
     pub max_depth: usize,
+    /// Bytes of all trees on the way from the root, beyond which only the innermost one is held.
+    pub max_held: usize,
     /// Whether failures name no path and no object below the root: not all may be known.
     pub discreet: bool,
 }
@@ -45,13 +60,16 @@ pub struct Trees {
     spare: Vec<Buffer>,
     /// Trees that were looked through for links.
     linkless: HashSet<ObjectId>,
+    /// Bytes of the trees that are held, by all walks that this one was divided into.
+    held: Arc<AtomicUsize>,
 }
 
 struct Frame {
     id: ObjectId,
+    /// The tree; empty while it is forgotten.
     content: Buffer,
     at: usize,
-    /// Where it ends, for this walk.
+    /// Where the tree ends, for this walk.
     end: usize,
     /// The length of the directory's path, without slash at its end.
     path_len: usize,
@@ -63,8 +81,40 @@ struct Frame {
 }
 
 impl Frame {
-    fn is_large(&self) -> bool {
-        self.content.len() > MAX_DIVIDED
+    /// Whether the tree is held and small enough for two walks to hold it.
+    fn is_divisible(&self) -> bool {
+        self.content.len() <= MAX_DIVIDED && !self.is_forgotten()
+    }
+
+    /// Whether the tree has to be read again, unless all of it was walked.
+    fn is_forgotten(&self) -> bool {
+        self.content.len() < self.end
+    }
+
+    /// Forget the tree, and say how many bytes that frees.
+    fn forget(&mut self, hash: HashKind) -> usize {
+        self.attribute_file(hash);
+        self.seen = Seen::default();
+        mem::take(&mut self.content).capacity()
+    }
+
+    /// Take back the tree, which was read again.
+    fn recall(&mut self, content: Buffer, hash: HashKind) {
+        self.content = content;
+        for (_, entry) in entries(&self.content, 0, hash).take_while(|(at, _)| *at < self.at) {
+            self.seen.see(entry.name, entry.mode);
+        }
+    }
+
+    /// The attribute file in this directory.
+    fn attribute_file(&self, hash: HashKind) -> Option<ObjectId> {
+        *self.attribute_file.get_or_init(|| {
+            if !self.content.contains_str(".gitattributes\0") {
+                return None;
+            }
+            let (id, is_tree) = find(&self.content, hash, b".gitattributes")?;
+            (!is_tree).then_some(id)
+        })
     }
 
     /// The entries that are left, with where they begin.
@@ -130,6 +180,7 @@ impl Trees {
             stack: Vec::new(),
             spare: Vec::new(),
             linkless: HashSet::new(),
+            held: Arc::default(),
         }
     }
 
@@ -148,19 +199,7 @@ impl Trees {
                 None => Error::entry(TOO_DEEP),
             });
         }
-        let mut content = self.spare.pop().unwrap_or_default();
-        match reader.read(&id, &mut content) {
-            Ok(Some(ObjectKind::Tree)) => {}
-            // Where git does not go over the whole tree beforehand, it finds that out while it writes.
-            Ok(None) if self.rules.protect.is_none() => {
-                return Err(Error::entry(format!("Could not read {id}")));
-            }
-            Ok(_) => return Err(Error::fatal(format!("unable to read tree ({id})"))),
-            Err(failure) => {
-                let error = Error::fatal(format!("unable to read tree ({id})"));
-                return Err(failure.explain(error));
-            }
-        }
+        let content = self.read(reader, id)?;
         let written = self.stack.is_empty();
         self.stack.push(Frame {
             id,
@@ -172,12 +211,65 @@ impl Trees {
             seen: Seen::default(),
             attribute_file: OnceCell::new(),
         });
+        self.make_room();
+        Ok(())
+    }
+
+    /// Read the tree `id`, which is held from now on.
+    fn read(&mut self, reader: &mut Reader, id: ObjectId) -> Result<Buffer> {
+        let mut content = self.spare.pop().unwrap_or_default();
+        let failed = || Error::fatal(format!("unable to read tree ({id})"));
+        match reader.read(&id, &mut content) {
+            Ok(Some(ObjectKind::Tree)) => {}
+            // Where git does not go over the whole tree beforehand, it finds that out while it writes.
+            Ok(None) if self.rules.protect.is_none() => {
+                return Err(Error::entry(format!("Could not read {id}")));
+            }
+            Ok(_) => return Err(failed()),
+            Err(failure) => return Err(failure.explain(failed())),
+        }
+        self.held.fetch_add(content.capacity(), Ordering::Relaxed);
+        Ok(content)
+    }
+
+    /// Forget trees, the outermost first, until those that are held take no more than they may. The innermost
+    /// one is never forgotten.
+    fn make_room(&mut self) {
+        let Some((_, above)) = self.stack.split_last_mut() else {
+            return;
+        };
+        let is_full = |held: &AtomicUsize| held.load(Ordering::Relaxed) > self.rules.max_held;
+        for frame in above {
+            if !is_full(&self.held) {
+                return;
+            }
+            let freed = frame.forget(self.rules.hash);
+            self.held.fetch_sub(freed, Ordering::Relaxed);
+        }
+    }
+
+    /// Read the innermost tree again if it was forgotten.
+    fn recall(&mut self, reader: &mut Reader) -> Result<()> {
+        let is_wanted = |frame: &&Frame| frame.is_forgotten() && frame.at < frame.end;
+        let Some(frame) = self.stack.last().filter(is_wanted) else {
+            return Ok(());
+        };
+        let (id, end) = (frame.id, frame.end);
+        let content = self.read(reader, id)?;
+        if content.len() < end {
+            return Err(Error::fatal(format!("unable to read tree ({id})")));
+        }
+        if let Some(frame) = self.stack.last_mut() {
+            frame.recall(content, self.rules.hash);
+        }
+        self.make_room();
         Ok(())
     }
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
-        self.step(reader, path)
+        self.recall(reader)
+            .and_then(|()| self.step(reader, path))
             .map_err(|error| reported(error, self.root, self.rules.discreet))
     }
 
@@ -222,7 +314,7 @@ impl Trees {
     /// nothing would be left to one of two.
     pub fn middle(&self, number: usize) -> Option<usize> {
         let frame = &self.stack[number];
-        if frame.is_large() {
+        if !frame.is_divisible() {
             return None;
         }
         let middle = frame.at.midpoint(frame.end);
@@ -238,7 +330,7 @@ impl Trees {
         let hash = one.rules.hash;
         let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
         let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
-        if other.is_large() {
+        if !other.is_divisible() {
             return None;
         }
         let middle = one.middle(number)?;
@@ -263,6 +355,10 @@ impl Trees {
         let (above, below) = self.stack.split_at_mut(number);
         let rest = above.iter_mut().map(|frame| frame.divide(frame.at, hash));
         let stack: Vec<_> = rest.chain([below[0].divide(cut, hash)]).collect();
+        if !below[0].content.is_empty() {
+            let copied = stack[number].content.capacity();
+            self.held.fetch_add(copied, Ordering::Relaxed);
+        }
         let path_len = stack[number].path_len;
         let rest = Self {
             root: self.root,
@@ -270,6 +366,7 @@ impl Trees {
             stack,
             spare: Vec::new(),
             linkless: HashSet::new(),
+            held: Arc::clone(&self.held),
         };
         (rest, path_len)
     }
@@ -281,7 +378,7 @@ impl Trees {
         path.truncate(frame.path_len);
         if frame.at >= frame.end {
             let frame = self.stack.pop().expect("it was just looked at");
-            self.spare.push(frame.content);
+            self.give_back(frame.content);
             return Ok(Some(Found::End));
         }
         let entry = TreeEntry::parse(&frame.content[frame.at..], self.rules.hash)
@@ -311,20 +408,17 @@ impl Trees {
         }))
     }
 
+    /// Keep the memory of a tree that was left for the next one.
+    fn give_back(&mut self, content: Buffer) {
+        self.held.fetch_sub(content.capacity(), Ordering::Relaxed);
+        if content.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
+            self.spare.push(content);
+        }
+    }
+
     /// The attribute file of the directory entered last.
     pub fn attribute_file(&self) -> Option<ObjectId> {
-        let Frame {
-            content,
-            attribute_file,
-            ..
-        } = self.stack.last()?;
-        *attribute_file.get_or_init(|| {
-            if !content.contains_str(".gitattributes\0") {
-                return None;
-            }
-            let (id, is_tree) = find(content, self.rules.hash, b".gitattributes")?;
-            (!is_tree).then_some(id)
-        })
+        self.stack.last()?.attribute_file(self.rules.hash)
     }
 
     /// The directories from the root down whose entries are not in the archive yet, with the

@@ -32,11 +32,21 @@ pub struct Walk {
     extras: Arc<[Extra]>,
     /// Extra files that had their turn.
     added: usize,
+    /// A file, link or submodule at the current path whose directories come first.
+    pending: Option<Pending>,
     /// Directories that were entered, as far as they may be known.
     entered: u64,
     /// The innermost directories in which nothing was found yet that may be known.
     unknown: u64,
     discreet: bool,
+}
+
+/// An entry that waits for the entries of the directories above it.
+struct Pending {
+    mode: Mode,
+    id: ObjectId,
+    /// What it is to the reader; nothing if only its directories are in the archive.
+    leaf: Option<Leaf>,
 }
 
 impl Walk {
@@ -50,6 +60,7 @@ impl Walk {
             begun: false,
             extras,
             added: 0,
+            pending: None,
             entered: 0,
             unknown: 0,
             discreet: rules.discreet,
@@ -84,15 +95,20 @@ impl Walk {
             begun: true,
             extras: std::mem::take(&mut self.extras),
             added: 0,
+            pending: None,
             entered: 0,
             unknown: 0,
             discreet: false,
         })
     }
 
-    /// Look at one more tree entry, and append to `draft` what it brings to the archive; `false` at
-    /// the end.
+    /// Go one step further: append at most one entry to `draft`, since the names of many directories may
+    /// take more memory than there is; `false` at the end.
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+        if let Some(pending) = self.pending.take() {
+            self.append_next(draft, pending);
+            return Ok(true);
+        }
         if !self.begun {
             self.begun = true;
             self.prefix_directory(draft);
@@ -163,19 +179,28 @@ impl Walk {
         draft.say(self.view.note());
         let leaf = self.view.leaf(reader, &self.path, mode, id);
         if self.view.brings_directories(leaf.as_ref()) {
-            self.unwritten(draft);
-        }
-        if let Some(leaf) = leaf {
+            self.append_next(draft, Pending { mode, id, leaf });
+        } else if let Some(leaf) = leaf {
             self.append(draft, mode, id, leaf);
         }
     }
 
-    /// Append the directories down to the current path that are not in the archive yet.
-    fn unwritten(&mut self, draft: &mut Draft) {
-        for (id, len) in self.trees.unwritten() {
-            if len > self.view.below() {
+    /// Append the next directory above the `pending` entry that is not in the archive yet, or the entry if all
+    /// directories are.
+    fn append_next(&mut self, draft: &mut Draft, pending: Pending) {
+        let below = self.view.below();
+        let directory = self.trees.unwritten().find(|(_, len)| *len > below);
+        match directory {
+            Some((id, len)) => {
                 let name = self.view.name(&self.path[..len], Mode::Directory);
                 draft.push(Item::new(&name, Mode::Directory, id));
+                self.pending = Some(pending);
+            }
+            None => {
+                let Pending { mode, id, leaf } = pending;
+                if let Some(leaf) = leaf {
+                    self.append(draft, mode, id, leaf);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Windows of entries, and the jobs that they are cut into.
 
-use std::{ops::Range, sync::Arc};
+use std::{mem, ops::Range, sync::Arc};
 
 use super::entry::Entry;
 use crate::decode::chain::Chains;
@@ -39,6 +39,8 @@ pub struct Job {
     pub range: Range<usize>,
     /// Estimated bytes of output.
     pub output: u64,
+    /// Bytes of the names of the entries.
+    pub names: u64,
     /// Estimated bytes of memory that decoding takes on top.
     pub scratch: u64,
 }
@@ -58,14 +60,23 @@ impl Job {
     }
 }
 
+/// A job that is still to be cut out of its window.
+struct Cut {
+    /// Where it ends.
+    end: usize,
+    output: u64,
+    names: u64,
+    scratch: u64,
+}
+
 /// Where a window is to be cut. An entry that is treated in order is a job by itself, so that the others
 /// need not wait for it.
 #[derive(Default)]
 pub(super) struct Cuts {
-    /// Where each job ends, and its estimates.
-    jobs: Vec<(usize, u64, u64)>,
+    jobs: Vec<Cut>,
     entries: usize,
     output: u64,
+    names: u64,
     scratch: u64,
 }
 
@@ -77,7 +88,9 @@ impl Cuts {
             self.close();
         }
         self.entries += 1;
-        self.output += ENTRY_OVERHEAD + entry.path.len() as u64 + size;
+        let name = entry.path.len() as u64;
+        self.names += name;
+        self.output += ENTRY_OVERHEAD + name + size;
         self.scratch = self.scratch.max(scratch);
         let many = self.entries - self.start() >= JOB_ENTRIES;
         if alone || many || self.output >= JOB_BYTES {
@@ -87,14 +100,17 @@ impl Cuts {
 
     /// Where the job that is open begins.
     fn start(&self) -> usize {
-        self.jobs.last().map_or(0, |job| job.0)
+        self.jobs.last().map_or(0, |job| job.end)
     }
 
     fn close(&mut self) {
         if self.start() < self.entries {
-            let output = std::mem::take(&mut self.output);
-            let scratch = std::mem::take(&mut self.scratch);
-            self.jobs.push((self.entries, output, scratch));
+            self.jobs.push(Cut {
+                end: self.entries,
+                output: mem::take(&mut self.output),
+                names: mem::take(&mut self.names),
+                scratch: mem::take(&mut self.scratch),
+            });
         }
     }
 
@@ -102,18 +118,21 @@ impl Cuts {
     pub(super) fn cut(mut self, window: Window) -> Vec<Job> {
         self.close();
         if self.jobs.is_empty() && window.last_words.is_some() {
-            self.jobs.push((0, 0, 0));
+            self.jobs.push(Cut {
+                end: 0,
+                output: 0,
+                names: 0,
+                scratch: 0,
+            });
         }
         let window = Arc::new(window);
         let mut start = 0;
-        let cut = self.jobs.into_iter().map(|(end, output, scratch)| {
-            let range = std::mem::replace(&mut start, end)..end;
-            Job {
-                window: Arc::clone(&window),
-                range,
-                output,
-                scratch,
-            }
+        let cut = self.jobs.into_iter().map(|cut| Job {
+            window: Arc::clone(&window),
+            range: mem::replace(&mut start, cut.end)..cut.end,
+            output: cut.output,
+            names: cut.names,
+            scratch: cut.scratch,
         });
         cut.collect()
     }

@@ -43,6 +43,8 @@ use viewing::Viewing;
 
 /// Less memory than this is not worth refusing over.
 const MIN_MEMORY: u64 = 1 << 20;
+/// How much of the memory, one part in so many, is for the trees on the way from the root.
+const TREES_PART: usize = 16;
 
 /// For whom an archive is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,10 +141,13 @@ impl Request {
         if let Some(time) = &args.mtime {
             treeish.time = date::mtime(time)?;
         }
+        let memory = args.ours.memory.max(MIN_MEMORY);
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let rules = Rules {
             hash: gix.object_hash(),
             protect: (!args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
+            max_held: memory / TREES_PART,
             discreet: args.filters.access_rules.is_some(),
         };
         let top = match access {
@@ -210,7 +215,7 @@ impl Request {
             umask: settings.umask,
             big_file: settings.big_file,
             threads: args.ours.threads.map(usize::from),
-            memory: args.ours.memory.max(MIN_MEMORY) as usize,
+            memory,
             verbose: args.verbose % 2 == 1,
             reader,
         })

@@ -3,7 +3,10 @@
 //! `ulimit -d` limits the memory that a process may write to, mapped packs not counted. What is
 //! asked for beyond it is a failure even if nobody would ever touch it.
 
-use crate::support::Repo;
+use crate::{
+    forge::{blob, commit, tree},
+    support::Repo,
+};
 
 /// The budget given, and the limit set, both in kilobytes: the difference is for the program
 /// itself, with eight threads and without optimisation.
@@ -80,6 +83,98 @@ fn long_symbolic_links() {
     }
 }
 
+/// 1024 names that begin with the same 128 KiB.
+#[test]
+fn a_long_name_above_many_files() {
+    let repo = Repo::init();
+    let file = blob(&repo, "");
+    let names: Vec<_> = (0..1024).map(|number| format!("{number:04}")).collect();
+    let entries: Vec<_> = names
+        .iter()
+        .map(|name| ("100644", name.as_bytes(), &file[..]))
+        .collect();
+    let files = tree(&repo, &entries);
+    let name = vec![b'd'; 128 << 10];
+    assert_fits(&repo, &commit(&repo, &[("40000", &name, &files)]));
+}
+
+/// The names of all directories above one file have 130 MB.
+#[test]
+fn long_names_above_one_file() {
+    let repo = deep(200, 6500);
+    assert_fits(&repo, "HEAD");
+    let base = repo.git_with_input(["mktree"], "");
+    for threads in [1, 8] {
+        let run = format!(
+            "git-sluice -j {threads} --memory={BUDGET}k --base={base} --deletions=none HEAD"
+        );
+        let script = format!("ulimit -d {LIMIT}; exec {run} | tar -t | wc -l");
+        let output = repo.shell(&script).success();
+        assert_eq!(output.trim_ascii(), b"201");
+    }
+}
+
+/// A file in so many directories, each of which has a name of so many bytes.
+fn deep(depth: usize, name: usize) -> Repo {
+    let repo = Repo::init();
+    let name = vec![b'd'; name];
+    let mut inner = tree(&repo, &[("100644", b"f", &blob(&repo, ""))]);
+    for _ in 0..depth {
+        inner = tree(&repo, &[("40000", &name, &inner)]);
+    }
+    let commit = repo.git(["commit-tree", "-m", "deep", &inner]);
+    repo.git(["update-ref", "HEAD", &commit]);
+    repo
+}
+
+/// Trees of 2 MB at each of 50 depths, with entries in front of the next one and behind.
+#[test]
+fn large_trees_at_every_depth() {
+    let repo = Repo::init();
+    let file = blob(&repo, "");
+    let names: Vec<_> = (b'a'..=b'z').map(|letter| vec![letter; 80 << 10]).collect();
+    let mut inner = tree(&repo, &[("100644", b"f", &file)]);
+    for _ in 0..50 {
+        let mut entries: Vec<_> = names
+            .iter()
+            .map(|name| ("100644", &name[..], &file[..]))
+            .collect();
+        entries.insert(12, ("40000", b"mm", &inner));
+        inner = tree(&repo, &entries);
+    }
+    let commit = repo.git(["commit-tree", "-m", "large", &inner]);
+    repo.git(["update-ref", "HEAD", &commit]);
+    let path = "mm/".repeat(50) + "f";
+    let expected = repo.archive(["HEAD", &path]).success();
+    for threads in [1, 8] {
+        let run = format!("git-sluice -j {threads} --memory={BUDGET}k HEAD {path}");
+        let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
+        let is_same = output.code() == 0 && output.stdout == expected;
+        assert!(is_same, "{}", output.messages());
+    }
+}
+
+/// Trees that are forgotten and read again: what comes behind a directory is in the archive, whatever is
+/// held.
+#[test]
+fn forgotten_trees_are_read_again() {
+    let repo = Repo::init();
+    let file = blob(&repo, "x");
+    let names: Vec<_> = (0..2000).map(|number| format!("f{number:04}")).collect();
+    let mut inner = tree(&repo, &[("100644", b"f", &file)]);
+    for _ in 0..3 {
+        let mut entries: Vec<_> = names
+            .iter()
+            .map(|name| ("100644", name.as_bytes(), &file[..]))
+            .collect();
+        entries.insert(1000, ("40000", b"f0999-", &inner));
+        entries.push(("40000", b"z", &inner));
+        inner = tree(&repo, &entries);
+    }
+    let head = repo.git(["commit-tree", "-m", "read again", &inner]);
+    repo.assert_same_within(&["1", "8"], &["1m", "1g"], [&head]);
+}
+
 /// A reader that takes its time does not make us keep what it has not read.
 #[test]
 fn slow_reader() {
@@ -96,6 +191,7 @@ fn assert_fits(repo: &Repo, revision: &str) {
     for threads in ["1", "2", "8"] {
         let run = format!("git-sluice -j {threads} --memory={BUDGET}k {revision}");
         let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
-        assert!(output.code() == 0 && output.stdout == expected, "{output}");
+        let is_same = output.code() == 0 && output.stdout == expected;
+        assert!(is_same, "{}", output.messages());
     }
 }

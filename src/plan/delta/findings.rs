@@ -18,12 +18,13 @@ use crate::{
     report::Status,
 };
 
-/// What one step brings to the archive.
-pub(super) struct Finding {
-    /// Directories whose entries come first, with their names.
-    pub directories: Vec<(ObjectId, Vec<u8>)>,
-    /// What differs, unless that is the last of the directories.
-    pub entry: Option<Found>,
+/// What a comparison brings to the archive: one entry. The names of all directories above what differs may
+/// take more memory than there is, so they come one by one.
+pub(super) enum Finding {
+    /// A directory with its name: one that is new, or one above what differs.
+    Directory(ObjectId, Vec<u8>),
+    /// What differs.
+    Entry(Found),
 }
 
 /// What the new tree shows at a path that differs.
@@ -37,8 +38,8 @@ pub(super) struct Found {
 }
 
 impl Finding {
-    /// What `step`, which `diff` has just made, brings to the archive.
-    fn new(diff: &mut Diff, step: Step) -> Option<Self> {
+    /// What `step`, which `diff` has just made, brings to the archive behind the directories above it.
+    fn last(diff: &Diff, step: Step) -> Option<Self> {
         match step {
             Step::Changed(change) => {
                 let Change { status, old, new } = *change;
@@ -47,33 +48,32 @@ impl Finding {
                     status,
                     old: old.map(|old| (old.mode, old.id)),
                 };
-                Some(Self {
-                    directories: diff.unwritten(),
-                    entry: Some(Found {
-                        name: diff.name(new.mode),
-                        past,
-                        new,
-                    }),
-                })
+                Some(Self::Entry(Found {
+                    name: diff.name(new.mode),
+                    past,
+                    new,
+                }))
             }
             Step::Directory(Status::Added, id) => {
-                let mut directories = diff.unwritten();
-                directories.push((id, diff.name(Mode::Directory)));
-                Some(Self {
-                    directories,
-                    entry: None,
-                })
+                Some(Self::Directory(id, diff.name(Mode::Directory)))
             }
             Step::Directory(..) | Step::Nothing | Step::End => None,
         }
     }
 
+    /// The next directory above the `pending` finding, or that itself if all directories were found.
+    fn next(diff: &mut Diff, pending: &mut Option<Self>) -> Option<Self> {
+        pending.as_ref()?;
+        match diff.next_unwritten() {
+            Some((id, name)) => Some(Self::Directory(id, name)),
+            None => pending.take(),
+        }
+    }
+
     /// The bytes that it takes, about.
     fn len(&self) -> usize {
-        let directory = |(_, name): &(ObjectId, Vec<u8>)| size_of::<ObjectId>() + name.len();
-        let directories: usize = self.directories.iter().map(directory).sum();
-        let name = self.entry.as_ref().map_or(0, |entry| entry.name.len());
-        size_of::<Self>() + directories + name
+        let (Self::Directory(_, name) | Self::Entry(Found { name, .. })) = self;
+        size_of::<Self>() + name.len()
     }
 }
 
@@ -96,7 +96,8 @@ impl Kept {
 
     /// Keep what `step`, which `diff` has just made, brings to the archive.
     pub(super) fn add(&mut self, diff: &mut Diff, step: Step) {
-        if let Some(finding) = Finding::new(diff, step) {
+        let mut pending = Finding::last(diff, step);
+        while let Some(finding) = Finding::next(diff, &mut pending) {
             let len = finding.len();
             if let Some(findings) = self.with(len) {
                 findings.push_back(finding);
@@ -126,6 +127,8 @@ impl Kept {
 pub struct Findings {
     diff: Diff,
     kept: Option<VecDeque<Finding>>,
+    /// What the last step brings, while directories above it come first.
+    pending: Option<Finding>,
     /// Directories that were read to find those that are kept.
     directories: u64,
 }
@@ -137,6 +140,7 @@ impl Findings {
             diff,
             directories: kept.findings.as_ref().map_or(0, |_| directories),
             kept: kept.findings,
+            pending: None,
         }
     }
 
@@ -146,6 +150,7 @@ impl Findings {
             diff: self.diff.with(sizes),
             // Without these sizes.
             kept: None,
+            pending: None,
             directories: 0,
         }
     }
@@ -158,6 +163,7 @@ impl Findings {
         Some(Self {
             diff: self.diff.fork()?,
             kept: None,
+            pending: None,
             directories: 0,
         })
     }
@@ -170,13 +176,18 @@ impl Findings {
                 None => ControlFlow::Break(()),
             });
         }
+        if let Some(finding) = Finding::next(&mut self.diff, &mut self.pending) {
+            return Ok(ControlFlow::Continue(Some(finding)));
+        }
         let step = self.diff.step(reader)?;
         if matches!(step, Step::End) {
             return Ok(ControlFlow::Break(()));
         }
         // There were complaints when the first look was taken.
         self.diff.view().note();
-        Ok(ControlFlow::Continue(Finding::new(&mut self.diff, step)))
+        self.pending = Finding::last(&self.diff, step);
+        let finding = Finding::next(&mut self.diff, &mut self.pending);
+        Ok(ControlFlow::Continue(finding))
     }
 
     /// The view of the new tree.

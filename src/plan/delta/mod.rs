@@ -450,19 +450,18 @@ impl Diff {
         }
     }
 
-    /// The directories of the new tree, from the root down to the current path, whose entries are not
-    /// in the archive yet, with their names; they count as written from now on.
-    fn unwritten(&mut self) -> Vec<(ObjectId, Vec<u8>)> {
-        let mut unwritten = Vec::new();
+    /// The next directory of the new tree, from the root down to the current path, whose entry is not in the
+    /// archive yet, with its name; it counts as written from now on.
+    fn next_unwritten(&mut self) -> Option<(ObjectId, Vec<u8>)> {
         for frame in self.frames.iter_mut().filter(|frame| !frame.written) {
             frame.written = true;
             if let Some(id) = frame.new
                 && frame.path_len > self.new.view.below()
             {
                 let path = &self.path[..frame.path_len];
-                unwritten.push((id, self.new.view.name(path, Mode::Directory).concat()));
+                return Some((id, self.new.view.name(path, Mode::Directory).concat()));
             }
         }
-        unwritten
+        None
     }
 }

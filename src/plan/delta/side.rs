@@ -109,7 +109,7 @@ impl Side {
     pub(super) fn each(
         &mut self,
         reader: &mut Reader,
-        taker: &mut dyn FnMut(Vec<u8>, Shown),
+        taker: &mut dyn FnMut(&[u8], &Shown),
     ) -> Result<()> {
         self.begin(reader)?;
         while let Some(found) = self.head {
@@ -123,10 +123,11 @@ impl Side {
                     Directory::Omitted(_) | Directory::Hidden => self.advance(reader)?,
                 },
                 Found::Leaf { mode, id } => {
-                    let path = self.path.clone();
+                    let path = std::mem::take(&mut self.path);
                     if let Some(shown) = self.show(reader, &path, mode, id).shown {
-                        taker(path, shown);
+                        taker(&path, &shown);
                     }
+                    self.path = path;
                     self.advance(reader)?;
                 }
             }

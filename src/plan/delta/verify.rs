@@ -81,9 +81,10 @@ impl Content {
 /// All that `side` shows; what has a commit in it is stale if that is another one.
 fn everything(side: &mut Side, reader: &mut Reader, other_commit: bool) -> Result<Everything> {
     let mut everything = Everything::new();
-    side.each(reader, &mut |path, Shown { id, leaf, .. }| {
+    side.each(reader, &mut |path, shown| {
+        let Shown { id, leaf, .. } = shown.clone();
         let is_stale = other_commit && leaf.treatment.substitute;
-        everything.insert(path, Content { id, leaf, is_stale });
+        everything.insert(path.to_vec(), Content { id, leaf, is_stale });
     })?;
     Ok(everything)
 }

@@ -108,12 +108,11 @@ impl DeltaWalk {
 }
 
 fn append(draft: &mut Draft, finding: Finding) {
-    for (id, name) in &finding.directories {
-        let name = [&name[..]];
-        draft.push(Item::new(&name, Mode::Directory, *id));
-    }
-    let Some(Found { name, past, new }) = finding.entry else {
-        return;
+    let Found { name, past, new } = match finding {
+        Finding::Entry(found) => found,
+        Finding::Directory(id, name) => {
+            return draft.push(Item::new(&[&name], Mode::Directory, id));
+        }
     };
     draft.remember(past);
     let name = [&name[..]];
