@@ -41,6 +41,8 @@ use crate::{
 
 /// Bytes that a window of the plan takes with all that is known of its blobs, about.
 const WINDOW: usize = 1 << 20;
+/// Bytes of lines of the manifest that are written at once.
+const LINES_LEN: usize = 64 << 10;
 
 /// No object of more bytes is held whole so that it need not be streamed.
 const MAX_IN_MEMORY: u64 = 1 << 30;
@@ -210,7 +212,7 @@ fn stream<F: emit::Format>(
         Scope::Delta(delta) => {
             tally.figures.changes = Some(delta.changes);
             tell_gone(&delta, archiver.discreet, tally)?;
-            let whiteouts = delta.whiteouts();
+            let whiteouts = delta.whiteouts()?;
             DeltaWalk::new(delta.findings, whiteouts, request.extras).into()
         }
     };
@@ -244,9 +246,11 @@ fn tell_gone(delta: &Delta, discreet: bool, tally: &mut Tally) -> Result<()> {
         return Ok(());
     };
     let mut lines = Buffer::default();
-    // What may be left out in the end has a line that says whether it is.
-    let is_gone = |deletion: &&Deletion| deletion.status != Status::Modified;
-    for deletion in delta.deletions.iter().filter(is_gone) {
+    delta.deletions.each(&mut |deletion| {
+        // What may be left out in the end has a line that says whether it is.
+        if deletion.status == Status::Modified {
+            return Ok(());
+        }
         let id = match deletion.mode {
             Mode::Directory if discreet => &[],
             _ => deletion.id.as_bytes(),
@@ -256,31 +260,38 @@ fn tell_gone(delta: &Delta, discreet: bool, tally: &mut Tally) -> Result<()> {
             old: Some((deletion.mode.bits(), id)),
         };
         gone(&deletion.name, past, &mut lines);
-    }
+        if lines.len() >= LINES_LEN {
+            manifest.write(&lines)?;
+            lines.clear();
+        }
+        Ok(())
+    })?;
     manifest.write(&lines)
 }
 
 /// What a tar says of being a delta, in global headers.
 fn globals(delta: &Delta) -> Globals {
-    let mut globals = Globals::default();
     let hex = |id: ObjectId| id.to_hex().to_string();
-    let carrier = match delta.carrier {
-        Deletions::None => "none",
-        Deletions::Pax => "pax",
-        Deletions::Whiteout => "whiteout",
+    let (base, target) = (hex(delta.base), hex(delta.target));
+    let deletions = Arc::clone(&delta.deletions);
+    let (carrier, are_told) = match delta.carrier {
+        Deletions::None => ("none", false),
+        Deletions::Pax => ("pax", true),
+        Deletions::Whiteout => ("whiteout", false),
     };
-    globals.begin();
-    globals.record("GITSLUICE.delta", b"1");
-    globals.record("GITSLUICE.base", hex(delta.base).as_bytes());
-    globals.record("GITSLUICE.target", hex(delta.target).as_bytes());
-    globals.record("GITSLUICE.deletions", carrier.as_bytes());
-    if delta.carrier == Deletions::Pax && !delta.deletions.is_empty() {
-        globals.begin();
-        for deletion in &delta.deletions {
-            globals.record("GITSLUICE.delete", &deletion.name);
+    Globals::new(move |headers| {
+        headers.record("GITSLUICE.delta", b"1")?;
+        headers.record("GITSLUICE.base", base.as_bytes())?;
+        headers.record("GITSLUICE.target", target.as_bytes())?;
+        headers.record("GITSLUICE.deletions", carrier.as_bytes())?;
+        headers.end()?;
+        if are_told {
+            let told =
+                &mut |deletion: &Deletion| headers.record("GITSLUICE.delete", &deletion.name);
+            deletions.each(told)?;
         }
-    }
-    globals
+        Ok(())
+    })
 }
 
 /// Counts what goes through.

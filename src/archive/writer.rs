@@ -99,13 +99,19 @@ impl<'a, F: Format> Writer<'a, F> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let head = self.head.take().unwrap_or_default();
-        for bytes in [&head[..], bytes] {
-            self.destination
-                .write_all(bytes)
-                .map_err(|error| Error::write(&error))?;
-            self.written += bytes.len() as u64;
+        if let Some(head) = self.head.take() {
+            self.put_at_once(&head)?;
+            let format = self.format;
+            format.preface(&mut |bytes| self.put_at_once(bytes))?;
         }
+        self.put_at_once(bytes)
+    }
+
+    fn put_at_once(&mut self, bytes: &[u8]) -> Result<()> {
+        self.destination
+            .write_all(bytes)
+            .map_err(|error| Error::write(&error))?;
+        self.written += bytes.len() as u64;
         Ok(())
     }
 

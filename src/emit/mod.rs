@@ -100,6 +100,12 @@ pub trait Format: Sync {
     /// What comes before all entries.
     fn head(&self, out: &mut Buffer);
 
+    /// What comes between the head and the entries, and may be too large for memory: hand that to `put`, piece
+    /// by piece.
+    fn preface(&self, _put: Put<'_>) -> Result<()> {
+        Ok(())
+    }
+
     /// Refuse what the format cannot hold; what is merely odd is told to `log`.
     fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()>;
 

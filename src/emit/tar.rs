@@ -77,7 +77,6 @@ const fn put(mut header: [u8; RECORD], field: Range<usize>, value: &[u8]) -> [u8
 }
 
 /// What all entries of one archive share.
-#[derive(Clone, Debug)]
 pub struct Tar {
     /// Modification time in seconds since 1970.
     pub mtime: u64,
@@ -90,27 +89,51 @@ pub struct Tar {
 }
 
 /// Global headers to come behind the first: vendor records, for readers that know them.
-#[derive(Clone, Debug, Default)]
-pub struct Globals(Vec<Vec<u8>>);
+#[derive(Default)]
+pub struct Globals(Option<Box<Tell>>);
+
+/// Tells all records, as often as it is asked.
+type Tell = dyn Fn(&mut GlobalHeaders<'_>) -> Result<()> + Send + Sync;
+
+impl Globals {
+    /// The headers that `tell` makes.
+    pub fn new(
+        tell: impl Fn(&mut GlobalHeaders<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Box::new(tell)))
+    }
+}
 
 /// Bytes of records in one header, from which on there is another: no reader takes a mebibyte.
 const GLOBAL_LEN: usize = 256 << 10;
 
-impl Globals {
-    /// Begin another header.
-    pub fn begin(&mut self) {
-        self.0.push(Vec::new());
+/// Global headers, written one by one.
+pub struct GlobalHeaders<'a> {
+    tar: &'a Tar,
+    records: Vec<u8>,
+    put: Put<'a>,
+}
+
+impl GlobalHeaders<'_> {
+    /// End the header: what comes next goes to another one.
+    pub fn end(&mut self) -> Result<()> {
+        if self.records.is_empty() {
+            return Ok(());
+        }
+        let mut header = Buffer::default();
+        self.tar
+            .extended(&mut header, b'g', b"pax_global_header", &self.records);
+        self.records.clear();
+        (self.put)(&header)
     }
 
-    /// Append a record, to another header if the last one is full.
-    pub fn record(&mut self, key: &str, value: &[u8]) {
-        match self.0.last_mut() {
-            Some(records) if records.len() < GLOBAL_LEN => pax_record(records, key, value),
-            _ => {
-                self.begin();
-                self.record(key, value);
-            }
+    /// Append a record, to another header if this one is full.
+    pub fn record(&mut self, key: &str, value: &[u8]) -> Result<()> {
+        if self.records.len() >= GLOBAL_LEN {
+            self.end()?;
         }
+        pax_record(&mut self.records, key, value);
+        Ok(())
     }
 }
 
@@ -131,9 +154,19 @@ impl Format for Tar {
         if !records.is_empty() {
             self.extended(out, b'g', b"pax_global_header", &records);
         }
-        for records in &self.globals.0 {
-            self.extended(out, b'g', b"pax_global_header", records);
-        }
+    }
+
+    fn preface(&self, put: Put<'_>) -> Result<()> {
+        let Some(tell) = &self.globals.0 else {
+            return Ok(());
+        };
+        let mut headers = GlobalHeaders {
+            tar: self,
+            records: Vec::new(),
+            put,
+        };
+        tell(&mut headers)?;
+        headers.end()
     }
 
     fn check(&self, _: &Member<'_>, _: &mut Buffer) -> Result<()> {
@@ -453,7 +486,7 @@ mod tests {
         mtime: 1_117_231_200,
         umask: 0o002,
         comment: None,
-        globals: Globals(Vec::new()),
+        globals: Globals(None),
     };
 
     fn file(name: &[u8]) -> Member<'_> {

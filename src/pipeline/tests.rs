@@ -3,7 +3,7 @@
 use std::{
     ops::Range,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,

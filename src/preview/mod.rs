@@ -38,7 +38,7 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         Scope::Delta(delta) => {
             gone(&delta, out)?;
             let findings = delta.findings.with(Sizes::All);
-            DeltaWalk::new(findings, Vec::new(), request.extras).into()
+            DeltaWalk::new(findings, None, request.extras).into()
         }
     };
     let mut planner = Planner::new(route, request.reader);
@@ -69,11 +69,10 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
 
 /// What the base has and the target has not.
 fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
-    for deletion in &delta.deletions {
+    delta.deletions.each(&mut |deletion| {
         let name = sanitised(&deletion.name);
-        writeln!(out, "{:<11} {:>12} {name}", "gone", "-").map_err(|error| Error::write(&error))?;
-    }
-    Ok(())
+        writeln!(out, "{:<11} {:>12} {name}", "gone", "-").map_err(|error| Error::write(&error))
+    })
 }
 
 fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {

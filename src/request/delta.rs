@@ -1,7 +1,7 @@
 //! Only what changed: the base resolved, both sides viewed by the same options, and a first look taken
 //! at what differs, all before anything is written.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use gix::{ObjectId, bstr::BStr};
 
@@ -9,7 +9,7 @@ use crate::{
     cli::{Deletions, Delta as Args},
     decode::reader::Reader,
     error::{Error, Result, sanitised},
-    plan::delta::{Bounds, Deletion, Diff, Findings, Rules, Side, Survey, verify, whiteout},
+    plan::delta::{Bounds, Deletions as Gone, Diff, Findings, Names, Rules, Side, Survey, verify},
     report::Changes,
 };
 
@@ -20,7 +20,9 @@ pub struct Delta {
     /// How much.
     pub changes: Changes,
     /// What is gone, in order.
-    pub deletions: Vec<Deletion>,
+    pub deletions: Arc<Gone>,
+    /// Bytes of what is gone that are held in memory.
+    deletions_memory: usize,
     /// The commit or tree that it is made against.
     pub base: ObjectId,
     /// The commit or tree that it makes.
@@ -49,33 +51,31 @@ impl Delta {
         let mut diff = Diff::new(old, new, rules);
         let carrier = args.deletions.unwrap_or(Deletions::Pax);
         let bounds = Bounds { changes, ..bounds };
-        let survey = Survey::take(diff.another(), reader.another(), bounds)?;
+        let Survey { deletions, found } = Survey::take(diff.another(), reader.another(), bounds)?;
         // As git does not mind whether anybody reads it.
-        let _ = diagnostics.write_all(&survey.complaints);
+        let _ = diagnostics.write_all(&found.complaints);
         if carrier == Deletions::Whiteout {
-            survey.refuse_odd_names()?;
+            found.refuse_odd_names()?;
         }
         if args.verify_delta {
             verify(&mut diff, reader)?;
         }
         Ok(Self {
-            findings: Findings::new(diff, survey.kept, survey.directories),
-            changes: survey.changes,
-            deletions: survey.deletions,
+            findings: Findings::new(diff, found.kept, found.directories),
+            changes: found.changes,
+            deletions: Arc::new(deletions),
+            deletions_memory: bounds.kept,
             base,
             target,
             carrier,
         })
     }
 
-    /// The names of the whiteouts that are to be sent.
-    pub fn whiteouts(&self) -> Vec<Vec<u8>> {
+    /// What whiteouts are sent for.
+    pub fn whiteouts(&self) -> Result<Option<Names>> {
         match self.carrier {
-            Deletions::Whiteout => {
-                let topmost = Deletion::topmost(&self.deletions);
-                topmost.into_iter().map(whiteout).collect()
-            }
-            Deletions::Pax | Deletions::None => Vec::new(),
+            Deletions::Whiteout => self.deletions.topmost(self.deletions_memory).map(Some),
+            Deletions::Pax | Deletions::None => Ok(None),
         }
     }
 }

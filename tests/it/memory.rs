@@ -127,6 +127,44 @@ fn deep(depth: usize, name: usize) -> Repo {
     repo
 }
 
+/// Deletions whose names have 20 MB, told in every way, and checked.
+#[test]
+fn many_deletions() {
+    let repo = Repo::init();
+    let file = blob(&repo, "");
+    let names: Vec<_> = (0..1000).map(|number| format!("{number:0180}")).collect();
+    let mut entries: Vec<_> = names
+        .iter()
+        .map(|name| ("100644", name.as_bytes(), &file[..]))
+        .collect();
+    let kept = tree(&repo, &entries[..1]);
+    entries.push(("100644", b"z", &file));
+    let full = tree(&repo, &entries);
+    let directories: Vec<_> = (0..100).map(|number| format!("d{number:03}")).collect();
+    let root = |inner: &str| {
+        let entries: Vec<_> = directories
+            .iter()
+            .map(|name| ("40000", name.as_bytes(), inner))
+            .collect();
+        tree(&repo, &entries)
+    };
+    let (base, target) = (root(&full), root(&kept));
+    for deletions in ["pax", "whiteout", "none"] {
+        let archive = |limits: &str| {
+            let delta = format!("--base={base} --deletions={deletions} --verify-delta");
+            let output = repo.shell(&format!("git-sluice {limits} {delta} {target}"));
+            output.success()
+        };
+        let expected = archive("--memory=1g --mtime=@1");
+        let actual = archive(&format!("--memory={BUDGET}k --mtime=@1"));
+        assert!(actual == expected, "{deletions}");
+    }
+    let run = format!("git-sluice -j 2 --memory={BUDGET}k --base={base} --verify-delta {target}");
+    let limit = LIMIT / 2;
+    let output = repo.shell(&format!("ulimit -d {limit}; exec {run} >archive.tar"));
+    assert!(output.code() == 0, "{}", output.messages());
+}
+
 /// Trees of 2 MB at each of 50 depths, with entries in front of the next one and behind.
 #[test]
 fn large_trees_at_every_depth() {

@@ -105,6 +105,11 @@ impl Kept {
         }
     }
 
+    /// Bytes that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.findings.as_ref().map_or(0, |_| self.len)
+    }
+
     /// Keep what `other` keeps, which comes behind this.
     pub(super) fn append(&mut self, other: Self) {
         match (self.with(other.len), other.findings) {

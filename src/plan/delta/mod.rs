@@ -9,6 +9,7 @@
 //! files takes reading all trees, and only [`verify()`] does.
 
 mod change;
+mod deletions;
 mod divide;
 mod findings;
 mod side;
@@ -31,11 +32,12 @@ use crate::{
 };
 use change::change;
 pub use change::{Change, Shown, Step};
+pub use deletions::{Deletion, Deletions, Names};
 pub use findings::Findings;
 use findings::Kept;
 pub use side::Side;
 use side::{Order, order};
-pub use survey::{Bounds, Deletion, Survey, whiteout};
+pub use survey::{Bounds, Survey, whiteout};
 pub use verify::verify;
 pub use walk::DeltaWalk;
 

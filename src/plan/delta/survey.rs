@@ -5,7 +5,10 @@
 
 use gix::ObjectId;
 
-use super::{Change, Diff, Kept, Step};
+use super::{
+    Change, Diff, Kept, Step,
+    deletions::{Deletion, DeletionLog, Deletions},
+};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
@@ -14,23 +17,20 @@ use crate::{
     report::{Changes, Status},
 };
 
-/// What is gone, makes room for something of another type, or may turn out to be left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deletion {
-    /// What it was called in the archive; a directory ends in a slash.
-    pub name: Vec<u8>,
-    /// What happened to it.
-    pub status: Status,
-    /// What it was.
-    pub mode: Mode,
-    /// Its id.
-    pub id: ObjectId,
-}
-
 /// What changed, as far as it has to be known beforehand.
 pub struct Survey {
+    /// What is gone.
+    pub deletions: Deletions,
+    /// How much changed, and what else was found.
+    pub found: Part,
+}
+
+/// A part of what changed.
+pub struct Part {
     /// In the order of trees; a directory after all that was in it.
-    pub deletions: Vec<Deletion>,
+    deletions: Vec<Deletion>,
+    /// Bytes of their names.
+    deleted_names: usize,
     /// Paths that differ, by [`Status`].
     pub changes: Changes,
     /// What need not be found again.
@@ -42,6 +42,13 @@ pub struct Survey {
     /// The first path with a name that would be taken for a whiteout.
     odd_name: Option<Vec<u8>>,
     bounds: Bounds,
+}
+
+/// Parts put together.
+struct Total {
+    /// Without its deletions.
+    found: Part,
+    deletions: DeletionLog,
 }
 
 /// What limits a survey.
@@ -60,25 +67,13 @@ const WHITEOUT: &[u8] = b".wh.";
 
 /// Directories read, or paths that differ, in a part of a survey, before another thread may go on with
 /// the rest.
-const PART: u64 = 64;
-/// Bytes that such a part takes, about.
+const PART_LEN: u64 = 64;
+/// Bytes that such a part takes, about: more names than this end a part as well.
 const PART_BYTES: usize = 16 << 10;
 /// More threads take longer to start than they save.
 const MAX_THREADS: usize = 8;
 
 impl Survey {
-    fn new(bounds: Bounds) -> Self {
-        Self {
-            deletions: Vec::new(),
-            changes: Changes::default(),
-            kept: Kept::new(bounds.kept),
-            directories: 0,
-            complaints: Vec::new(),
-            odd_name: None,
-            bounds,
-        }
-    }
-
     /// Look at all that differs, within these `bounds`.
     pub fn take(diff: Diff, reader: Reader, bounds: Bounds) -> Result<Self> {
         let source = Looker {
@@ -89,23 +84,61 @@ impl Survey {
         let limits = Limits {
             threads: bounds.threads,
             max_threads: MAX_THREADS,
-            budget: usize::MAX,
+            budget: bounds.kept,
             queued: bounds.kept / PART_BYTES,
         };
-        let mut survey = Self::new(bounds);
-        let (_, outcome) = pipeline::run(source, &Parts, &mut survey, limits);
-        outcome.map(|()| survey)
+        let mut total = Total {
+            found: Part::new(bounds),
+            deletions: DeletionLog::new(bounds.kept),
+        };
+        let (_, outcome) = pipeline::run(source, &Parts, &mut total, limits);
+        outcome?;
+        Ok(Self {
+            deletions: total.deletions.finish()?,
+            found: total.found,
+        })
+    }
+}
+
+impl Total {
+    /// Add what `part` has found behind this.
+    fn append(&mut self, part: Part) -> Result<()> {
+        for deletion in &part.deletions {
+            self.deletions.add(deletion)?;
+        }
+        let found = &mut self.found;
+        found.changes += part.changes;
+        found.kept.append(part.kept);
+        found.directories += part.directories;
+        found.complaints.extend(part.complaints);
+        found.odd_name = found.odd_name.take().or(part.odd_name);
+        found.within_bounds()
+    }
+}
+
+impl Part {
+    fn new(bounds: Bounds) -> Self {
+        Self {
+            deletions: Vec::new(),
+            deleted_names: 0,
+            changes: Changes::default(),
+            kept: Kept::new(bounds.kept),
+            directories: 0,
+            complaints: Vec::new(),
+            odd_name: None,
+            bounds,
+        }
     }
 
-    /// Add what `part` has found behind this.
-    fn append(&mut self, part: Self) -> Result<()> {
-        self.deletions.extend(part.deletions);
-        self.changes += part.changes;
-        self.kept.append(part.kept);
-        self.directories += part.directories;
-        self.complaints.extend(part.complaints);
-        self.odd_name = self.odd_name.take().or(part.odd_name);
-        self.within_bounds()
+    /// The bytes that it takes, about.
+    fn bytes(&self) -> usize {
+        let deletions = self.deletions.len() * size_of::<Deletion>() + self.deleted_names;
+        deletions + self.kept.bytes() + self.complaints.len()
+    }
+
+    fn delete(&mut self, deletion: Deletion) {
+        self.deleted_names += deletion.name.len();
+        self.deletions.push(deletion);
     }
 
     fn within_bounds(&self) -> Result<()> {
@@ -125,7 +158,7 @@ impl Survey {
             Status::Added => false,
         };
         if let Some(old) = change.old.as_ref().filter(|_| is_gone) {
-            self.deletions.push(Deletion {
+            self.delete(Deletion {
                 name: diff.name(old.mode),
                 status: change.status,
                 mode: old.mode,
@@ -137,7 +170,7 @@ impl Survey {
     fn directory(&mut self, diff: &Diff, status: Status, id: ObjectId) {
         self.look_at(diff.path());
         if status == Status::Deleted {
-            self.deletions.push(Deletion {
+            self.delete(Deletion {
                 name: diff.name(Mode::Directory),
                 status,
                 mode: Mode::Directory,
@@ -166,23 +199,6 @@ impl Survey {
     }
 }
 
-impl Deletion {
-    /// The names of what stands for all `deletions`: a directory for all that was in it.
-    pub fn topmost(deletions: &[Self]) -> Vec<&[u8]> {
-        let mut names: Vec<&[u8]> = Vec::new();
-        for deletion in deletions {
-            let name = &deletion.name[..];
-            if deletion.mode == Mode::Directory {
-                while names.last().is_some_and(|last| last.starts_with(name)) {
-                    names.pop();
-                }
-            }
-            names.push(name);
-        }
-        names
-    }
-}
-
 /// `dir/name` as `dir/.wh.name`; the slash at the end of a directory's name goes.
 pub fn whiteout(name: &[u8]) -> Vec<u8> {
     let name = name.strip_suffix(b"/").unwrap_or(name);
@@ -202,7 +218,7 @@ struct Looker {
 
 impl Looker {
     /// Look at what comes next; whether it was the last.
-    fn look(&mut self, survey: &mut Survey) -> Result<bool> {
+    fn look(&mut self, survey: &mut Part) -> Result<bool> {
         let read = self.diff.directories();
         loop {
             let step = self.diff.step(&mut self.reader)?;
@@ -217,7 +233,9 @@ impl Looker {
                 Step::Directory(status, id) => survey.directory(&self.diff, *status, *id),
             }
             survey.kept.add(&mut self.diff, step);
-            if survey.directories.max(survey.changes.total()) >= PART {
+            if survey.directories.max(survey.changes.total()) >= PART_LEN
+                || survey.bytes() >= PART_BYTES
+            {
                 return Ok(false);
             }
         }
@@ -225,10 +243,10 @@ impl Looker {
 }
 
 impl Source for Looker {
-    type Batch = Survey;
+    type Batch = Part;
 
-    fn next(&mut self) -> Result<Made<Survey>> {
-        let mut batch = Survey::new(self.bounds);
+    fn next(&mut self) -> Result<Made<Part>> {
+        let mut batch = Part::new(self.bounds);
         let last = self.look(&mut batch);
         // What was not found may be there: nothing may be made of that.
         if let Some(refusal) = self.reader.odb.refusal() {
@@ -251,43 +269,43 @@ impl Source for Looker {
 struct Parts;
 
 impl Worker for Parts {
-    type Batch = Survey;
-    type Job = Survey;
-    type Output = Option<Survey>;
+    type Batch = Part;
+    type Job = Part;
+    type Output = Option<Part>;
     type Scratch = ();
 
     fn scratch(&self) {}
 
-    fn split(&self, batch: Survey) -> Result<Vec<Survey>> {
+    fn split(&self, batch: Part) -> Result<Vec<Part>> {
         Ok(vec![batch])
     }
 
-    fn cost(&self, _: &Survey) -> usize {
-        0
+    fn cost(&self, part: &Part) -> usize {
+        part.bytes()
     }
 
-    fn held(&self, _: &Option<Survey>) -> usize {
-        0
+    fn held(&self, part: &Option<Part>) -> usize {
+        part.as_ref().map_or(0, Part::bytes)
     }
 
-    fn len(&self, _: &Option<Survey>) -> usize {
-        0
+    fn len(&self, part: &Option<Part>) -> usize {
+        self.held(part)
     }
 
-    fn work(&self, (): &mut (), part: Survey, out: &mut Option<Survey>) -> Result<Option<Survey>> {
+    fn work(&self, (): &mut (), part: Part, out: &mut Option<Part>) -> Result<Option<Part>> {
         *out = Some(part);
         Ok(None)
     }
 
-    fn finish(&self, (): &mut (), _: Survey, _: &mut dyn Sink<Option<Survey>>) -> Result<()> {
+    fn finish(&self, (): &mut (), _: Part, _: &mut dyn Sink<Option<Part>>) -> Result<()> {
         unreachable!("no work is left to the writer")
     }
 }
 
-impl Sink<Option<Survey>> for Survey {
-    fn write(&mut self, part: &mut Option<Survey>) -> Result<()> {
+impl Sink<Option<Part>> for Total {
+    fn write(&mut self, part: &mut Option<Part>) -> Result<()> {
         part.take().map_or(Ok(()), |part| self.append(part))
     }
 
-    fn abandon(&mut self, _: &mut Option<Survey>) {}
+    fn abandon(&mut self, _: &mut Option<Part>) {}
 }

@@ -1,96 +1,153 @@
 //! Whether a delta makes of the base what the target is: both views are made in full, and compared.
 //!
-//! Knows nothing of how the difference was found; that is the point. Reads every tree, and no blob.
+//! Knows nothing of how the difference was found; that is the point. Reads every tree, and no blob. Both views
+//! may have millions of entries: sums of hashes are compared, whose memory is constant.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+};
 
-use gix::ObjectId;
-
-use super::{Diff, Shown, Side, Step};
+use super::{Diff, Rules, Shown, Step};
 use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result, sanitised},
-    plan::view::Leaf,
-    report::Status,
 };
 
-/// All that a view shows, by path.
-type Everything = BTreeMap<Vec<u8>, Content>;
+/// Sums that all entries are spread over, by their paths.
+const SUMS: usize = 4096;
 
-struct Content {
-    id: ObjectId,
-    leaf: Leaf,
-    /// It is from the base, whose commit is in it.
-    is_stale: bool,
+/// On which side of `base − old + new = target` an entry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Term {
+    /// What is in the base, or comes with the delta.
+    Made,
+    /// What is in the target, or goes with the delta.
+    Wanted,
 }
+
+/// Takes an entry with its path; and whether its content has the commit of the base in it.
+type Taker<'a> = &'a mut dyn FnMut(Term, &[u8], &Shown, bool);
 
 /// Fail if what differs in `diff`, done to all that the old view shows, is not all that the new view
 /// shows.
 pub fn verify(diff: &mut Diff, reader: &mut Reader) -> Result<()> {
+    let hashers = Hashers::default();
+    let rules = diff.rules;
+    let mut sums = vec![Sum::default(); SUMS];
+    each(diff, reader, &mut |term, path, shown, is_stale| {
+        let sum = &mut sums[hashers.number(path)];
+        sum.add(term, hashers.entry(path, shown, is_stale, rules));
+    })?;
+    let Some(wrong) = sums.iter().position(|sum| *sum != Sum::default()) else {
+        return Ok(());
+    };
+    Err(disagreement(wrong, &hashers, diff, reader)?)
+}
+
+/// The failure about the first path that goes into the sum of this `number` and is wrong.
+fn disagreement(
+    number: usize,
+    hashers: &Hashers,
+    diff: &mut Diff,
+    reader: &mut Reader,
+) -> Result<Error> {
+    let rules = diff.rules;
+    let mut paths: BTreeMap<Vec<u8>, Sum> = BTreeMap::new();
+    each(diff, reader, &mut |term, path, shown, is_stale| {
+        if hashers.number(path) == number {
+            let sum = paths.entry(path.to_vec()).or_default();
+            sum.add(term, hashers.entry(path, shown, is_stale, rules));
+        }
+    })?;
+    let wrong = paths.iter().find(|(_, sum)| **sum != Sum::default());
+    let path = sanitised(wrong.map_or(&[], |(path, _)| path));
+    Ok(
+        Error::fatal(format!("base and delta do not make the target: '{path}'"))
+            .hinted("the full archive is right"),
+    )
+}
+
+/// Hand all that both views show, and all that differs, to `taker`.
+fn each(diff: &mut Diff, reader: &mut Reader, taker: Taker<'_>) -> Result<()> {
     let other_commit = diff.rules.other_commit;
-    let mut made = everything(&mut diff.old, reader, other_commit).map_err(Error::without_base)?;
-    let target = everything(&mut diff.new, reader, false)?;
+    let has_commit = |shown: &Shown| other_commit && shown.leaf.treatment.substitute;
+    let mut base = |path: &[u8], shown: &Shown| taker(Term::Made, path, shown, has_commit(shown));
+    diff.old
+        .each(reader, &mut base)
+        .map_err(Error::without_base)?;
+    let mut target = |path: &[u8], shown: &Shown| taker(Term::Wanted, path, shown, false);
+    diff.new.each(reader, &mut target)?;
     loop {
         match diff.step(reader)? {
-            Step::End => break,
+            Step::End => return Ok(()),
             Step::Nothing | Step::Directory(..) => {}
             Step::Changed(change) => {
-                let path = diff.path().to_vec();
-                let was = match change.new {
-                    Some(Shown { id, leaf, .. }) => {
-                        let is_stale = false;
-                        made.insert(path, Content { id, leaf, is_stale })
-                    }
-                    None => made.remove(&path),
-                };
-                if was.is_none() != (change.status == Status::Added) {
-                    return Err(wrong(diff.path()));
+                if let Some(old) = &change.old {
+                    taker(Term::Wanted, diff.path(), old, has_commit(old));
+                }
+                if let Some(new) = &change.new {
+                    taker(Term::Made, diff.path(), new, false);
                 }
             }
         }
     }
-    let ignore_mode = diff.rules.ignore_mode;
-    for (path, entry) in &target {
-        let is_same = made
-            .remove(path)
-            .is_some_and(|it| !it.is_stale && it.is_same(entry, ignore_mode));
-        if !is_same {
-            return Err(wrong(path));
+}
+
+/// A sum of hashes of entries, whatever their order: nothing if the same ones are made and wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum([u64; 2]);
+
+impl Sum {
+    fn add(&mut self, term: Term, hashes: [u64; 2]) {
+        for (sum, hash) in self.0.iter_mut().zip(hashes) {
+            *sum = match term {
+                Term::Made => sum.wrapping_add(hash),
+                Term::Wanted => sum.wrapping_sub(hash),
+            };
         }
     }
-    match made.first_key_value() {
-        Some((path, _)) => Err(wrong(path)),
-        None => Ok(()),
-    }
 }
 
-impl Content {
-    fn is_same(&self, other: &Self, ignore_mode: bool) -> bool {
-        let kind = |content: &Self| match content.leaf.kind {
-            Kind::Executable if ignore_mode => Kind::File,
+/// Two independent hash functions, others in every run: nobody can make entries that have the same sums.
+#[derive(Default)]
+struct Hashers([RandomState; 2]);
+
+impl Hashers {
+    /// The sum that the entry at `path` goes into.
+    fn number(&self, path: &[u8]) -> usize {
+        usize::try_from(self.0[0].hash_one(path) % SUMS as u64).unwrap_or(0)
+    }
+
+    fn entry(&self, path: &[u8], shown: &Shown, is_stale: bool, rules: Rules) -> [u64; 2] {
+        let kind = match shown.leaf.kind {
+            Kind::Executable if rules.ignore_mode => Kind::File,
             kind => kind,
         };
-        let rest = |content: &Self| (content.id, content.leaf.disposition);
-        kind(self) == kind(other)
-            && rest(self) == rest(other)
-            && self.leaf.treatment == other.leaf.treatment
+        let leaf = &shown.leaf;
+        let what = format!(
+            "{kind:?} {:?} {:?} {is_stale}",
+            leaf.disposition, leaf.treatment
+        );
+        self.0
+            .each_ref()
+            .map(|hasher| hasher.hash_one((path, shown.id, &what)))
     }
 }
 
-/// All that `side` shows; what has a commit in it is stale if that is another one.
-fn everything(side: &mut Side, reader: &mut Reader, other_commit: bool) -> Result<Everything> {
-    let mut everything = Everything::new();
-    side.each(reader, &mut |path, shown| {
-        let Shown { id, leaf, .. } = shown.clone();
-        let is_stale = other_commit && leaf.treatment.substitute;
-        everything.insert(path.to_vec(), Content { id, leaf, is_stale });
-    })?;
-    Ok(everything)
-}
+#[cfg(test)]
+mod tests {
+    use super::{Sum, Term};
 
-fn wrong(path: &[u8]) -> Error {
-    let path = sanitised(path);
-    Error::fatal(format!("base and delta do not make the target: '{path}'"))
-        .hinted("the full archive is right")
+    #[test]
+    fn a_sum_is_nothing_if_the_same_is_made_and_wanted() {
+        let mut sum = Sum::default();
+        sum.add(Term::Made, [u64::MAX, 7]);
+        sum.add(Term::Made, [3, u64::MAX]);
+        sum.add(Term::Wanted, [3, u64::MAX]);
+        assert_ne!(sum, Sum::default());
+        sum.add(Term::Wanted, [u64::MAX, 7]);
+        assert_eq!(sum, Sum::default());
+    }
 }

@@ -5,8 +5,9 @@ use std::{ops::ControlFlow, sync::Arc};
 use gix::bstr::ByteSlice;
 
 use super::{
-    Findings,
+    Findings, Names,
     findings::{Finding, Found},
+    survey::whiteout,
 };
 use crate::{
     decode::reader::Reader,
@@ -21,8 +22,8 @@ use crate::{
 /// Where the walk is.
 pub struct DeltaWalk {
     findings: Findings,
-    /// Names of empty files that go in front.
-    whiteouts: Vec<Vec<u8>>,
+    /// What is gone, if empty files in front stand for that.
+    whiteouts: Option<Names>,
     extras: Arc<[Extra]>,
     begun: bool,
     through: bool,
@@ -31,8 +32,8 @@ pub struct DeltaWalk {
 }
 
 impl DeltaWalk {
-    /// Walk `findings`, with empty files named `whiteouts` in front and the `extras` behind.
-    pub fn new(findings: Findings, whiteouts: Vec<Vec<u8>>, extras: Arc<[Extra]>) -> Self {
+    /// Walk `findings`, with empty files for `whiteouts` in front and the `extras` behind.
+    pub fn new(findings: Findings, whiteouts: Option<Names>, extras: Arc<[Extra]>) -> Self {
         Self {
             findings,
             whiteouts,
@@ -50,6 +51,14 @@ impl DeltaWalk {
 
     /// Go one step further, and append to `draft` what it brings to the archive; `false` at the end.
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+        if let Some(names) = &mut self.whiteouts {
+            let tree = self.findings.new_tree();
+            match names.next()? {
+                Some(name) => draft.push_empty(&whiteout(&name), tree),
+                None => self.whiteouts = None,
+            }
+            return Ok(true);
+        }
         if !self.begun {
             self.begun = true;
             self.begin(draft);
@@ -68,10 +77,13 @@ impl DeltaWalk {
 
     /// Leave the later part of the walk to another.
     pub fn fork(&mut self) -> Option<Self> {
+        if !self.begun {
+            return None;
+        }
         let findings = self.findings.fork()?;
         Some(Self {
             findings,
-            whiteouts: Vec::new(),
+            whiteouts: None,
             extras: std::mem::take(&mut self.extras),
             begun: true,
             through: false,
@@ -81,9 +93,6 @@ impl DeltaWalk {
 
     fn begin(&mut self, draft: &mut Draft) {
         let tree = self.findings.new_tree();
-        for name in &self.whiteouts {
-            draft.push_empty(name, tree);
-        }
         let prefix = &self.findings.view().prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];

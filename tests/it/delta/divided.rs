@@ -118,7 +118,7 @@ fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(
         unreachable!("there is a base");
     };
     let findings = delta.findings.with(Sizes::Limited);
-    let walk = DeltaWalk::new(findings, Vec::new(), request.extras);
+    let walk = DeltaWalk::new(findings, None, request.extras);
     Some(find(walk, &mut request.reader, often))
 }
 

@@ -1,0 +1,325 @@
+//! What is gone, in the order of trees: held in memory as long as it is little, else in an unnamed temporary
+//! file. Must never be held in memory as a whole: there may be millions.
+
+use std::io::{self, Write};
+
+use gix::ObjectId;
+
+use crate::{
+    error::{Error, Result},
+    plan::entry::Mode,
+    report::Status,
+    spool::{Spool, Spooled},
+};
+
+/// Bytes read at once.
+const BLOCK_LEN: usize = 64 << 10;
+/// Bytes of the length in front of each record and behind it.
+const LEN: usize = size_of::<u64>();
+/// What a record has for these, by position.
+const STATUSES: [Status; 4] = [
+    Status::Added,
+    Status::Modified,
+    Status::Deleted,
+    Status::TypeChanged,
+];
+const MODES: [Mode; 5] = [
+    Mode::File,
+    Mode::Executable,
+    Mode::Symlink,
+    Mode::Submodule,
+    Mode::Directory,
+];
+
+/// What is gone, makes room for something of another type, or may turn out to be left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// What it was called in the archive; a directory ends in a slash.
+    pub name: Vec<u8>,
+    /// What happened to it.
+    pub status: Status,
+    /// What it was.
+    pub mode: Mode,
+    /// Its id.
+    pub id: ObjectId,
+}
+
+impl Deletion {
+    fn parse(record: &[u8]) -> Option<Self> {
+        let ([status, mode, id_len], rest) = record.split_first_chunk()?;
+        let (id, name) = rest.split_at_checked(usize::from(*id_len))?;
+        Some(Self {
+            name: name.to_vec(),
+            status: *STATUSES.get(usize::from(*status))?,
+            mode: *MODES.get(usize::from(*mode))?,
+            id: ObjectId::try_from(id).ok()?,
+        })
+    }
+}
+
+/// Deletions that are still being found.
+pub(super) struct DeletionLog {
+    records: RecordWriter,
+}
+
+impl DeletionLog {
+    /// An empty log that holds up to `max_memory` bytes in memory.
+    pub(super) fn new(max_memory: usize) -> Self {
+        Self {
+            records: RecordWriter::new(max_memory),
+        }
+    }
+
+    /// Append `deletion`.
+    pub(super) fn add(&mut self, deletion: &Deletion) -> Result<()> {
+        let is_status = |status: &Status| *status == deletion.status;
+        let is_mode = |mode: &Mode| *mode == deletion.mode;
+        let id = deletion.id.as_bytes();
+        let codes = [
+            STATUSES.iter().position(is_status),
+            MODES.iter().position(is_mode),
+            Some(id.len()),
+        ];
+        let codes = codes.map(|code| code.and_then(|code| u8::try_from(code).ok()));
+        let codes = codes.map(|code| code.expect("few statuses, few modes, short ids"));
+        self.records.push(&[&codes, id, &deletion.name])
+    }
+
+    /// All deletions.
+    pub(super) fn finish(self) -> Result<Deletions> {
+        Ok(Deletions(self.records.finish()?))
+    }
+}
+
+/// All that is gone.
+pub struct Deletions(Records);
+
+impl Deletions {
+    /// Whether nothing is gone.
+    pub fn is_empty(&self) -> bool {
+        self.0.0.size() == 0
+    }
+
+    /// Hand all deletions to `taker`, in the order of trees; a directory after all that was in it.
+    pub fn each(&self, taker: &mut dyn FnMut(&Deletion) -> Result<()>) -> Result<()> {
+        let mut at = Cursor::default();
+        while let Some(record) = self.0.next(&mut at)? {
+            taker(&parsed(&record)?)?;
+        }
+        Ok(())
+    }
+
+    /// What stands for all deletions: a directory for all that was in it. Up to `max_memory` bytes are held in
+    /// memory.
+    pub fn topmost(&self, max_memory: usize) -> Result<Names> {
+        let mut names = RecordWriter::new(max_memory);
+        let mut directory: Option<Vec<u8>> = None;
+        let mut at = Cursor::at(self.0.0.size());
+        // From the last to the first, a directory comes before all that was in it.
+        while let Some(record) = self.0.previous(&mut at)? {
+            let Deletion { name, mode, .. } = parsed(&record)?;
+            let is_inside = |directory: &Vec<u8>| name.starts_with(directory);
+            if directory.as_ref().is_some_and(is_inside) {
+                continue;
+            }
+            names.push(&[&name])?;
+            if mode == Mode::Directory {
+                directory = Some(name);
+            }
+        }
+        let names = names.finish()?;
+        let at = Cursor::at(names.0.size());
+        Ok(Names { names, at })
+    }
+}
+
+/// Names, one after the other.
+pub struct Names {
+    /// From the last to the first.
+    names: Records,
+    at: Cursor,
+}
+
+impl Names {
+    /// The next name.
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        self.names.previous(&mut self.at)
+    }
+}
+
+fn parsed(record: &[u8]) -> Result<Deletion> {
+    Deletion::parse(record).ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))
+}
+
+fn cannot_keep(error: io::Error) -> Error {
+    Error::fatal("cannot keep what is gone").caused_by(error)
+}
+
+/// Records that are still being written.
+struct RecordWriter(Spool);
+
+impl RecordWriter {
+    fn new(max_memory: usize) -> Self {
+        Self(Spool::new(max_memory))
+    }
+
+    /// Append a record that consists of these `parts`.
+    fn push(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let len = (len as u64).to_le_bytes();
+        let pieces = std::iter::once(&len[..]).chain(parts.iter().copied());
+        for piece in pieces.chain([&len[..]]) {
+            self.0.write_all(piece).map_err(cannot_keep)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Records> {
+        Ok(Records(self.0.finish().map_err(cannot_keep)?))
+    }
+}
+
+/// Records between their lengths, to be read in either direction.
+struct Records(Spooled);
+
+/// Where a reader of records is.
+#[derive(Default)]
+struct Cursor {
+    offset: u64,
+    block: Vec<u8>,
+    block_start: u64,
+}
+
+impl Cursor {
+    fn at(offset: u64) -> Self {
+        Self {
+            offset,
+            ..Self::default()
+        }
+    }
+
+    /// The bytes of the block from `offset` on, if it has `len` of them.
+    fn held(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.block_start)?).ok()?;
+        self.block.get(start..)?.get(..len)
+    }
+}
+
+impl Records {
+    /// The record behind the cursor, which moves on.
+    fn next(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
+        if at.offset == self.0.size() {
+            return Ok(None);
+        }
+        let offset = at.offset;
+        let len = self.len(at, offset, offset)?;
+        let start = offset + LEN as u64;
+        let record = self.bytes(at, start, len, start)?.to_vec();
+        at.offset = start + len as u64 + LEN as u64;
+        Ok(Some(record))
+    }
+
+    /// The record in front of the cursor, which moves there.
+    fn previous(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
+        if at.offset == 0 {
+            return Ok(None);
+        }
+        let far = |offset: u64| offset.saturating_sub(BLOCK_LEN as u64);
+        let end = at.offset - LEN as u64;
+        let len = self.len(at, end, far(at.offset))?;
+        let start = end - len as u64;
+        let record = self.bytes(at, start, len, far(end).min(start))?.to_vec();
+        at.offset = start - LEN as u64;
+        Ok(Some(record))
+    }
+
+    /// The length that lies at `offset`.
+    fn len(&self, at: &mut Cursor, offset: u64, block_start: u64) -> Result<usize> {
+        let bytes = self.bytes(at, offset, LEN, block_start)?;
+        let len = bytes.try_into().ok().map(u64::from_le_bytes);
+        let len = len.and_then(|len| usize::try_from(len).ok());
+        len.ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))
+    }
+
+    /// So many bytes from `offset` on; a block that has to be read for them begins at `block_start`.
+    fn bytes<'a>(
+        &self,
+        at: &'a mut Cursor,
+        offset: u64,
+        len: usize,
+        block_start: u64,
+    ) -> Result<&'a [u8]> {
+        if at.held(offset, len).is_none() {
+            let rest = usize::try_from(self.0.size() - block_start).unwrap_or(usize::MAX);
+            let before = usize::try_from(offset - block_start).unwrap_or(usize::MAX);
+            let block_len = BLOCK_LEN.max(before.saturating_add(len)).min(rest);
+            at.block.resize(block_len, 0);
+            at.block_start = block_start;
+            let read = self.0.read_exact_at(&mut at.block, block_start);
+            read.map_err(cannot_keep)?;
+        }
+        let bytes = at.held(offset, len);
+        bytes.ok_or_else(|| cannot_keep(io::ErrorKind::UnexpectedEof.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::{ObjectId, hash::Kind};
+
+    use super::{Deletion, DeletionLog, Mode, Status};
+
+    /// As many as do not fit into a block, and more than a directory of the same beginning.
+    fn deletions() -> Vec<Deletion> {
+        let deletion = |name: String, mode| Deletion {
+            name: name.into(),
+            status: Status::Deleted,
+            mode,
+            id: ObjectId::null(Kind::Sha1),
+        };
+        let files = |directory: &str, count: usize| {
+            let file = |number| deletion(format!("{directory}f{number:05}"), Mode::File);
+            (0..count).map(file).collect::<Vec<_>>()
+        };
+        let long = "n".repeat(100_000);
+        [
+            files("a/b/", 2000),
+            vec![deletion("a/b/".into(), Mode::Directory)],
+            files("a/c", 3),
+            vec![deletion("a/".into(), Mode::Directory)],
+            vec![deletion("a-b".into(), Mode::Executable)],
+            vec![deletion(long, Mode::Symlink)],
+            files("z/", 3000),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn deletions_come_back_from_memory_and_from_a_file() {
+        let deletions = deletions();
+        for max_memory in [0, 1000, 1 << 30] {
+            let mut log = DeletionLog::new(max_memory);
+            for deletion in &deletions {
+                log.add(deletion).expect("room");
+            }
+            let kept = log.finish().expect("room");
+            let mut found = Vec::new();
+            kept.each(&mut |deletion| {
+                found.push(deletion.clone());
+                Ok(())
+            })
+            .expect("readable");
+            assert!(found == deletions && !kept.is_empty());
+            let mut names = kept.topmost(max_memory).expect("room");
+            let mut topmost = Vec::new();
+            while let Some(name) = names.next().expect("readable") {
+                topmost.push(name);
+            }
+            assert_eq!(topmost.len(), 3 + 3000);
+            assert_eq!(topmost[..2], [&b"a/"[..], b"a-b"]);
+            assert_eq!(topmost[3], b"z/f00000");
+        }
+        let none = DeletionLog::new(0).finish().expect("nothing to write");
+        assert!(none.is_empty());
+    }
+}
