@@ -93,7 +93,9 @@ impl Reader {
 impl Opened<'_> {
     /// Append the content to `out`, which grows by [`Self::size`].
     pub fn read(mut self, out: &mut Buffer) -> io::Result<()> {
-        self.check_ratio()?;
+        if self.size / MAX_RATIO > self.file_len {
+            return Err(corrupt(CORRUPT));
+        }
         let size = usize::try_from(self.size).map_err(corrupt)?;
         let (decoder, input) = (self.decoder, self.input);
         if input.len() == INPUT_LEN {
@@ -116,20 +118,11 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// Refuse a size that the file cannot back.
-    fn check_ratio(&self) -> io::Result<()> {
-        match self.size / MAX_RATIO > self.file_len {
-            true => Err(corrupt(CORRUPT)),
-            false => Ok(()),
-        }
-    }
-
     /// Hand the content piece by piece to `each`, in constant memory.
     pub fn stream<E: From<io::Error>>(
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.check_ratio()?;
         let (decoder, input) = (self.decoder, self.input);
         let mut window = vec![0; WINDOW_LEN];
         let mut skip = self.header_len;
