@@ -29,9 +29,9 @@ pub(super) fn start(
     let why = strerror(&error);
     match error.kind() {
         ErrorKind::NotFound if !command.contains(&b'/') => {
-            say(log, &format!("error: cannot run {command}: {why}"))
+            say(log, format!("error: cannot run {command}: {why}"))
         }
-        _ => say(log, &format!("fatal: cannot exec '{command}': {why}")),
+        _ => say(log, format!("fatal: cannot exec '{command}': {why}")),
     }
     None
 }

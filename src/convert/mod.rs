@@ -191,7 +191,7 @@ impl Converter {
                 let encoded = encode(name, &content);
                 if encoded.is_none() {
                     let failed = "error: failed to encode '{}' from UTF-8 to {}";
-                    say(log, &filled(failed, &[file.path, name.as_bytes()]));
+                    say(log, filled(failed, &[file.path, name.as_bytes()]));
                 }
                 replace(&mut content, |_| encoded);
             }

@@ -120,7 +120,7 @@ impl Process {
             Ok(()) => Ok(Some(process)),
             Err(Refusal::Fatal(error)) => Err(error),
             Err(Refusal::Failed(why)) => {
-                say(log, &format!("error: {why}"));
+                say(log, format!("error: {why}"));
                 say(
                     log,
                     filled(
@@ -203,7 +203,7 @@ impl Process {
         };
         if let Err(error) = sent {
             let why = strerror(&error);
-            say(log, &format!("error: packet write failed: {why}"));
+            say(log, format!("error: packet write failed: {why}"));
             return Ok(Answer::Failure);
         }
         match answer(stdout) {

@@ -65,7 +65,7 @@ fn run(
         failed => {
             say(
                 log,
-                &format!("error: external filter '{command}' failed {failed}"),
+                format!("error: external filter '{command}' failed {failed}"),
             );
             None
         }

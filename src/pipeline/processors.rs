@@ -31,7 +31,7 @@ impl Processor {
         let Ok(allowed) = sched_getaffinity(None) else {
             return;
         };
-        let mut others = allowed.clone();
+        let mut others = allowed;
         others.unset(self.0);
         if sched_getcpu() == self.0 && sched_setaffinity(None, &others).is_ok() {
             let _ = sched_setaffinity(None, &allowed);

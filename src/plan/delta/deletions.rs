@@ -142,7 +142,7 @@ pub struct Names {
 
 impl Names {
     /// The next name.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn next_name(&mut self) -> Result<Option<Vec<u8>>> {
         self.names.previous(&mut self.at)
     }
 }
@@ -312,7 +312,7 @@ mod tests {
             assert!(found == deletions && !kept.is_empty());
             let mut names = kept.topmost(max_memory).expect("room");
             let mut topmost = Vec::new();
-            while let Some(name) = names.next().expect("readable") {
+            while let Some(name) = names.next_name().expect("readable") {
                 topmost.push(name);
             }
             assert_eq!(topmost.len(), 3 + 3000);

@@ -53,7 +53,7 @@ impl DeltaWalk {
     pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
         if let Some(names) = &mut self.whiteouts {
             let tree = self.findings.new_tree();
-            match names.next()? {
+            match names.next_name()? {
                 Some(name) => draft.push_empty(&whiteout(&name), tree),
                 None => self.whiteouts = None,
             }
