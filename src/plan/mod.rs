@@ -42,7 +42,7 @@ use walk::Walk;
 pub use window::{Job, Window};
 
 /// Entries in the first window: few, so that the first bytes leave early.
-const FIRST_WINDOW: usize = 128;
+const FIRST_WINDOW: usize = 32;
 /// Entries in a later window. Links that two windows share are decoded twice.
 const WINDOW: usize = 4096;
 /// Bytes of names after which a window ends, however few its entries are: 128 for each of them.
