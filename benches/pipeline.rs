@@ -4,14 +4,14 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{Outputs, Tally, pipeline::default_threads, run};
+use git_sluice::{Outputs, Tally, pipeline::processor_count, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     for shape in support::Shape::all() {
         group.throughput(shape.throughput());
         let counts = [1, 2, 4, 8, 16].into_iter();
-        for threads in counts.filter(|&threads| threads <= default_threads()) {
+        for threads in counts.filter(|&threads| threads <= processor_count()) {
             let threads = threads.to_string();
             group.bench_function(format!("{}/{threads}", shape.name), |bencher| {
                 bencher.iter_batched(

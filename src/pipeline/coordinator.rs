@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, Sender, select_biased, unbounded};
 
 use super::{
     Limits, Made, Sink, Source, Times, Worker,
-    processors::{Processor, default_threads, helpful_threads},
+    processors::{Processor, helpful_threads, processor_count},
     queue::{Queue, Ticket},
     window::{Admitted, Done, Window},
 };
@@ -327,7 +327,7 @@ where
             }
         }
         if self.wanted.is_none() && (!self.queue.is_empty() || self.window.planned() > 1) {
-            let threads = self.limits.threads.unwrap_or_else(default_threads);
+            let threads = self.limits.threads.unwrap_or_else(processor_count);
             self.wanted = Some(threads.min(self.limits.max_threads));
             self.look_for_processors();
         }

@@ -24,7 +24,7 @@ use std::time::Duration;
 use crate::error::Result;
 
 pub use coordinator::run;
-pub use processors::default_threads;
+pub use processors::{default_threads, processor_count};
 
 /// Plans batches, in order.
 pub trait Source: Send + Sized {

@@ -40,10 +40,15 @@ impl Processor {
 }
 
 /// As many threads as there are processors to run on. Asking the system takes longer than a small archive.
-pub fn default_threads() -> usize {
+pub fn processor_count() -> usize {
     thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_DEFAULT_THREADS)
+}
+
+/// As many threads as help now, for a run that has one.
+pub fn default_threads() -> usize {
+    helpful_threads(processor_count(), 1)
 }
 
 /// How many of `wanted` threads have a processor now, at least one, where `active` threads of ours run
