@@ -312,7 +312,7 @@ impl<F: Format> Archiver<F> {
             Err(failure) => {
                 out.truncate(start);
                 let id = self.replaced(entry)?;
-                rescue::copy(&self.odb, &id, limit, out, failure).map(drop)
+                rescue::append(&self.odb, &id, limit, out, failure).map(drop)
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Files that are too large for a job, streamed by the writer in their turn.
 //!
-//! Never holds all of a file. An attempt that fails before its first byte may be followed by one on
-//! another copy of the object; after it, the archive is cut inside of the file.
+//! Never holds all of a file. An attempt that fails before its first byte is followed by the search for
+//! sound copies of the object and of what it is made from; after it, the archive is cut inside of the file.
+//! A file that git would read whole, so that it could still turn to another copy, is read to its end before
+//! its first byte is written if there is another copy.
 
 use std::path::Path;
 
@@ -13,13 +15,14 @@ use super::{
 use crate::{
     decode::{
         Failure,
-        chain::{ChainBuilder, Chains, NodeId},
-        stream,
+        chain::{Chains, NodeId},
+        rescue,
+        stream::{self, Taker},
     },
-    emit::{Format, Kind, Member, Outline, Part},
+    emit::{Format, Kind, Layout, Member, Outline, Part},
     error::Error,
     filter::Disposition,
-    odb::{Odb, Place, loose, pack::Damage},
+    odb::{Odb, loose, pack::Damage},
     pipeline::Sink,
     plan::{Blob, Entry, Window, extra::Extra},
 };
@@ -68,6 +71,7 @@ impl<F: Format> Archiver<F> {
             member: member(window, entry, &records),
             piece,
             sink,
+            rehearsed: Odb::open(self.odb.clone()).copies(&id).len() > 1,
         };
         let planned = match entry.blob {
             Blob::Packed(node) => output.packed(&window.chains, node),
@@ -75,27 +79,13 @@ impl<F: Format> Archiver<F> {
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
         };
-        let Err(Attempt::Untouched(mut failure)) = planned else {
+        let Err(Attempt::Untouched(failure)) = planned else {
             return planned;
         };
-        let mut odb = Odb::open(self.odb.clone());
-        for place in odb.copies(&id) {
-            let attempt = match place {
-                Place::Loose(dir) => output.loose(&self.odb.loose_path(dir, &id)),
-                Place::Packed(pack, offset) => {
-                    let mut chains = ChainBuilder::default();
-                    match chains.add(&mut odb, pack, offset) {
-                        Ok(node) => output.packed(&chains.finish(), node),
-                        Err(damage) => Err(Attempt::Untouched(damage.into())),
-                    }
-                }
-            };
-            let Err(Attempt::Untouched(next)) = attempt else {
-                return attempt;
-            };
-            failure = next;
-        }
-        Err(Attempt::Untouched(failure))
+        let copy = rescue::copy(&self.odb, &id, self.in_memory, failure);
+        let copy = copy.map_err(Attempt::Untouched)?;
+        output.rehearsed = false;
+        output.file(copy.size(), |taker| copy.stream(taker))
     }
 }
 
@@ -116,10 +106,9 @@ struct Output<'a, F: Format> {
     member: Member<'a>,
     piece: &'a mut Piece<F::Records>,
     sink: &'a mut dyn Sink<Piece<F::Records>>,
+    /// Whether damage is looked for before the first byte, since another copy may be sound.
+    rehearsed: bool,
 }
-
-/// Takes the pieces of a file.
-type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 
 impl<F: Format> Output<'_, F> {
     fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<Disposition, Attempt> {
@@ -158,7 +147,11 @@ impl<F: Format> Output<'_, F> {
         };
         match unwanted {
             Some(disposition) => self.replace(disposition, size)?,
-            None => self.send(size, &mut content)?,
+            None => {
+                self.rehearse(size, &mut content)
+                    .map_err(Attempt::Untouched)?;
+                self.send(size, &mut content)?;
+            }
         }
         let fate = Fate {
             disposition: unwanted.unwrap_or(Disposition::Content),
@@ -207,6 +200,17 @@ impl<F: Format> Output<'_, F> {
         archiver
             .replace(scratch, window, entry, (disposition, size), piece)
             .map_err(Attempt::Untouched)
+    }
+
+    fn rehearse(
+        &self,
+        size: u64,
+        content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self.rehearsed && self.archiver.layout(self.entry, size) == Layout::Whole {
+            true => exactly(size, content, &mut |_| Ok(())),
+            false => Ok(()),
+        }
     }
 
     fn send(

@@ -62,11 +62,10 @@ impl Reader {
         };
         match self.read_at(&id, place, MAX_CONTROL_SIZE, out) {
             Ok(kind) => Ok(Some(kind)),
-            Err(failure @ Failure::TooLarge) => Err(failure),
             Err(failure) => {
                 out.clear();
                 let config = self.odb.config();
-                rescue::copy(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
+                rescue::append(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
             }
         }
     }
@@ -76,25 +75,19 @@ impl Reader {
     pub fn read_to_end(&mut self, id: &oid, limit: u64, out: &mut Buffer) -> Result<u64, Failure> {
         let replaced = self.odb.config().replaced(id);
         let id = replaced.map_err(Failure::Refused)?;
-        let mut outcome = Err(Damage("object does not exist").into());
-        for place in self.odb.copies(&id) {
-            out.clear();
-            let mut size = 0;
-            outcome = self
-                .stream_at(&id, place, &mut |piece| {
-                    size += piece.len() as u64;
-                    match size < limit {
-                        true => out.extend(piece),
-                        false => out.clear(),
-                    }
-                    Ok(())
-                })
-                .map(|()| size);
-            if outcome.is_ok() {
-                break;
-            }
-        }
-        outcome
+        let missing = Damage("object does not exist");
+        let place = self.odb.find(&id).ok_or(missing)?;
+        let mut size = 0;
+        out.clear();
+        let planned = self.stream_at(&id, place, &mut taker(limit, &mut size, out));
+        let Err(failure) = planned else {
+            return Ok(size);
+        };
+        let copy = rescue::copy(self.odb.config(), &id, limit, failure)?;
+        size = 0;
+        out.clear();
+        copy.stream(&mut taker(limit, &mut size, out))?;
+        Ok(size)
     }
 
     /// What the object `id` is; nothing if it does not exist.
@@ -151,5 +144,21 @@ impl Reader {
                 loose::Reader::default().open(&path)?.stream(taker)
             }
         }
+    }
+}
+
+/// Counts the bytes of an object, and appends them to `out` as long as they are fewer than `limit`.
+fn taker<'a>(
+    limit: u64,
+    size: &'a mut u64,
+    out: &'a mut Buffer,
+) -> impl FnMut(&[u8]) -> Result<(), Failure> {
+    move |piece| {
+        *size += piece.len() as u64;
+        match *size < limit {
+            true => out.extend(piece),
+            false => out.clear(),
+        }
+        Ok(())
     }
 }

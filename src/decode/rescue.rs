@@ -1,175 +1,294 @@
 //! The slow way to an object that could not be read where the plan found it.
 //!
-//! Looks at the object directories afresh (a repack may have moved everything) and tries every
-//! copy of the object, and of each base it is a delta against: another pack, a loose file. git does
-//! the same before it reports damage.
+//! Looks at the object directories afresh (a repack may have moved everything) and tries every copy of the
+//! object: another pack, a loose file. A packed copy is rebuilt from the end of its delta chain up. Where a link
+//! fails, the other copies of that link are asked, then those of the link above it, as git does before it
+//! reports damage. Small and large objects go the same way: each link lies in a spool, which is in memory up to
+//! a limit. No link may fill the disk with what it claims to be, and none is tried twice.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    io::{BufRead, BufReader},
+    sync::Arc,
+};
 
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::{Failure, Inflater, chain::MAX_LINKS, delta::Delta, reader::Reader};
+use super::{
+    Failure,
+    chain::MAX_LINKS,
+    stream::{self, Taker},
+};
 use crate::{
     buffer::Buffer,
     odb::{
-        Config, Odb, PackId, Place,
-        pack::{Damage, EntryHeader, EntryKind},
+        Config, Odb, PackId, Place, loose,
+        pack::{Damage, EntryHeader, EntryKind, Pack},
     },
+    spool::Spooled,
 };
 
-/// More damaged places on the way to one object than this are not worth another look.
-const MAX_DAMAGED: usize = 32;
+/// More links that fail on the way to one object than this are not worth another look. git makes no longer
+/// chains, so that all of one may be damaged.
+const MAX_FAILED: usize = 4096;
+/// Copies that are read because of damage in a copy, which is read because of damage in another, and so on.
+const MAX_DEPTH: usize = 32;
+/// Bytes read from a spool at once.
+const BLOCK_LEN: usize = 64 << 10;
 
-/// Append the first sound copy of `id` of at most `limit` bytes to `out` and say what it is; or
-/// fail like the last copy, or with `failure` if there is none.
+/// A sound copy of an object.
+pub struct Copy {
+    content: Spooled,
+    kind: ObjectKind,
+}
+
+impl Copy {
+    /// The object's size in bytes.
+    pub fn size(&self) -> u64 {
+        self.content.size()
+    }
+
+    /// Hand the object to `taker`, piece by piece.
+    pub fn stream(&self, taker: Taker<'_>) -> Result<(), Failure> {
+        let mut reader = BufReader::with_capacity(BLOCK_LEN, self.content.reader());
+        loop {
+            let piece = reader.fill_buf()?;
+            let len = piece.len();
+            if len == 0 {
+                return Ok(());
+            }
+            taker(piece)?;
+            reader.consume(len);
+        }
+    }
+}
+
+/// The first sound copy of `id`, whatever its size, with up to `max_memory` bytes of it in memory; or fail like
+/// the last copy, or with `failure` if there is none.
 pub fn copy(
+    config: &Config,
+    id: &ObjectId,
+    max_memory: u64,
+    failure: Failure,
+) -> Result<Copy, Failure> {
+    Rescue::new(config, max_memory).object(id, u64::MAX, failure)
+}
+
+/// The same for an object of at most `limit` bytes, which are appended to `out`; say what it is.
+pub fn append(
     config: &Config,
     id: &ObjectId,
     limit: u64,
     out: &mut Buffer,
     failure: Failure,
 ) -> Result<ObjectKind, Failure> {
-    let reader = Reader::new(Odb::open(config.clone()));
-    Rescue {
-        reader,
-        limit,
-        damaged: Vec::new(),
-    }
-    .object(id, out, failure)
+    let copy = Rescue::new(config, limit).object(id, limit, failure)?;
+    let size = usize::try_from(copy.size()).map_err(|_| Failure::TooLarge)?;
+    copy.content.read_exact_at(out.space(size), 0)?;
+    Ok(copy.kind)
 }
 
 struct Rescue {
-    reader: Reader,
-    limit: u64,
-    /// Where reading failed, not to be tried again.
-    damaged: Vec<Place>,
+    odb: Odb,
+    max_memory: usize,
+    /// Pack entries that failed, or that are waited for.
+    tried: HashSet<(PackId, u64)>,
+    failed: usize,
+    depth: usize,
+    /// Packs that were read, and the bytes of all files that were.
+    packs: HashSet<PackId>,
+    backing: u64,
+}
+
+/// One pack entry on the way down a delta chain.
+struct Link {
+    /// Where it lies, if it lies in a pack.
+    at: Option<(PackId, u64)>,
+    /// Which object it is, if the entry above it says so.
+    id: Option<ObjectId>,
+    entry: Result<Entry, Damage>,
+}
+
+/// A pack entry whose header is sound.
+struct Entry {
+    pack: Arc<Pack>,
+    header: EntryHeader,
+}
+
+impl Entry {
+    fn stream(&self) -> &[u8] {
+        self.pack.stream(self.header.data)
+    }
+
+    /// The size of the object in bytes, as the entry claims.
+    fn claim(&self) -> Result<u64, Failure> {
+        match self.header.kind {
+            EntryKind::Object(_) => Ok(self.header.size),
+            _ => stream::head(self.stream()).map(|(_, size)| size),
+        }
+    }
+}
+
+impl Link {
+    fn entry(&self) -> Result<&Entry, Damage> {
+        self.entry.as_ref().map_err(|damage| *damage)
+    }
 }
 
 impl Rescue {
-    fn object(
+    fn new(config: &Config, max_memory: u64) -> Self {
+        Self {
+            odb: Odb::open(config.clone()),
+            max_memory: usize::try_from(max_memory).unwrap_or(usize::MAX),
+            tried: HashSet::new(),
+            failed: 0,
+            depth: 0,
+            packs: HashSet::new(),
+            backing: 0,
+        }
+    }
+
+    /// The first sound copy of `id`, unless it has more than `limit` bytes.
+    fn object(&mut self, id: &ObjectId, limit: u64, failure: Failure) -> Result<Copy, Failure> {
+        if self.depth >= MAX_DEPTH || self.failed >= MAX_FAILED {
+            return Err(failure);
+        }
+        self.depth += 1;
+        let outcome = self.first_sound(id, limit, failure);
+        self.depth -= 1;
+        outcome
+    }
+
+    fn first_sound(
         &mut self,
         id: &ObjectId,
-        out: &mut Buffer,
+        limit: u64,
         failure: Failure,
-    ) -> Result<ObjectKind, Failure> {
-        let start = out.len();
+    ) -> Result<Copy, Failure> {
         let mut last = failure;
-        for place in self.reader.odb.copies(id) {
-            if self.damaged.contains(&place) || self.damaged.len() > MAX_DAMAGED {
-                continue;
-            }
-            let attempt = match self.reader.read_at(id, place, self.limit, out) {
-                Err(Failure::Damaged(_)) => {
-                    out.truncate(start);
-                    self.mend(place, out)
-                }
-                attempt => attempt,
+        for place in self.odb.copies(id) {
+            let attempt = match place {
+                Place::Packed(pack, offset) if self.tried.contains(&(pack, offset)) => continue,
+                Place::Packed(pack, offset) => self.packed((pack, offset), limit),
+                Place::Loose(dir) => self.loose(dir, id, limit),
             };
             match attempt {
-                Ok(kind) => return Ok(kind),
+                Ok(_) => return attempt,
+                // A damaged copy may claim any size; if no other one is sound, this one may be.
+                Err(_) if matches!(last, Failure::TooLarge) => {}
                 Err(failure) => last = failure,
             }
-            out.truncate(start);
         }
         Err(last)
     }
 
-    /// Rebuild a packed object link by link, with another copy of each link that is damaged.
-    fn mend(&mut self, place: Place, out: &mut Buffer) -> Result<ObjectKind, Failure> {
-        let mut at = place;
-        let mut deltas = Vec::new();
-        let mut seen = HashSet::new();
-        let (mut content, mut kind) = loop {
-            let Place::Packed(pack, offset) = at else {
-                break self.elsewhere(at, None)?;
-            };
-            let header = match self.header(pack, offset) {
-                Ok(header) => header,
-                Err(_) => break self.elsewhere(at, None)?,
-            };
-            let base = match header.kind {
-                EntryKind::Object(kind) => match self.inflate(pack, &header) {
-                    Ok(content) => break (content, kind),
-                    Err(_) => break self.elsewhere(at, None)?,
-                },
-                EntryKind::OfsDelta(base) => Some(Place::Packed(pack, base)),
-                EntryKind::RefDelta(base) => match self.reader.odb.find(&base) {
-                    Some(packed @ Place::Packed(..)) => Some(packed),
-                    Some(loose) => {
-                        deltas.push((at, header));
-                        break self.elsewhere(loose, Some(base))?;
-                    }
-                    None => None,
-                },
-            };
-            deltas.push((at, header));
-            match base {
-                Some(base) if seen.len() < MAX_LINKS && seen.insert(base) => at = base,
-                Some(_) => return Err(Damage("delta chain is too long or a cycle").into()),
-                None => return Err(Damage("delta base does not exist").into()),
-            }
-        };
-        while let Some((at, header)) = deltas.pop() {
-            (content, kind) = match self.apply(at, &header, &content) {
-                Ok(result) => (result, kind),
-                Err(Failure::Damaged(_)) => self.elsewhere(at, None)?,
-                Err(failure) => return Err(failure),
-            };
-        }
-        out.extend(&content);
-        Ok(kind)
-    }
-
-    /// The object at a damaged `place`, from somewhere else; `id` if it is known already.
-    fn elsewhere(
-        &mut self,
-        place: Place,
-        id: Option<ObjectId>,
-    ) -> Result<(Buffer, ObjectKind), Failure> {
-        let damage = Damage("delta base is damaged, and no other copy is sound");
-        let id = match (id, place) {
-            (Some(id), _) => Some(id),
-            (None, Place::Packed(pack, offset)) => {
-                self.damaged.push(place);
-                self.reader.odb.id_at(pack, offset)
-            }
-            (None, Place::Loose(_)) => None,
-        };
-        let mut content = Buffer::default();
-        let kind = self.object(&id.ok_or(damage)?, &mut content, damage.into())?;
-        Ok((content, kind))
-    }
-
-    fn header(&self, pack: PackId, offset: u64) -> Result<EntryHeader, Damage> {
-        self.reader
-            .odb
-            .pack(pack)
-            .ok_or(Damage("pack is gone"))?
-            .header(offset)
-    }
-
-    fn inflate(&mut self, pack: PackId, header: &EntryHeader) -> Result<Buffer, Failure> {
-        if header.size > self.limit {
+    fn loose(&mut self, dir: u32, id: &ObjectId, limit: u64) -> Result<Copy, Failure> {
+        let path = self.odb.config().loose_path(dir, id);
+        let mut reader = loose::Reader::default();
+        let opened = reader.open(&path)?;
+        if opened.size > limit {
             return Err(Failure::TooLarge);
         }
-        let pack = self.reader.odb.pack(pack).ok_or(Damage("pack is gone"))?;
-        let mut content = Buffer::default();
-        let size = header.size as usize;
-        Inflater::default().whole(pack.stream(header.data), size, &mut content)?;
-        Ok(content)
+        self.backing += opened.file_size();
+        let kind = opened.kind;
+        let content = stream::spool(opened.size, self.max_memory, |taker| opened.stream(taker))?;
+        Ok(Copy { content, kind })
     }
 
-    fn apply(&mut self, at: Place, header: &EntryHeader, base: &[u8]) -> Result<Buffer, Failure> {
-        let Place::Packed(pack, _) = at else {
-            return Err(Damage("not a pack entry").into());
-        };
-        let delta = self.inflate(pack, header)?;
-        let delta = Delta::parse(&delta)?;
-        if delta.size > self.limit {
+    /// The object at `at`, rebuilt link by link.
+    fn packed(&mut self, at: (PackId, u64), limit: u64) -> Result<Copy, Failure> {
+        let wanted = self.link(at, None);
+        if wanted.entry()?.claim()? > limit {
             return Err(Failure::TooLarge);
         }
-        let mut result = Buffer::default();
-        delta.apply(base, result.space(delta.size as usize))?;
-        Ok(result)
+        let mut below = self.links_below(&wanted);
+        let mut base = Ok(None);
+        while let Some(link) = below.pop() {
+            let made = base.and_then(|base| self.make(&link, base));
+            let mended = made.or_else(|failure| self.elsewhere(&link, failure));
+            base = mended.map(Some);
+        }
+        self.make(&wanted, base?)
+    }
+
+    /// The links below `link`, down to an object that is whole or to damage.
+    fn links_below(&mut self, link: &Link) -> Vec<Link> {
+        let mut links = Vec::new();
+        let mut next = self.below(link);
+        while let Some(link) = next.filter(|_| links.len() < MAX_LINKS) {
+            next = self.below(&link);
+            links.push(link);
+        }
+        links
+    }
+
+    fn below(&mut self, link: &Link) -> Option<Link> {
+        let (pack, _) = link.at?;
+        match link.entry().ok()?.header.kind {
+            EntryKind::Object(_) => None,
+            EntryKind::OfsDelta(base) => Some(self.link((pack, base), None)),
+            EntryKind::RefDelta(base) => Some(match self.odb.find(&base) {
+                Some(Place::Packed(pack, offset)) => self.link((pack, offset), Some(base)),
+                _ => Link {
+                    at: None,
+                    id: Some(base),
+                    entry: Err(Damage("delta base is in no pack")),
+                },
+            }),
+        }
+    }
+
+    /// The link at `at`, which is damaged for a chain that comes to it a second time.
+    fn link(&mut self, at: (PackId, u64), id: Option<ObjectId>) -> Link {
+        let entry = match self.tried.insert(at) {
+            true => self.entry(at),
+            false => Err(Damage("delta base is damaged")),
+        };
+        Link {
+            at: Some(at),
+            id,
+            entry,
+        }
+    }
+
+    fn entry(&mut self, (id, offset): (PackId, u64)) -> Result<Entry, Damage> {
+        let pack = Arc::clone(self.odb.pack(id).ok_or(Damage("pack is gone"))?);
+        if self.packs.insert(id) {
+            self.backing += pack.size();
+        }
+        let header = pack.header(offset)?;
+        Ok(Entry { pack, header })
+    }
+
+    /// What `link` makes of its `base`.
+    fn make(&mut self, link: &Link, base: Option<Copy>) -> Result<Copy, Failure> {
+        let entry = link.entry()?;
+        let size = entry.claim()?;
+        stream::check_claim(size, self.backing)?;
+        let (base, kind) = match (entry.header.kind, base) {
+            (EntryKind::Object(kind), _) => (None, kind),
+            (_, Some(base)) => (Some(base.content), base.kind),
+            (_, None) => return Err(Damage("delta chain is too long").into()),
+        };
+        let content = stream::spool(size, self.max_memory, |taker| {
+            stream::piecewise(entry.stream(), entry.header.size, base, taker)
+        })?;
+        if let Some(at) = &link.at {
+            self.tried.remove(at);
+        }
+        Ok(Copy { content, kind })
+    }
+
+    /// The object that `link`, which failed, stands for, from another place.
+    fn elsewhere(&mut self, link: &Link, failure: Failure) -> Result<Copy, Failure> {
+        self.failed += 1;
+        let named = || {
+            link.at
+                .and_then(|(pack, offset)| self.odb.id_at(pack, offset))
+        };
+        match link.id.or_else(named) {
+            Some(id) if self.failed < MAX_FAILED => self.object(&id, u64::MAX, failure),
+            _ => Err(failure),
+        }
     }
 }

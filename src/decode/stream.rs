@@ -11,7 +11,7 @@ use sirocco::{Format, inflate::Decoder};
 
 use super::{
     Failure,
-    chain::{Chains, Node, NodeId},
+    chain::{Chains, NodeId},
     delta::{Delta, Instruction, next_instruction},
 };
 use crate::{
@@ -32,22 +32,21 @@ const SIZES_MAX: usize = 20;
 /// bytes no claim is doubted.
 const UNDOUBTED: u64 = 512 << 20;
 
-/// Who takes the pieces.
-type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
+/// Takes the pieces of an object.
+pub type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 
 /// The size of the object at `id` in bytes; of a delta only the beginning is read.
 pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
     let node = chains.node(id);
     match node.base() {
         None => Ok(node.size),
-        Some(_) => head(chains, id).map(|(_, size)| size),
+        Some(_) => head(chains.stream(node)).map(|(_, size)| size),
     }
 }
 
-/// What the delta at `id` says of the sizes of its base and its result.
-fn head(chains: &Chains, id: NodeId) -> Result<(u64, u64), Failure> {
+/// What the delta in `stream` says of the sizes of its base and its result.
+pub(super) fn head(stream: &[u8]) -> Result<(u64, u64), Failure> {
     let mut head = [0; SIZES_MAX];
-    let stream = chains.stream(chains.node(id));
     let progress = Decoder::new(Format::Zlib)
         .decompress(stream, &mut head, false)
         .map_err(|_| Damage("pack entry does not inflate"))?;
@@ -65,38 +64,53 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
     let mut base = None;
     while let Some(id) = path.pop() {
         let node = chains.node(id);
+        let stream = chains.stream(node);
         if path.is_empty() {
-            return piecewise(chains, node, base, taker);
+            return piecewise(stream, node.size, base, taker);
         }
-        let mut spool = Spool::new(BLOCK_LEN);
-        spool.check_room(size(chains, id)?)?;
-        piecewise(chains, node, base, &mut |piece| Ok(spool.write_all(piece)?))?;
-        base = Some(spool.finish()?);
+        let spooled = spool(size(chains, id)?, BLOCK_LEN, |taker| {
+            piecewise(stream, node.size, base.take(), taker)
+        });
+        base = Some(spooled?);
     }
     Ok(())
+}
+
+/// What `content` brings, `size` bytes by its own account, in a spool that holds `max_memory` of them in
+/// memory.
+pub(super) fn spool(
+    size: u64,
+    max_memory: usize,
+    content: impl FnOnce(Taker<'_>) -> Result<(), Failure>,
+) -> Result<Spooled, Failure> {
+    let mut spool = Spool::new(max_memory);
+    spool.check_room(size)?;
+    content(&mut |piece| Ok(spool.write_all(piece)?))?;
+    Ok(spool.finish()?)
 }
 
 /// Before anything is written to disk: each delta of the chain must be one of what comes below it, and no
 /// base may claim to be more than the packs can back.
 fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
-    let max = max_size(pack_bytes(chains, path));
+    let pack_bytes = pack_bytes(chains, path);
     for pair in path.windows(2) {
         let (delta, base) = (pair[0], pair[1]);
         let base_size = size(chains, base)?;
-        if head(chains, delta)?.0 != base_size {
+        if head(chains.stream(chains.node(delta)))?.0 != base_size {
             return Err(Damage("delta was made against another base").into());
         }
-        if base_size > max {
-            return Err(Damage("delta base claims more than its pack can hold").into());
-        }
+        check_claim(base_size, pack_bytes)?;
     }
     Ok(())
 }
 
-/// The largest base that packs of `pack_bytes` bytes can back. Deflate makes so much of them at most; deltas
-/// that copy the same bytes over and over could make far more, and no honest ones do.
-fn max_size(pack_bytes: u64) -> u64 {
-    pack_bytes.saturating_mul(MAX_RATIO).max(UNDOUBTED)
+/// Refuse a base of `size` bytes that files of `backing` bytes cannot back. Deflate makes 1032 times their size
+/// of them at most; deltas that copy the same bytes over and over could make far more, and no honest ones do.
+pub(super) fn check_claim(size: u64, backing: u64) -> Result<(), Failure> {
+    match size > backing.saturating_mul(MAX_RATIO).max(UNDOUBTED) {
+        true => Err(Damage("delta base claims more than its pack can hold").into()),
+        false => Ok(()),
+    }
 }
 
 /// Bytes of all packs that the nodes of `path` lie in.
@@ -111,19 +125,18 @@ fn pack_bytes(chains: &Chains, path: &[NodeId]) -> u64 {
     packs.iter().map(|pack| pack.size()).sum()
 }
 
-fn piecewise(
-    chains: &Chains,
-    node: &Node,
+/// Hand what the pack entry in `stream`, which inflates to `size` bytes, makes of its `base` to `taker`.
+pub(super) fn piecewise(
+    stream: &[u8],
+    size: u64,
     base: Option<Spooled>,
     taker: Taker<'_>,
 ) -> Result<(), Failure> {
     match base {
-        None => inflate(chains.stream(node), node.size, taker),
+        None => inflate(stream, size, taker),
         Some(base) => {
             let mut applier = Applier::new(base, taker);
-            inflate(chains.stream(node), node.size, &mut |piece| {
-                applier.feed(piece)
-            })?;
+            inflate(stream, size, &mut |piece| applier.feed(piece))?;
             applier.finish()
         }
     }

@@ -91,6 +91,11 @@ impl Reader {
 }
 
 impl Opened<'_> {
+    /// Bytes of the file.
+    pub fn file_size(&self) -> u64 {
+        self.file_len
+    }
+
     /// Append the content to `out`, which grows by [`Self::size`].
     pub fn read(mut self, out: &mut Buffer) -> io::Result<()> {
         if self.size / MAX_RATIO > self.file_len {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{assert_refused, assert_right_or_refused};
-use crate::forge;
+use crate::forge::{self, BLOB, Pack, TREE, made_up};
 use crate::support::Repo;
 
 /// A cut archive may end with one header whose body never comes, so that readers notice.
@@ -346,6 +346,178 @@ fn a_loose_copy_is_enough() {
             }
         }
     }
+}
+
+/// One file in three versions, each of which may be stored as a delta of the one before it.
+struct Versions {
+    repo: Repo,
+    commit: String,
+    contents: [Vec<u8>; 3],
+    /// What `commit` is without damage.
+    right: Vec<u8>,
+}
+
+/// Which of three versions.
+type Which = [bool; 3];
+
+impl Versions {
+    /// Versions of `size` bytes, and a commit of one of them.
+    fn new(size: usize, wanted: usize) -> Versions {
+        let repo = Repo::init();
+        let wanted = version_id(wanted);
+        let entry: (_, &[u8], _) = ("100644", b"file", wanted.as_str());
+        let commit = forge::commit(&repo, &[entry]);
+        let contents = [b'1', b'2', b'3'].map(|version| {
+            let rest = (1..size).map(|at| (at * at / 7) as u8);
+            std::iter::once(version).chain(rest).collect()
+        });
+        let mut versions = Versions {
+            repo,
+            commit,
+            contents,
+            right: Vec::new(),
+        };
+        versions.pack(3, [false; 3], false);
+        versions.right = versions.repo.archive([&versions.commit]).success();
+        versions
+    }
+
+    /// A pack of `count` objects that has all versions in one chain, in which those that are `damaged` are so
+    /// at their beginnings or at their ends.
+    fn pack(&self, count: u8, damaged: Which, at_end: bool) {
+        let size = self.contents[0].len() as u64;
+        let mut pack = Pack::new();
+        for other in 3..count {
+            pack.whole(&made_up(0xd0 + other), BLOB, 1, b"x");
+        }
+        let mut before = pack.offset();
+        for (number, content) in self.contents.iter().enumerate() {
+            let start = pack.offset();
+            let (mut header, mut stream);
+            if number == 0 {
+                header = forge::entry_header(BLOB, size);
+                stream = forge::zlib(content);
+            } else {
+                let rest = forge::copy(1, size as u32 - 1);
+                let delta = forge::delta(size, size, &[&forge::insert(&content[..1]), &rest]);
+                header = forge::entry_header(6, delta.len() as u64);
+                header.extend(forge::base_distance(start - before));
+                stream = forge::zlib(&delta);
+            }
+            if damaged[number] && at_end {
+                *stream.last_mut().expect("a check sum") ^= 1;
+            } else if damaged[number] {
+                // No entry has the type that this makes.
+                header[0] ^= 0x30;
+            }
+            pack.entry(&version_id(number), &header, &stream);
+            before = start;
+        }
+        pack.write(&self.repo);
+    }
+
+    /// Loose files of those versions that are `wanted`, and of no others.
+    fn loose(&self, wanted: Which) {
+        for (number, content) in self.contents.iter().enumerate() {
+            let id = version_id(number);
+            if wanted[number] {
+                let header = format!("blob {}\0", content.len()).into_bytes();
+                forge::loose(&self.repo, &id, &[&header[..], content].concat());
+            } else {
+                let _ = fs::remove_dir_all(self.repo.path().join(".git/objects").join(&id[..2]));
+            }
+        }
+    }
+
+    /// What git delivers, we deliver, and right bytes if any.
+    fn assert_as_git(&self, number: usize) {
+        let theirs = self.repo.archive([&self.commit]);
+        let (threads, memory) = [("1", "16m"), ("2", "128m"), ("8", "16m")][number % 3];
+        let arguments = ["-j", threads, "--memory", memory, &self.commit];
+        let ours = self.repo.sluice(arguments);
+        let is_as_it_should = match ours.code() {
+            0 => ours.stdout == self.right,
+            _ => theirs.code() != 0,
+        };
+        assert!(is_as_it_should, "{ours}\n{theirs}");
+    }
+}
+
+fn version_id(number: usize) -> String {
+    made_up(0xa1 + number as u8)
+}
+
+/// Every choice of the three versions.
+fn choices() -> impl Iterator<Item = Which> {
+    (0..8).map(|bits| [bits & 1 > 0, bits & 2 > 0, bits & 4 > 0])
+}
+
+/// Half of the choices, to go with choice number `number`.
+fn half_of_them(number: usize) -> impl Iterator<Item = (usize, Which)> {
+    choices().enumerate().skip(number / 2 % 2).step_by(2)
+}
+
+/// Files that are held in memory, and files that are streamed.
+const SMALL_AND_LARGE: [usize; 2] = [20_000, 2_200_000];
+
+/// Two packs, each with damage of its own.
+#[test]
+fn two_damaged_packs() {
+    for versions in SMALL_AND_LARGE.map(|size| Versions::new(size, 2)) {
+        for (number, first) in choices().enumerate() {
+            versions.pack(3, first, number % 2 == 0);
+            for (other, second) in half_of_them(number) {
+                versions.pack(4, second, other % 3 == 0);
+                versions.assert_as_git(number + other);
+            }
+        }
+    }
+}
+
+/// The same for a file that is no delta: most of it is read before its damage shows.
+#[test]
+fn a_whole_file_in_a_second_pack_is_enough() {
+    for versions in SMALL_AND_LARGE.map(|size| Versions::new(size, 0)) {
+        for damaged in [3, 4] {
+            for count in [3, 4] {
+                versions.pack(count, [count == damaged, false, false], true);
+            }
+            (0..3).for_each(|number| versions.assert_as_git(number));
+        }
+    }
+}
+
+/// A damaged pack, and some of what is in it loose.
+#[test]
+fn a_damaged_pack_and_loose_files() {
+    for versions in SMALL_AND_LARGE.map(|size| Versions::new(size, 2)) {
+        for (number, damaged) in choices().enumerate() {
+            versions.pack(3, damaged, number % 2 == 0);
+            for (other, loose) in half_of_them(number) {
+                versions.loose(loose);
+                versions.assert_as_git(number + other);
+            }
+        }
+    }
+}
+
+/// A damaged entry of a pack may claim any size: of a tree as well, which is never so large.
+#[test]
+fn a_tree_that_claims_too_much_has_a_copy() {
+    let repo = Repo::init();
+    let id = made_up(0xa1);
+    let blob = forge::blob(&repo, "content");
+    let tree = [&b"100644 file\0"[..], &forge::id_bytes(&blob)].concat();
+    let commit = forge::commit(&repo, &[("40000", b"directory", &id)]);
+    let header = format!("tree {}\0", tree.len()).into_bytes();
+    forge::loose(&repo, &id, &[&header[..], &tree].concat());
+    let right = repo.archive([&commit]).success();
+    let mut pack = Pack::new();
+    pack.whole(&id, TREE, 200 << 20, &vec![0; 1 << 20])
+        .write(&repo);
+    let theirs = repo.archive([&commit]).success();
+    let ours = repo.sluice([&commit]).success();
+    assert!(theirs == right && ours == right);
 }
 
 /// 300 loose files, of which one is gone: the first, one in the middle, the last.
