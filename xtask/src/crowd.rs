@@ -131,16 +131,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The seconds of every candidate, round by round; the first round warms up and is not counted.
+/// The seconds of every candidate, round by round; the first round warms up and is not counted. Whoever runs
+/// first in a round begins in the middle of a busy process's time slice more often, so the order rotates.
 fn measure(candidates: &[Candidate], args: &Args, runs: usize) -> Result<Vec<Vec<f64>>> {
-    let round = |_| {
-        candidates
-            .iter()
-            .map(|candidate| candidate.time(&args.repo, runs))
-            .collect()
-    };
-    let rounds: Vec<Vec<f64>> = (0..=args.rounds).map(round).collect::<Result<_>>()?;
-    Ok(rounds.into_iter().skip(1).collect())
+    let mut rounds = Vec::new();
+    for round in 0..=args.rounds {
+        let mut seconds = vec![0.0; candidates.len()];
+        for turn in 0..candidates.len() {
+            let at = (round + turn) % candidates.len();
+            seconds[at] = candidates[at].time(&args.repo, runs)?;
+        }
+        rounds.push(seconds);
+    }
+    Ok(rounds.split_off(1))
 }
 
 /// Prints each candidate's median, and the median of the ratios of the default to it.
