@@ -62,11 +62,10 @@ pub(super) fn entries(
     })
 }
 
-/// The id of the entry `name` of `tree`, and whether it is a tree.
-pub(super) fn find(tree: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, bool)> {
+/// The id of the entry `name` of `tree`, and what it is.
+pub(super) fn find(tree: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, Mode)> {
     let (_, entry) = entries(tree, 0, hash).find(|(_, entry)| entry.name == name)?;
-    let is_tree = entry.mode == Mode::Directory;
-    Some((ObjectId::from_bytes_or_panic(entry.id), is_tree))
+    Some((ObjectId::from_bytes_or_panic(entry.id), entry.mode))
 }
 
 /// What a tree entry's mode means, as git reads it: what is no file, link or tree counts as a

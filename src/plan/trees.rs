@@ -26,6 +26,7 @@ use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
     error::{Error, Result, filled, sanitised},
+    odb::pack::Damage,
 };
 
 /// Entries near the middle of a tree that are looked for in another.
@@ -112,8 +113,8 @@ impl Frame {
             if !self.content.contains_str(".gitattributes\0") {
                 return None;
             }
-            let (id, is_tree) = find(&self.content, hash, b".gitattributes")?;
-            (!is_tree).then_some(id)
+            let (id, mode) = find(&self.content, hash, b".gitattributes")?;
+            (mode != Mode::Directory).then_some(id)
         })
     }
 
@@ -441,6 +442,9 @@ pub(super) fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
     }
 }
 
+/// An object is not in the repository, as in a partial clone.
+pub const ABSENT: Damage = Damage("object does not exist");
+
 /// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
 /// anything on the way is not there.
 pub fn file_at(
@@ -450,14 +454,18 @@ pub fn file_at(
     path: &[u8],
     name: &[u8],
 ) -> Result<Option<ObjectId>> {
-    look_up(reader, root, hash, path, name).map_err(|failure| {
+    look_up(reader, root, hash, path, name).or_else(|failure| {
+        if matches!(failure, Failure::Damaged(ABSENT)) {
+            return Ok(None);
+        }
         let path = sanitised(&[path, b"/", name].concat());
         let path = path.trim_start_matches('/');
-        Error::fatal(format!("cannot look for '{path}' in tree {root}")).caused_by(failure)
+        let error = Error::fatal(format!("cannot look for '{path}' in tree {root}"));
+        Err(error.caused_by(failure))
     })
 }
 
-/// The same, with the bare failure.
+/// The same, with the bare failure; a directory that is not in the repository is [`ABSENT`].
 pub fn look_up(
     reader: &mut Reader,
     root: ObjectId,
@@ -468,17 +476,15 @@ pub fn look_up(
     let mut content = Buffer::default();
     let mut tree = root;
     for part in path.split_str("/").filter(|part| !part.is_empty()) {
-        if reader.read(&tree, &mut content)?.is_none() {
-            return Ok(None);
-        }
+        reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
         match find(&content, hash, part) {
-            Some((id, true)) => tree = id,
+            Some((id, Mode::Directory)) => tree = id,
             _ => return Ok(None),
         }
     }
-    if reader.read(&tree, &mut content)?.is_none() {
-        return Ok(None);
-    }
-    let found = find(&content, hash, name).filter(|(_, is_tree)| !is_tree);
-    Ok(found.map(|(id, _)| id))
+    reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
+    Ok(match find(&content, hash, name) {
+        None | Some((_, Mode::Directory | Mode::Submodule)) => None,
+        Some((id, _)) => Some(id),
+    })
 }

@@ -16,7 +16,7 @@ use crate::{
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
-    plan::trees::look_up,
+    plan::trees::{ABSENT, look_up},
     report::Channel,
 };
 
@@ -282,12 +282,12 @@ impl Sources<'_> {
     }
 }
 
-/// The text of the file or link at `path` of the tree `root`; nothing if it is not there, is anything
-/// else, or is not in the repository.
+/// The text of the file or link at `path` of the tree `root`; nothing if it is not there or is anything
+/// else. One that is there and not in the repository ends the run: what it keeps out would be sent.
 fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
     let mut text = Buffer::default();
     let kind = blob_at(reader, root, path).and_then(|id| match id {
-        Some(id) => reader.read(&id, &mut text),
+        Some(id) => Ok(Some(reader.read(&id, &mut text)?.ok_or(ABSENT)?)),
         None => Ok(None),
     });
     match kind {
@@ -295,6 +295,13 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
         Err(failure) => {
             let path = sanitised(path);
             let error = Error::fatal(format!("cannot read ignore rules of '{path}'"));
+            let error = match failure {
+                Failure::Damaged(ABSENT) => {
+                    let fetch = format!("git cat-file -p <tree-ish>:{path}");
+                    error.hinted(format!("in a partial clone, '{fetch}' fetches them"))
+                }
+                _ => error,
+            };
             Err(failure.explain(error))
         }
     }

@@ -109,11 +109,15 @@ fn what_is_no_ignore_file_is_none() {
         assert_eq!(files(&repo, &[IGNORE_FILE]), found, "{mode}");
     }
     assert_eq!(files(&repo, &["--ignore-file=no/such/file"]), ["a", "b"]);
+}
 
-    let commit = commit_with_rules(&repo, "100644", &made_up);
-    repo.git(["update-ref", "HEAD", &commit]);
-    let found = files(&repo, &[IGNORE_FILE, "--missing=omit"]);
-    assert_eq!(found, ["a", "b"]);
+/// Nobody knows what rules are in what is not in the repository, whatever becomes of missing files.
+#[test]
+fn a_missing_ignore_file_is_an_error() {
+    let repo = Repo::init();
+    let commit = commit_with_rules(&repo, "100644", &forge::made_up(7));
+    let output = repo.sluice([IGNORE_FILE, "--missing=omit", &commit]);
+    assert_refused(&output, &["'.sourcegraph/ignore'", "hint: "]);
 }
 
 /// Nobody knows what rules are in what cannot be read.

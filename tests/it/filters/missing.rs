@@ -16,6 +16,42 @@ fn partial() -> Repo {
     partial
 }
 
+/// Nothing but the ignore rules of the tree is there.
+fn with_rules(partial: Repo) -> Repo {
+    let rules = Repo::from("filters")
+        .command("git")
+        .args(["cat-file", "blob", "HEAD:.sourcegraph/ignore"])
+        .output()
+        .expect("git runs");
+    crate::forge::blob(&partial, rules.stdout);
+    partial
+}
+
+/// Rules that are not in the repository are not none, nor are those in a directory that is not.
+#[test]
+fn missing_rules_are_a_failure() {
+    let origin = Repo::from("filters");
+    for (missing, args) in [
+        ("HEAD:.sourcegraph/ignore", &["--profile=zoekt", "HEAD"][..]),
+        (
+            "HEAD:.sourcegraph",
+            &["--profile=searcher", "HEAD", "run.sh"],
+        ),
+    ] {
+        let repo = Repo::copy("filters");
+        unpack(&repo);
+        let id = origin.git(["rev-parse", missing]);
+        let object = repo.path().join(".git/objects").join(&id[..2]);
+        std::fs::remove_file(object.join(&id[2..])).expect("it is loose");
+        let output = repo.sluice(args);
+        let expected = "fatal: cannot read ignore rules of '.sourcegraph/ignore'\n\
+             caused by: object does not exist\n\
+             hint: in a partial clone, 'git cat-file -p <tree-ish>:.sourcegraph/ignore' fetches them\n";
+        assert_eq!((output.code(), output.messages().as_ref()), (128, expected));
+        assert!(output.stdout.is_empty());
+    }
+}
+
 #[test]
 fn what_is_missing_is_a_failure() {
     let repo = partial();
@@ -47,7 +83,7 @@ fn what_is_missing_may_be_left_out() {
 
 #[test]
 fn something_may_take_its_place() {
-    let repo = partial();
+    let repo = with_rules(partial());
     let before = repo.git(["count-objects", "-v"]);
     for (args, kinds) in [
         (&["--missing=placeholder"][..], [Some(0), Some(0)]),
@@ -81,7 +117,7 @@ fn something_may_take_its_place() {
 /// An index of placeholders would be hollow: one line says so, for any option that leaves out content.
 #[test]
 fn what_is_missing_is_told() {
-    let repo = partial();
+    let repo = with_rules(partial());
     let entries = repo.git(["ls-tree", "-r", "HEAD"]);
     let blobs = entries.matches(" blob ").count();
     for (args, instead, field) in [
