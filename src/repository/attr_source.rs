@@ -7,7 +7,7 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
-use super::{environment::Environment, treeish};
+use super::{environment::Environment, settings::missing_value, treeish};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result},
@@ -30,8 +30,14 @@ pub fn tree(
             (Err(_), _) => Err(Error::fatal("bad --attr-source or GIT_ATTR_SOURCE")),
         };
     }
-    let Some(name) = gix.config_snapshot().string("attr.tree") else {
-        return Ok(None);
+    let name = match gix
+        .config_snapshot()
+        .plumbing()
+        .string_implicit("attr.tree")
+    {
+        None => return Ok(None),
+        Some(None) => return Err(missing_value("attr.tree")),
+        Some(Some(name)) => name,
     };
     match find(name.as_bstr()) {
         Ok(found) => Ok(Some(found.tree)),

@@ -16,9 +16,9 @@ use rustix::fs::{Access, access};
 
 use super::{
     open::verdict,
-    settings::{integer, truth},
+    settings::{integer, missing_value, truth},
 };
-use crate::error::{Error, Result, sanitised, strerror};
+use crate::error::{Error, Result, filled, strerror};
 
 /// `core.abbrev` is at least this.
 const MIN_ABBREV: i64 = 4;
@@ -81,9 +81,9 @@ fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error>
         .chain(included(config))
         .find_map(|path| {
             let error = access_failure(&path)?;
-            let path = sanitised(path.as_os_str().as_encoded_bytes());
-            let why = strerror(&error);
-            Some(Error::fatal(format!("unable to access '{path}': {why}")))
+            let (path, why) = (path.as_os_str().as_encoded_bytes(), strerror(&error));
+            let values = [path, why.as_bytes()];
+            Some(Error::fatal(filled("unable to access '{}': {}", &values)))
         })
 }
 
@@ -131,6 +131,10 @@ fn access_failure(path: &Path) -> Option<io::Error> {
 /// file overrides.
 fn bad_value(config: &File) -> Option<Error> {
     CHECKED.iter().find_map(|(key, kind)| {
+        let has_none = config.string_implicit(key) == Some(None);
+        if has_none && matches!(kind, Kind::Abbrev | Kind::Path) {
+            return Some(missing_value(&key.to_ascii_lowercase()));
+        }
         let values = config.strings(key)?;
         values
             .iter()
@@ -154,10 +158,9 @@ impl Kind {
         match is_sound {
             true => Ok(()),
             false => {
-                let (key, value) = (key.to_ascii_lowercase(), sanitised(value));
-                Err(Error::fatal(format!(
-                    "bad config value '{value}' for '{key}'"
-                )))
+                let key = key.to_ascii_lowercase();
+                let template = "bad config value '{}' for '{}'";
+                Err(Error::fatal(filled(template, &[value, key.as_bytes()])))
             }
         }
     }

@@ -79,16 +79,6 @@ impl Environment {
 }
 
 impl Environment {
-    /// `key=value` for all; no value at all is a boolean that holds.
-    pub fn overrides(&self) -> impl Iterator<Item = String> {
-        self.config
-            .iter()
-            .map(|parameter| match parameter.contains('=') {
-                true => parameter.clone(),
-                false => format!("{parameter}=true"),
-            })
-    }
-
     /// The keys that were given without a value.
     pub fn bare_keys(&self) -> impl Iterator<Item = &str> {
         let keys = self.config.iter().map(String::as_str);
@@ -101,8 +91,12 @@ impl Environment {
             let unreadable = || Error::fatal("cannot read the configuration").caused_by(error);
             refused().unwrap_or_else(unreadable)
         })?;
-        for parameter in self.overrides() {
-            let (key, value) = parameter.split_once('=').unwrap_or_default();
+        for parameter in &self.config {
+            let (key, value) = match parameter.split_once('=') {
+                Some((key, value)) => (key, value),
+                // Without a value: a boolean that holds.
+                None => (parameter.as_str(), "true"),
+            };
             config
                 .set_raw_value(key, value)
                 .map_err(|error| Error::fatal(format!("bad config '{key}'")).caused_by(error))?;

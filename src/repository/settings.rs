@@ -6,11 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use gix::bstr::{BStr, ByteSlice};
+use gix::{
+    bstr::{BStr, ByteSlice},
+    config::File,
+};
 
 use crate::{
     convert::Driver,
-    error::{Error, Result},
+    error::{Error, Result, filled},
     plan::select::{
         attributes::{self, AutoCrlf},
         source::Source,
@@ -50,35 +53,42 @@ pub enum Umask {
     User,
 }
 
+impl Umask {
+    fn read(config: &File) -> Result<Self> {
+        const KEY: &str = "tar.umask";
+        let Some(value) = config.string_implicit(KEY) else {
+            return Ok(Self::Bits(DEFAULT_UMASK));
+        };
+        let value = value.unwrap_or_default();
+        if value == "user" {
+            return Ok(Self::User);
+        }
+        let bits = i32::try_from(integer(KEY, value.as_bstr())?)
+            .map_err(|_| bad_number(KEY, value.as_bstr(), "out of range"))?;
+        Ok(Self::Bits(bits.cast_unsigned()))
+    }
+}
+
 impl Settings {
     /// Read the configuration of `repository`, in which git runs in `directory`.
     pub fn read(repository: &gix::Repository, directory: PathBuf) -> Result<Self> {
         let config = repository.config_snapshot();
-        let boolean = |key: &str| {
-            config
-                .string(key)
-                .map(|value| truth(key, value.as_bstr()))
-                .transpose()
-        };
+        let config = config.plumbing();
+        let boolean = |key: &str| boolean(config, key);
         let number = |key: &str| {
-            config
-                .string(key)
-                .map(|value| integer(key, value.as_bstr()))
+            let value = config.string_implicit(key);
+            value
+                .map(|value| integer(key, value.unwrap_or_default().as_bstr()))
                 .transpose()
         };
-        let umask = match config.string("tar.umask") {
-            Some(value) if value == "user" => Umask::User,
-            Some(value) => Umask::Bits(integer("tar.umask", value.as_bstr())? as u32),
-            None => Umask::Bits(DEFAULT_UMASK),
-        };
-        let autocrlf = match config.string("core.autocrlf") {
+        let autocrlf = match config.string_implicit("core.autocrlf").flatten() {
             Some(value) if value.eq_ignore_ascii_case(b"input") => AutoCrlf::Input,
             _ if boolean("core.autocrlf")? == Some(true) => AutoCrlf::True,
             _ => AutoCrlf::False,
         };
         let big_file = number("core.bigFileThreshold")?;
         Ok(Self {
-            umask,
+            umask: Umask::read(config)?,
             big_file: big_file.map_or(DEFAULT_BIG_FILE, |bytes| bytes.max(0) as u64),
             max_tree_depth: number("core.maxTreeDepth")?
                 .unwrap_or(DEFAULT_TREE_DEPTH)
@@ -98,9 +108,10 @@ impl Settings {
                 ignore_case: boolean("core.ignoreCase")?.unwrap_or(false),
                 autocrlf,
                 eol_crlf: config
-                    .string("core.eol")
+                    .string_implicit("core.eol")
+                    .flatten()
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
-                drivers: drivers(&config)?,
+                drivers: drivers(config)?,
                 diff_binary: HashMap::new(),
             },
         })
@@ -108,12 +119,8 @@ impl Settings {
 }
 
 /// The filters that would run or refuse to: an empty command is none.
-fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Driver>>> {
-    let sections = config
-        .plumbing()
-        .sections_by_name("filter")
-        .into_iter()
-        .flatten();
+fn drivers(config: &File) -> Result<HashMap<String, Arc<Driver>>> {
+    let sections = config.sections_by_name("filter").into_iter().flatten();
     let names: BTreeSet<_> = sections
         .filter_map(|section| section.header().subsection_name())
         .collect();
@@ -121,20 +128,20 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
     for name in names {
         let key = |key: &str| format!("filter.{name}.{key}");
         let command = |kind: &str| {
-            let value = config.string(key(kind).as_str())?;
-            (!value.is_empty()).then_some(value)
+            let key = key(kind);
+            match config.string_implicit(key.as_str()) {
+                Some(None) => Err(missing_value(&key)),
+                value => Ok(value.flatten()),
+            }
         };
+        let (smudge, process) = (command("smudge")?, command("process")?);
         // A process counts instead of a smudge command even if it is empty.
-        let has_process = config.string(key("process").as_str()).is_some();
-        let required = config.string(key("required").as_str());
+        let smudge = smudge.filter(|_| process.is_none());
         let driver = Driver {
             name: name.to_owned(),
-            smudge: command("smudge").filter(|_| !has_process),
-            process: command("process"),
-            required: required
-                .map(|value| truth(&key("required"), value.as_bstr()))
-                .transpose()?
-                .unwrap_or_default(),
+            smudge: smudge.filter(|command| !command.is_empty()),
+            process: process.filter(|command| !command.is_empty()),
+            required: boolean(config, &key("required"))?.unwrap_or_default(),
         };
         if driver.required || driver.smudge.is_some() || driver.process.is_some() {
             drivers.insert(name.to_string(), Arc::new(driver));
@@ -147,23 +154,40 @@ fn drivers(config: &gix::config::Snapshot<'_>) -> Result<HashMap<String, Arc<Dri
 /// that care, so that nobody else fails over it.
 pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, Option<bool>>> {
     let config = repository.config_snapshot();
-    let sections = config
-        .plumbing()
-        .sections_by_name("diff")
-        .into_iter()
-        .flatten();
+    let config = config.plumbing();
+    let sections = config.sections_by_name("diff").into_iter().flatten();
     let mut drivers = HashMap::new();
     for name in sections.filter_map(|section| section.header().subsection_name()) {
         let key = format!("diff.{name}.binary");
-        let binary = match config.string(key.as_str()) {
-            Some(value) if !value.eq_ignore_ascii_case(b"auto") => {
-                Some(truth(&key, value.as_bstr())?)
-            }
-            _ => None,
+        let binary = match config.string_implicit(key.as_str()).flatten() {
+            Some(value) if value.eq_ignore_ascii_case(b"auto") => None,
+            _ => boolean(config, &key)?,
         };
         drivers.insert(name.to_string(), binary);
     }
     Ok(drivers)
+}
+
+/// The boolean `key`, which holds if it has no value; nothing if it is not set.
+fn boolean(config: &File, key: &str) -> Result<Option<bool>> {
+    match config.string_implicit(key) {
+        None => Ok(None),
+        Some(None) => Ok(Some(true)),
+        Some(Some(value)) => truth(key, value.as_bstr()).map(Some),
+    }
+}
+
+/// The failure that `key` stands for where it needs a value and has none.
+pub(super) fn missing_value(key: &str) -> Error {
+    Error::fatal(format!("bad config variable '{key}'"))
+        .after(format!("error: missing value for '{key}'"))
+}
+
+/// The failure that the `value` of `key` stands for, which is no number.
+fn bad_number(key: &str, value: &BStr, why: &str) -> Error {
+    let key = key.to_ascii_lowercase();
+    let template = "bad numeric config value '{}' for '{}': {}";
+    Error::fatal(filled(template, &[value, key.as_bytes(), why.as_bytes()]))
 }
 
 /// A boolean as git reads it.
@@ -175,9 +199,8 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
             Ok(number) => Ok(number != 0),
             Err(_) => {
                 let key = key.to_ascii_lowercase();
-                Err(Error::fatal(format!(
-                    "bad boolean config value '{value}' for '{key}'"
-                )))
+                let template = "bad boolean config value '{}' for '{}'";
+                Err(Error::fatal(filled(template, &[value, key.as_bytes()])))
             }
         },
     }
@@ -185,12 +208,7 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
 
 /// A number as git reads it: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
 pub(super) fn integer(key: &str, value: &BStr) -> Result<i64> {
-    let key = key.to_ascii_lowercase();
-    let bad = |why| {
-        Error::fatal(format!(
-            "bad numeric config value '{value}' for '{key}': {why}"
-        ))
-    };
+    let bad = |why| bad_number(key, value, why);
     let text = value
         .to_str()
         .map_err(|_| bad("invalid unit"))?

@@ -135,3 +135,46 @@ fn bad_values() {
         assert_eq!(theirs.code(), 128, "{line}");
     }
 }
+
+/// A boolean without a value holds; a number or a command without one is refused.
+#[test]
+fn keys_without_a_value() {
+    let repo = Repo::copy("basic");
+    let file = repo.path().join(".git/config");
+    let sound = fs::read_to_string(&file).expect("our own");
+    let set = |lines: &str| fs::write(&file, format!("{sound}{lines}\n")).expect("our own");
+    for lines in [
+        "[core]\n\tautocrlf",
+        "[core]\n\tautocrlf = false\n\tautocrlf",
+        "[core]\n\teol = crlf\n\teol",
+        "[filter \"f\"]\n\trequired",
+    ] {
+        set(lines);
+        repo.assert_same(["HEAD"]);
+    }
+    for (lines, message) in [
+        (
+            "[tar]\n\tumask = 0\n\tumask",
+            "bad numeric config value '' for 'tar.umask'",
+        ),
+        (
+            "[core]\n\tmaxTreeDepth",
+            "bad numeric config value '' for 'core.maxtreedepth'",
+        ),
+        (
+            "[filter \"f\"]\n\tsmudge",
+            "missing value for 'filter.f.smudge'",
+        ),
+        (
+            "[filter \"f\"]\n\tprocess",
+            "missing value for 'filter.f.process'",
+        ),
+        ("[core]\n\tabbrev", "missing value for 'core.abbrev'"),
+        ("[attr]\n\ttree", "missing value for 'attr.tree'"),
+    ] {
+        set(lines);
+        let output = repo.sluice(["HEAD"]);
+        assert_eq!(output.code(), 128, "{lines}");
+        assert!(output.messages().contains(message), "{lines}");
+    }
+}

@@ -74,6 +74,7 @@ fn malformed_configuration() {
     for (value, why) in [
         ("x", "invalid unit"),
         ("99999999999999999999", "out of range"),
+        ("99999999999", "out of range"),
         ("", "invalid unit"),
     ] {
         let setting = format!("tar.umask={value}");
@@ -90,6 +91,7 @@ fn malformed_configuration() {
         "core.autocrlf=sideways",
         "core.bigFileThreshold=much",
         "core.ignoreCase=perhaps",
+        "tar.umask",
     ] {
         repo.clone().with(["-c", setting]).assert_same(["HEAD"]);
     }
