@@ -25,7 +25,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result, filled, sanitised},
+    error::{Error, Result, filled},
     odb::pack::Damage,
 };
 
@@ -37,6 +37,9 @@ const MAX_DIVIDED: usize = 1 << 20;
 const MAX_SPARE: usize = 64 << 10;
 /// Buffers that are kept for the next trees.
 const MAX_SPARES: usize = 32;
+
+/// Bytes of a path from which on a message would be cut.
+const MAX_SHOWN: usize = 4096;
 
 /// How trees are read.
 #[derive(Clone, Copy, Debug)]
@@ -396,10 +399,11 @@ impl Trees {
             Sight::Link => true,
         };
         if leads_out || !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect) {
-            return Err(
-                Error::fatal(format!("failed to unpack tree object {}", self.root))
-                    .after(filled("error: invalid path '{}'", &[path])),
-            );
+            let error = Error::fatal(format!("failed to unpack tree object {}", self.root));
+            if is_tree && !leads_out {
+                complete(reader, ObjectId::from_bytes_or_panic(entry.id), path);
+            }
+            return Err(error.after(filled("error: invalid path '{}'", &[path])));
         }
         let id = ObjectId::from_bytes_or_panic(entry.id);
         frame.at += entry.len;
@@ -433,6 +437,22 @@ impl Trees {
     }
 }
 
+/// Add to `path`, which leads to `tree`, what leads to the first file in it: git refuses files, not the
+/// directories that they are in. Ends at a tree that is empty or cannot be read.
+fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
+    let mut content = Buffer::default();
+    let mut next = Some(tree);
+    while let Some(tree) = next.take().filter(|_| path.len() < MAX_SHOWN)
+        && let Ok(Some(ObjectKind::Tree)) = reader.read(&tree, &mut content)
+        && let Some((_, entry)) = entries(&content, 0, tree.kind()).next()
+    {
+        path.push(b'/');
+        path.extend_from_slice(entry.name);
+        let is_tree = entry.mode == Mode::Directory;
+        next = is_tree.then(|| ObjectId::from_bytes_or_panic(entry.id));
+    }
+}
+
 /// The failure as it is reported: one about a tree of which not all may be known names nothing
 /// below the `root`.
 pub(super) fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
@@ -458,10 +478,11 @@ pub fn file_at(
         if matches!(failure, Failure::Damaged(ABSENT)) {
             return Ok(None);
         }
-        let path = sanitised(&[path, b"/", name].concat());
-        let path = path.trim_start_matches('/');
-        let error = Error::fatal(format!("cannot look for '{path}' in tree {root}"));
-        Err(error.caused_by(failure))
+        let path = [path, b"/", name].concat();
+        let path = path.trim_start_with(|c| c == '/');
+        let root = root.to_string();
+        let error = filled("cannot look for '{}' in tree {}", &[path, root.as_bytes()]);
+        Err(Error::fatal(error).caused_by(failure))
     })
 }
 
