@@ -9,6 +9,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
+use crate::error::filled;
 use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::{io::Errno, process::Signal};
 
@@ -60,9 +61,11 @@ impl Surroundings {
 
 /// git's line about a `command` that a signal ended; none about a signal that people send, or by which pipes
 /// end.
-pub fn death(command: &BStr, status: ExitStatus) -> Option<String> {
+pub fn death(command: &BStr, status: ExitStatus) -> Option<BString> {
     let signal = status.signal()?;
     let quiet = [Signal::INT, Signal::QUIT, Signal::PIPE];
     let is_quiet = quiet.iter().any(|quiet| quiet.as_raw() == signal);
-    (!is_quiet).then(|| format!("error: {command} died of signal {signal}"))
+    let signal = signal.to_string();
+    let values: [&[u8]; 2] = [command, signal.as_bytes()];
+    (!is_quiet).then(|| filled("error: {} died of signal {}", &values))
 }

@@ -40,7 +40,7 @@ pub struct Error {
     /// Lines that git prints before the last one, each complete with its `error: ` or `hint: `.
     context: Vec<BString>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    hint: Option<String>,
+    hint: Option<BString>,
 }
 
 impl Error {
@@ -101,7 +101,7 @@ impl Error {
     }
 
     /// Add a hint: what the user may do about it.
-    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+    pub fn hinted(mut self, hint: impl Into<BString>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -114,16 +114,14 @@ impl Error {
 
     /// As a cause of another failure: its message and its causes.
     pub fn without_label(self) -> Box<dyn std::error::Error + Send + Sync> {
-        let mut text = self.message.to_string();
-        let mut cause = self
-            .source
-            .as_deref()
-            .map(|cause| cause as &dyn std::error::Error);
+        let mut text = self.message.clone();
+        let mut cause = std::error::Error::source(&self);
         while let Some(error) = cause {
-            text += &format!(": {error}");
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(&Words::of(error).0);
             cause = error.source();
         }
-        text.into()
+        Box::new(Words(text))
     }
 
     /// The lines that are written to a terminal, as git writes them.
@@ -135,11 +133,11 @@ impl Error {
         push_line(&mut lines, self.label(), &self.message);
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            push_line(&mut lines, "caused by: ", error.to_string().as_bytes());
+            push_line(&mut lines, "caused by: ", &Words::of(error).0);
             cause = error.source();
         }
         if let Some(hint) = &self.hint {
-            push_line(&mut lines, "hint: ", hint.as_bytes());
+            push_line(&mut lines, "hint: ", hint);
         }
         lines
     }
@@ -198,6 +196,27 @@ impl std::error::Error for Error {
     }
 }
 
+/// A cause in words, which may hold a name of any bytes.
+#[derive(Debug)]
+pub struct Words(pub BString);
+
+impl Words {
+    fn of(cause: &(dyn std::error::Error + 'static)) -> Self {
+        match cause.downcast_ref::<Self>() {
+            Some(Self(text)) => Self(text.clone()),
+            None => Self(cause.to_string().into()),
+        }
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Words {}
+
 /// The text of an operating system error as C's `strerror` has it, without Rust's error number.
 pub fn strerror(error: &std::io::Error) -> String {
     let text = error.to_string();
@@ -226,17 +245,33 @@ pub fn push_line(out: &mut Vec<u8>, label: &str, message: &[u8]) {
     let room = MAX_LINE.saturating_sub(label.len());
     let printable = |&byte: &u8| match byte {
         b'\t' | b'\n' => byte,
-        _ if byte.is_ascii_control() => b'?',
-        _ => byte,
+        _ => printable(byte),
     };
     out.extend(message.iter().take(room).map(printable));
     out.push(b'\n');
 }
 
-/// A path as it may be shown on a terminal.
-pub fn sanitised(path: &[u8]) -> String {
+/// A path as a line of a list may show it: the bytes that control a terminal are question marks, all others
+/// stay as they are.
+pub fn listed(path: &[u8]) -> BString {
+    path.iter()
+        .copied()
+        .map(printable)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+fn printable(byte: u8) -> u8 {
+    match byte.is_ascii_control() {
+        true => b'?',
+        false => byte,
+    }
+}
+
+/// Words of our own in which a name may be shown.
+pub fn sanitised(name: &[u8]) -> String {
     let printable = |c: char| if c.is_control() { '?' } else { c };
-    String::from_utf8_lossy(path)
+    String::from_utf8_lossy(name)
         .chars()
         .map(printable)
         .collect()
@@ -244,7 +279,7 @@ pub fn sanitised(path: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, filled, push_line, sanitised, strerror};
+    use super::{Error, filled, listed, push_line, sanitised, strerror};
 
     #[test]
     fn errors_read_like_git() {
@@ -261,6 +296,7 @@ mod tests {
     #[test]
     fn paths_cannot_control_a_terminal() {
         assert_eq!(sanitised(b"a\x1b[2Jb\n\xff"), "a?[2Jb?\u{fffd}");
+        assert_eq!(listed(b"a\x1b[2Jb\n\xff"), &b"a?[2Jb?\xff"[..]);
     }
 
     /// As git's do: bytes that are no text stay, and what controls a terminal does not.
@@ -276,6 +312,14 @@ mod tests {
         assert_eq!(
             error.lines(),
             b"error: ?\nfatal: pathspec 'a\xff?[2J' did not match '??\t\n{}'\nhint: look?\n"
+        );
+        let cause = Error::fatal(filled("no '{}'", &[b"\xfe"])).caused_by("it is gone");
+        let error = Error::fatal("failed")
+            .caused_by(cause.without_label())
+            .hinted(filled("look at {}", &[b"\xfd\x1b"]));
+        assert_eq!(
+            error.lines(),
+            b"fatal: failed\ncaused by: no '\xfe': it is gone\nhint: look at \xfd?\n"
         );
         let mut line = Vec::new();
         push_line(&mut line, "fatal: ", &[b'x'; 5000]);

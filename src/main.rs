@@ -10,7 +10,10 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, IsTerminal, Read, Write},
-    os::{fd::AsFd, unix::ffi::OsStringExt},
+    os::{
+        fd::AsFd,
+        unix::ffi::{OsStrExt, OsStringExt},
+    },
     path::Path,
     process::Command,
 };
@@ -21,7 +24,7 @@ use signal_hook::consts::SIGPIPE;
 use git_sluice::{
     Outputs, Tally,
     cli::{Args, Filters, GzipDialect, Stop, Typed, pathspecs_from},
-    error::{Error, Kind, Result, strerror},
+    error::{Error, Kind, Result, filled, strerror},
     heap::Heap,
     output::Destination,
     preview, probe,
@@ -212,8 +215,9 @@ fn send(
 fn apply(directory: &Path, args: &Args) -> Result<()> {
     let archive: Box<dyn Read> = match &args.treeish {
         Some(file) if file != "-" => Box::new(File::open(file).map_err(|error| {
-            let (file, why) = (file.to_string_lossy(), strerror(&error));
-            Error::fatal(format!("could not open '{file}' for reading: {why}"))
+            let why = strerror(&error);
+            let values = [file.as_bytes(), why.as_bytes()];
+            Error::fatal(filled("could not open '{}' for reading: {}", &values))
         })?),
         _ => Box::new(io::stdin().lock()),
     };
@@ -274,8 +278,9 @@ fn read_pathspecs(args: &mut Args) -> Result<()> {
         pathspecs_from(io::stdin().lock(), nul)?
     } else {
         let opened = File::open(file).map_err(|error| {
-            let (file, why) = (file.to_string_lossy(), strerror(&error));
-            Error::fatal(format!("could not open '{file}' for reading: {why}"))
+            let why = strerror(&error);
+            let values = [file.as_bytes(), why.as_bytes()];
+            Error::fatal(filled("could not open '{}' for reading: {}", &values))
         })?;
         pathspecs_from(opened, nul)?
     };

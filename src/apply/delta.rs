@@ -80,12 +80,12 @@ impl Claim {
         let mut records = records(header);
         let mut value = |name: &str| match records.next().transpose()? {
             Some((key, value)) if key.strip_prefix(OURS) == Some(name.as_bytes()) => Ok(value),
-            _ => Err(damaged(&format!("it does not say its GITSLUICE.{name}"))),
+            _ => Err(damaged(format!("it does not say its GITSLUICE.{name}"))),
         };
         let version = value("delta")?;
         if version != VERSION {
             let version = version.escape_ascii();
-            return Err(damaged(&format!(
+            return Err(damaged(format!(
                 "version '{version}' of deltas is not known"
             )));
         }
@@ -102,7 +102,7 @@ impl Claim {
             }
             other => {
                 let other = other.escape_ascii();
-                return Err(damaged(&format!("deletions as '{other}' are not known")));
+                return Err(damaged(format!("deletions as '{other}' are not known")));
             }
         };
         if records.next().is_some() {
@@ -136,7 +136,7 @@ fn comment(header: &[u8]) -> Result<Option<Id>> {
             (b"mtime", _) => {}
             (key, _) => {
                 let key = key.escape_ascii();
-                return Err(damaged(&format!("its first header has a key '{key}'")));
+                return Err(damaged(format!("its first header has a key '{key}'")));
             }
         }
     }
@@ -149,7 +149,7 @@ pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
         (b"GITSLUICE.delete", path) => Ok(path),
         (key, _) => {
             let key = key.escape_ascii();
-            Err(damaged(&format!("a global header has a key '{key}'")))
+            Err(damaged(format!("a global header has a key '{key}'")))
         }
     })
 }

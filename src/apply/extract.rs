@@ -10,7 +10,7 @@ use std::{
     io::{BufRead, Write},
 };
 
-use crate::error::{Error, Result, sanitised};
+use crate::error::{Error, Result, filled, listed, push_line};
 
 use super::{
     delta::Claim,
@@ -61,10 +61,8 @@ impl<'a> Extraction<'a> {
         match self.obstacles.iter().next() {
             None => Ok(()),
             Some(path) => {
-                let path = sanitised(path);
-                Err(Error::fatal(format!(
-                    "'{path}' is in the way: the base has something of another kind there"
-                )))
+                let obstacle = "'{}' is in the way: the base has something of another kind there";
+                Err(Error::fatal(filled(obstacle, &[path])))
             }
         }
     }
@@ -102,7 +100,13 @@ impl<'a> Extraction<'a> {
     /// As with git, nobody has to listen.
     fn tell(&mut self, what: &str, path: &ArchivePath<'_>) {
         if let Some(told) = &mut self.told {
-            let _ = writeln!(told, "{what} {}", sanitised(path.bytes()));
+            let mut line = Vec::new();
+            push_line(
+                &mut line,
+                "",
+                &filled("{} {}", &[what.as_bytes(), &listed(path.bytes())]),
+            );
+            let _ = told.write_all(&line);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -50,6 +50,9 @@ pub(super) fn incomplete() -> Error {
 }
 
 /// What is in the archive is not sound, or not safe.
-pub(super) fn damaged(what: &str) -> Error {
-    Error::fatal(format!("the archive cannot be applied: {what}"))
+pub(super) fn damaged(what: impl AsRef<[u8]>) -> Error {
+    Error::fatal(filled(
+        "the archive cannot be applied: {}",
+        &[what.as_ref()],
+    ))
 }

@@ -4,7 +4,7 @@
 //! directory lies.
 
 use crate::{
-    error::{Result, sanitised},
+    error::{Result, filled},
     plan::select::verify::{Protect, is_valid},
 };
 
@@ -64,8 +64,8 @@ impl<'a> ArchivePath<'a> {
                 });
             }
         };
-        let shown = sanitised(&stated[..stated.len().min(LEN_MAX)]);
-        Err(damaged(&format!("path '{shown}' {refused}")))
+        let values = [&stated[..stated.len().min(LEN_MAX)], refused.as_bytes()];
+        Err(damaged(filled("path '{}' {}", &values)))
     }
 
     /// Whether it ends in a slash.
@@ -100,10 +100,8 @@ impl<'a> ArchivePath<'a> {
             .unwrap_or(self.bytes)
             .split(|&byte| byte == b'/');
         if names.any(|name| name.starts_with(WHITEOUT)) {
-            let path = sanitised(self.bytes);
-            return Err(damaged(&format!(
-                "path '{path}' is neither a whiteout nor a real one"
-            )));
+            let refused = "path '{}' is neither a whiteout nor a real one";
+            return Err(damaged(filled(refused, &[self.bytes])));
         }
         Ok(hidden)
     }

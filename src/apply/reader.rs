@@ -209,7 +209,7 @@ impl<R: BufRead> Reader<R> {
                 let kind = other.escape_ascii();
                 let what =
                     format!("an entry of kind '{kind}' is no file, directory or symbolic link");
-                return Err(damaged(&what));
+                return Err(damaged(what));
             }
         };
         let in_header = || header.path_bytes().into_owned();

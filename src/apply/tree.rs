@@ -17,7 +17,7 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode, OFlags};
 
-use crate::error::{Error, Result, sanitised, strerror};
+use crate::error::{Error, Result, filled, strerror};
 
 use super::{path::ArchivePath, state};
 
@@ -47,8 +47,9 @@ impl Tree {
     /// Open the directory, after making it if it is `new`, and keep others of us out.
     pub(super) fn open(path: &Path, new: bool) -> Result<Self> {
         let failed = |error: io::Error| {
-            let (path, error) = (path.display(), strerror(&error));
-            Error::fatal(format!("cannot open directory '{path}': {error}"))
+            let why = strerror(&error);
+            let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+            Error::fatal(filled("cannot open directory '{}': {}", &values))
         };
         if new
             && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
@@ -61,10 +62,9 @@ impl Tree {
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
         // Where directories cannot be locked, nothing is lost but this.
         if let Err(TryLockError::WouldBlock) = handle.try_lock() {
-            let path = path.display();
-            return Err(Error::fatal(format!(
-                "another archive is being applied to '{path}'"
-            )));
+            let path = path.as_os_str().as_bytes();
+            let refused = filled("another archive is being applied to '{}'", &[path]);
+            return Err(Error::fatal(refused));
         }
         Ok(Self {
             root: Dir::from_std_file(handle.try_clone().map_err(failed)?),
@@ -247,6 +247,7 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
 
 /// An operation on `path` that failed.
 pub(super) fn failed(verb: &str, path: &[u8], error: io::Error) -> Error {
-    let (path, error) = (sanitised(path), strerror(&error));
-    Error::fatal(format!("cannot {verb} '{path}': {error}"))
+    let why = strerror(&error);
+    let values = [verb.as_bytes(), path, why.as_bytes()];
+    Error::fatal(filled("cannot {} '{}': {}", &values))
 }

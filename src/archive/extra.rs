@@ -8,7 +8,7 @@ use std::{
 use crate::{
     buffer::Buffer,
     decode::Failure,
-    error::{Error, sanitised, strerror},
+    error::{Error, filled, strerror},
     plan::extra::{Content, Extra},
 };
 
@@ -64,6 +64,7 @@ fn cannot_read(extra: &Extra, error: &io::Error) -> Failure {
         Content::File { shown, .. } => shown,
         Content::Bytes(_) => &extra.name,
     };
-    let (shown, error) = (sanitised(shown), strerror(error));
-    Failure::Taker(Error::entry(format!("cannot read '{shown}': {error}")))
+    let why = strerror(error);
+    let values = [shown, why.as_bytes()];
+    Failure::Taker(Error::entry(filled("cannot read '{}': {}", &values)))
 }

@@ -12,14 +12,11 @@ mod ours;
 mod pathspec_file;
 mod typed;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use clap::{
-    ArgAction, Parser,
-    builder::{OsStringValueParser, TypedValueParser},
-};
+use clap::{ArgAction, Parser};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{
@@ -47,8 +44,8 @@ git sluice [<options>] <tree-ish> [<path>...]
 )]
 pub struct Args {
     /// Archive format
-    #[arg(long, value_name = "fmt", value_parser = lossy())]
-    pub format: Option<String>,
+    #[arg(long, value_name = "fmt")]
+    pub format: Option<OsString>,
 
     /// Prepend this to each path in the archive
     #[arg(long, value_name = "prefix")]
@@ -133,10 +130,8 @@ impl Args {
         if self.list
             && let Some(word) = &self.treeish
         {
-            let word = word.to_string_lossy();
-            return Err(Error::fatal(format!(
-                "extra command line parameter '{word}'"
-            )));
+            let refused = filled("extra command line parameter '{}'", &[word.as_bytes()]);
+            return Err(Error::fatal(refused));
         }
         let from_file = self.ours.pathspec_from_file.is_some();
         if from_file && !self.paths.is_empty() {
@@ -177,9 +172,4 @@ impl Args {
             None => Ok(()),
         }
     }
-}
-
-/// A text, if need be with replacements; no format has such a name.
-fn lossy() -> impl TypedValueParser<Value = String> {
-    OsStringValueParser::new().map(|text| text.to_string_lossy().into_owned())
 }

@@ -12,7 +12,7 @@ use super::say;
 use crate::{
     buffer::Buffer,
     command::{Surroundings, death},
-    error::strerror,
+    error::{filled, strerror},
 };
 
 /// Start `command` with pipes to its standard input and from its standard output; nothing, and a
@@ -28,10 +28,14 @@ pub(super) fn start(
     };
     let why = strerror(&error);
     match error.kind() {
-        ErrorKind::NotFound if !command.contains(&b'/') => {
-            say(log, format!("error: cannot run {command}: {why}"))
-        }
-        _ => say(log, format!("fatal: cannot exec '{command}': {why}")),
+        ErrorKind::NotFound if !command.contains(&b'/') => say(
+            log,
+            filled("error: cannot run {}: {}", &[command, why.as_bytes()]),
+        ),
+        _ => say(
+            log,
+            filled("fatal: cannot exec '{}': {}", &[command, why.as_bytes()]),
+        ),
     }
     None
 }

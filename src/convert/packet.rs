@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use gix::bstr::ByteSlice;
 
-use crate::error::Error;
+use crate::error::{Error, filled};
 
 /// As much content as one packet carries, in bytes.
 pub(super) const MAX_CONTENT: usize = 65516;
@@ -23,21 +23,22 @@ pub(super) enum Broken {
 pub(super) fn read(from: &mut impl Read) -> Result<Option<Vec<u8>>, Broken> {
     let mut header = [0; HEADER];
     from.read_exact(&mut header).map_err(|_| Broken::HungUp)?;
-    let nonsense = |what: &str, value: &str| {
-        Broken::Nonsense(Error::fatal(format!(
-            "protocol error: bad line length{what} {value}"
+    let nonsense = |what: &str, value: &[u8]| {
+        Broken::Nonsense(Error::fatal(filled(
+            "protocol error: bad line length{} {}",
+            &[what.as_bytes(), value],
         )))
     };
     let digits = header.to_str().ok();
     let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
     let Some(len) = digits.and_then(|digits| usize::from_str_radix(digits, 16).ok()) else {
-        return Err(nonsense(" character:", &header.to_str_lossy()));
+        return Err(nonsense(" character:", &header));
     };
     match len {
         // Lists end in different ways in other protocols.
         0..=2 | HEADER => Ok(None),
-        3 => Err(nonsense("", "3")),
-        _ if len > MAX_PACKET => Err(nonsense("", &len.to_string())),
+        3 => Err(nonsense("", b"3")),
+        _ if len > MAX_PACKET => Err(nonsense("", len.to_string().as_bytes())),
         _ => {
             let mut content = vec![0; len - HEADER];
             from.read_exact(&mut content).map_err(|_| Broken::HungUp)?;

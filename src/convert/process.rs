@@ -83,7 +83,7 @@ enum Answer {
 /// Why a filter that was started is not used.
 enum Refusal {
     /// It failed, as a filter may.
-    Failed(String),
+    Failed(BString),
     /// The run cannot go on.
     Fatal(Error),
 }
@@ -120,7 +120,7 @@ impl Process {
             Ok(()) => Ok(Some(process)),
             Err(Refusal::Fatal(error)) => Err(error),
             Err(Refusal::Failed(why)) => {
-                say(log, format!("error: {why}"));
+                say(log, filled("error: {}", &[&why]));
                 say(
                     log,
                     filled(
@@ -136,7 +136,7 @@ impl Process {
 
     /// Agree on the version and on what the filter can do.
     fn shake_hands(&mut self, command: &BStr) -> Result<(), Refusal> {
-        let failed = |why: &str| Err(Refusal::Failed(why.to_owned()));
+        let failed = |why: &str| Err(Refusal::Failed(why.into()));
         let Some((stdin, stdout)) = &mut self.pipes else {
             return failed("Could not write client identification");
         };
@@ -145,8 +145,11 @@ impl Process {
         }
         let unexpected = |line: Option<Vec<u8>>, expected: &str| {
             let line = line.unwrap_or_else(|| b"<flush packet>".to_vec());
-            let line = line.to_str_lossy();
-            failed(&format!("Unexpected line '{line}', expected {expected}"))
+            let values = [&line[..], expected.as_bytes()];
+            Err(Refusal::Failed(filled(
+                "Unexpected line '{}', expected {}",
+                &values,
+            )))
         };
         let welcome = hear("greeting", stdout, command)?;
         if welcome.as_deref() != Some(b"git-filter-server") {
@@ -179,9 +182,9 @@ impl Process {
                 Some(b"smudge") => self.smudges = true,
                 Some(b"clean" | b"delay") | None => {}
                 Some(other) => {
-                    return Err(Refusal::Fatal(Error::fatal(format!(
-                        "subprocess '{command}' requested unsupported capability '{}'",
-                        other.as_bstr()
+                    return Err(Refusal::Fatal(Error::fatal(filled(
+                        "subprocess '{}' requested unsupported capability '{}'",
+                        &[command, other],
                     ))));
                 }
             }
@@ -254,7 +257,8 @@ fn hear(
 ) -> Result<Option<Vec<u8>>, Refusal> {
     packet::read_line(stdout).map_err(|broken| match broken {
         Broken::HungUp => {
-            Refusal::Failed(format!("could not read {what} from subprocess '{command}'"))
+            let template = "could not read {} from subprocess '{}'";
+            Refusal::Failed(filled(template, &[what.as_bytes(), command]))
         }
         Broken::Nonsense(error) => Refusal::Fatal(error),
     })

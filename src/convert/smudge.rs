@@ -65,7 +65,10 @@ fn run(
         failed => {
             say(
                 log,
-                format!("error: external filter '{command}' failed {failed}"),
+                filled(
+                    "error: external filter '{}' failed {}",
+                    &[command, failed.to_string().as_bytes()],
+                ),
             );
             None
         }

@@ -28,7 +28,7 @@ use gix::{
     odb::pack::multi_index,
 };
 
-use crate::error::{Error, sanitised, strerror};
+use crate::error::{Error, filled, strerror};
 pub use dirs::object_dirs;
 use index::Index;
 use pack::Pack;
@@ -208,10 +208,9 @@ impl Odb {
             io::ErrorKind::OutOfMemory => "mapped",
             _ => "accessed",
         };
-        let (path, why) = (sanitised(path.as_os_str().as_bytes()), strerror(error));
-        Some(Error::fatal(format!(
-            "{what} {path} cannot be {failed}: {why}"
-        )))
+        let (path, why) = (path.as_os_str().as_bytes(), strerror(error));
+        let values = [what.as_bytes(), path, failed.as_bytes(), why.as_bytes()];
+        Some(Error::fatal(filled("{} {} cannot be {}: {}", &values)))
     }
 
     /// A file or directory that is there and that the system did not let us map or look into.

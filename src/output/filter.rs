@@ -8,11 +8,11 @@ use std::{
     process::{Child, ChildStdin},
 };
 
-use gix::bstr::{BStr, BString};
+use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     command::{Surroundings, death},
-    error::{Error, Result, strerror},
+    error::{Error, Result, filled, strerror},
 };
 
 /// A running command that is fed.
@@ -29,11 +29,15 @@ impl Filter {
         let started = surroundings.start(command, || Ok(output.try_clone()?.into()));
         let mut child = started.map_err(|error| {
             let why = strerror(&error);
-            let failed = Error::fatal(format!("unable to start '{command}' filter: {why}"));
+            let failed = Error::fatal(filled(
+                "unable to start '{}' filter: {}",
+                &[command, why.as_bytes()],
+            ));
             match error.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    failed.after(format!("fatal: cannot exec '{command}': {why}"))
-                }
+                io::ErrorKind::PermissionDenied => failed.after(filled(
+                    "fatal: cannot exec '{}': {}",
+                    &[command, why.as_bytes()],
+                )),
                 _ => failed,
             }
         })?;
@@ -51,8 +55,8 @@ impl Filter {
         if status.is_some_and(|status| status.success()) {
             return Ok(());
         }
-        let command = self.command.as_ref();
-        let failed = Error::fatal(format!("'{command}' filter reported error"));
+        let command = self.command.as_bstr();
+        let failed = Error::fatal(filled("'{}' filter reported error", &[command]));
         Err(match status.and_then(|status| death(command, status)) {
             Some(line) => failed.after(line),
             None => failed,

@@ -12,6 +12,7 @@ mod records;
 use std::{
     fs::{File, OpenOptions},
     io::{self, IoSlice, Write},
+    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -21,7 +22,7 @@ use gix::bstr::BStr;
 
 use crate::{
     command::Surroundings,
-    error::{Error, Result, strerror},
+    error::{Error, Result, filled, strerror},
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished};
@@ -42,11 +43,9 @@ impl Destination {
     /// Open `path` for writing. If a temporary file is to be made, `watch` is told before.
     pub fn create(path: &Path, watch: impl FnOnce(Unfinished) -> Result<()>) -> Result<Self> {
         let failed = |error: io::Error| {
-            let path = path.display();
-            Error::fatal(format!(
-                "could not open '{path}' for writing: {}",
-                strerror(&error)
-            ))
+            let why = strerror(&error);
+            let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+            Error::fatal(filled("could not open '{}' for writing: {}", &values))
         };
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
@@ -94,10 +93,11 @@ impl Destination {
                 Err(error) => Err(Error::write(&error)),
             },
             Self::Replacing(replacement) => {
-                let path = replacement.target.display().to_string();
+                let path = replacement.target.clone();
                 replacement.complete().map_err(|error| {
-                    let error = strerror(&error);
-                    Error::fatal(format!("could not write to '{path}': {error}"))
+                    let why = strerror(&error);
+                    let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+                    Error::fatal(filled("could not write to '{}': {}", &values))
                 })
             }
         }

@@ -5,7 +5,7 @@
 
 use std::io::{ErrorKind, Read, Result as IoResult, Write};
 
-use crate::error::{Error, Result, sanitised};
+use crate::error::{Error, Result, filled};
 
 /// The digits of a length.
 const DIGITS: usize = 4;
@@ -38,9 +38,10 @@ fn length(digits: [u8; DIGITS]) -> Result<usize> {
     let text = str::from_utf8(&digits).ok().filter(|_| all_hex);
     text.and_then(|text| usize::from_str_radix(text, 16).ok())
         .ok_or_else(|| {
-            let shown = sanitised(digits.split(|&byte| byte == 0).next().unwrap_or_default());
-            Error::fatal(format!(
-                "protocol error: bad line length character: {shown}"
+            let shown = digits.split(|&byte| byte == 0).next().unwrap_or_default();
+            Error::fatal(filled(
+                "protocol error: bad line length character: {}",
+                &[shown],
             ))
         })
 }

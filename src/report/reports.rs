@@ -1,9 +1,9 @@
 //! Both reports of one run, from before its beginning to after its end.
 
-use std::{ffi::OsStr, path::Path, time::Instant};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{Changes, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// The reports that were asked for.
 pub struct Reports {
@@ -38,8 +38,8 @@ impl Reports {
             let channel = Channel::parse(name)
                 .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
             if channel.is_of_archive(output) {
-                let name = name.to_string_lossy();
-                let message = format!("--{option}={name} is where the archive goes");
+                let values = [option.as_bytes(), name.as_bytes()];
+                let message = filled("--{}={} is where the archive goes", &values);
                 return Err(Error::fatal(message));
             }
             channel.open().map(Some)

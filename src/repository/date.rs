@@ -3,12 +3,15 @@
 //! Those that say all there is to say are read here. The rest, which may depend on the time of day,
 //! on the local time zone and on the imagination of git's parser, is for the installed git.
 
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+};
 
 use gix::bstr::ByteSlice;
 
 use super::git;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// What git takes for a number of seconds when it stands alone.
 const SECONDS: std::ops::RangeInclusive<u64> = 100_000_000..=4_102_444_799;
@@ -82,8 +85,7 @@ fn ask_git(value: &OsStr) -> Result<u64> {
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))
         .and_then(|seconds| number(seconds.to_str().ok()?))
         .ok_or_else(|| {
-            let value = value.to_string_lossy();
-            Error::fatal(format!("cannot tell what time '{value}' is"))
+            Error::fatal(filled("cannot tell what time '{}' is", &[value.as_bytes()]))
                 .hinted("without git, give seconds since 1970 or a date, a time and a zone")
         })
 }

@@ -1,22 +1,26 @@
 //! Files of the work tree or from elsewhere that the command line adds to the archive.
 
-use std::{ffi::OsStr, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    ffi::OsStr,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::Path,
+};
 
 use gix::bstr::BStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// Whether the owner may execute `file`, which is seen from the current directory; `below` is in
 /// front of it when it is talked about.
 pub fn examine(file: &OsStr, below: &BStr) -> Result<bool> {
-    let refused = |why| {
+    let refused = |why: &str| {
         let below = if Path::new(file).is_absolute() {
             BStr::new("")
         } else {
             below
         };
-        let file = file.to_string_lossy();
-        Error::fatal(format!("{why}: {below}{file}"))
+        let values = [why.as_bytes(), below, file.as_bytes()];
+        Error::fatal(filled("{}: {}{}", &values))
     };
     let metadata = std::fs::metadata(file).map_err(|_| refused("File not found"))?;
     if !metadata.is_file() {

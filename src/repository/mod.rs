@@ -17,7 +17,10 @@ pub mod settings;
 pub mod treeish;
 mod work_tree;
 
-use std::process::{Command, Output, Stdio};
+use std::{
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
 
 use gix::bstr::{BString, ByteSlice};
 
@@ -40,7 +43,9 @@ pub struct Repository {
     /// The current directory as a path from the top of the work tree: empty, or with a slash at its
     /// end.
     pub prefix: BString,
-    /// Whether there is no work tree.
+    /// The top of the work tree, if there is one.
+    pub work_tree: Option<PathBuf>,
+    /// Whether there is no work tree, and nothing says that there is one.
     pub is_bare: bool,
 }
 
@@ -65,6 +70,7 @@ impl Repository {
             gix,
             settings,
             objects,
+            work_tree: work_tree.top,
             prefix: work_tree.prefix,
             is_bare: work_tree.is_bare,
         }))

@@ -13,7 +13,7 @@ use gix::{
 
 use super::{git, refs::followed, told};
 use crate::{
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled},
     odb::Replacements,
 };
 
@@ -49,8 +49,7 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
 /// The refs below `base`, in the order of their names.
 fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
     let unread = |cause: gix::Error| {
-        Error::fatal(format!("cannot read the refs below {}", sanitised(base)))
-            .caused_by(cause.to_string())
+        Error::fatal(filled("cannot read the refs below {}", &[base])).caused_by(cause.to_string())
     };
     let refs = repository.references().map_err(unread)?;
     let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
@@ -92,8 +91,8 @@ fn pairs(targets: &[Target], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, O
             continue;
         };
         if !seen.insert(object) {
-            let name = sanitised(name.strip_prefix(base).unwrap_or(name));
-            return Err(Error::fatal(format!("duplicate replace ref: {name}")));
+            let name = name.strip_prefix(base).unwrap_or(name);
+            return Err(Error::fatal(filled("duplicate replace ref: {}", &[name])));
         }
         pairs.push((object, id.unwrap_or_else(|| hash.null())));
     }

@@ -15,7 +15,7 @@ use gix::{
     sec::identity::is_path_owned_by_current_user,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, filled};
 
 /// What is tried behind the path, in this order.
 const SUFFIXES: [&str; 4] = ["/.git", "", ".git/.git", ".git"];
@@ -35,13 +35,13 @@ pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
     match (found, refusal(path)) {
         (Some(found), Some(Ok(()))) => Ok(found.git_dir),
         (_, Some(Err(refused))) => Err(refused),
-        (Some(found), None) => Err(Error::fatal(format!(
+        (Some(found), None) => Err(Error::fatal(filled(
             "detected dubious ownership in repository at '{}'",
-            found.entrance.display()
+            &[found.entrance.as_os_str().as_bytes()],
         ))),
-        (None, _) => Err(Error::fatal(format!(
+        (None, _) => Err(Error::fatal(filled(
             "'{}' does not appear to be a git repository",
-            path.display()
+            &[path.as_bytes()],
         ))),
     }
 }

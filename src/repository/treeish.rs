@@ -21,7 +21,7 @@ use super::{git, refs::followed, told};
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result, filled, push_line, sanitised},
+    error::{Error, Result, filled, push_line},
     odb::pack::Damage,
 };
 
@@ -159,10 +159,7 @@ fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
         id.is_some_and(|id| id.is_ok())
     };
     match text.lines().find(|line| !is_id(line)) {
-        Some(line) => {
-            let line = sanitised(line);
-            Err(Error::fatal(format!("bad shallow line: {line}")))
-        }
+        Some(line) => Err(Error::fatal(filled("bad shallow line: {}", &[line]))),
         None => Ok(()),
     }
 }

@@ -12,6 +12,8 @@ use super::environment::Environment;
 
 /// Where git is in the work tree of a repository.
 pub(super) struct WorkTree {
+    /// The top of the work tree, if there is one.
+    pub(super) top: Option<PathBuf>,
     /// The directory in which git runs: the top of the work tree from anywhere inside it, else the
     /// current directory.
     pub(super) directory: PathBuf,
@@ -27,17 +29,20 @@ impl WorkTree {
         let top = top(repository, &config, environment);
         let is_bare = top.is_none() && config.boolean("core.bare") != Some(false);
         let cwd = real(&environment.cwd);
-        let inside = top.and_then(|top| {
-            let below = cwd.strip_prefix(real(&top)).ok()?.to_owned();
-            Some((top, below))
+        let top = top.map(|top| real(&top));
+        let inside = top.as_ref().and_then(|top| {
+            let below = cwd.strip_prefix(top).ok()?.to_owned();
+            Some((top.clone(), below))
         });
         match inside {
             Some((directory, below)) => Self {
+                top,
                 directory,
                 prefix: with_slash(below),
                 is_bare,
             },
             None => Self {
+                top,
                 directory: environment.cwd.clone(),
                 prefix: BString::default(),
                 is_bare,

@@ -8,7 +8,7 @@ use gix::{ObjectId, bstr::BStr};
 use crate::{
     cli::{Deletions, Delta as Args},
     decode::reader::Reader,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled},
     plan::delta::{Bounds, Deletions as Gone, Diff, Findings, Names, Rules, Side, Survey, verify},
     report::Changes,
 };
@@ -82,8 +82,7 @@ impl Delta {
 
 /// The base that was named `name` cannot be had: shallow, pruned, rewritten, never there.
 pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
-    let name = sanitised(name);
-    Error::fatal(format!("base '{name}' is not available"))
+    Error::fatal(filled("base '{}' is not available", &[name]))
         .without_base()
         .caused_by(error.without_label())
         .hinted("ask for the whole archive")

@@ -9,7 +9,7 @@ use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
     decode::{Failure, reader::Reader},
-    error::{Error, Result, sanitised, strerror},
+    error::{Error, Result, filled, sanitised, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
         access::Access,
@@ -135,12 +135,12 @@ impl<'a> Rules<'a> {
             }
         }
         for file in &self.given.ignore_from {
-            let shown = sanitised(file.as_bytes());
             let text = std::fs::read(file).map_err(|error| {
                 let why = strerror(&error);
-                Error::fatal(format!("could not open '{shown}' for reading: {why}"))
+                let values = [file.as_bytes(), why.as_bytes()];
+                Error::fatal(filled("could not open '{}' for reading: {}", &values))
             })?;
-            sources.add(&shown, &text)?;
+            sources.add(&sanitised(file.as_bytes()), &text)?;
         }
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
@@ -220,17 +220,16 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     if !path.as_bytes().split_str("/").any(odd) {
         return Ok(());
     }
-    let path = sanitised(path.as_bytes());
-    Err(
-        Error::fatal(format!("--ignore-file='{path}' is no path of a tree"))
-            .hinted("it starts at the root, without '/' or './'"),
-    )
+    let refused = filled(
+        "--ignore-file='{}' is no path of a tree",
+        &[path.as_bytes()],
+    );
+    Err(Error::fatal(refused).hinted("it starts at the root, without '/' or './'"))
 }
 
 /// The rules that are named so. Fails closed: without rules that are understood there is no archive.
 fn access_rules(name: &OsStr) -> Result<Access> {
-    let shown = sanitised(name.as_bytes());
-    let failed = || Error::fatal(format!("cannot use access rules '{shown}'"));
+    let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = Access::parse(&text).map_err(|error| failed().caused_by(error))?;
@@ -293,12 +292,11 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
     match kind {
         Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
-            let path = sanitised(path);
-            let error = Error::fatal(format!("cannot read ignore rules of '{path}'"));
+            let error = Error::fatal(filled("cannot read ignore rules of '{}'", &[path]));
             let error = match failure {
                 Failure::Damaged(ABSENT) => {
-                    let fetch = format!("git cat-file -p <tree-ish>:{path}");
-                    error.hinted(format!("in a partial clone, '{fetch}' fetches them"))
+                    let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches them";
+                    error.hinted(filled(hint, &[path]))
                 }
                 _ => error,
             };

@@ -13,7 +13,7 @@ use gix::{
 use crate::{
     deflate,
     emit::zstd,
-    error::{Error, Result},
+    error::{Error, Result, filled},
     repository::settings::truth,
 };
 
@@ -132,10 +132,7 @@ impl Formats {
                 .iter()
                 .find(|format| format.name == name)
                 .filter(|format| self.offers(format))
-                .ok_or_else(|| {
-                    let name = name.as_bstr();
-                    Error::fatal(format!("Unknown archive format '{name}'"))
-                });
+                .ok_or_else(|| Error::fatal(filled("Unknown archive format '{}'", &[name])));
         }
         let told = output.and_then(|output| self.all.iter().find(|format| format.ends(output)));
         Ok(told.unwrap_or(&self.all[0]))
@@ -174,9 +171,9 @@ impl Named {
         };
         match known {
             true => Ok(()),
-            false => Err(Error::fatal(format!(
-                "Argument not supported for format '{}': -{level}",
-                self.name
+            false => Err(Error::fatal(filled(
+                "Argument not supported for format '{}': -{}",
+                &[&self.name, level.to_string().as_bytes()],
             ))),
         }
     }

@@ -13,7 +13,12 @@ pub use delta::Delta;
 pub use profile::printed as printed_profile;
 pub use viewing::Scope;
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gix::bstr::{BString, ByteSlice};
 
@@ -28,6 +33,7 @@ use crate::{
     plan::{
         Naming, Terms,
         extra::{Content, Extra},
+        select::location::Top,
         trees::Rules,
     },
     report::Subject,
@@ -116,7 +122,7 @@ impl Request {
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
         let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
-        let format = formats.choose(args.format.as_deref().map(OsStr::new), output)?;
+        let format = formats.choose(args.format.as_deref(), output)?;
         format.check_level(args.level)?;
         let filters = filter::Rules::new(&args.filters)?;
         if format.is_zip() {
@@ -128,6 +134,7 @@ impl Request {
             mut settings,
             objects,
             prefix: below,
+            work_tree,
             is_bare,
         } = repository?;
         let mut reader = Reader::new(Odb::open(objects));
@@ -150,11 +157,14 @@ impl Request {
             max_held: memory / TREES_PART,
             discreet: args.filters.access_rules.is_some(),
         };
-        let top = match access {
-            Access::Local => gix.workdir().unwrap_or(gix.git_dir()).to_owned(),
-            // A server sees no work tree, and names the git directory it is in as git does.
-            Access::Remote => environment.cwd.join("."),
-        };
+        // A server sees no work tree, and runs in the git directory.
+        let work_tree = work_tree.filter(|_| access == Access::Local);
+        let is_work_tree = work_tree.is_some();
+        let top = work_tree.unwrap_or_else(|| match (access, &environment.git_dir) {
+            (Access::Remote, _) => environment.cwd.join("."),
+            (Access::Local, Some(_)) => gix.git_dir().to_owned(),
+            (Access::Local, None) => git_directory(&environment.cwd, gix.git_dir()),
+        });
         // Has to name a tree even where it is not used.
         let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
         if args.worktree_attributes {
@@ -174,7 +184,10 @@ impl Request {
             filters,
             attributes: settings.attributes,
             below: &below,
-            root: &top.to_string_lossy(),
+            top: Top {
+                path: top.as_os_str().as_bytes().as_bstr(),
+                is_work_tree,
+            },
             environment,
             text: format.is_zip(),
             rules,
@@ -219,6 +232,14 @@ impl Request {
             verbose: args.verbose % 2 == 1,
             reader,
         })
+    }
+}
+
+/// The git directory `found`, as git names it that was found from `cwd`.
+fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
+    match found.canonicalize().is_ok_and(|found| found == cwd) {
+        true => cwd.join("."),
+        false => found.to_owned(),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
         select::{
             Selection,
             attributes::{self, Attributes, Demand},
+            location::Top,
             pathspec::Pathspecs,
             source::Source,
         },
@@ -49,8 +50,8 @@ pub(super) struct Viewing<'a> {
     pub(super) attributes: attributes::Settings,
     /// The directory of the work tree that the user is in.
     pub(super) below: &'a BString,
-    /// The top of the work tree, for messages.
-    pub(super) root: &'a str,
+    /// The top of the work tree.
+    pub(super) top: Top<'a>,
     pub(super) environment: &'a Environment,
     /// Whether the format tells what is text.
     pub(super) text: bool,
@@ -117,7 +118,7 @@ impl Viewing<'_> {
     ) -> Result<(Selection, Filter)> {
         let pathspecs = self.args.paths.iter().map(|path| path.as_bytes().into());
         let magic = self.environment.pathspecs;
-        let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.root, magic)?;
+        let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
         let attributes = match self.filters.is_raw() {
             true => attributes::Settings {
                 source: Source::Nowhere,

@@ -251,8 +251,41 @@ fn names_of_any_bytes() {
         [word(b"HEAD"), word(b":(attr:\x1b\xff)x")],
         [word(b"HEAD"), word(b"../\x1b\xff")],
         [word(b"HEAD"), word(&[b'x'; 6000])],
+        [word(b"--format=\x1b\xff"), word(b"HEAD")],
+        [word(b"--add-file=\x1b\xff"), word(b"HEAD")],
+        [word(b"--add-virtual-file=\x1b\xff"), word(b"HEAD")],
+        [word(b"--output=/no/\x1b\xff"), word(b"HEAD")],
+        [word(b"HEAD"), word(b"/no/\x1b\xff")],
     ] {
         let (ours, theirs) = (repo.sluice(&args), repo.archive(&args));
+        assert_eq!(
+            (ours.code(), &ours.stderr),
+            (theirs.code(), &theirs.stderr),
+            "{ours}"
+        );
+    }
+}
+
+/// In the path of the repository, in what a filter is called and in an attribute file.
+#[test]
+fn names_of_any_bytes_around_a_repository() {
+    let place = Repo::scratch();
+    let name = OsStr::from_bytes(b"r\xff");
+    let top = place.path().join(name);
+    fs::create_dir(&top).expect("a scratch directory");
+    let repo = place.at(name);
+    repo.git(["init", "-q"]);
+    fs::write(top.join("f"), "content\n").expect("our own");
+    let attributes = b"* filter=f a\xfe/b\n[attr]m\xfd text\n";
+    fs::write(top.join(".gitattributes"), attributes).expect("our own");
+    repo.git(["add", "."]);
+    repo.git(["commit", "-qm", "odd names"]);
+    repo.git(["config", "filter.f.required", "true"]);
+    let command = OsStr::from_bytes(b"no-such-\xfe");
+    repo.git([OsStr::new("config"), OsStr::new("filter.f.smudge"), command]);
+    for args in [&["HEAD"][..], &["HEAD", "../x"], &["HEAD", "/no"]] {
+        let (ours, theirs) = (repo.sluice(args), repo.archive(args));
+        assert!(theirs.stderr.iter().any(|&byte| byte >= 0xfd), "{theirs}");
         assert_eq!(
             (ours.code(), &ours.stderr),
             (theirs.code(), &theirs.stderr),

@@ -1,5 +1,7 @@
 //! Which entries pathspecs select, and which of them are errors.
 
+use std::{ffi::OsString, os::unix::fs::symlink, path::PathBuf};
+
 use crate::support::Repo;
 
 #[test]
@@ -44,6 +46,45 @@ fn malformed() {
     ] {
         repo.assert_both_die(["HEAD", pathspec], &format!("fatal: {complaint}\n"));
     }
+}
+
+/// Of absolute pathspecs that are elsewhere, git looks for each directory.
+#[test]
+fn absolute_and_outside() {
+    let repo = Repo::copy("basic");
+    let other = Repo::scratch();
+    symlink("/no-such-place", other.path().join("link")).expect("a scratch directory");
+    let (dangling, below) = (other.path().join("link"), other.path().join("link/x"));
+    for pathspec in [
+        "/",
+        "//",
+        "/no-such-place",
+        "/no-such-place/",
+        "/no-such-place/x",
+        "/no-such-place/x/y",
+        ":(glob)/no-such-place/*",
+        "/etc/passwd/x",
+    ]
+    .map(OsString::from)
+    .into_iter()
+    .chain([other.path().into(), dangling.into(), below.into()])
+    {
+        let args = ["HEAD".into(), "--".into(), pathspec];
+        repo.assert_same(&args);
+        repo.clone().at(".git").assert_same(&args);
+    }
+    let named = |path: PathBuf| ["HEAD".into(), "--".into(), OsString::from(path)];
+    let inside = named(repo.path().join("dir"));
+    repo.assert_same(&inside);
+    // Without a work tree nothing is in it.
+    for directory in [".git", ".git/objects"] {
+        let repo = repo.clone().at(directory);
+        repo.assert_same(&inside);
+    }
+    let here = repo.path().to_owned();
+    let implied = other.env("GIT_DIR", here.join(".git"));
+    implied.assert_same(&inside);
+    implied.assert_same(named(implied.path().join("no")));
 }
 
 /// One line is one command line's pathspecs.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     decode::reader::Reader,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled},
     pipeline::{self, Limits, Made, Sink, Source, Worker},
     plan::entry::Mode,
     report::{Changes, Status},
@@ -191,9 +191,8 @@ impl Part {
         let Some(path) = &self.odd_name else {
             return Ok(());
         };
-        let path = sanitised(path);
         Err(
-            Error::fatal(format!("cannot tell '{path}' from a whiteout"))
+            Error::fatal(filled("cannot tell '{}' from a whiteout", &[path]))
                 .hinted("--deletions=pax can carry it"),
         )
     }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use crate::error::sanitised;
+use crate::error::{filled, push_line};
 
 /// Files of this many bytes are ignored.
 pub const MAX_FILE: u64 = 100 << 20;
@@ -96,20 +96,20 @@ enum Complaint<'a> {
 
 impl Complaint<'_> {
     fn tell(self, file: &BStr, line: usize, out: &mut Vec<u8>) {
-        let place = format!("{}:{line}", sanitised(file));
+        let line = line.to_string();
+        let in_place = |template, what: &[u8]| filled(template, &[what, file, line.as_bytes()]);
         let text = match self {
-            Self::TooLong => format!("warning: ignoring overly long attributes line {line}"),
+            Self::TooLong => filled(
+                "warning: ignoring overly long attributes line {}",
+                &[line.as_bytes()],
+            ),
             Self::Negative => "warning: Negative patterns are ignored in git attributes\n\
                                Use '\\!' for literal leading exclamation."
-                .to_owned(),
-            Self::MacroNotAllowed(what) => format!("{} not allowed: {place}", sanitised(&what)),
-            Self::InvalidName(name) => {
-                let name = sanitised(&name);
-                format!("{name} is not a valid attribute name: {place}")
-            }
+                .into(),
+            Self::MacroNotAllowed(what) => in_place("{} not allowed: {}:{}", &what),
+            Self::InvalidName(name) => in_place("{} is not a valid attribute name: {}:{}", &name),
         };
-        out.extend(text.as_bytes());
-        out.push(b'\n');
+        push_line(out, "", &text);
     }
 }
 

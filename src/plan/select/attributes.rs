@@ -146,7 +146,7 @@ impl Attributes {
         let source = &self.settings.source;
         let content = source.read(reader, directory, name, find)?;
         let root = directory.is_empty();
-        let mut complaints = content.complaint.into_bytes();
+        let mut complaints = content.complaint;
         let origin = Origin {
             name,
             macros: root,
@@ -344,7 +344,7 @@ fn outside(
     let name = path.strip_prefix(&settings.top).unwrap_or(path);
     let name = name.as_os_str().as_bytes().as_bstr();
     let content = source::read_file(&settings.top.join(path), name, Links::Followed)?;
-    complaints.extend(content.complaint.as_bytes());
+    complaints.extend(&content.complaint);
     lookup.outside(&content.bytes, name, complaints);
     Ok(())
 }

@@ -1,8 +1,25 @@
 //! Where in the tree a pathspec looks: its path, joined to the current directory as text.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result, filled, strerror};
+
+/// The directory that pathspecs may not leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Top<'a> {
+    /// Its path, for messages.
+    pub path: &'a BStr,
+    /// Whether it is the top of a work tree, in which absolute pathspecs can be.
+    pub is_work_tree: bool,
+}
 
 /// A path from the root of the tree.
 pub(super) struct Location {
@@ -15,13 +32,14 @@ pub(super) struct Location {
 }
 
 impl Location {
-    /// The path that was given as `path` in the directory `cwd` of the work tree at `root` (`cwd` is
-    /// empty or ends in a slash). Nothing if it leaves the root.
-    pub(super) fn of(path: &BStr, cwd: &BStr, root: &str) -> Option<Self> {
-        match path.starts_with(b"/") {
-            true => Self::joined(b"".as_bstr(), below(root, path)?),
+    /// The path that was given as `path` in the directory `cwd` of the work tree at `top` (`cwd` is
+    /// empty or ends in a slash). Nothing if it leaves the top.
+    pub(super) fn of(path: &BStr, cwd: &BStr, top: Top<'_>) -> Result<Option<Self>> {
+        Ok(match path.starts_with(b"/") {
             false => Self::joined(cwd, path),
-        }
+            true if !top.is_work_tree => None,
+            true => below(top.path, path)?.and_then(|path| Self::joined(b"".as_bstr(), path)),
+        })
     }
 
     /// What git takes from the top without a further look.
@@ -35,7 +53,7 @@ impl Location {
     }
 
     /// Join `path` to `cwd` and resolve `.`, `..` and doubled slashes as text.
-    fn joined(cwd: &BStr, path: &BStr) -> Option<Self> {
+    pub(super) fn joined(cwd: &BStr, path: &BStr) -> Option<Self> {
         let odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
         if !path.split_str("/").any(odd) {
             return Some(Self {
@@ -67,19 +85,40 @@ impl Location {
 }
 
 /// What is left of an absolute `path` inside of the work tree at `root`, perhaps through symbolic
-/// links.
-fn below<'a>(root: &str, path: &'a BStr) -> Option<&'a BStr> {
-    let rest = match path.strip_prefix(root.as_bytes()) {
-        Some(rest @ ([] | [b'/', ..])) => rest,
-        _ => {
-            let ends = path.find_iter(b"/").skip(1).chain([path.len()]);
-            let is_root = |end: &usize| {
-                let above = Path::new(OsStr::from_bytes(&path[..*end]));
-                above.canonicalize().is_ok_and(|above| above == *root)
-            };
-            let end = ends.into_iter().find(is_root)?;
-            &path[end..]
+/// links. As in git, all directories on a path that is not below `root` by name have to exist.
+fn below<'a>(root: &BStr, path: &'a BStr) -> Result<Option<&'a BStr>> {
+    let inside = |rest: &'a [u8]| Some(rest.trim_start_with(|c| c == '/').as_bstr());
+    if let Some(rest @ ([] | [b'/', ..])) = path.strip_prefix(root.as_bytes()) {
+        return Ok(inside(rest));
+    }
+    let mut missing = None;
+    for end in path.find_iter(b"/").skip(1).chain([path.len()]) {
+        if let Some(missing) = missing {
+            return Err(invalid(missing, &Errno::NOENT.into()));
         }
-    };
-    Some(rest.trim_start_with(|c| c == '/').as_bstr())
+        let above = Path::new(OsStr::from_bytes(&path[..end]));
+        match above.canonicalize() {
+            Ok(above) if above.as_os_str().as_bytes() == root.as_bytes() => {
+                return Ok(inside(&path[end..]));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing = Some(above),
+            Err(error) => return Err(invalid(above, &error)),
+        }
+    }
+    Ok(None)
+}
+
+/// The failure that a `path` stands for which cannot be looked at.
+fn invalid(path: &Path, error: &io::Error) -> Error {
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let resolved = parent.zip(path.file_name());
+    let resolved = resolved.map_or_else(|| path.into(), |(parent, name)| parent.join(name));
+    let target = resolved
+        .read_link()
+        .map(|target| resolved.with_file_name(target));
+    let shown: PathBuf = target.unwrap_or(resolved);
+    let why = strerror(error);
+    let values = [shown.as_os_str().as_bytes(), why.as_bytes()];
+    Error::fatal(filled("Invalid path '{}': {}", &values))
 }

@@ -7,7 +7,7 @@ pub mod attribute_file;
 pub mod attributes;
 mod check;
 pub mod complaints;
-mod location;
+pub mod location;
 pub mod lookup;
 mod magic;
 pub mod matcher;
@@ -38,7 +38,12 @@ use pathspec::Pathspecs;
 /// Where `path` of the directory `cwd` (empty, or with a slash at its end) is, seen from the root of the
 /// tree; one that starts with a slash is seen from there already. Nothing if it leaves the root.
 pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
-    Location::of(path, cwd, "").map(|location| location.path)
+    let directory = if path.starts_with(b"/") {
+        BStr::new("")
+    } else {
+        cwd
+    };
+    Location::joined(directory, path).map(|location| location.path)
 }
 
 /// Decides what is archived.

@@ -9,7 +9,12 @@ use gix::{
     glob::wildmatch,
 };
 
-use super::{location::Location, magic::Magic, named::Named, requirement::Requirements};
+use super::{
+    location::{Location, Top},
+    magic::Magic,
+    named::Named,
+    requirement::Requirements,
+};
 use crate::error::{Error, Result, filled};
 
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
@@ -58,18 +63,18 @@ pub struct Pathspecs {
 }
 
 impl Pathspecs {
-    /// Read `specs`, given in the directory `cwd` of the work tree at `root` (`cwd` is empty or
+    /// Read `specs`, given in the directory `cwd` of the work tree at `top` (`cwd` is empty or
     /// ends in a slash).
     pub fn parse(
         specs: impl IntoIterator<Item = BString>,
         cwd: &BStr,
-        root: &str,
+        top: Top<'_>,
         defaults: Defaults,
     ) -> Result<Self> {
         let mut parsed = Self::default();
         let mut asking = 0;
         for given in specs {
-            let mut spec = Pathspec::parse(&given, cwd, root, defaults)?;
+            let mut spec = Pathspec::parse(&given, cwd, top, defaults)?;
             let number = parsed.given.len();
             if let Some(requirements) = &mut spec.requirements {
                 requirements.number = asking;
@@ -149,7 +154,7 @@ impl Pathspecs {
 }
 
 impl Pathspec {
-    fn parse(given: &BString, cwd: &BStr, root: &str, defaults: Defaults) -> Result<Self> {
+    fn parse(given: &BString, cwd: &BStr, top: Top<'_>, defaults: Defaults) -> Result<Self> {
         if given.is_empty() {
             return Err(Error::fatal(
                 "empty string is not a valid pathspec. \
@@ -169,10 +174,10 @@ impl Pathspec {
         let literal = magic.literal || (defaults.noglob && !magic.glob);
         let located = match magic.top {
             true => Some(Location::from_top(rest)),
-            false => Location::of(rest, cwd, root),
+            false => Location::of(rest, cwd, top)?,
         };
         let outside = || {
-            let values: [&[u8]; 3] = [given, rest, root.as_bytes()];
+            let values: [&[u8]; 3] = [given, rest, top.path];
             filled("{}: '{}' is outside repository at '{}'", &values)
         };
         let Location {
@@ -264,12 +269,19 @@ impl Pathspec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Defaults, Pathspecs};
+    use super::{Defaults, Pathspecs, Top};
     use gix::bstr::{BString, ByteSlice};
+
+    fn top() -> Top<'static> {
+        Top {
+            path: "/top".into(),
+            is_work_tree: true,
+        }
+    }
 
     fn specs(cwd: &str, specs: &[&str]) -> Pathspecs {
         let specs = specs.iter().map(|&spec| BString::from(spec));
-        Pathspecs::parse(specs, cwd.into(), "/top", Defaults::default()).expect("valid")
+        Pathspecs::parse(specs, cwd.into(), top(), Defaults::default()).expect("valid")
     }
 
     #[track_caller]
@@ -345,7 +357,7 @@ mod tests {
                 ":(glob,literal)x: 'literal' and 'glob' are incompatible",
             ),
         ] {
-            let error = Pathspecs::parse([spec.into()], b"".as_bstr(), "/top", Defaults::default());
+            let error = Pathspecs::parse([spec.into()], b"".as_bstr(), top(), Defaults::default());
             assert_eq!(error.unwrap_err().to_string(), format!("fatal: {message}"));
         }
     }

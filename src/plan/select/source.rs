@@ -19,7 +19,7 @@ use super::attribute_file::MAX_FILE;
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
-    error::{Error, Result, sanitised, strerror},
+    error::{Error, Result, filled, push_line, strerror},
     plan::trees::file_at,
 };
 
@@ -57,7 +57,7 @@ pub struct Content {
     /// It is an object, not a file.
     pub in_tree: bool,
     /// Why git does not read it.
-    pub complaint: String,
+    pub complaint: Vec<u8>,
 }
 
 impl Source {
@@ -101,15 +101,14 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<Content> 
         ..Content::default()
     };
     match size >= MAX_FILE {
-        true => content.complain(format!("ignoring overly large gitattributes blob '{name}'")),
+        true => content.complain("ignoring overly large gitattributes blob '{}'", &[name]),
         false => content.bytes = bytes.to_vec(),
     }
     Ok(content)
 }
 
 fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    let name = sanitised(name);
-    Error::fatal(format!("cannot read attribute file '{name}'")).caused_by(cause)
+    Error::fatal(filled("cannot read attribute file '{}'", &[name])).caused_by(cause)
 }
 
 /// The file at `path`, called `name` in messages.
@@ -123,7 +122,8 @@ pub fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
         Ok(file) => file,
         Err(error) => {
             if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-                content.complain(format!("unable to access '{name}': {}", strerror(&error)));
+                let why = strerror(&error);
+                content.complain("unable to access '{}': {}", &[name, why.as_bytes()]);
             }
             return Ok(content);
         }
@@ -135,7 +135,7 @@ pub fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
         return Ok(content);
     }
     if metadata.len() >= MAX_FILE {
-        content.complain(format!("ignoring overly large gitattributes file '{name}'"));
+        content.complain("ignoring overly large gitattributes file '{}'", &[name]);
         return Ok(content);
     }
     file.take(MAX_FILE)
@@ -145,7 +145,7 @@ pub fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
 }
 
 impl Content {
-    fn complain(&mut self, what: String) {
-        self.complaint = format!("warning: {what}\n");
+    fn complain(&mut self, template: &str, values: &[&[u8]]) {
+        push_line(&mut self.complaint, "warning: ", &filled(template, values));
     }
 }
