@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Beyond git archive")]
 pub struct Ours {
-    /// Worker threads; by default as many as there are cores to run on
+    /// Worker threads; by default as many as there are processors, fewer on a busy machine
     #[arg(short = 'j', long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 

@@ -224,9 +224,11 @@ impl Repo {
         &self,
         args: impl IntoIterator<Item = A> + Clone,
     ) {
-        let (ours, theirs) = (self.sluice(args.clone()), self.archive(args));
-        let same = ours.stdout == theirs.stdout && ours.code() == theirs.code();
-        assert!(same, "ours\n{ours}\n\nshould be\n{theirs}");
+        let start = SystemTime::now();
+        let (mut ours, mut theirs) = (self.sluice(args.clone()), self.archive(args));
+        ours.stderr.clear();
+        theirs.stderr.clear();
+        assert_same_output(&ours, &theirs, start);
     }
 
     /// Both write nothing and die with exactly these messages.
