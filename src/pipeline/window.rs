@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Bytes that each thread may run ahead of the first job. A window that grows whenever its first job
 /// has to wait for a processor touches new memory again and again, which costs more than waiting.
-const AHEAD: usize = 1 << 20;
+const AHEAD: usize = 512 << 10;
 
 /// Jobs in order, and free outputs for later jobs.
 pub(super) struct Window<'a, W: Worker> {
