@@ -267,6 +267,21 @@ fn the_times_of_all_threads_are_summed() {
 }
 
 #[test]
+fn a_budget_of_nothing_does_one_job_after_the_other() {
+    for threads in [1, 2, 8] {
+        let limits = Limits {
+            threads: Some(threads),
+            max_threads: usize::MAX,
+            budget: 0,
+            queued: 0,
+        };
+        let (_, taken, _, outcome) = limited(to(100), &Slow::default(), limits, None);
+        assert!(outcome.is_ok());
+        assert_eq!(taken, (0..100).collect::<Vec<_>>(), "{threads} threads");
+    }
+}
+
+#[test]
 fn nothing_to_do_is_done() {
     assert!(count(to(0), &Slow::default(), 4, None).0.is_empty());
 }

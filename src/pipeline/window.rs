@@ -81,7 +81,7 @@ impl<'a, W: Worker> Window<'a, W> {
 
     /// Whether so many `threads` need more planned jobs, and the budget may soon have room for them.
     pub(super) fn wants_jobs(&self, threads: usize) -> bool {
-        self.planned() < 4 * threads + 16 && self.planned_cost < self.budget
+        self.planned() < 4 * threads + 16 && self.planned_cost <= self.budget
     }
 
     pub(super) fn push(&mut self, job: Result<W::Job>) {
