@@ -48,7 +48,7 @@ impl Delta {
             let paths = (all * part) as u64;
             changes = Some(changes.map_or(paths, |changes| changes.min(paths)));
         }
-        let mut diff = Diff::new(old, new, rules);
+        let diff = Diff::new(old, new, rules);
         let carrier = args.deletions.unwrap_or(Deletions::Pax);
         let bounds = Bounds { changes, ..bounds };
         let Survey { deletions, found } = Survey::take(diff.another(), reader.another(), bounds)?;
@@ -58,7 +58,7 @@ impl Delta {
             found.refuse_odd_names()?;
         }
         if args.verify_delta {
-            verify(&mut diff, reader)?;
+            verify(&mut diff.another(), reader)?;
         }
         Ok(Self {
             findings: Findings::new(diff, found.kept, found.directories),

@@ -166,6 +166,26 @@ fn many_deletions() {
     assert!(output.code() == 0, "{}", output.messages());
 }
 
+/// What changed is too much to be kept, so that it is found once more behind the check.
+#[test]
+fn a_checked_delta_is_found_twice() {
+    let repo = Repo::init();
+    let file = blob(&repo, "");
+    let names: Vec<_> = (0..1000).map(|number| format!("{number:0100}")).collect();
+    let entries: Vec<_> = names
+        .iter()
+        .map(|name| ("100644", name.as_bytes(), &file[..]))
+        .collect();
+    let (base, target) = (tree(&repo, &entries[..1]), tree(&repo, &entries));
+    let archive = |memory: &str| {
+        let time = "--mtime=2005-04-07 22:13:13 +0000";
+        let base = format!("--base={base}");
+        let output = repo.sluice([time, &base, "--verify-delta", memory, &target]);
+        output.success()
+    };
+    assert!(archive("--memory=1m") == archive("--memory=1g"));
+}
+
 /// Trees of 2 MB at each of 50 depths, with entries in front of the next one and behind.
 #[test]
 fn large_trees_at_every_depth() {
