@@ -57,6 +57,7 @@ pub mod cli;
 pub mod request;
 pub mod repository;
 pub mod odb;
+pub mod tree;
 pub mod plan;
 pub mod filter;
 pub mod decode;

@@ -29,7 +29,7 @@ use crate::{
     output::{self, Records},
     pipeline::{self, Limits},
     plan::{
-        Locators, Mode, Planner, Route,
+        Locators, Planner, Route,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
@@ -37,6 +37,7 @@ use crate::{
     report::{Figures, Manifest, Past, Seconds, Status, gone},
     repository::settings::Umask,
     request::{Delta, Request, Scope, format::Format},
+    tree::Mode,
 };
 
 /// Bytes that a window of the plan takes with all that is known of its blobs, about.

@@ -3,12 +3,11 @@
 //! Bytes only: nothing here looks at a file system, so what is refused here is refused wherever the
 //! directory lies.
 
+use super::{input::damaged, state};
 use crate::{
     error::{Result, filled},
-    plan::select::verify::{Protect, is_valid},
+    tree::{Protect, is_valid},
 };
-
-use super::{input::damaged, state};
 
 /// The spellings of every file system: the archive may have been made for another one than the directory's.
 const PROTECT: Option<Protect> = Some(Protect {

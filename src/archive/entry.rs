@@ -13,8 +13,9 @@ use crate::{
     emit::{Format, Kind, Layout, Member},
     error::{Error, Result, filled},
     filter::{Disposition, Reason, StandIn},
-    plan::{Blob, Entry, Mode, Window},
+    plan::{Blob, Entry, Window},
     report::{Past, Record},
+    tree::Mode,
 };
 
 /// What became of an entry.

@@ -3,11 +3,11 @@
 use gix::{ObjectId, hash::Kind as HashKind};
 
 use super::{
-    entry::{Blob, Entry, Mode, Note, Past},
+    entry::{Blob, Entry, Note, Past},
     extra::{self, Extra},
     window::Window,
 };
-use crate::{convert::Treatment, emit::Kind, filter::Disposition};
+use crate::{convert::Treatment, emit::Kind, filter::Disposition, tree::Mode};
 
 /// An entry on its way into a draft.
 pub struct Item<'a> {

@@ -6,6 +6,7 @@ use gix::ObjectId;
 
 use crate::{
     convert::Treatment, decode::chain::NodeId, emit::Kind, filter::Disposition, report::Status,
+    tree::Mode,
 };
 
 /// One entry of the archive.
@@ -82,42 +83,4 @@ pub enum Blob {
     Extra(u32),
     /// Not located yet; afterwards, not where it should be: what reads it has to look everywhere, and then fail.
     Unknown,
-}
-
-/// What an entry is in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A regular file.
-    File,
-    /// A regular file that may be run.
-    Executable,
-    /// A symbolic link.
-    Symlink,
-    /// A commit of another repository, or what no git knows.
-    Submodule,
-    /// A tree.
-    Directory,
-}
-
-impl Mode {
-    /// What it becomes in an archive.
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::File => Kind::File,
-            Self::Executable => Kind::Executable,
-            Self::Symlink => Kind::Symlink,
-            Self::Submodule | Self::Directory => Kind::Directory,
-        }
-    }
-
-    /// The mode that git writes into trees.
-    pub fn bits(self) -> u32 {
-        match self {
-            Self::File => 0o100_644,
-            Self::Executable => 0o100_755,
-            Self::Symlink => 0o120_000,
-            Self::Submodule => 0o160_000,
-            Self::Directory => 0o040_000,
-        }
-    }
 }

@@ -12,9 +12,7 @@ mod entry;
 pub mod walk;
 pub mod view;
 mod ruling;
-mod tree;
-mod links;
-pub mod trees;
+
 pub mod select;
 mod locate;
 mod naming;
@@ -34,7 +32,7 @@ use crate::{
 };
 use delta::DeltaWalk;
 pub use draft::{Draft, Item};
-pub use entry::{Blob, Entry, Mode, Note, Past};
+pub use entry::{Blob, Entry, Note, Past};
 pub use locate::Locators;
 pub use naming::Naming;
 pub use terms::Terms;

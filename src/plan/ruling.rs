@@ -2,12 +2,13 @@
 
 use gix::ObjectId;
 
-use super::{entry::Mode, view::View};
+use super::view::View;
 use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::sanitised,
     filter::{Disposition, Reason, StandIn, ignore::Rule},
+    tree::Mode,
 };
 
 /// What is said of what neither the user nor the tree wants archived.

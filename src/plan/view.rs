@@ -7,11 +7,7 @@ use std::sync::Arc;
 
 use gix::{ObjectId, bstr::BString};
 
-use super::{
-    entry::{Mode, Note},
-    select::Selection,
-    trees::{Trees, reported},
-};
+use super::{entry::Note, select::Selection};
 use crate::{
     convert::Treatment,
     decode::{
@@ -21,6 +17,7 @@ use crate::{
     emit::Kind,
     error::Result,
     filter::{Disposition, Filter, Reason, Remedy, Verdict},
+    tree::{Mode, Trees, reported},
 };
 
 /// What a reader sees of a tree.

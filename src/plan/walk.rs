@@ -10,15 +10,14 @@ use gix::{ObjectId, bstr::ByteSlice};
 
 use super::{
     draft::{Draft, Item},
-    entry::Mode,
     extra::Extra,
-    trees::{Found, Rules, Trees},
     view::{Directory, Leaf, View},
 };
 use crate::{
     decode::reader::Reader,
     error::Result,
     filter::{Disposition, Reason},
+    tree::{Found, Mode, Rules, Trees},
 };
 
 /// Where the walk is.

@@ -9,10 +9,10 @@ use crate::{
     error::{Error, Result, sanitised},
     plan::{
         select::from_root,
-        trees::{Found, Trees},
         view::{Sizes, View},
     },
     request::{Request, Scope},
+    tree::{Found, Trees},
 };
 
 /// Say to `out` what becomes of `path`, given in the current directory, in `request`, and which rule

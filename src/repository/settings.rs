@@ -17,8 +17,8 @@ use crate::{
     plan::select::{
         attributes::{self, AutoCrlf},
         source::Source,
-        verify::Protect,
     },
+    tree::Protect,
 };
 
 /// `tar.umask` where nothing is configured.

@@ -16,8 +16,8 @@ use crate::{
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
-    plan::trees::{ABSENT, look_up},
     report::Channel,
+    tree::{ABSENT, look_up},
 };
 
 /// What one tree is filtered by. The rules in its own ignore files are its own.

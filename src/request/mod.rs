@@ -34,7 +34,6 @@ use crate::{
         Naming, Terms,
         extra::{Content, Extra},
         select::location::Top,
-        trees::Rules,
     },
     report::Subject,
     repository::{
@@ -43,6 +42,7 @@ use crate::{
         settings::{self, Umask},
         treeish::{self, Treeish},
     },
+    tree::Rules,
 };
 use format::{Format, Formats};
 use viewing::Viewing;

@@ -23,13 +23,13 @@ use crate::{
             pathspec::Pathspecs,
             source::Source,
         },
-        trees::Rules,
         view::View,
     },
     repository::{
         environment::Environment,
         treeish::{self, Treeish},
     },
+    tree::Rules,
 };
 
 /// How much of the memory, one part in so many, is for what changed.

@@ -2,11 +2,7 @@
 
 use gix::ObjectId;
 
-use crate::{
-    emit::Kind,
-    plan::{entry::Mode, view::Leaf},
-    report::Status,
-};
+use crate::{emit::Kind, plan::view::Leaf, report::Status, tree::Mode};
 
 /// An entry as a view shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

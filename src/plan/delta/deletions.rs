@@ -7,9 +7,9 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    plan::entry::Mode,
     report::Status,
     spool::{Spool, Spooled},
+    tree::Mode,
 };
 
 /// Bytes read at once.

@@ -1,7 +1,7 @@
 //! A comparison divided, so that another thread goes on with the later part of it.
 
 use super::{Diff, Frame, Stage};
-use crate::plan::trees::Trees;
+use crate::tree::Trees;
 
 /// Where a comparison is divided.
 struct Middle {

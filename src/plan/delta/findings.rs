@@ -12,10 +12,11 @@ use crate::{
     decode::reader::Reader,
     error::Result,
     plan::{
-        entry::{Mode, Past},
+        entry::Past,
         view::{Sizes, View},
     },
     report::Status,
+    tree::Mode,
 };
 
 /// What a comparison brings to the archive: one entry. The names of all directories above what differs may

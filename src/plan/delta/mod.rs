@@ -20,8 +20,7 @@ mod walk;
 use gix::ObjectId;
 
 use super::{
-    entry::{Mode, Note},
-    trees::{Found, Trees},
+    entry::Note,
     view::{Directory, Sizes, View},
 };
 use crate::{
@@ -29,6 +28,7 @@ use crate::{
     emit::Kind,
     error::{Error, Result},
     report::Status,
+    tree::{Found, Mode, Trees},
 };
 use change::change;
 pub use change::{Change, Shown, Step};

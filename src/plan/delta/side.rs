@@ -8,11 +8,8 @@ use super::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,
-    plan::{
-        entry::Mode,
-        trees::{Found, Rules, Trees},
-        view::{Directory, Sizes, View},
-    },
+    plan::view::{Directory, Sizes, View},
+    tree::{Found, Mode, Rules, Trees},
 };
 
 /// A tree, its view, and where the walk over it is.

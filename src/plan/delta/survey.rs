@@ -13,8 +13,8 @@ use crate::{
     decode::reader::Reader,
     error::{Error, Result, filled},
     pipeline::{self, Limits, Made, Sink, Source, Worker},
-    plan::entry::Mode,
     report::{Changes, Status},
+    tree::Mode,
 };
 
 /// What changed, as far as it has to be known beforehand.

@@ -14,9 +14,9 @@ use crate::{
     error::Result,
     plan::{
         draft::{Draft, Item},
-        entry::Mode,
         extra::Extra,
     },
+    tree::Mode,
 };
 
 /// Where the walk is.

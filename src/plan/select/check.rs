@@ -19,7 +19,7 @@ use crate::{
     emit::Kind,
     error::{Error, Result, filled},
     filter::{Filter, Verdict},
-    plan::trees::{Found, Rules, Trees, reported},
+    tree::{Found, Rules, Trees, reported},
 };
 
 /// What was found out about one pathspec.

@@ -15,7 +15,6 @@ pub mod named;
 pub mod pathspec;
 pub mod requirement;
 pub mod source;
-pub mod verify;
 
 use std::{io::Write, sync::Arc};
 
@@ -24,12 +23,14 @@ use gix::{
     bstr::{BStr, BString, ByteSlice},
 };
 
-use super::{
-    Note,
-    trees::{Rules, Trees, file_at},
-};
+use super::Note;
 use crate::{
-    convert::Treatment, decode::reader::Reader, emit::Kind, error::Result, filter::Filter,
+    convert::Treatment,
+    decode::reader::Reader,
+    emit::Kind,
+    error::Result,
+    filter::Filter,
+    tree::{Rules, Trees, file_at},
 };
 use attributes::Attributes;
 use location::Location;

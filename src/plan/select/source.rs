@@ -20,7 +20,7 @@ use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
     error::{Error, Result, filled, push_line, strerror},
-    plan::trees::file_at,
+    tree::file_at,
 };
 
 /// What attribute files are called.

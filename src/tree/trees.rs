@@ -17,16 +17,14 @@ use std::{
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
 use super::{
-    entry::Mode,
+    entry::{Mode, TreeEntry, entries, find},
     links::{Seen, Sight, holds_link},
-    select::verify::{Protect, is_valid},
-    tree::{TreeEntry, entries, find},
+    name::{Protect, is_valid},
 };
 use crate::{
     buffer::Buffer,
-    decode::{Failure, reader::Reader},
+    decode::reader::Reader,
     error::{Error, Result, filled},
-    odb::pack::Damage,
 };
 
 /// Entries near the middle of a tree that are looked for in another.
@@ -300,7 +298,7 @@ impl Trees {
     }
 
     /// The tree that messages speak of.
-    pub(super) fn root(&self) -> ObjectId {
+    pub fn root(&self) -> ObjectId {
         self.root
     }
 
@@ -455,57 +453,9 @@ fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
 
 /// The failure as it is reported: one about a tree of which not all may be known names nothing
 /// below the `root`.
-pub(super) fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
+pub fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
     match discreet {
         true => Error::fatal(format!("cannot read all of tree {root}")),
         false => error,
     }
-}
-
-/// An object is not in the repository, as in a partial clone.
-pub const ABSENT: Damage = Damage("object does not exist");
-
-/// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
-/// anything on the way is not there.
-pub fn file_at(
-    reader: &mut Reader,
-    root: ObjectId,
-    hash: HashKind,
-    path: &[u8],
-    name: &[u8],
-) -> Result<Option<ObjectId>> {
-    look_up(reader, root, hash, path, name).or_else(|failure| {
-        if matches!(failure, Failure::Damaged(ABSENT)) {
-            return Ok(None);
-        }
-        let path = [path, b"/", name].concat();
-        let path = path.trim_start_with(|c| c == '/');
-        let root = root.to_string();
-        let error = filled("cannot look for '{}' in tree {}", &[path, root.as_bytes()]);
-        Err(Error::fatal(error).caused_by(failure))
-    })
-}
-
-/// The same, with the bare failure; a directory that is not in the repository is [`ABSENT`].
-pub fn look_up(
-    reader: &mut Reader,
-    root: ObjectId,
-    hash: HashKind,
-    path: &[u8],
-    name: &[u8],
-) -> Result<Option<ObjectId>, Failure> {
-    let mut content = Buffer::default();
-    let mut tree = root;
-    for part in path.split_str("/").filter(|part| !part.is_empty()) {
-        reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
-        match find(&content, hash, part) {
-            Some((id, Mode::Directory)) => tree = id,
-            _ => return Ok(None),
-        }
-    }
-    reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
-    Ok(match find(&content, hash, name) {
-        None | Some((_, Mode::Directory | Mode::Submodule)) => None,
-        Some((id, _)) => Some(id),
-    })
 }

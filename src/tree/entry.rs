@@ -2,7 +2,7 @@
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
 
-use super::entry::Mode;
+use crate::emit::Kind;
 
 /// One entry: `<mode> <name>\0<id>`.
 pub(super) struct TreeEntry<'a> {
@@ -77,5 +77,43 @@ fn mode(bits: u32) -> Mode {
         0o120_000 => Mode::Symlink,
         0o040_000 => Mode::Directory,
         _ => Mode::Submodule,
+    }
+}
+
+/// What an entry is in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A regular file.
+    File,
+    /// A regular file that may be run.
+    Executable,
+    /// A symbolic link.
+    Symlink,
+    /// A commit of another repository, or what no git knows.
+    Submodule,
+    /// A tree.
+    Directory,
+}
+
+impl Mode {
+    /// What it becomes in an archive.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::File => Kind::File,
+            Self::Executable => Kind::Executable,
+            Self::Symlink => Kind::Symlink,
+            Self::Submodule | Self::Directory => Kind::Directory,
+        }
+    }
+
+    /// The mode that git writes into trees.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::File => 0o100_644,
+            Self::Executable => 0o100_755,
+            Self::Symlink => 0o120_000,
+            Self::Submodule => 0o160_000,
+            Self::Directory => 0o040_000,
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::{collections::HashSet, hash::BuildHasher};
 use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
 use rustc_hash::FxBuildHasher;
 
-use super::{entry::Mode, tree::entries};
+use super::entry::{Mode, entries};
 use crate::{buffer::Buffer, decode::reader::Reader};
 
 /// Names in one tree, so far.

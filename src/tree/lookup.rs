@@ -1,0 +1,59 @@
+//! The way from the root of a tree to one file, without a walk.
+
+use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
+
+use super::entry::{Mode, find};
+use crate::{
+    buffer::Buffer,
+    decode::{Failure, reader::Reader},
+    error::{Error, Result, filled},
+    odb::pack::Damage,
+};
+
+/// An object is not in the repository, as in a partial clone.
+pub const ABSENT: Damage = Damage("object does not exist");
+
+/// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
+/// anything on the way is not there.
+pub fn file_at(
+    reader: &mut Reader,
+    root: ObjectId,
+    hash: HashKind,
+    path: &[u8],
+    name: &[u8],
+) -> Result<Option<ObjectId>> {
+    look_up(reader, root, hash, path, name).or_else(|failure| {
+        if matches!(failure, Failure::Damaged(ABSENT)) {
+            return Ok(None);
+        }
+        let path = [path, b"/", name].concat();
+        let path = path.trim_start_with(|c| c == '/');
+        let root = root.to_string();
+        let error = filled("cannot look for '{}' in tree {}", &[path, root.as_bytes()]);
+        Err(Error::fatal(error).caused_by(failure))
+    })
+}
+
+/// The same, with the bare failure; a directory that is not in the repository is [`ABSENT`].
+pub fn look_up(
+    reader: &mut Reader,
+    root: ObjectId,
+    hash: HashKind,
+    path: &[u8],
+    name: &[u8],
+) -> Result<Option<ObjectId>, Failure> {
+    let mut content = Buffer::default();
+    let mut tree = root;
+    for part in path.split_str("/").filter(|part| !part.is_empty()) {
+        reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
+        match find(&content, hash, part) {
+            Some((id, Mode::Directory)) => tree = id,
+            _ => return Ok(None),
+        }
+    }
+    reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
+    Ok(match find(&content, hash, name) {
+        None | Some((_, Mode::Directory | Mode::Submodule)) => None,
+        Some((id, _)) => Some(id),
+    })
+}

@@ -1,0 +1,15 @@
+//! Tree objects: their entries, the names that may be in them, the look-up of one path, and a walk.
+//!
+//! Every name is verified before a caller sees it. The module reads trees and decides nothing: no pathspec,
+//! attribute or filter is known here.
+
+mod entry;
+mod links;
+mod lookup;
+mod name;
+mod trees;
+
+pub use entry::Mode;
+pub use lookup::{ABSENT, file_at, look_up};
+pub use name::{Protect, is_valid};
+pub use trees::{Found, Rules, Trees, reported};
