@@ -58,6 +58,8 @@ pub mod request;
 pub mod repository;
 pub mod odb;
 pub mod tree;
+pub mod attributes;
+pub mod pathspec;
 pub mod plan;
 pub mod filter;
 pub mod decode;

@@ -3,11 +3,11 @@
 use gix::{ObjectId, hash::Kind as HashKind};
 
 use super::{
-    entry::{Blob, Entry, Note, Past},
+    entry::{Blob, Entry, Past},
     extra::{self, Extra},
     window::Window,
 };
-use crate::{convert::Treatment, emit::Kind, filter::Disposition, tree::Mode};
+use crate::{attributes::Note, convert::Treatment, emit::Kind, filter::Disposition, tree::Mode};
 
 /// An entry on its way into a draft.
 pub struct Item<'a> {
@@ -103,7 +103,7 @@ impl Draft {
         }
         let path = start..self.window.paths.len();
         let note = self.note.take();
-        self.note_bytes += note.as_ref().map_or(0, |note| note.len());
+        self.note_bytes += note.as_ref().map_or(0, |note| note.text_len());
         self.window.entries.push(Entry {
             path,
             mode: item.mode,

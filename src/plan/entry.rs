@@ -5,8 +5,8 @@ use std::ops::Range;
 use gix::ObjectId;
 
 use crate::{
-    convert::Treatment, decode::chain::NodeId, emit::Kind, filter::Disposition, report::Status,
-    tree::Mode,
+    attributes::Note, convert::Treatment, decode::chain::NodeId, emit::Kind, filter::Disposition,
+    report::Status, tree::Mode,
 };
 
 /// One entry of the archive.
@@ -51,22 +51,6 @@ impl Entry {
     /// Whether the archive goes without it.
     pub fn is_omitted(&self) -> bool {
         matches!(self.disposition, Disposition::Omitted(_))
-    }
-}
-
-/// What is to be said on stderr, before and after the name of an entry where names are told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Note {
-    /// What was noticed on the way to the entry.
-    pub before: Vec<u8>,
-    /// What was noticed about the entry.
-    pub after: Vec<u8>,
-}
-
-impl Note {
-    /// Bytes of text.
-    pub(super) fn len(&self) -> usize {
-        self.before.len() + self.after.len()
     }
 }
 

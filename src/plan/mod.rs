@@ -12,7 +12,6 @@ mod entry;
 pub mod walk;
 pub mod view;
 mod ruling;
-
 pub mod select;
 mod locate;
 mod naming;
@@ -32,7 +31,7 @@ use crate::{
 };
 use delta::DeltaWalk;
 pub use draft::{Draft, Item};
-pub use entry::{Blob, Entry, Note, Past};
+pub use entry::{Blob, Entry, Past};
 pub use locate::Locators;
 pub use naming::Naming;
 pub use terms::Terms;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use gix::{ObjectId, bstr::BString};
 
-use super::{entry::Note, select::Selection};
+use super::select::Selection;
 use crate::{
+    attributes::Note,
     convert::Treatment,
     decode::{
         reader::Reader,

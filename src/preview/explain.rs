@@ -7,10 +7,8 @@ use gix::{ObjectId, bstr::ByteSlice};
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
-    plan::{
-        select::from_root,
-        view::{Sizes, View},
-    },
+    pathspec::from_root,
+    plan::view::{Sizes, View},
     request::{Request, Scope},
     tree::{Found, Trees},
 };

@@ -9,9 +9,9 @@ use gix::{
 
 use super::{environment::Environment, settings::missing_value, treeish};
 use crate::{
+    attributes::Source,
     decode::reader::Reader,
     error::{Error, Result},
-    plan::select::source::Source,
 };
 
 /// The tree, if one is named. As in git, what the environment names has to exist, unless it is a full id.

@@ -7,7 +7,7 @@ use gix::bstr::ByteSlice;
 use super::open::refused;
 use crate::{
     error::{Error, Result},
-    plan::select::pathspec::Defaults,
+    pathspec::Defaults,
 };
 
 /// The variables of git(1) that matter for an archive and that gix does not read.

@@ -12,12 +12,9 @@ use gix::{
 };
 
 use crate::{
+    attributes::{self, AutoCrlf, Source},
     convert::Driver,
     error::{Error, Result, filled},
-    plan::select::{
-        attributes::{self, AutoCrlf},
-        source::Source,
-    },
     tree::Protect,
 };
 

@@ -30,10 +30,10 @@ use crate::{
     emit::{Kind, deflate::Engine, zip::Times},
     error::Result,
     odb::Odb,
+    pathspec::Top,
     plan::{
         Naming, Terms,
         extra::{Content, Extra},
-        select::location::Top,
     },
     report::Subject,
     repository::{

@@ -10,19 +10,15 @@ use super::{
     filter,
 };
 use crate::{
+    attributes::{self, Attributes, Demand, Source},
     cli::Args,
     decode::reader::Reader,
     error::{Error, Result},
     filter::Filter,
+    pathspec::{Pathspecs, Top},
     plan::{
         delta::{Bounds, Rules as DeltaRules, Side},
-        select::{
-            Selection,
-            attributes::{self, Attributes, Demand},
-            location::Top,
-            pathspec::Pathspecs,
-            source::Source,
-        },
+        select::Selection,
         view::View,
     },
     repository::{

@@ -19,11 +19,9 @@ mod walk;
 
 use gix::ObjectId;
 
-use super::{
-    entry::Note,
-    view::{Directory, Sizes, View},
-};
+use super::view::{Directory, Sizes, View};
 use crate::{
+    attributes::Note,
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result},

@@ -9,16 +9,14 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
-use super::{
-    Selection,
-    attributes::Attributes,
-    pathspec::{Pathspec, Pathspecs},
-};
+use super::Selection;
 use crate::{
+    attributes::Attributes,
     decode::reader::Reader,
     emit::Kind,
     error::{Error, Result, filled},
     filter::{Filter, Verdict},
+    pathspec::{Pathspec, Pathspecs},
     tree::{Found, Rules, Trees, reported},
 };
 

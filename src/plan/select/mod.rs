@@ -3,49 +3,25 @@
 //! Asked of a directory before it is read: what is left out costs nothing. The same attribute
 //! look-up says how a file's content is treated.
 
-pub mod attribute_file;
-pub mod attributes;
 mod check;
-pub mod complaints;
-pub mod location;
-pub mod lookup;
-mod magic;
-pub mod matcher;
-pub mod named;
-pub mod pathspec;
-pub mod requirement;
-pub mod source;
 
 use std::{io::Write, sync::Arc};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, BString, ByteSlice},
+    bstr::{BString, ByteSlice},
 };
 
-use super::Note;
 use crate::{
+    attributes::{self, Attributes, Note},
     convert::Treatment,
     decode::reader::Reader,
     emit::Kind,
     error::Result,
     filter::Filter,
+    pathspec::Pathspecs,
     tree::{Rules, Trees, file_at},
 };
-use attributes::Attributes;
-use location::Location;
-use pathspec::Pathspecs;
-
-/// Where `path` of the directory `cwd` (empty, or with a slash at its end) is, seen from the root of the
-/// tree; one that starts with a slash is seen from there already. Nothing if it leaves the root.
-pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
-    let directory = if path.starts_with(b"/") {
-        BStr::new("")
-    } else {
-        cwd
-    };
-    Location::joined(directory, path).map(|location| location.path)
-}
 
 /// Decides what is archived.
 #[derive(Clone)]
@@ -140,7 +116,7 @@ impl Selection {
         }
         let path = path.get(self.below.len()..).unwrap_or_default();
         attributes.enter(reader, path, |reader| {
-            file_at(reader, tree, tree.kind(), path, source::NAME)
+            file_at(reader, tree, tree.kind(), path, attributes::NAME)
         })
     }
 
@@ -174,7 +150,7 @@ impl Selection {
         let slashes = path.find_iter(b"/").map(|slash| &path[..slash]);
         for directory in std::iter::once(&b""[..]).chain(slashes) {
             attributes.enter(reader, directory, |reader| {
-                file_at(reader, tree, tree.kind(), directory, source::NAME)
+                file_at(reader, tree, tree.kind(), directory, attributes::NAME)
             })?;
         }
         let text = attributes.text(path);

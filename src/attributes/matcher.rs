@@ -10,10 +10,10 @@ use gix::{
     glob::wildmatch,
 };
 
-use super::attribute_file::Pattern;
+use super::file::Pattern;
 
 /// The patterns of one attribute file, with what they stand for.
-pub struct Matcher<T> {
+pub(super) struct Matcher<T> {
     /// The directory of the file, without slash at its end.
     base: BString,
     fold: bool,
@@ -71,7 +71,7 @@ impl<T> Default for Matcher<T> {
 
 impl<T> Matcher<T> {
     /// For the attribute file of the directory `base`; `fold` if case does not matter.
-    pub fn new(base: &[u8], fold: bool, lines: Vec<(Pattern, T)>) -> Self {
+    pub(super) fn new(base: &[u8], fold: bool, lines: Vec<(Pattern, T)>) -> Self {
         let mut matcher = Self {
             base: base.into(),
             fold,
@@ -102,18 +102,18 @@ impl<T> Matcher<T> {
     }
 
     /// Whether there is nothing to match.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
     /// What the lines say, whatever they match.
-    pub fn values(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
         self.lines.iter().map(|(_, value)| value)
     }
 
     /// What the lines about `path` stand for, the last line first; `path` is below the directory of
     /// the file, and has no slash at its end.
-    pub fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
+    pub(super) fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
         let lower;
         let path = match self.fold {
             true => {

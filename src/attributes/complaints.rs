@@ -1,11 +1,9 @@
 //! What git says about attribute files, as often as git says it: each kind of look-up reads the
 //! files for itself, and complains when it first needs them.
 
-use crate::plan::Note;
-
 /// Why attributes are looked up.
 #[derive(Clone, Copy)]
-pub enum Asker {
+pub(super) enum Asker {
     /// For `export-ignore` and `export-subst`.
     Export,
     /// For the conversion of a file.
@@ -18,7 +16,7 @@ pub enum Asker {
 
 /// The complaints about the files in force.
 #[derive(Clone, Default)]
-pub struct Complaints {
+pub(super) struct Complaints {
     /// About the files that git reads before that of the root.
     pub first: Vec<u8>,
     /// About the file that it reads just after.
@@ -37,7 +35,7 @@ struct Level {
 
 impl Complaints {
     /// Enter a directory, perhaps the root, with these complaints about its file.
-    pub fn enter(&mut self, root: bool, own: Vec<u8>) {
+    pub(super) fn enter(&mut self, root: bool, own: Vec<u8>) {
         let text = match root {
             true => [&self.first[..], &own, &self.last].concat(),
             false => own,
@@ -46,23 +44,23 @@ impl Complaints {
     }
 
     /// Leave the directory entered last.
-    pub fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.levels.pop();
     }
 
     /// Leave all directories.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.levels.clear();
     }
 
     /// Whether there is nothing to be said, nor was, in the directories that were entered.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let is_silent = |level: &Level| level.text.is_empty();
         self.note == Note::default() && self.levels.iter().all(is_silent)
     }
 
     /// Complain to `asker` about what it has not heard yet.
-    pub fn tell(&mut self, asker: Asker) {
+    pub(super) fn tell(&mut self, asker: Asker) {
         let (bit, behind) = match asker {
             Asker::Export => (0, false),
             Asker::Conversion => (1, true),
@@ -83,5 +81,21 @@ impl Complaints {
                 note.extend_from_slice(&level.text);
             }
         }
+    }
+}
+
+/// What is to be said on stderr, before and after the name of an entry where names are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// What was noticed on the way to the entry.
+    pub before: Vec<u8>,
+    /// What was noticed about the entry.
+    pub after: Vec<u8>,
+}
+
+impl Note {
+    /// Bytes of text.
+    pub fn text_len(&self) -> usize {
+        self.before.len() + self.after.len()
     }
 }

@@ -2,7 +2,7 @@
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use super::attribute_file::{Value, is_valid_name};
+use super::file::{Value, is_valid_name};
 use crate::error::{Error, Result, filled};
 
 /// All requirements of one pathspec.

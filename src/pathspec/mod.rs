@@ -4,18 +4,24 @@
 //! and gix takes a pathspec that normalises to the root for something else. Wildcards are matched
 //! by gix's port of git's wildmatch.
 
+mod location;
+mod magic;
+mod named;
+
 use gix::{
     bstr::{BStr, BString, ByteSlice},
     glob::wildmatch,
 };
 
-use super::{
-    location::{Location, Top},
-    magic::Magic,
-    named::Named,
-    requirement::Requirements,
+use crate::{
+    attributes::Requirements,
+    error::{Error, Result, filled},
 };
-use crate::error::{Error, Result, filled};
+use location::Location;
+use magic::Magic;
+use named::Named;
+
+pub use location::{Top, from_root};
 
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
 #[derive(Clone, Copy, Debug, Default)]

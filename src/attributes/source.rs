@@ -15,7 +15,7 @@ use std::{
 use gix::{ObjectId, bstr::BStr};
 use rustix::fs::OFlags;
 
-use super::attribute_file::MAX_FILE;
+use super::file::MAX_FILE;
 use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader},
@@ -42,7 +42,7 @@ pub enum Source {
 
 /// Whether a symbolic link may be an attribute file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub(super) enum Links {
     /// It may.
     Followed,
     /// It may not.
@@ -112,7 +112,7 @@ fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + S
 }
 
 /// The file at `path`, called `name` in messages.
-pub fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
+pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
     let mut content = Content::default();
     let mut options = OpenOptions::new();
     if links == Links::Refused {

@@ -2,8 +2,10 @@
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use super::requirement::Requirements;
-use crate::error::{Error, Result, filled};
+use crate::{
+    attributes::Requirements,
+    error::{Error, Result, filled},
+};
 
 /// What is asked for in front of a path.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use std::{collections::HashMap, mem, sync::Arc};
 use gix::bstr::{BStr, BString};
 
 use super::{
-    attribute_file::{Line, Origin, Pattern, Value, parse},
+    file::{Line, Origin, Pattern, Value, parse},
     matcher::Matcher,
 };
 
@@ -23,7 +23,7 @@ type Assignments = Vec<(Attribute, Value)>;
 
 /// Finds the values of certain attributes. A clone shares what was read.
 #[derive(Clone)]
-pub struct Lookup {
+pub(super) struct Lookup {
     /// The first are those that are asked for.
     names: HashMap<BString, Attribute>,
     wanted: usize,
@@ -54,7 +54,7 @@ struct File {
 
 impl Lookup {
     /// Ask for the attributes `wanted`, with or without regard to case in paths.
-    pub fn new<'a>(wanted: impl IntoIterator<Item = &'a [u8]>, fold: bool) -> Self {
+    pub(super) fn new<'a>(wanted: impl IntoIterator<Item = &'a [u8]>, fold: bool) -> Self {
         let mut lookup = Self {
             names: HashMap::new(),
             wanted: 0,
@@ -77,12 +77,12 @@ impl Lookup {
     }
 
     /// Which value of [`Lookup::value`] is that of the attribute `name`.
-    pub fn position(&self, name: &[u8]) -> usize {
+    pub(super) fn position(&self, name: &[u8]) -> usize {
         self.names.get(name).copied().unwrap_or(usize::MAX)
     }
 
     /// Add a file that lies outside of the tree; of greater precedence than those before it.
-    pub fn outside(&mut self, content: &[u8], name: &BStr, complaints: &mut Vec<u8>) {
+    pub(super) fn outside(&mut self, content: &[u8], name: &BStr, complaints: &mut Vec<u8>) {
         let origin = Origin {
             name,
             macros: true,
@@ -94,7 +94,7 @@ impl Lookup {
 
     /// Enter `directory`, whose attribute file has these lines. The first is the root: only then is
     /// known what the macros are, since they hold in all files.
-    pub fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
+    pub(super) fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
         let level = match directory.is_empty() {
             true => {
                 let root = self.read(lines);
@@ -112,31 +112,31 @@ impl Lookup {
     }
 
     /// Enter a directory without attributes.
-    pub fn skip(&mut self) {
+    pub(super) fn skip(&mut self) {
         self.levels.push(None);
     }
 
     /// Leave the directory entered last.
-    pub fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         let level = self.levels.pop().flatten();
         self.live -= usize::from(level.is_some());
     }
 
     /// Leave all directories.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         while !self.levels.is_empty() {
             self.leave();
         }
     }
 
     /// Whether any value may be other than unspecified.
-    pub fn is_live(&self) -> bool {
+    pub(super) fn is_live(&self) -> bool {
         self.live > 0
     }
 
     /// Whether any line in force speaks of the attribute at `position`, or any macro, which other macros
     /// and the files of directories further down may use.
-    pub fn mentions(&self, position: usize) -> bool {
+    pub(super) fn mentions(&self, position: usize) -> bool {
         let levels = self.levels.iter().flatten();
         let files = self.globals.iter().chain(levels).chain([&self.info]);
         let mut lines = files
@@ -147,7 +147,7 @@ impl Lookup {
 
     /// Find the values at `path` (without slash at its end), which is below the directory entered
     /// last.
-    pub fn look_up(&mut self, path: &[u8], is_dir: bool) {
+    pub(super) fn look_up(&mut self, path: &[u8], is_dir: bool) {
         self.values.clear();
         self.values.resize(self.relevant.len(), None);
         if self.live == 0 {
@@ -164,7 +164,7 @@ impl Lookup {
     }
 
     /// What [`Lookup::look_up`] found for the attribute at `position`.
-    pub fn value(&self, position: usize) -> &Value {
+    pub(super) fn value(&self, position: usize) -> &Value {
         match self.values.get(position) {
             Some(Some(value)) => value,
             _ => &Value::Unspecified,
@@ -295,7 +295,7 @@ fn assign(
 #[cfg(test)]
 mod tests {
     use super::Lookup;
-    use crate::plan::select::attribute_file::{Origin, Value, parse};
+    use crate::attributes::file::{Origin, Value, parse};
 
     fn lookup(wanted: &[&str], files: &[(&str, &str)], info: &str) -> Lookup {
         let mut lookup = Lookup::new(wanted.iter().map(|name| name.as_bytes()), false);

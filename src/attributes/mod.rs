@@ -4,6 +4,13 @@
 //! change an archive is forgotten at once. Precedence as in `git archive`: `info/attributes`, the
 //! directory's own file, its parents', the user's, the system's.
 
+mod complaints;
+pub mod file;
+mod lookup;
+mod matcher;
+mod requirement;
+mod source;
+
 use std::{
     collections::HashMap,
     os::unix::ffi::OsStrExt,
@@ -16,20 +23,20 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::{
-    attribute_file::{Origin, Value, parse},
-    complaints::{Asker, Complaints},
-    lookup::Lookup,
-    requirement::Requirements,
-    source::{self, Links, Source},
-};
 use crate::{
     convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
     decode::reader::Reader,
     emit::Kind,
     error::Result,
-    plan::Note,
 };
+use complaints::{Asker, Complaints};
+use file::{Origin, Value, parse};
+use lookup::Lookup;
+use source::Links;
+
+pub use complaints::Note;
+pub use requirement::Requirements;
+pub use source::{NAME, Source};
 
 /// The attributes that matter here, in the order in which they are asked for.
 const NAMES: [&str; 8] = [
@@ -139,8 +146,8 @@ impl Attributes {
         find: impl FnOnce(&mut Reader) -> Result<Option<ObjectId>>,
     ) -> Result<()> {
         let name = match directory {
-            b"" => source::NAME.into(),
-            _ => [directory, b"/", source::NAME].concat(),
+            b"" => NAME.into(),
+            _ => [directory, b"/", NAME].concat(),
         };
         let name = name.as_bstr();
         let source = &self.settings.source;
@@ -368,9 +375,9 @@ fn encoding_named(name: &str) -> Option<Encoding> {
 mod tests {
     use super::{Attributes, Demand, Settings};
     use crate::{
+        attributes::Source,
         decode::reader::Reader,
         odb::{Config, Odb},
-        plan::select::source::Source,
     };
 
     fn reader() -> Reader {

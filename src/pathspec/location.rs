@@ -84,6 +84,17 @@ impl Location {
     }
 }
 
+/// Where `path` of the directory `cwd` (empty, or with a slash at its end) is, seen from the root of the
+/// tree; one that starts with a slash is seen from there already. Nothing if it leaves the root.
+pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
+    let directory = if path.starts_with(b"/") {
+        BStr::new("")
+    } else {
+        cwd
+    };
+    Location::joined(directory, path).map(|location| location.path)
+}
+
 /// What is left of an absolute `path` inside of the work tree at `root`, perhaps through symbolic
 /// links. As in git, all directories on a path that is not below `root` by name have to exist.
 fn below<'a>(root: &BStr, path: &'a BStr) -> Result<Option<&'a BStr>> {
