@@ -56,6 +56,7 @@
 pub mod cli;
 pub mod request;
 pub mod repository;
+pub mod process;
 pub mod odb;
 pub mod tree;
 pub mod attributes;
@@ -69,16 +70,13 @@ pub mod pipeline;
 pub mod archive;
 mod run;
 pub mod output;
-pub mod progress;
 pub mod report;
 pub mod preview;
 pub mod remote;
 pub mod apply;
-pub mod command;
 pub mod probe;
 pub mod heap;
 pub mod buffer;
-pub mod spool;
 pub mod deflate;
 pub mod error;
 

@@ -28,9 +28,9 @@ use git_sluice::{
     heap::Heap,
     output::Destination,
     preview, probe,
-    progress::Meter,
-    remote::{self, handover, server},
-    report::Reports,
+    process::git,
+    remote::{self, server},
+    report::{Meter, Reports},
     repository::{Repository, environment::Environment, extra_file},
     request::{
         Access, Request,
@@ -88,7 +88,7 @@ fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
         _ => {
             let typed = Typed::first_pass(words.into_iter(), |file| Path::new(file).exists())?;
             match typed.remote {
-                Some(_) => Err(handover::git_archive(&typed.for_git()?).into()),
+                Some(_) => Err(git::become_archive(&typed.for_git()?).into()),
                 None => archive(typed, Access::Local),
             }
         }

@@ -9,8 +9,7 @@ use crate::{
     error::{Error, Result},
     filter::Reason,
     pipeline::Sink,
-    progress::Meter,
-    report::{Counts, Manifest},
+    report::{Counts, Manifest, Meter},
 };
 
 /// What is said of an archive that lacks files because the repository does: whoever reads it would find them

@@ -11,8 +11,8 @@ use gix::bstr::BStr;
 use super::say;
 use crate::{
     buffer::Buffer,
-    command::{Surroundings, death},
     error::{filled, strerror},
+    process::command::{Surroundings, death},
 };
 
 /// Start `command` with pipes to its standard input and from its standard output; nothing, and a

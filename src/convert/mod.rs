@@ -19,7 +19,7 @@ mod substitute;
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
 use gix::{
@@ -29,9 +29,8 @@ use gix::{
 
 use crate::{
     buffer::Buffer,
-    command::Surroundings,
     error::{Error, Result, filled, push_line},
-    repository::treeish::Reference,
+    process::command::Surroundings,
 };
 use encoding::encode;
 pub(crate) use encoding::is_utf8;
@@ -120,6 +119,10 @@ pub struct File<'a> {
     /// The id of its content, which is another one if it was replaced.
     pub stored: ObjectId,
 }
+
+/// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
+/// have to be asked.
+pub type Reference = LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>;
 
 /// What is archived, as far as conversions show it.
 pub struct Origin {

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    command::Surroundings,
     error::{Error, Result, filled, strerror},
+    process::command::Surroundings,
 };
 
 /// Bytes that a pipe takes before anybody reads.
@@ -306,7 +306,7 @@ mod tests {
     use std::io::BufReader;
 
     use super::{Answer, PIPE_BYTES, Process, Refusal};
-    use crate::{buffer::Buffer, command::Surroundings, convert::command::start};
+    use crate::{buffer::Buffer, convert::command::start, process::command::Surroundings};
 
     /// A filter that has ended before anybody writes to it.
     fn ended() -> Process {

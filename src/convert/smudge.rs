@@ -10,9 +10,7 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::{command, say};
-use crate::buffer::Buffer;
-use crate::command::Surroundings;
-use crate::error::filled;
+use crate::{buffer::Buffer, error::filled, process::command::Surroundings};
 
 /// What `command` makes of `content`; nothing, and lines in `log`, if it fails.
 pub(super) fn smudge(

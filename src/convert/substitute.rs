@@ -20,7 +20,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     error::{Error, Result},
-    repository::{git, told},
+    process::git,
 };
 
 const START: &[u8] = b"$Format:";
@@ -161,7 +161,7 @@ impl Substitution {
         }
         let commit = self.commit.to_hex().to_string();
         let format = [b"--format=format:", format].concat();
-        let output = git(&[
+        let output = git::ask(&[
             OsStr::new("rev-list"),
             OsStr::new("--max-count=1"),
             OsStr::new("--no-color"),
@@ -188,7 +188,7 @@ fn refused(output: Option<&Output>) -> Error {
     let cannot = || Error::fatal("cannot expand '$Format:…$'");
     match output {
         None => cannot().hinted("the installed git is asked for it: is there one?"),
-        Some(output) => told(output).unwrap_or_else(cannot),
+        Some(output) => git::refusal(output).unwrap_or_else(cannot),
     }
 }
 

@@ -20,12 +20,11 @@ use super::{
     stream::{self, Taker},
 };
 use crate::{
-    buffer::Buffer,
+    buffer::{Buffer, spool::Spooled},
     odb::{
         Config, Odb, PackId, Place, loose,
         pack::{Damage, EntryHeader, EntryKind, Pack},
     },
-    spool::Spooled,
 };
 
 /// More links that fail on the way to one object than this are not worth another look. git makes no longer

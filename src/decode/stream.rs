@@ -15,9 +15,11 @@ use super::{
     delta::{Delta, Instruction, next_instruction},
 };
 use crate::{
-    buffer::Buffer,
+    buffer::{
+        Buffer,
+        spool::{Spool, Spooled},
+    },
     odb::pack::{Damage, MAX_RATIO, Pack},
-    spool::{Spool, Spooled},
 };
 
 /// Bytes inflated at once; more than the 32 KiB that deflate looks back.

@@ -11,8 +11,8 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
-    command::{Surroundings, death},
     error::{Error, Result, filled, strerror},
+    process::command::{Surroundings, death},
 };
 
 /// A running command that is fed.

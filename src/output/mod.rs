@@ -21,8 +21,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use gix::bstr::BStr;
 
 use crate::{
-    command::Surroundings,
     error::{Error, Result, filled, strerror},
+    process::command::Surroundings,
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished};

@@ -11,11 +11,13 @@
 mod channel;
 mod json;
 mod manifest;
+mod progress;
 mod reports;
 mod summary;
 
 pub use channel::{Channel, Outlet, note_closed};
 pub use manifest::{Manifest, Past, Record, gone};
+pub use progress::Meter;
 pub use reports::{Figures, Reports};
 pub use summary::{Blobs, Changes, Counts, Directories, Seconds, Summary, peak_memory};
 

@@ -10,8 +10,10 @@ use std::{
 
 use gix::bstr::ByteSlice;
 
-use super::git;
-use crate::error::{Error, Result, filled};
+use crate::{
+    error::{Error, Result, filled},
+    process::git,
+};
 
 /// What git takes for a number of seconds when it stands alone.
 const SECONDS: std::ops::RangeInclusive<u64> = 100_000_000..=4_102_444_799;
@@ -79,7 +81,7 @@ fn number(digits: &str) -> Option<u64> {
 fn ask_git(value: &OsStr) -> Result<u64> {
     let mut since = OsString::from("--since=");
     since.push(value);
-    let answer = git(&[OsStr::new("rev-parse"), &since]);
+    let answer = git::ask(&[OsStr::new("rev-parse"), &since]);
     answer
         .as_ref()
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))

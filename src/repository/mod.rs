@@ -17,17 +17,11 @@ pub mod settings;
 pub mod treeish;
 mod work_tree;
 
-use std::{
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::path::PathBuf;
 
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::BString;
 
-use crate::{
-    error::{Error, Result},
-    odb,
-};
+use crate::{error::Result, odb};
 use environment::Environment;
 use settings::Settings;
 use work_tree::WorkTree;
@@ -75,20 +69,4 @@ impl Repository {
             is_bare: work_tree.is_bare,
         }))
     }
-}
-
-/// Run the installed git, its standard input closed and its standard error kept.
-pub(crate) fn git(arguments: &[&std::ffi::OsStr]) -> Option<Output> {
-    Command::new("git")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .ok()
-}
-
-/// The failure of the installed git in its own words, if it has any, with the lines in front of it.
-pub(crate) fn told(output: &Output) -> Option<Error> {
-    let (before, words) = output.stderr.trim_end().split_once_str("fatal: ")?;
-    let error = Error::fatal(words);
-    Some(before.lines().fold(error, |error, line| error.after(line)))
 }

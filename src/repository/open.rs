@@ -15,10 +15,11 @@ use gix::{
     },
 };
 
-use super::{environment::Environment, git, replacements::replacements, told, work_tree::real};
+use super::{environment::Environment, replacements::replacements, work_tree::real};
 use crate::{
     error::{Error, Result},
     odb,
+    process::git,
 };
 
 /// Extensions of the repository format (gitrepository-layout(5)) that do no harm here.
@@ -136,11 +137,11 @@ fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repos
 /// What the installed git says of the repository and its configuration: that all is well, or its
 /// refusal. Nothing if there is no git.
 pub(super) fn verdict() -> Option<Result<()>> {
-    let output = git(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
+    let output = git::ask(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
     let unsaid = || Error::fatal("cannot open the repository");
     Some(match output.status.success() {
         true => Ok(()),
-        false => Err(told(&output).unwrap_or_else(unsaid)),
+        false => Err(git::refusal(&output).unwrap_or_else(unsaid)),
     })
 }
 

@@ -11,10 +11,11 @@ use gix::{
     hash::Kind,
 };
 
-use super::{git, refs::followed, told};
+use super::refs::followed;
 use crate::{
     error::{Error, Result, filled},
     odb::Replacements,
+    process::git,
 };
 
 /// Where they are unless the environment says otherwise.
@@ -67,11 +68,11 @@ fn list(base: &BString) -> Result<Vec<u8>> {
     let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
     let base = base.to_os_str_lossy();
     let unread = || Error::fatal("cannot read refs in a reftable");
-    let output = git(&[&fixed[..], &[&*base]].concat())
+    let output = git::ask(&[&fixed[..], &[&*base]].concat())
         .ok_or_else(|| unread().hinted("the installed git is asked for them: is there one?"))?;
     match output.status.success() {
         true => Ok(output.stdout),
-        false => Err(told(&output).unwrap_or_else(unread)),
+        false => Err(git::refusal(&output).unwrap_or_else(unread)),
     }
 }
 

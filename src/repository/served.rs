@@ -2,10 +2,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::Write,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use gix::{
@@ -15,12 +13,13 @@ use gix::{
     sec::identity::is_path_owned_by_current_user,
 };
 
-use crate::error::{Error, Result, filled};
+use crate::{
+    error::{Error, Result, filled},
+    process::git,
+};
 
 /// What is tried behind the path, in this order.
 const SUFFIXES: [&str; 4] = ["/.git", "", ".git/.git", ".git"];
-/// The status of a usage error, which is as far as git gets with nothing to do.
-const USAGE: i32 = 129;
 
 /// The git directory of the repository that `path` names. Whose it is matters: nobody is served from
 /// what another could have prepared.
@@ -32,7 +31,7 @@ pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
         return Ok(found.git_dir.clone());
     }
     // git alone knows `safe.directory` and the words of each refusal.
-    match (found, refusal(path)) {
+    match (found, git::check_served(path)) {
         (Some(found), Some(Ok(()))) => Ok(found.git_dir),
         (_, Some(Err(refused))) => Err(refused),
         (Some(found), None) => Err(Error::fatal(filled(
@@ -98,29 +97,6 @@ fn home_expanded(path: &[u8]) -> Option<OsString> {
     .into_os_string();
     home.push(OsStr::from_bytes(rest));
     Some(home)
-}
-
-/// What the installed git has against `path`; nothing if there is no git to ask.
-fn refusal(path: &OsStr) -> Option<Result<()>> {
-    let mut git = Command::new("git")
-        .arg("upload-archive--writer")
-        .arg(path)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .ok()?;
-    if let Some(mut stdin) = git.stdin.take() {
-        // No argument at all. Whoever refuses does not read it.
-        let _ = stdin.write_all(b"0000");
-    }
-    let output = git.wait_with_output().ok()?;
-    if output.status.code() == Some(USAGE) {
-        return Some(Ok(()));
-    }
-    let words = output.stderr.trim_end().to_str_lossy();
-    let words = words.strip_prefix("fatal: ").unwrap_or(&words);
-    Some(Err(Error::fatal(words)))
 }
 
 #[cfg(test)]

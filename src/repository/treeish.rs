@@ -4,10 +4,7 @@
 //! more than our own reader. Everything else goes to gix, which looks through all of a pack index before
 //! it finds anything, and what gix cannot resolve to the installed git.
 
-use std::{
-    ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, sync::LazyLock,
-    time::SystemTime,
-};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time::SystemTime};
 
 use gix::{
     ObjectId,
@@ -17,12 +14,14 @@ use gix::{
     revision::plumbing::Spec,
 };
 
-use super::{git, refs::followed, told};
+use super::refs::followed;
 use crate::{
     buffer::Buffer,
+    convert::Reference,
     decode::{Failure, reader::Reader},
     error::{Error, Result, filled, push_line},
     odb::pack::Damage,
+    process::git,
 };
 
 /// As many tags of tags as anybody makes.
@@ -30,10 +29,6 @@ const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
 /// git takes a number with more digits than this for a date, in seconds since 1970.
 const STEPS_DIGITS: usize = 8;
-
-/// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
-/// have to be asked.
-pub type Reference = LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>;
 
 /// A tree and where it came from.
 pub struct Treeish {
@@ -183,7 +178,7 @@ fn ask_git_for_ref(name: &BStr) -> Result<BString> {
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
         return Ok(full_name.into());
     }
-    match told(&output) {
+    match git::refusal(&output) {
         Some(error) if tracks(name) => Err(error),
         _ => Err(not_a_ref()),
     }
@@ -477,7 +472,7 @@ fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
         .chain(options)
         .chain(&["--end-of-options"]);
     let options = options.map(OsStr::new);
-    git(&Vec::from_iter(options.chain([OsStr::from_bytes(name)])))
+    git::ask(&Vec::from_iter(options.chain([OsStr::from_bytes(name)])))
 }
 
 #[cfg(test)]

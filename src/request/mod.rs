@@ -24,7 +24,6 @@ use gix::bstr::{BString, ByteSlice};
 
 use crate::{
     cli::{self, Args, ExtraContent, GzipDialect},
-    command::Surroundings,
     decode::reader::Reader,
     deflate::Dialect,
     emit::{Kind, deflate::Engine, zip::Times},
@@ -35,6 +34,7 @@ use crate::{
         Naming, Terms,
         extra::{Content, Extra},
     },
+    process::command::Surroundings,
     report::Subject,
     repository::{
         Repository, attr_source, date,

@@ -14,10 +14,12 @@ use super::{
     deflate::{Deflater, Engine, Stream},
 };
 use crate::{
-    buffer::Buffer,
+    buffer::{
+        Buffer,
+        spool::{Spool, Spooled},
+    },
     deflate::Level,
     error::{Error, Result},
-    spool::{Spool, Spooled},
 };
 pub use record::{Directory, Pending, Times};
 use record::{Entry, Method};

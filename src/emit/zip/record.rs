@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 
 use super::super::Records;
-use crate::{
-    buffer::Buffer,
+use crate::buffer::{
+    Buffer,
     spool::{Spool, Spooled},
 };
 

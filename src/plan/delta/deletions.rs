@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use gix::ObjectId;
 
 use crate::{
+    buffer::spool::{Spool, Spooled},
     error::{Error, Result},
     report::Status,
-    spool::{Spool, Spooled},
     tree::Mode,
 };
 

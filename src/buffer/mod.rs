@@ -3,6 +3,8 @@
 //! Decoders need a place of known size to write to. A `Vec` would zero that place each time; a
 //! [`Buffer`] remembers how far its memory was initialised before and never zeroes it again.
 
+pub mod spool;
+
 use std::ops::Deref;
 
 /// Bytes under construction, cheap to reuse.

@@ -1,0 +1,7 @@
+//! Other programs, started and waited for: commands of the configuration, and the installed git.
+//!
+//! No other module below the doors spawns the installed git. A command runs only where a caller has decided
+//! that the attributes or the configuration ask for it.
+
+pub mod command;
+pub mod git;
