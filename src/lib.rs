@@ -28,7 +28,9 @@
 //! * [`report`] is what the calling program reads beside the archive: manifest and summary.
 //! * [`preview`] tells a person what would be sent, and which rule decides about a path.
 //! * [`apply`] is the other side: a delta, read back over a directory that holds its base.
-//! * [`spool`] keeps bytes that may be too many for memory: beyond a limit, in an unnamed temporary file.
+//! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
+//! * [`process`] starts commands of the configuration, and asks the installed git.
+//! * [`tree`], [`attributes`] and [`pathspec`] are tree objects, and what selects in a tree.
 //! * [`heap`] is where the binary's large allocations come from: huge pages.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!

@@ -11,7 +11,6 @@ mod draft;
 mod entry;
 pub mod walk;
 pub mod view;
-mod ruling;
 pub mod select;
 mod locate;
 mod naming;

@@ -25,8 +25,10 @@ use crate::{
 pub struct View {
     /// Put in front of every name.
     pub prefix: BString,
-    pub(super) selection: Selection,
-    pub(super) filter: Arc<Filter>,
+    /// Selects by pathspecs and attributes.
+    pub selection: Selection,
+    /// Leaves out what this reader does not want or may not see.
+    pub filter: Arc<Filter>,
     sizes: Sizes,
     sizer: Sizer,
 }

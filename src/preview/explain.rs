@@ -1,20 +1,21 @@
-//! Why one path is sent or not: the rule that decides, and where it comes from.
+//! `--explain`: why one path is sent or not.
 
 use std::io::Write;
 
 use gix::{ObjectId, bstr::ByteSlice};
 
+use super::rules::Explainer;
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, sanitised},
     pathspec::from_root,
-    plan::view::{Sizes, View},
+    plan::view::Sizes,
     request::{Request, Scope},
     tree::{Found, Trees},
 };
 
-/// Say to `out` what becomes of `path`, given in the current directory, in `request`, and which rule
-/// decides. What may not be known does not exist.
+/// Write to `out` what becomes of `path`, given from the current directory, in the archive of `request`, and
+/// which rule decides. A path that the reader may not know does not exist.
 pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
     let shown = sanitised(path.strip_suffix(b"/").unwrap_or(path));
     let Some(path) = from_root(path.as_bstr(), request.terms.naming.below.as_bstr()) else {
@@ -27,14 +28,15 @@ pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()>
     };
     let mut search = Search {
         root: request.treeish.tree,
-        view: view.with(Sizes::All),
+        explainer: Explainer {
+            view: view.with(Sizes::All),
+        },
         trees: Trees::new(request.treeish.tree, request.rules),
         reader: request.reader,
     };
-    let ruling = search.ruling(&path)?;
-    let ruling = ruling.ok_or_else(|| not_there(&shown))?;
+    let explanation = search.explain(&path)?.ok_or_else(|| not_there(&shown))?;
     let shown = sanitised(&path);
-    writeln!(out, "{shown}: {ruling}").map_err(|error| Error::write(&error))
+    writeln!(out, "{shown}: {explanation}").map_err(|error| Error::write(&error))
 }
 
 fn not_there(shown: &str) -> Error {
@@ -43,33 +45,33 @@ fn not_there(shown: &str) -> Error {
 
 struct Search {
     root: ObjectId,
-    view: View,
+    explainer: Explainer,
     trees: Trees,
     reader: Reader,
 }
 
 impl Search {
-    /// What is said of `path`; nothing if it is not there.
-    fn ruling(&mut self, path: &[u8]) -> Result<Option<String>> {
-        if !self.view.may_be_known(path) {
+    /// The explanation of `path`. Nothing if there is no such path.
+    fn explain(&mut self, path: &[u8]) -> Result<Option<String>> {
+        if !self.explainer.may_be_known(path) {
             return Ok(None);
         }
         let mut at = Vec::new();
         self.enter(self.root, &at)?;
         while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
             match found {
-                Found::End => self.view.leave(),
+                Found::End => self.explainer.view.leave(),
                 Found::Directory(_) if at == path => {
-                    return Ok(self.view.rule_on_directory(&at));
+                    return Ok(self.explainer.explain_directory(&at));
                 }
                 Found::Directory(id) if path.starts_with(&at) && path[at.len()] == b'/' => {
-                    if let Some(ruling) = self.view.rule_above(&at) {
-                        return Ok(Some(ruling));
+                    if let Some(explanation) = self.explainer.explain_above(&at) {
+                        return Ok(Some(explanation));
                     }
                     self.enter(id, &at)?;
                 }
                 Found::Leaf { mode, id } if at == path => {
-                    return Ok(self.view.rule_on_leaf(&mut self.reader, &at, mode, id));
+                    return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
                 }
                 Found::Directory(_) | Found::Leaf { .. } => {}
             }
@@ -79,7 +81,8 @@ impl Search {
 
     fn enter(&mut self, id: ObjectId, path: &[u8]) -> Result<()> {
         self.trees.enter(&mut self.reader, id, path.len())?;
-        self.view
+        self.explainer
+            .view
             .enter(&mut self.reader, &self.trees, self.root, path)
     }
 }

@@ -4,6 +4,7 @@
 //! are not there.
 
 mod explain;
+mod rules;
 
 pub use explain::explain;
 

@@ -1,85 +1,92 @@
-//! Which rule decides about a path, in words.
+//! The rule that decides about a path, in words.
+//!
+//! Nothing is said of a path that the reader may not know.
 
 use gix::ObjectId;
 
-use super::view::View;
 use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::sanitised,
     filter::{Disposition, Reason, StandIn, ignore::Rule},
+    plan::view::View,
     tree::Mode,
 };
 
-/// What is said of what neither the user nor the tree wants archived.
 const NOT_SELECTED: &str = "omitted: no pathspec selects it";
 const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
 
-impl View {
-    /// Whether something at `path` may be known, if it is there.
-    pub fn may_be_known(&self, path: &[u8]) -> bool {
-        self.filter.allows(path) || self.filter.allows_all(path)
+/// Explains what becomes of an entry, as the walk through its tree comes to it.
+pub(super) struct Explainer {
+    /// What the reader sees of the tree.
+    pub(super) view: View,
+}
+
+impl Explainer {
+    /// Whether the reader may know of an entry at `path`, if there is one.
+    pub(super) fn may_be_known(&self, path: &[u8]) -> bool {
+        self.view.filter.allows(path) || self.view.filter.allows_all(path)
     }
 
-    /// What keeps all that is in the directory `above` from being sent, if anything does and may be
-    /// known.
-    pub fn rule_above(&mut self, above: &[u8]) -> Option<String> {
-        if !self.filter.allows_all(above) {
+    /// The rule that leaves out all of the directory `above`. Nothing if no rule does, or if the reader may not
+    /// know of the directory.
+    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<String> {
+        if !self.view.filter.allows_all(above) {
             return None;
         }
         let shown = sanitised(above);
-        if self.selection.attributes.ignores(above, true) {
+        if self.view.selection.attributes.ignores(above, true) {
             return Some(format!("{EXPORT_IGNORE} of '{shown}'"));
         }
-        if !self.selection.directory(above) {
+        if !self.view.selection.directory(above) {
             return Some(NOT_SELECTED.to_owned());
         }
-        self.filter.ignore.pruning_rule(above).map(|rule| {
-            let rule = self.told(rule);
+        self.view.filter.ignore.pruning_rule(above).map(|rule| {
+            let rule = self.shown(rule);
             format!("omitted: {rule} ignores all of '{shown}', which is not read")
         })
     }
 
-    /// A rule as it may be told.
-    fn told(&self, rule: &Rule) -> String {
-        match self.filter.secret_ignore {
+    /// A rule in words; its text may be secret.
+    fn shown(&self, rule: &Rule) -> String {
+        match self.view.filter.secret_ignore {
             true => "a rule".to_owned(),
             false => rule.to_string(),
         }
     }
 
-    /// What becomes of the directory `path`; nothing if nobody may know of it.
-    pub fn rule_on_directory(&mut self, path: &[u8]) -> Option<String> {
-        if !self.filter.allows_all(path) {
+    /// What becomes of the directory `path`. Nothing if the reader may not know of it.
+    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<String> {
+        if !self.view.filter.allows_all(path) {
             return None;
         }
-        if self.selection.attributes.ignores(path, true) {
+        if self.view.selection.attributes.ignores(path, true) {
             return Some(EXPORT_IGNORE.to_owned());
         }
-        if !self.selection.directory(path) {
+        if !self.view.selection.directory(path) {
             return Some(NOT_SELECTED.to_owned());
         }
-        Some(match self.filter.ignore.pruning_rule(path) {
-            Some(rule) => format!("omitted: {} ignores all that is in it", self.told(rule)),
+        Some(match self.view.filter.ignore.pruning_rule(path) {
+            Some(rule) => format!("omitted: {} ignores all that is in it", self.shown(rule)),
             None => "sent if anything below it is".to_owned(),
         })
     }
 
-    /// What becomes of the entry at `path`, which is no directory; nothing if nobody may know of it.
-    pub fn rule_on_leaf(
+    /// What becomes of the file, link or submodule at `path`. Nothing if the reader may not know of it.
+    pub(super) fn explain_leaf(
         &mut self,
         reader: &mut Reader,
         path: &[u8],
         mode: Mode,
         id: ObjectId,
     ) -> Option<String> {
-        if !self.filter.allows(path) {
+        if !self.view.filter.allows(path) {
             return None;
         }
-        if !self.selection.admits(path, mode.kind()) {
+        if !self.view.selection.admits(path, mode.kind()) {
             return Some(NOT_SELECTED.to_owned());
         }
-        let Some(leaf) = self.leaf(reader, path, mode, id) else {
+        let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
             return Some(EXPORT_IGNORE.to_owned());
         };
         Some(match leaf.disposition {
@@ -96,7 +103,7 @@ impl View {
 
     fn sent(&self, path: &[u8], kind: Kind, size: Option<u64>) -> String {
         let mut words = "sent".to_owned();
-        let policy = &self.filter.policy;
+        let policy = &self.view.filter.policy;
         if let (Some(limit), Some(size)) = (&policy.limit, size)
             && size > limit.bytes
         {
@@ -112,12 +119,12 @@ impl View {
 
     fn why(&self, path: &[u8], reason: Reason, size: Option<u64>) -> String {
         match reason {
-            Reason::Ignored => match self.filter.ignore.rule(path) {
-                Some(rule) => format!("{} ignores it", self.told(rule)),
+            Reason::Ignored => match self.view.filter.ignore.rule(path) {
+                Some(rule) => format!("{} ignores it", self.shown(rule)),
                 None => reason.as_str().to_owned(),
             },
             Reason::TooLarge => {
-                let limit = self.filter.policy.limit.as_ref();
+                let limit = self.view.filter.policy.limit.as_ref();
                 let limit = limit.map_or(0, |limit| limit.bytes);
                 format!("{} bytes, the limit is {limit}", size.unwrap_or(0))
             }
