@@ -263,7 +263,7 @@ fn make(
     let Format::Filtered(command) = &request.format else {
         return git_sluice::run(request, outputs(destination), tally);
     };
-    let mut filter = destination.filter(command.as_ref(), &request.surroundings)?;
+    let mut filter = destination.filter(command.as_ref(), &request.command_context)?;
     git_sluice::run(request, outputs(&mut filter), tally)?;
     filter.finish()
 }

@@ -186,7 +186,7 @@ fn stream<F: emit::Format>(
         extras: Arc::clone(&request.extras),
         in_memory: max_in_memory(request.memory),
         big_file: request.big_file,
-        converter: Converter::new(origin, request.surroundings),
+        converter: Converter::new(origin, request.command_context),
         terms: request.terms,
         pax_notes: request.pax_notes,
         discreet: request.rules.discreet,

@@ -12,17 +12,13 @@ use super::say;
 use crate::{
     buffer::Buffer,
     error::{filled, strerror},
-    process::command::{Surroundings, death},
+    process::command::{CommandContext, death},
 };
 
 /// Start `command` with pipes to its standard input and from its standard output; nothing, and a
 /// line in `log`, if it cannot be.
-pub(super) fn start(
-    surroundings: &Surroundings,
-    command: &BStr,
-    log: &mut Buffer,
-) -> Option<Child> {
-    let error = match surroundings.start(command, || Ok(Stdio::piped())) {
+pub(super) fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) -> Option<Child> {
+    let error = match context.start(command, || Ok(Stdio::piped())) {
         Ok(child) => return Some(child),
         Err(error) => error,
     };

@@ -30,7 +30,7 @@ use gix::{
 use crate::{
     buffer::Buffer,
     error::{Error, Result, filled, push_line},
-    process::command::Surroundings,
+    process::command::CommandContext,
 };
 use encoding::encode;
 pub(crate) use encoding::is_utf8;
@@ -139,7 +139,7 @@ pub struct Origin {
 /// Converts files.
 pub struct Converter {
     origin: Origin,
-    surroundings: Surroundings,
+    command_context: CommandContext,
     ordered: Mutex<Ordered>,
 }
 
@@ -152,7 +152,7 @@ struct Ordered {
 
 impl Converter {
     /// A converter for what comes from `origin`.
-    pub fn new(origin: Origin, surroundings: Surroundings) -> Self {
+    pub fn new(origin: Origin, command_context: CommandContext) -> Self {
         let commit = origin.commit;
         let ordered = Ordered {
             processes: Processes::default(),
@@ -161,7 +161,7 @@ impl Converter {
         };
         Self {
             origin,
-            surroundings,
+            command_context,
             ordered: Mutex::new(ordered),
         }
     }
@@ -225,13 +225,13 @@ impl Converter {
         content: &[u8],
         log: &mut Buffer,
     ) -> Result<Option<Vec<u8>>> {
-        let around = &self.surroundings;
+        let context = &self.command_context;
         let filtered = match (&driver.process, &driver.smudge) {
             (Some(command), _) => {
                 let headers = self.headers(file);
-                processes.smudge(around, command.as_bstr(), &headers, content, log)?
+                processes.smudge(context, command.as_bstr(), &headers, content, log)?
             }
-            (None, Some(command)) => smudge(around, command.as_bstr(), file.path, content, log),
+            (None, Some(command)) => smudge(context, command.as_bstr(), file.path, content, log),
             (None, None) => None,
         };
         if filtered.is_none() && driver.required {

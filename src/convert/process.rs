@@ -20,7 +20,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     error::{Error, Result, filled, strerror},
-    process::command::Surroundings,
+    process::command::CommandContext,
 };
 
 /// Bytes that a pipe takes before anybody reads.
@@ -35,7 +35,7 @@ impl Processes {
     /// `headers` say what it is.
     pub(super) fn smudge(
         &mut self,
-        surroundings: &Surroundings,
+        context: &CommandContext,
         command: &BStr,
         headers: &[BString],
         content: &[u8],
@@ -43,7 +43,7 @@ impl Processes {
     ) -> Result<Option<Vec<u8>>> {
         let process = match self.0.get_mut(command) {
             Some(process) => process,
-            None => match Process::start(surroundings, command, log)? {
+            None => match Process::start(context, command, log)? {
                 Some(process) => self.0.entry(command.to_owned()).or_insert(process),
                 None => return Ok(None),
             },
@@ -98,12 +98,8 @@ struct Process {
 
 impl Process {
     /// Start `command` and shake hands; nothing, and lines in `log`, if that fails.
-    fn start(
-        surroundings: &Surroundings,
-        command: &BStr,
-        log: &mut Buffer,
-    ) -> Result<Option<Self>> {
-        let Some(mut child) = start(surroundings, command, log) else {
+    fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) -> Result<Option<Self>> {
+        let Some(mut child) = start(context, command, log) else {
             say(
                 log,
                 filled("error: cannot fork to run subprocess '{}'", &[command]),
@@ -306,13 +302,13 @@ mod tests {
     use std::io::BufReader;
 
     use super::{Answer, PIPE_BYTES, Process, Refusal};
-    use crate::{buffer::Buffer, convert::command::start, process::command::Surroundings};
+    use crate::{buffer::Buffer, convert::command::start, process::command::CommandContext};
 
     /// A filter that has ended before anybody writes to it.
     fn ended() -> Process {
-        let surroundings = Surroundings::default();
+        let context = CommandContext::default();
         let mut log = Buffer::default();
-        let mut child = start(&surroundings, "true".into(), &mut log).expect("it is everywhere");
+        let mut child = start(&context, "true".into(), &mut log).expect("it is everywhere");
         let pipes = child.stdin.take().zip(child.stdout.take());
         let status = child.wait().expect("it is our child");
         assert!(status.success());

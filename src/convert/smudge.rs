@@ -10,17 +10,17 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::{command, say};
-use crate::{buffer::Buffer, error::filled, process::command::Surroundings};
+use crate::{buffer::Buffer, error::filled, process::command::CommandContext};
 
 /// What `command` makes of `content`; nothing, and lines in `log`, if it fails.
 pub(super) fn smudge(
-    surroundings: &Surroundings,
+    context: &CommandContext,
     command: &BStr,
     path: &BStr,
     content: &[u8],
     log: &mut Buffer,
 ) -> Option<Vec<u8>> {
-    let filtered = run(surroundings, command, path, content, log);
+    let filtered = run(context, command, path, content, log);
     if filtered.is_none() {
         say(
             log,
@@ -31,14 +31,14 @@ pub(super) fn smudge(
 }
 
 fn run(
-    surroundings: &Surroundings,
+    context: &CommandContext,
     command: &BStr,
     path: &BStr,
     content: &[u8],
     log: &mut Buffer,
 ) -> Option<Vec<u8>> {
     let expanded = expand(command, path);
-    let Some(mut child) = command::start(surroundings, expanded.as_bstr(), log) else {
+    let Some(mut child) = command::start(context, expanded.as_bstr(), log) else {
         say(
             log,
             filled("error: cannot fork to run external filter '{}'", &[command]),

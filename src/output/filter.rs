@@ -12,7 +12,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     error::{Error, Result, filled, strerror},
-    process::command::{Surroundings, death},
+    process::command::{CommandContext, death},
 };
 
 /// A running command that is fed.
@@ -25,8 +25,8 @@ pub struct Filter {
 
 impl Filter {
     /// Start `command`, which writes to `output`.
-    pub fn start(command: &BStr, output: &File, surroundings: &Surroundings) -> Result<Self> {
-        let started = surroundings.start(command, || Ok(output.try_clone()?.into()));
+    pub fn start(command: &BStr, output: &File, context: &CommandContext) -> Result<Self> {
+        let started = context.start(command, || Ok(output.try_clone()?.into()));
         let mut child = started.map_err(|error| {
             let why = strerror(&error);
             let failed = Error::fatal(filled(

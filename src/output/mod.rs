@@ -22,7 +22,7 @@ use gix::bstr::BStr;
 
 use crate::{
     error::{Error, Result, filled, strerror},
-    process::command::Surroundings,
+    process::command::CommandContext,
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished};
@@ -75,13 +75,13 @@ impl Destination {
     }
 
     /// Put `command` in front of it.
-    pub fn filter(&mut self, command: &BStr, surroundings: &Surroundings) -> Result<Filter> {
+    pub fn filter(&mut self, command: &BStr, context: &CommandContext) -> Result<Filter> {
         let file = match self {
             Self::Direct(file) => file,
             Self::InPlace(file) => file.emptied().map_err(|error| Error::write(&error))?,
             Self::Replacing(replacement) => replacement.file.as_file(),
         };
-        Filter::start(command, file, surroundings)
+        Filter::start(command, file, context)
     }
 
     /// The archive is complete.

@@ -17,16 +17,16 @@ const SHELL: &str = "/bin/sh";
 /// A command with one of these is for the shell.
 const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 
-/// Where commands run.
+/// The directory and the environment of a command.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct CommandContext {
     /// The top of the work tree, if it is not the current directory.
     pub directory: Option<PathBuf>,
     /// `GIT_PREFIX`: the current directory from there.
     pub prefix: BString,
 }
 
-impl Surroundings {
+impl CommandContext {
     /// Start `command`, with a pipe to its standard input and with what `output` makes as its
     /// standard output.
     pub fn start(

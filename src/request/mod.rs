@@ -34,7 +34,7 @@ use crate::{
         Naming, Terms,
         extra::{Content, Extra},
     },
-    process::command::Surroundings,
+    process::command::CommandContext,
     report::Subject,
     repository::{
         Repository, attr_source, date,
@@ -68,7 +68,7 @@ pub struct Request {
     /// What to archive.
     pub treeish: Treeish,
     /// Where commands run.
-    pub surroundings: Surroundings,
+    pub command_context: CommandContext,
     /// What of it, as what, and under which names.
     pub scope: Scope,
     /// What is wanted of the blobs.
@@ -214,7 +214,7 @@ impl Request {
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,
-            surroundings: surroundings(&gix, below.clone()),
+            command_context: command_context(&gix, below.clone()),
             scope,
             terms: Arc::new(Terms {
                 policy,
@@ -244,8 +244,8 @@ fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
 }
 
 /// As git does, which changes to the top of the work tree if it is elsewhere in it.
-fn surroundings(gix: &gix::Repository, below: BString) -> Surroundings {
-    Surroundings {
+fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
+    CommandContext {
         directory: (!below.is_empty())
             .then(|| gix.workdir().map(ToOwned::to_owned))
             .flatten(),
