@@ -70,7 +70,6 @@ pub mod convert;
 pub mod emit;
 pub mod pipeline;
 pub mod archive;
-mod run;
 pub mod output;
 pub mod report;
 pub mod preview;
@@ -82,4 +81,4 @@ pub mod buffer;
 pub mod deflate;
 pub mod error;
 
-pub use run::{Outputs, Tally, run};
+pub use archive::{Outputs, Tally, run};

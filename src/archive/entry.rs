@@ -5,7 +5,10 @@
 
 use gix::{ObjectId, bstr::ByteSlice};
 
-use super::{Archiver, MISSING, Piece, Scratch, extra};
+use super::{
+    archiver::{Archiver, MISSING, Piece, Scratch},
+    extra,
+};
 use crate::{
     buffer::Buffer,
     convert,

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::{
-    Archiver, MISSING, Mark, Piece, Scratch,
+    archiver::{Archiver, MISSING, Mark, Piece, Scratch},
     entry::{Fate, member},
     extra,
 };

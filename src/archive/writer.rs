@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::Piece;
+use super::archiver::Piece;
 use crate::{
     buffer::Buffer,
     emit::{Format, Part},

@@ -10,8 +10,8 @@ use std::{
 
 use gix::ObjectId;
 
+use super::{archiver::Archiver, writer::Writer};
 use crate::{
-    archive::{Archiver, Writer},
     buffer::Buffer,
     cli::Deletions,
     convert::{Converter, Origin},

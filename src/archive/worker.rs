@@ -1,0 +1,140 @@
+//! The work of the pipeline: a job becomes a piece of the archive.
+
+use std::sync::Arc;
+
+use super::{
+    archiver::{Archiver, Mark, Piece, Scratch},
+    large::{Attempt, cut},
+};
+use crate::{
+    buffer::Buffer,
+    decode::{Decoder, Failure},
+    emit::{Format, Records},
+    error::Result,
+    filter::Disposition,
+    pipeline::{Sink, Worker},
+    plan::{Job, Window},
+};
+
+impl<F: Format> Worker for Archiver<F> {
+    type Batch = Window;
+    type Job = Job;
+    type Output = Piece<F::Records>;
+    type Scratch = Scratch<F>;
+
+    fn scratch(&self) -> Scratch<F> {
+        Scratch {
+            decoder: Decoder::new(Arc::clone(&self.allowance)),
+            content: Buffer::default(),
+            format: F::Scratch::default(),
+        }
+    }
+
+    fn split(&self, window: Window) -> Result<Vec<Job>> {
+        self.locators.jobs(window)
+    }
+
+    fn all_split(&self) {
+        self.locators.done();
+    }
+
+    fn cost(&self, job: &Job) -> usize {
+        let bytes = (job.output + job.names + job.scratch).min(8 * self.in_memory);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    fn held(&self, piece: &Piece<F::Records>) -> usize {
+        let texts = piece.log.capacity() + piece.manifest.capacity();
+        piece.part.bytes.capacity() + piece.part.records.capacity() + texts
+    }
+
+    fn len(&self, piece: &Piece<F::Records>) -> usize {
+        piece.part.bytes.len()
+    }
+
+    fn work(
+        &self,
+        scratch: &mut Scratch<F>,
+        job: Job,
+        piece: &mut Piece<F::Records>,
+    ) -> Result<Option<Job>> {
+        if job
+            .entries()
+            .iter()
+            .any(|entry| entry.treatment.is_ordered())
+        {
+            return Ok(Some(job));
+        }
+        let estimate = job.output.min(self.in_memory) as usize;
+        // Room for an estimate that is a little low: growing later would copy and zero.
+        piece.part.bytes.reserve(estimate + estimate / 4);
+        // Estimates may be wrong, above all those of deltas: twice is fine, much more is not.
+        let limit = 2 * estimate;
+        for (at, entry) in job.entries().iter().enumerate() {
+            let mark = piece.mark();
+            self.tell(&job.window, entry, &mut piece.log);
+            let outcome = match mark.bytes > limit {
+                true => Err(Failure::TooLarge),
+                false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
+            };
+            match outcome {
+                Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.truncate(mark.log),
+                Ok(_) => {}
+                Err(Failure::TooLarge) => {
+                    piece.truncate(mark);
+                    let range = job.range.start + at..job.range.end;
+                    return Ok(Some(Job { range, ..job }));
+                }
+                Err(failure) => {
+                    piece.part.bytes.truncate(mark.bytes);
+                    return Err(self.cannot_read(entry, job.window.path(entry), failure));
+                }
+            }
+        }
+        piece.log.extend(job.last_words());
+        scratch.trim(self.scratch_max);
+        Ok(None)
+    }
+
+    fn finish(
+        &self,
+        scratch: &mut Scratch<F>,
+        rest: Job,
+        sink: &mut dyn Sink<Piece<F::Records>>,
+    ) -> Result<()> {
+        let mut piece = Piece::default();
+        for entry in rest.entries() {
+            let window = &rest.window;
+            self.tell(window, entry, &mut piece.log);
+            if self.terms.policy.binary.is_none() {
+                // At once, since a filter may have something to say as well.
+                sink.write(&mut piece)?;
+            }
+            let outcome = match self.entry(scratch, window, entry, self.in_memory, &mut piece) {
+                Err(Failure::TooLarge) => {
+                    piece.truncate_part(Mark::default());
+                    self.large_entry(scratch, window, entry, &mut piece, sink)
+                }
+                outcome => outcome.map_err(Attempt::Untouched),
+            };
+            match outcome {
+                Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.clear(),
+                Ok(_) => {}
+                Err(Attempt::Begun(failure)) => return Err(cut(entry, failure)),
+                Err(Attempt::Untouched(failure)) => {
+                    piece.truncate_part(Mark::default());
+                    sink.write(&mut piece)?;
+                    sink.abandon(&mut piece);
+                    return Err(self.cannot_read(entry, window.path(entry), failure));
+                }
+            }
+            sink.write(&mut piece)?;
+        }
+        if !rest.last_words().is_empty() {
+            piece.log.extend(rest.last_words());
+            sink.write(&mut piece)?;
+        }
+        scratch.trim(self.scratch_max);
+        Ok(())
+    }
+}
