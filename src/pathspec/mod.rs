@@ -36,6 +36,9 @@ pub struct Defaults {
     pub icase: bool,
 }
 
+/// The bytes that begin what is not literal.
+const WILDCARDS: &[u8] = b"*?[\\";
+
 /// One pathspec.
 #[derive(Clone, Debug)]
 pub struct Pathspec {
@@ -47,6 +50,8 @@ pub struct Pathspec {
     prefix_len: usize,
     /// The bytes before the first wildcard.
     literal_len: usize,
+    /// All of the wildcards is one star, and slashes are nothing special.
+    is_suffix: bool,
     glob: bool,
     icase: bool,
     /// What it matches is left out.
@@ -195,16 +200,20 @@ impl Pathspec {
         let literal_len = match literal {
             true => path.len(),
             false => {
-                let wildcard = path[prefix_len..].find_byteset(b"*?[\\");
+                let wildcard = path[prefix_len..].find_byteset(WILDCARDS);
                 wildcard.map_or(path.len(), |at| prefix_len + at)
             }
         };
+        let glob = magic.glob || defaults.glob;
+        let wildcards = path[literal_len..].strip_prefix(b"*");
+        let is_one_star = wildcards.is_some_and(|rest| rest.find_byteset(WILDCARDS).is_none());
         Ok(Self {
             path,
             only_directory,
             prefix_len,
             literal_len,
-            glob: magic.glob || defaults.glob,
+            is_suffix: is_one_star && !glob,
+            glob,
             icase: magic.icase || defaults.icase,
             exclude: magic.exclude,
             requirements: magic
@@ -219,12 +228,22 @@ impl Pathspec {
         plain && !self.path.is_empty() && self.requirements.is_none()
     }
 
-    /// Whether it matches the entry at `path`, by itself or by a directory above it.
+    /// Whether it selects the entry at `path`, by itself or by a directory above it. `path` is no directory of
+    /// the tree; `is_dir` for submodules.
     pub fn matches(&self, path: &[u8], is_dir: bool) -> bool {
         if self.covers(path) {
             return !(self.only_directory && path.len() == self.path.len()) || is_dir;
         }
-        self.literal_len < self.path.len() && self.wildmatch(path)
+        let base = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        // As in git, a directory whose name is the beginning of the pathspec, wildcards and all, is left out of
+        // the comparison.
+        let is_named = base <= self.path.len() && self.same(&path[..base], &self.path[..base]);
+        self.matches_from(if is_named { base } else { 0 }, path)
+    }
+
+    /// Whether it matches the directory `path` of the tree, by itself or by a directory above it.
+    pub fn matches_directory(&self, path: &[u8]) -> bool {
+        self.covers(path) || self.matches_from(0, path)
     }
 
     /// Whether it names `path` or a directory above it, letter by letter.
@@ -251,16 +270,27 @@ impl Pathspec {
         literal[path.len()] == b'/' && self.same(&literal[..path.len()], path)
     }
 
-    fn wildmatch(&self, path: &[u8]) -> bool {
-        let prefix = self.prefix_len.min(path.len());
-        if path[..prefix] != self.path[..self.prefix_len] {
+    /// Whether `path` matches by its wildcards, if both are compared from the byte at `start`.
+    fn matches_from(&self, start: usize, path: &[u8]) -> bool {
+        // No path has the slash at the end.
+        if self.literal_len == self.path.len() || self.only_directory {
             return false;
+        }
+        let literal = self.literal_len.max(start);
+        if path.len() < literal || !self.same(&path[..literal], &self.path[..literal]) {
+            return false;
+        }
+        let (pattern, rest) = (&self.path[literal..], &path[literal..]);
+        if self.is_suffix {
+            // git takes the first byte for the star, wherever the comparison starts.
+            let suffix = pattern.get(1..).unwrap_or_default();
+            return rest.len() >= suffix.len()
+                && self.same_letters(&rest[rest.len() - suffix.len()..], suffix);
         }
         let mut mode = wildmatch::Mode::empty();
         mode.set(wildmatch::Mode::NO_MATCH_SLASH_LITERAL, self.glob);
         mode.set(wildmatch::Mode::IGNORE_CASE, self.icase);
-        let pattern = self.path[self.prefix_len..].as_bstr();
-        gix::glob::wildmatch(pattern, path[prefix..].as_bstr(), mode)
+        gix::glob::wildmatch(pattern.as_bstr(), rest.as_bstr(), mode)
     }
 
     /// Whether two beginnings of equal length are the same, as far as this pathspec minds case.
@@ -269,7 +299,15 @@ impl Pathspec {
             return a == b;
         }
         let prefix = self.prefix_len.min(a.len());
-        a[..prefix] == b[..prefix] && a[prefix..].eq_ignore_ascii_case(&b[prefix..])
+        a[..prefix] == b[..prefix] && self.same_letters(&a[prefix..], &b[prefix..])
+    }
+
+    /// Whether two texts of no prefix are the same, as far as this pathspec minds case.
+    fn same_letters(&self, a: &[u8], b: &[u8]) -> bool {
+        match self.icase {
+            true => a.eq_ignore_ascii_case(b),
+            false => a == b,
+        }
     }
 }
 
@@ -334,6 +372,31 @@ mod tests {
         check("", &["?"], &["a"], &["a/b"]);
         check("", &[":(literal)a*"], &["a*", "a*/b"], &["ab"]);
         check("s/", &["*.c"], &["s/a.c", "s/t/a.c"], &["a.c"]);
+    }
+
+    /// What follows a directory of the very name is compared with the names in it; where the wildcard is one
+    /// star git takes what is behind its first byte for the end of the name.
+    #[test]
+    fn directories_named_like_wildcards() {
+        check(
+            "",
+            &["d/*ba/c"],
+            &["d/*ba/x", "d/*ba/c/y", "d/xba/c"],
+            &["d/*ba/x/y", "d/xba/x"],
+        );
+        check("", &["d/*ba/xc"], &["d/*ba/xc", "d/*ba/yc"], &["d/*ba/x"]);
+        check("", &["[ab]/c*"], &["[ab]/cx", "a/cx"], &["[ab]/x"]);
+        check("", &[":(glob)*/c"], &["*/c", "x/c"], &["*/x"]);
+        check("", &["*", ":!*b/cd"], &["*b/c"], &["*b/d", "xb/cd"]);
+        check("s/", &[":(icase)*A/b"], &["s/*a/x"], &["S/*a/x"]);
+        check("", &[":(glob)a**/b"], &["ax/y/b"], &["b"]);
+    }
+
+    /// A slash at the end is only found behind a directory of that name.
+    #[test]
+    fn wildcards_with_a_slash_at_the_end() {
+        check("", &["a*/"], &["a*/b"], &["ab", "ab/c"]);
+        check("", &["[a]*/"], &["[a]*/b"], &["ab/c", "ab/"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which entries pathspecs select, and which of them are errors.
 
-use std::{ffi::OsString, os::unix::fs::symlink, path::PathBuf};
+use std::{ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::support::Repo;
 
@@ -237,5 +237,43 @@ fn ignored_entries() {
         "link-ignored",
     ] {
         repo.assert_same(["-v", "HEAD", pathspec]);
+    }
+}
+
+/// Directories that are really called like a wildcard: git compares what follows such a name in the pathspec
+/// with the names in the directory.
+#[test]
+fn directories_named_like_wildcards() {
+    let repo = Repo::init();
+    for directory in ["d/*ba/c", "d/xba/c", "[ab]", "a", "a*", "ax/y"] {
+        fs::create_dir_all(repo.path().join(directory)).expect("a scratch directory");
+        for name in ["a", "b", "cx", "xa"] {
+            repo.write(format!("{directory}/{name}"), name);
+        }
+    }
+    repo.write("ab", "");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "odd"]);
+    let once = |args: &[&str]| repo.assert_same_within(&["2"], &["256m"], args);
+    for pathspec in [
+        "d/*ba/c",
+        "d/*ba/xa",
+        "d/*ba/c/",
+        "[ab]/c*",
+        "a*/",
+        "[a]*/",
+        ":(glob)a**/b",
+        ":(glob)d/*ba/c",
+        ":(icase)D/*BA/XA",
+        "d/[*]ba/c",
+        "d/\\*ba/c",
+    ] {
+        once(&["HEAD", "--", pathspec]);
+        once(&["HEAD", "--", pathspec, ":!d/*ba/cx"]);
+        once(&["HEAD", "--", "d", &format!(":!{pathspec}")]);
+    }
+    let below = repo.clone().at("d");
+    for pathspec in ["*ba/c", ":(icase)*BA/c", "*ba/xa"] {
+        below.assert_same_within(&["2"], &["256m"], ["HEAD", "--", pathspec]);
     }
 }

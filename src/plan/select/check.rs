@@ -154,7 +154,11 @@ impl Check<'_> {
             if !self.is_open(number) {
                 continue;
             }
-            let hit = spec.matches(path, is_dir)
+            let matches = match kind {
+                None => spec.matches_directory(path),
+                Some(_) => spec.matches(path, is_dir),
+            };
+            let hit = matches
                 && spec
                     .requirements
                     .as_ref()
