@@ -13,6 +13,8 @@ use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 const MAX_DEFAULT_THREADS: usize = 64;
 /// Runnable threads for each processor, ours included, up to which a further thread helps.
 const SHARERS: usize = 2;
+/// Runnable threads that are not counted, since a single look catches threads that run for an instant only.
+const PASSING: usize = 1;
 
 /// The processor on which a thread was seen.
 #[derive(Clone, Copy)]
@@ -57,7 +59,7 @@ pub(super) fn helpful_threads(wanted: usize, active: usize) -> usize {
     let Some(runnable) = runnable_threads() else {
         return wanted;
     };
-    let others = runnable.saturating_sub(active);
+    let others = runnable.saturating_sub(active + PASSING);
     if others + wanted <= SHARERS * wanted {
         return wanted; // Even if the machine has no more processors than we may use.
     }
