@@ -5,7 +5,7 @@ mod support;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     buffer::Buffer,
-    decode::{Decoder, chain::Allowance},
+    decode::{Decoder, slot::Allowance},
     plan::Blob,
 };
 

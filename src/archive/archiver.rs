@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     buffer::Buffer,
     convert::Converter,
-    decode::{Decoder, chain::Allowance},
+    decode::{Decoder, slot::Allowance},
     emit::{Format, Part, Records},
     odb::{self, pack::Damage},
     plan::{Locators, Terms, extra::Extra},

@@ -15,7 +15,7 @@ use crate::{
     buffer::Buffer,
     cli::Deletions,
     convert::{Converter, Origin},
-    decode::chain::Allowance,
+    decode::slot::Allowance,
     deflate::{self, Dialect, Gzip},
     emit::{
         self,

@@ -8,7 +8,7 @@ use std::{
 
 use gix::bstr::BStr;
 
-use super::say;
+use super::log::say;
 use crate::{
     buffer::Buffer,
     error::{filled, strerror},

@@ -1,6 +1,13 @@
 //! LF to CRLF (gitattributes(5), "text" and "eol"): from content alone, never the other way.
 
-use super::Crlf;
+/// When line endings become CRLF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crlf {
+    /// Always, even if the content looks binary.
+    Always,
+    /// If the content looks like text and has no CR yet.
+    Auto,
+}
 
 /// `content` with the line endings that are wanted; nothing if it has them.
 pub(super) fn line_endings(crlf: Option<Crlf>, content: &[u8]) -> Option<Vec<u8>> {

@@ -12,6 +12,7 @@ mod format;
 mod iconv;
 mod ident;
 mod line_endings;
+mod log;
 mod packet;
 mod process;
 mod smudge;
@@ -29,13 +30,15 @@ use gix::{
 
 use crate::{
     buffer::Buffer,
-    error::{Error, Result, filled, push_line},
+    error::{Error, Result, filled},
     process::command::CommandContext,
 };
 use encoding::encode;
 pub(crate) use encoding::is_utf8;
 use ident::ident;
+pub use line_endings::Crlf;
 use line_endings::line_endings;
+use log::say;
 use process::Processes;
 use smudge::smudge;
 use substitute::Substitution;
@@ -55,15 +58,6 @@ pub struct Treatment {
     pub substitute: bool,
     /// Whether it counts as text in formats that say so; by its content if unknown.
     pub text: Option<bool>,
-}
-
-/// When line endings become CRLF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crlf {
-    /// Always, even if the content looks binary.
-    Always,
-    /// If the content looks like text and has no CR yet.
-    Auto,
 }
 
 /// The attribute `working-tree-encoding` where it is not UTF-8.
@@ -265,10 +259,4 @@ fn replace(content: &mut Cow<'_, [u8]>, step: impl FnOnce(&[u8]) -> Option<Vec<u
     if let Some(converted) = step(content) {
         *content = Cow::Owned(converted);
     }
-}
-
-fn say(log: &mut Buffer, line: impl AsRef<[u8]>) {
-    let mut printed = Vec::new();
-    push_line(&mut printed, "", line.as_ref());
-    log.extend(&printed);
 }

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
     command::{self, start},
+    log::say,
     packet::{self, Broken, MAX_CONTENT},
-    say,
 };
 use crate::{
     buffer::Buffer,

@@ -9,7 +9,7 @@ use std::{
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use super::{command, say};
+use super::{command, log::say};
 use crate::{buffer::Buffer, error::filled, process::command::CommandContext};
 
 /// What `command` makes of `content`; nothing, and lines in `log`, if it fails.

@@ -6,19 +6,15 @@
 //! others; with its last use the slot is empty again. Slots are locked one by one, for as long as
 //! it takes to copy a pointer.
 
-use std::{
-    collections::HashMap,
-    hash::BuildHasherDefault,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
-    },
-};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
 use gix::objs::Kind as ObjectKind;
 use rustc_hash::FxHasher;
 
-use super::repeated::{LARGE, Repeated};
+use super::{
+    repeated::{LARGE, Repeated},
+    slot::{Allowance, Kept, Slot},
+};
 use crate::{
     buffer::Buffer,
     odb::{
@@ -56,80 +52,6 @@ impl Node {
     /// What the entry is a delta against, if it is one.
     pub fn base(&self) -> Option<NodeId> {
         self.base
-    }
-}
-
-/// A result that several nodes or entries wait for.
-pub struct Slot {
-    remaining: AtomicU32,
-    kept: Mutex<Option<Arc<Kept>>>,
-}
-
-impl Slot {
-    fn new(uses: u32) -> Self {
-        Self {
-            remaining: AtomicU32::new(uses),
-            kept: Mutex::new(None),
-        }
-    }
-
-    /// That nobody empties.
-    pub(super) fn lasting() -> Self {
-        Self::new(u32::MAX)
-    }
-}
-
-/// Decoded bytes in a slot, counted against the allowance for all of them.
-pub struct Kept {
-    /// The object.
-    pub bytes: Buffer,
-    allowance: Arc<Allowance>,
-    charged: usize,
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        self.allowance
-            .used
-            .fetch_sub(self.charged, Ordering::Relaxed);
-    }
-}
-
-/// How many bytes all slots of a run may hold together.
-pub struct Allowance {
-    limit: usize,
-    used: AtomicUsize,
-}
-
-impl Allowance {
-    /// Allow `limit` bytes.
-    pub fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self {
-            limit,
-            used: AtomicUsize::new(0),
-        })
-    }
-
-    /// Count `bytes` for as long as anybody holds them, or give them back if the limit is reached.
-    pub(super) fn keep(self: &Arc<Self>, bytes: Buffer) -> Result<Arc<Kept>, Buffer> {
-        let charged = bytes.capacity();
-        if !self.charge(charged) {
-            return Err(bytes);
-        }
-        Ok(Arc::new(Kept {
-            bytes,
-            allowance: Arc::clone(self),
-            charged,
-        }))
-    }
-
-    fn charge(&self, bytes: usize) -> bool {
-        let used = self.used.fetch_add(bytes, Ordering::Relaxed);
-        let granted = used + bytes <= self.limit;
-        if !granted {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        granted
     }
 }
 
@@ -340,13 +262,12 @@ impl Chains {
 
     /// What somebody left in the slot of `node`.
     pub fn kept(&self, node: &Node) -> Option<Arc<Kept>> {
-        lock(self.slot(node)?).clone()
+        self.slot(node)?.kept()
     }
 
     /// Whether somebody else will want `node` after its present user.
     pub fn wanted_again(&self, node: &Node) -> bool {
-        self.slot(node)
-            .is_some_and(|slot| slot.remaining.load(Ordering::Relaxed) > 1)
+        self.slot(node).is_some_and(Slot::is_wanted_again)
     }
 
     /// Leave `bytes` in the slot of `node`, or give them back if the allowance is used up.
@@ -360,25 +281,14 @@ impl Chains {
             return Err(bytes);
         };
         let kept = allowance.keep(bytes)?;
-        *lock(slot) = Some(Arc::clone(&kept));
+        slot.put(Arc::clone(&kept));
         Ok(kept)
     }
 
     /// Count one use of `node` as done; with the last one its slot is emptied.
     pub fn release(&self, node: &Node) {
-        let Some(slot) = self.slot(node) else { return };
-        let before = slot
-            .remaining
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |uses| {
-                Some(uses.saturating_sub(1))
-            });
-        if before.is_ok_and(|uses| uses <= 1) {
-            lock(slot).take();
+        if let Some(slot) = self.slot(node) {
+            slot.release();
         }
     }
-}
-
-/// A slot is a pointer or nothing: a panic elsewhere cannot have left it half-changed.
-fn lock(slot: &Slot) -> std::sync::MutexGuard<'_, Option<Arc<Kept>>> {
-    slot.kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

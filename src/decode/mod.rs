@@ -14,6 +14,7 @@ mod recent;
 pub mod repeated;
 pub mod rescue;
 pub mod size;
+pub mod slot;
 
 use std::{io, path::Path, sync::Arc};
 
@@ -24,16 +25,15 @@ use crate::{
     error::{Error, strerror},
     odb::{loose, pack::Damage},
 };
-use chain::{Allowance, Chains, Kept, Node, NodeId};
+use chain::{Chains, Node, NodeId};
 use delta::Delta;
-use recent::Recent;
+use recent::{Recent, suits};
+use slot::{Allowance, Kept};
 
 /// Buffers set aside for results that will be waited for.
 const SPARE_BUFFERS: usize = 32;
 /// What they hold together, in bytes.
 const SPARE_BYTES: usize = 2 << 20;
-/// How many times larger than needed a buffer may be: all of it counts against the allowance.
-const SPARE_WASTE: usize = 4;
 
 /// Why an object was not decoded.
 #[derive(Debug)]
@@ -130,11 +130,6 @@ pub struct Decoder {
     scratch: [Buffer; 2],
     spare: Vec<Buffer>,
     spare_bytes: usize,
-}
-
-/// Whether `buffer` takes `size` bytes, and not too many more.
-fn suits(buffer: &Buffer, size: usize) -> bool {
-    (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
 }
 
 /// Where the result of the last step lies.

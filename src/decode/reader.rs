@@ -6,11 +6,7 @@
 
 use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 
-use super::{
-    Decoder, Failure,
-    chain::{Allowance, ChainBuilder},
-    rescue, stream,
-};
+use super::{Decoder, Failure, chain::ChainBuilder, rescue, slot::Allowance, stream};
 use crate::{
     buffer::Buffer,
     odb::{Odb, PackId, Place, loose, pack::Damage},

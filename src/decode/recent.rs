@@ -5,14 +5,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{
-    chain::{Allowance, Kept},
-    suits,
-};
+use super::slot::{Allowance, Kept};
 use crate::{buffer::Buffer, odb::pack::Pack};
 
 /// As many as are looked through in no time.
 const MAX_BASES: usize = 32;
+/// How many times larger than needed a buffer may be: all of it counts against the allowance.
+const SPARE_WASTE: usize = 4;
 
 /// Decoded objects, the oldest first.
 pub(super) struct Recent {
@@ -93,4 +92,9 @@ impl Recent {
             }
         }
     }
+}
+
+/// Whether `buffer` takes `size` bytes, and not too many more.
+pub(super) fn suits(buffer: &Buffer, size: usize) -> bool {
+    (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
 }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chain::Slot;
+use super::slot::Slot;
 use crate::odb::pack::Pack;
 
 /// Bytes that an object has at least: looking for smaller ones takes longer than decoding them.

@@ -21,6 +21,8 @@ mod block;
 mod chains;
 mod coded;
 mod cut;
+mod dialect;
+mod encoder;
 mod fast;
 mod gzip;
 mod huffman;
@@ -41,59 +43,7 @@ mod stored;
 mod token;
 mod words;
 
+pub use dialect::Dialect;
+pub use encoder::Encoder;
 pub use gzip::{Gzip, Settings};
 pub use level::Level;
-
-use serial::Serial;
-use stored::Stored;
-
-/// Whose bytes to make.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
-    /// zlib's, with a window of 15 bits, memory level 8 and the default strategy.
-    #[default]
-    Zlib,
-    /// Those of GNU gzip, which has no level 0.
-    Gzip,
-}
-
-/// Deflates whole inputs, one after another, on the calling thread. What it needs is kept from one
-/// to the next.
-pub struct Encoder(Core);
-
-/// Level 0 is another thing.
-enum Core {
-    Stored(Stored),
-    Serial(Box<Serial>),
-}
-
-impl Core {
-    fn new(level: Level, dialect: Dialect) -> Self {
-        match Serial::new(level, dialect) {
-            Some(serial) => Self::Serial(Box::new(serial)),
-            None => Self::Stored(Stored::default()),
-        }
-    }
-}
-
-impl Encoder {
-    /// For inputs of one level and one dialect.
-    pub fn new(level: Level, dialect: Dialect) -> Self {
-        Self(Core::new(level, dialect))
-    }
-
-    /// Append `input` to `out` as a raw deflate stream.
-    pub fn compress(&mut self, input: &[u8], out: &mut Vec<u8>) {
-        match &mut self.0 {
-            Core::Stored(stored) => {
-                stored.write(input, out);
-                stored.finish(out);
-            }
-            Core::Serial(serial) => {
-                serial.begin();
-                serial.finish(input, 0);
-                out.extend(serial.bits.drain());
-            }
-        }
-    }
-}

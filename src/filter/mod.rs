@@ -4,6 +4,7 @@
 //! format, or prints; what becomes of an entry is a [`Disposition`], and those who carry it out need no rule.
 
 pub mod access;
+mod disposition;
 pub mod doublestar;
 pub mod glob;
 mod index;
@@ -15,6 +16,7 @@ mod policy;
 use std::sync::Arc;
 
 use access::Access;
+pub use disposition::{Disposition, Reason, StandIn};
 use ignore::Ignore;
 pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 
@@ -66,105 +68,5 @@ impl Filter {
         self.access
             .as_ref()
             .is_none_or(|access| access.allows(path))
-    }
-}
-
-/// What becomes of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disposition {
-    /// It is sent with its content.
-    Content,
-    /// Its name is sent, and this in the place of its content.
-    Placeholder(Reason, StandIn),
-    /// It is not sent.
-    Omitted(Reason),
-}
-
-impl Disposition {
-    /// As reports have it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Content => "content",
-            Self::Placeholder(..) => "placeholder",
-            Self::Omitted(_) => "omitted",
-        }
-    }
-
-    /// Why it is not sent as it is, if so.
-    pub fn reason(self) -> Option<Reason> {
-        match self {
-            Self::Content => None,
-            Self::Placeholder(reason, _) | Self::Omitted(reason) => Some(reason),
-        }
-    }
-}
-
-/// Why an entry is not sent as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// An ignore rule matches its path.
-    Ignored,
-    /// It has more bytes than the limit allows.
-    TooLarge,
-    /// Its content is binary.
-    Binary,
-    /// Its content is not in the repository.
-    Missing,
-    /// It is a submodule.
-    Submodule,
-}
-
-impl Reason {
-    /// All of them, each at the index that it is as a number.
-    pub const ALL: [Self; 5] = [
-        Self::Ignored,
-        Self::TooLarge,
-        Self::Binary,
-        Self::Missing,
-        Self::Submodule,
-    ];
-
-    /// As reports have it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ignored => "ignored",
-            Self::TooLarge => "too-large",
-            Self::Binary => "binary",
-            Self::Missing => "missing",
-            Self::Submodule => "submodule",
-        }
-    }
-}
-
-/// What is sent in the place of content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandIn {
-    /// Nothing.
-    Empty,
-    /// Three NUL bytes: too short for anything but a binary file.
-    Nuls,
-    /// A hole of so many bytes.
-    Sparse(u64),
-}
-
-impl StandIn {
-    /// Its bytes, if they are written out.
-    pub fn bytes(self) -> &'static [u8] {
-        match self {
-            Self::Nuls => &[0; 3],
-            Self::Empty | Self::Sparse(_) => &[],
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Reason;
-
-    #[test]
-    fn reasons_are_indices() {
-        for (at, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason as usize, at);
-        }
     }
 }

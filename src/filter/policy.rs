@@ -2,7 +2,10 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{Disposition, Reason, StandIn, large::LargeFiles};
+use super::{
+    disposition::{Disposition, Reason, StandIn},
+    large::LargeFiles,
+};
 
 /// The first bytes of a content that decide whether it is binary: all of them.
 pub const WITHIN_ALL: usize = usize::MAX;

@@ -17,8 +17,6 @@ use rustix::fs::{
 };
 use tempfile::NamedTempFile;
 
-use super::umask;
-
 /// The temporary file of a run, which has to go if the run is cut short. Clones mean the same file.
 #[derive(Clone, Debug, Default)]
 pub struct Unfinished(Arc<Mutex<Option<PathBuf>>>);
@@ -147,6 +145,13 @@ fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+/// The process's umask, which can only be read by setting it.
+pub fn umask() -> u32 {
+    let mask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(mask);
+    mask.bits()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use crate::{
     process::command::CommandContext,
 };
 use file::has_one_name;
-pub use file::{InPlace, Replacement, Unfinished};
+pub use file::{InPlace, Replacement, Unfinished, umask};
 pub use filter::Filter;
 pub use records::Records;
 
@@ -138,11 +138,4 @@ fn patiently(file: &File, write: impl Fn(&File) -> io::Result<usize>) -> io::Res
             outcome => return outcome,
         }
     }
-}
-
-/// The process's umask, which can only be read by setting it.
-pub fn umask() -> u32 {
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask);
-    mask.bits()
 }

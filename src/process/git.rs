@@ -35,6 +35,22 @@ pub fn refusal(output: &Output) -> Option<Error> {
     Some(before.lines().fold(error, |error, line| error.after(line)))
 }
 
+/// Whether git opens the repository of the current directory and reads its configuration. Nothing if git cannot
+/// be started.
+pub fn check_repository() -> Option<Result<()>> {
+    let output = ask(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
+    let unsaid = || Error::fatal("cannot open the repository");
+    Some(match output.status.success() {
+        true => Ok(()),
+        false => Err(refusal(&output).unwrap_or_else(unsaid)),
+    })
+}
+
+/// The refusal of git to open the repository of the current directory, if git refuses.
+pub fn repository_refusal() -> Option<Error> {
+    check_repository()?.err()
+}
+
 /// Whether git would serve the repository at `path` to a client of `git archive --remote`. Nothing if git
 /// cannot be started.
 pub fn check_served(path: &OsStr) -> Option<Result<()>> {

@@ -14,11 +14,11 @@ use gix::{
 };
 use rustix::fs::{Access, access};
 
-use super::{
-    open::verdict,
-    settings::{integer, missing_value, truth},
+use super::settings::{integer, missing_value, truth};
+use crate::{
+    error::{Error, Result, filled, strerror},
+    process::git,
 };
-use crate::error::{Error, Result, filled, strerror};
 
 /// `core.abbrev` is at least this.
 const MIN_ABBREV: i64 = 4;
@@ -63,7 +63,7 @@ pub(super) fn check(repository: &gix::Repository) -> Result<()> {
     let fault = unreadable_file(repository, config).or_else(|| bad_value(config));
     match fault {
         None => Ok(()),
-        Some(fault) => verdict().unwrap_or(Err(fault)),
+        Some(fault) => git::check_repository().unwrap_or(Err(fault)),
     }
 }
 

@@ -4,10 +4,10 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use super::open::refused;
 use crate::{
     error::{Error, Result},
     pathspec::Defaults,
+    process::git,
 };
 
 /// The variables of git(1) that matter for an archive and that gix does not read.
@@ -89,7 +89,7 @@ impl Environment {
     pub fn config(&self) -> Result<gix::config::File> {
         let mut config = gix::config::File::from_globals().map_err(|error| {
             let unreadable = || Error::fatal("cannot read the configuration").caused_by(error);
-            refused().unwrap_or_else(unreadable)
+            git::repository_refusal().unwrap_or_else(unreadable)
         })?;
         for parameter in &self.config {
             let (key, value) = match parameter.split_once('=') {

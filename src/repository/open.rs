@@ -1,9 +1,6 @@
 //! Finding and opening the repository.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use gix::{
     discover::{upwards, upwards::TrustPolicy},
@@ -49,7 +46,7 @@ pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
         Err(cause) => second_try(environment, cause)?,
     };
     if environment.git_dir.is_none() && is_above_ceiling(&repository, environment) {
-        return Err(refused().unwrap_or_else(not_found));
+        return Err(git::repository_refusal().unwrap_or_else(not_found));
     }
     refuse_unknown_extensions(&repository)?;
     Ok(repository)
@@ -124,7 +121,7 @@ fn discover_with(
 /// Where gix refuses, git decides: it alone reads `safe.directory` from the command line and the
 /// environment.
 fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repository> {
-    if let Some(refused) = refused() {
+    if let Some(refused) = git::repository_refusal() {
         return Err(refused);
     }
     let trusted = match environment.git_dir {
@@ -132,22 +129,6 @@ fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repos
         None => discover_trusting(environment).ok(),
     };
     trusted.ok_or_else(|| Error::fatal("cannot open the repository").caused_by(cause.to_string()))
-}
-
-/// What the installed git says of the repository and its configuration: that all is well, or its
-/// refusal. Nothing if there is no git.
-pub(super) fn verdict() -> Option<Result<()>> {
-    let output = git::ask(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
-    let unsaid = || Error::fatal("cannot open the repository");
-    Some(match output.status.success() {
-        true => Ok(()),
-        false => Err(git::refusal(&output).unwrap_or_else(unsaid)),
-    })
-}
-
-/// The installed git's refusal to open the repository, if it does refuse.
-pub(super) fn refused() -> Option<Error> {
-    verdict()?.err()
 }
 
 fn not_found() -> Error {

@@ -3,6 +3,10 @@
 //! Behind the end of the slice there are zeros without end, so that nobody has to ask before each
 //! bit. Whether any of them were used is found out at the next byte boundary, or when the input moves.
 
+/// Why a stream was not inflated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::decode) struct Refused;
+
 /// An input with fewer bytes left than this is moved to where zeros follow.
 const SOON: usize = 128;
 /// Room for that, and for what may be read from there before the end is noticed.

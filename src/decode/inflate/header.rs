@@ -3,8 +3,7 @@
 //! Every symbol of that code is decoded without a branch: as a length and how often it is repeated.
 
 use super::{
-    Refused,
-    bits::Bits,
+    bits::{Bits, Refused},
     tables::{self, LITLENS, Lengths, OFFSETS},
 };
 

@@ -16,8 +16,8 @@ mod copy;
 use std::marker::PhantomData;
 
 use super::{
-    Inflater, Refused, SLACK,
-    bits::Bits,
+    bits::{Bits, Refused},
+    stream::{Inflater, SLACK, Stop},
     tables::{self, Codes, END, LITERAL, OFFSET_BITS, RARE, SUBTABLE},
 };
 use copy::{FIRST, MORE, copy};
@@ -35,14 +35,6 @@ const AHEAD: usize = 64;
 const _: () = assert!(2 + FIRST + (258 - FIRST).next_multiple_of(MORE) <= SLACK);
 /// Two literals and a length are decoded from one fetch, and the offset's entry is found.
 const _: () = assert!(2 * tables::LITLEN_BITS + 15 + 5 + OFFSET_BITS <= FETCHED);
-
-/// Why the loop stopped.
-pub(super) enum Stop {
-    EndOfBlock,
-    /// There is more to decode, but the input may end within it.
-    InputLow,
-    Damage,
-}
 
 /// [`Inflater::stream`], with the instructions for bit fields and wide copies where there are some.
 pub(super) fn with_best_instructions(

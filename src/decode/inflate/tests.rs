@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress, read::ZlibDecoder};
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
-use super::{Inflater, Refused, SLACK, symbols, zlib_body};
+use super::{Inflater, Refused, SLACK, stream::zlib_body, symbols};
 
 /// What lies around the buffer and must not change.
 const CANARY: u8 = 0xa5;

@@ -6,7 +6,6 @@ use std::{fmt, sync::Arc};
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::is_plain;
 use crate::{error::sanitised, filter::glob::Token};
 
 /// A line that does something its author may not expect.
@@ -177,6 +176,11 @@ fn groups_are_plain(tokens: &[Token]) -> bool {
                     && !beside.into_iter().flatten().any(is_star)
                     && choice.all(|part| part.iter().any(is_star) && part.iter().any(is_text)))
     })
+}
+
+/// Whether a pattern is taken for the start of paths; a dot counts as special, braces do not.
+pub(super) fn is_plain(anchored: &[u8]) -> bool {
+    anchored.find_byteset(b".][*?").is_none()
 }
 
 #[cfg(test)]

@@ -211,15 +211,10 @@ fn read(number: usize, line: &[u8]) -> Result<Option<Pattern<'_>>, BadLine> {
 /// The glob that a line stands for.
 fn completed(pattern: &[u8]) -> Vec<u8> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    match is_plain(anchored) {
+    match hint::is_plain(anchored) {
         true => [anchored, b"**"].concat(),
         false => anchored.into(),
     }
-}
-
-/// Whether a pattern is taken for the start of paths; a dot counts as special, braces do not.
-fn is_plain(anchored: &[u8]) -> bool {
-    anchored.find_byteset(b".][*?").is_none()
 }
 
 #[cfg(test)]

@@ -41,57 +41,60 @@ struct Check<'a> {
     attributes_asked: bool,
 }
 
-/// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
-/// outside of the directory that is archived. What there is to complain of goes to `diagnostics`.
-pub(super) fn check(
-    selection: &mut Selection,
-    tree: ObjectId,
-    rules: Rules,
-    filter: &Filter,
-    reader: &mut Reader,
-    diagnostics: &mut dyn Write,
-) -> Result<()> {
-    let Selection {
-        below,
-        pathspecs,
-        attributes,
-        ..
-    } = selection;
-    if pathspecs.is_empty() {
-        return Ok(());
-    }
-    let mut check = Check {
-        below: below.as_bstr(),
-        pathspecs,
-        filter,
-        attributes,
-        findings: vec![Finding::default(); pathspecs.given().len()],
-        open: pathspecs.given().len(),
-        attributes_asked: pathspecs.attributes().next().is_some(),
-    };
-    let walked = check.walk(tree, rules, reader);
-    let findings = check.findings;
-    attributes.reset();
-    let note = attributes.note();
-    if filter.access.is_none() {
-        let _ = diagnostics.write_all(&note.before);
-    }
-    walked?;
-    for (given, finding) in pathspecs.given().iter().zip(findings) {
-        if finding.outside {
-            return Err(Error::fatal(filled(
-                "pathspec '{}' matches files outside the current directory",
-                &[given],
-            )));
+impl Selection {
+    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
+    /// outside of the directory that is archived. Complaints about attribute files go to `diagnostics`. An
+    /// entry that the `filter` does not allow to be known is not there.
+    pub fn check(
+        &mut self,
+        tree: ObjectId,
+        rules: Rules,
+        filter: &Filter,
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<()> {
+        let Selection {
+            below,
+            pathspecs,
+            attributes,
+            ..
+        } = self;
+        if pathspecs.is_empty() {
+            return Ok(());
         }
-        if !finding.matched {
-            return Err(Error::fatal(filled(
-                "pathspec '{}' did not match any files",
-                &[given],
-            )));
+        let mut check = Check {
+            below: below.as_bstr(),
+            pathspecs,
+            filter,
+            attributes,
+            findings: vec![Finding::default(); pathspecs.given().len()],
+            open: pathspecs.given().len(),
+            attributes_asked: pathspecs.attributes().next().is_some(),
+        };
+        let walked = check.walk(tree, rules, reader);
+        let findings = check.findings;
+        attributes.reset();
+        let note = attributes.note();
+        if filter.access.is_none() {
+            let _ = diagnostics.write_all(&note.before);
         }
+        walked?;
+        for (given, finding) in pathspecs.given().iter().zip(findings) {
+            if finding.outside {
+                return Err(Error::fatal(filled(
+                    "pathspec '{}' matches files outside the current directory",
+                    &[given],
+                )));
+            }
+            if !finding.matched {
+                return Err(Error::fatal(filled(
+                    "pathspec '{}' did not match any files",
+                    &[given],
+                )));
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Check<'_> {

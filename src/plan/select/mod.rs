@@ -5,7 +5,7 @@
 
 mod check;
 
-use std::{io::Write, sync::Arc};
+use std::sync::Arc;
 
 use gix::{
     ObjectId,
@@ -18,9 +18,8 @@ use crate::{
     decode::reader::Reader,
     emit::Kind,
     error::Result,
-    filter::Filter,
     pathspec::Pathspecs,
-    tree::{Rules, Trees, file_at},
+    tree::{Trees, file_at},
 };
 
 /// Decides what is archived.
@@ -156,19 +155,5 @@ impl Selection {
         let text = attributes.text(path);
         attributes.reset();
         Ok(text)
-    }
-
-    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or
-    /// something outside of the directory that is archived; complain of attribute files. What the
-    /// `filter` does not allow to be known is not there.
-    pub fn check(
-        &mut self,
-        tree: ObjectId,
-        rules: Rules,
-        filter: &Filter,
-        reader: &mut Reader,
-        diagnostics: &mut dyn Write,
-    ) -> Result<()> {
-        check::check(self, tree, rules, filter, reader, diagnostics)
     }
 }

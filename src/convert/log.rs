@@ -1,0 +1,10 @@
+//! Lines that a conversion prints, kept until its file is written.
+
+use crate::{buffer::Buffer, error::push_line};
+
+/// Append `line` to `log`, as git prints it.
+pub(super) fn say(log: &mut Buffer, line: impl AsRef<[u8]>) {
+    let mut printed = Vec::new();
+    push_line(&mut printed, "", line.as_ref());
+    log.extend(&printed);
+}
