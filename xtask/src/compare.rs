@@ -5,6 +5,8 @@
 //! same: same directory, same arguments, same sink, taking turns at going first. Others may stand beside
 //! them, if what is different about theirs is said.
 
+mod args;
+mod contender;
 mod equality;
 mod filters;
 mod hyperfine;
@@ -19,54 +21,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::{binary, process};
-use hyperfine::Timings;
-use watched::Watched;
-
-/// Time git-sluice against `git archive` on any repository, and print a Markdown table
-///
-/// Builds the release binary, checks that both programs write the same bytes, then lets hyperfine
-/// run them by turns, without a shell, into /dev/null and into a pipe. Each number is a median over
-/// all rounds; peak memory comes from runs of its own.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Repository to archive from, bare or with a work tree
-    #[arg(long, value_name = "R", default_value = ".")]
-    repo: PathBuf,
-
-    /// Revision to archive
-    #[arg(long, value_name = "V", default_value = "HEAD")]
-    rev: String,
-
-    /// Timed runs of each command into each sink
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    runs: u32,
-
-    /// Thread counts to give git-sluice, a row for each [default: leave the choice to git-sluice]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    threads: Vec<u32>,
-
-    /// Archive formats to ask both programs for, a table for each
-    #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
-    format: Vec<String>,
-
-    /// Measure other programs, too: gitoxide, JGit, dulwich and `git cat-file`, as far as installed
-    ///
-    /// They are asked for tar only. Above the table is said how their archives differ from git's.
-    #[arg(long)]
-    peers: bool,
-
-    /// Measure git-sluice with filters, too: a thousand patterns, directories and large files left out
-    #[arg(long)]
-    filters: bool,
-
-    /// Empty the kernel's file caches before each run (needs root)
-    #[arg(long)]
-    drop_caches: bool,
-
-    /// Write the report to this file, too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-}
+pub(crate) use args::Args;
+use contender::Contender;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let hyperfine = hyperfine::version()?;
@@ -108,56 +64,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     Ok(())
 }
-
-/// A program with its arguments, as it is measured.
-#[derive(Clone)]
-struct Contender {
-    /// What the table calls it.
-    label: String,
-    program: PathBuf,
-    arguments: Vec<String>,
-}
-
-impl Contender {
-    fn new(name: &str, program: &Path, arguments: Vec<String>) -> Self {
-        let words = [name]
-            .into_iter()
-            .chain(arguments.iter().map(String::as_str));
-        Contender {
-            label: process::quote(words),
-            program: program.to_owned(),
-            arguments,
-        }
-    }
-
-    fn command(&self, directory: &Path) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).current_dir(directory);
-        command
-    }
-}
-
-/// Where the output of a run goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sink {
-    Null,
-    Pipe,
-}
-
-impl Sink {
-    const ALL: [Sink; 2] = [Sink::Null, Sink::Pipe];
-
-    /// As hyperfine's `--output` takes it.
-    fn name(self) -> &'static str {
-        match self {
-            Sink::Null => "null",
-            Sink::Pipe => "pipe",
-        }
-    }
-}
-
-/// Everything measured of one contender with one sink.
-type Measured<T> = Vec<(Sink, Vec<T>)>;
 
 /// `git archive` first, since all others are measured against it.
 fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {

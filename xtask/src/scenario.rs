@@ -7,16 +7,17 @@ mod edits;
 mod fixture;
 mod growth;
 mod import;
+mod output;
 mod packs;
 mod plot;
 mod report;
 mod samples;
 mod store;
+mod trial;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Parser as _;
@@ -59,11 +60,4 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     eprintln!("CSV files and plots are in {}", output.display());
     Ok(())
-}
-
-fn write(directory: &Path, name: &str, text: &str) -> Result<()> {
-    let file = directory.join(name);
-    fs::create_dir_all(directory)
-        .and_then(|()| fs::write(&file, text))
-        .with_context(|| format!("could not write '{}'", file.display()))
 }

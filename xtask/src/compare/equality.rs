@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Contender;
+use super::contender::Contender;
 
 /// Compares the output of each contender with that of the first, and returns its length in bytes.
 pub(super) fn check(contenders: &[Contender], directory: &Path) -> Result<u64> {

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use super::Contender;
+use super::contender::Contender;
 use crate::process;
 
 /// How many patterns that match nothing.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::{Contender, Measured, Sink};
+use super::contender::{Contender, Measured, Sink};
 use crate::process;
 
 /// Times of one command into one sink, in seconds, one for each round.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use tar::EntryType;
 
-use super::Contender;
+use super::contender::Contender;
 use super::equality::{self, Run};
 use crate::process;
 

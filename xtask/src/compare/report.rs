@@ -7,7 +7,10 @@ use std::thread;
 
 use anyhow::Result;
 
-use super::{Args, Contender, Measured, Timings, Watched};
+use super::args::Args;
+use super::contender::{Contender, Measured};
+use super::hyperfine::Timings;
+use super::watched::Watched;
 use crate::process;
 
 /// Everything above the table.

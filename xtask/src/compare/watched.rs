@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Contender, Measured, Sink};
+use super::contender::{Contender, Measured, Sink};
 
 /// Of all runs of a command.
 #[derive(Default, Clone, Copy)]

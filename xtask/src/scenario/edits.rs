@@ -18,17 +18,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::Instant;
 
 use anyhow::Result;
 
-use super::samples::Sample;
-use super::store::{Store, Template};
-use super::{report, samples, write};
-use crate::process;
+use super::output::write;
+use super::report;
+use super::store::{Job, Store, Template};
+use super::trial::{Setting, Trial};
 
 /// Time the delta of each commit to repositories that many people edit
 ///
@@ -67,48 +63,13 @@ pub(super) struct Args {
     commits: u32,
 }
 
-/// What a commit does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(super) enum Job {
-    /// Add a file
-    Add,
-    /// Modify a file, always the same
-    Modify,
-}
-
-impl Job {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Job::Add => "add",
-            Job::Modify => "modify",
-        }
-    }
-}
-
-/// What is varied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Setting {
-    pub(super) job: Job,
-    pub(super) threads: u32,
-    pub(super) repositories: u32,
-    pub(super) branches: u32,
-    pub(super) files: u32,
-}
-
-/// A setting, and what it took.
-pub(super) struct Trial {
-    pub(super) setting: Setting,
-    stores: Vec<Store>,
-    pub(super) samples: Vec<Sample>,
-}
-
 /// Commits to each repository before it is another setting's turn.
 const TURN: u32 = 10;
 
 pub(super) fn run(args: &Args, binary: &Path, output: &Path) -> Result<()> {
     let trials = measure(args, binary)?;
     print!("{}", report::tables(&trials));
-    write(output, "edits.csv", &samples::csv(&trials))?;
+    write(output, "edits.csv", &report::csv(&trials))?;
     for (over, plot) in report::plots(&trials) {
         write(output, &format!("edits-over-{over}.svg"), &plot.svg())?;
     }
@@ -182,50 +143,4 @@ fn prepare(settings: &[Setting], directory: &Path) -> Result<Vec<Trial>> {
         });
     }
     Ok(trials)
-}
-
-impl Trial {
-    /// So many commits to each repository, by all threads together.
-    fn take_turn(&mut self, commits: u32, program: &Path) -> Result<()> {
-        let next = AtomicU32::new(0);
-        let all = commits * self.setting.repositories;
-        let work = || -> Result<Vec<Sample>> {
-            let mut samples = Vec::new();
-            loop {
-                let ticket = next.fetch_add(1, Ordering::Relaxed);
-                if ticket >= all {
-                    return Ok(samples);
-                }
-                samples.push(self.sample(ticket % self.setting.repositories, program)?);
-            }
-        };
-        let samples = thread::scope(|scope| {
-            let threads = (0..self.setting.threads).map(|_| scope.spawn(work));
-            let threads: Vec<_> = threads.collect();
-            let joined = threads
-                .into_iter()
-                .map(|thread| thread.join().expect("no thread panics"));
-            joined.collect::<Result<Vec<_>>>()
-        })?;
-        self.samples.extend(samples.into_iter().flatten());
-        Ok(())
-    }
-
-    /// One commit, and the time of its delta.
-    fn sample(&self, repository: u32, program: &Path) -> Result<Sample> {
-        let store = &self.stores[repository as usize];
-        let edit = store.edit(self.setting.job)?;
-        let mut archive = store.command(program);
-        archive
-            .arg(format!("--base={}~1", edit.branch))
-            .arg(&edit.branch)
-            .stdout(Stdio::null());
-        let start = Instant::now();
-        process::run(&mut archive)?;
-        Ok(Sample {
-            repository: repository + 1,
-            commit: edit.number,
-            milliseconds: start.elapsed().as_secs_f64() * 1000.0,
-        })
-    }
 }

@@ -10,6 +10,9 @@ use tempfile::TempDir;
 use super::import;
 use crate::corpus::Repository;
 
+/// The delta of one file.
+pub(super) const DELTA: [&str; 2] = ["--base=main~1", "main"];
+
 /// `main` changes one file of `main~1`. From [`Fixture::make`], `part` changes every hundredth, and
 /// `cluster` as many, but all of some directories.
 pub(super) struct Fixture {

@@ -8,16 +8,15 @@
 //! instructions are counted as well, which no other process disturbs.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::fixture::Fixture;
+use super::fixture::{DELTA, Fixture};
+use super::output::write;
 use super::packs::Packs;
 use super::plot::{Line, Plot, Scale};
-use super::samples::Times;
-use super::write;
+use super::samples::{SHORT, medians};
 use crate::{gate, process};
 
 /// Time what changed in one commit, for repositories of many sizes
@@ -48,12 +47,6 @@ struct Row {
 const GROWTH: f64 = 1.2;
 const OF_DIFF_TREE: f64 = 1.5;
 const OF_FULL: f64 = 0.05;
-
-/// What takes milliseconds is run so many times as often.
-pub(super) const SHORT: u32 = 10;
-
-/// The delta of one file.
-pub(super) const DELTA: [&str; 2] = ["--base=main~1", "main"];
 
 pub(super) fn run(args: &Args, binary: &Path, output: &Path) -> Result<()> {
     let mut fixtures = Vec::new();
@@ -97,28 +90,6 @@ fn measure(binary: &Path, fixtures: &[Fixture], rounds: u32) -> Result<Vec<Row>>
         })
     };
     fixtures.iter().enumerate().map(row).collect()
-}
-
-/// The median of each command, in milliseconds.
-pub(super) fn medians(commands: &mut [Command], rounds: u32) -> Result<Vec<f64>> {
-    let mut times = vec![Vec::new(); commands.len()];
-    // The first round warms the caches.
-    for round in 0..=rounds {
-        for (command, times) in commands.iter_mut().zip(&mut times) {
-            command.stdout(Stdio::null());
-            let start = Instant::now();
-            process::run(command)?;
-            if round > 0 {
-                times.push(start.elapsed().as_secs_f64() * 1000.0);
-            }
-        }
-    }
-    let median = |times: Vec<f64>| {
-        Times::from_iter(times)
-            .percentile(50)
-            .expect("rounds are at least one")
-    };
-    Ok(times.into_iter().map(median).collect())
 }
 
 fn table(rows: &[Row]) -> String {

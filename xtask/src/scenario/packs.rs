@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::fixture::Fixture;
-use super::growth::{DELTA, SHORT, medians};
+use super::fixture::{DELTA, Fixture};
+use super::samples::{SHORT, medians};
 
 const FEW: u32 = 1;
 const MANY: u32 = 6;

@@ -1,8 +1,9 @@
-//! What the edits took, as tables and plots, with the study's own numbers beside ours.
+//! What the edits took, as tables, plots and CSV, with the study's own numbers beside ours.
 
-use super::edits::{Job, Setting, Trial};
 use super::plot::{Line, Plot, Scale};
 use super::samples::{Sample, Times};
+use super::store::Job;
+use super::trial::{Setting, Trial};
 
 /// The study's own numbers, which are another machine's and other programs': the job, p90 and p99.
 const STUDY: [(&str, u32, u32); 2] = [("add", 79, 107), ("modify", 66, 74)];
@@ -169,4 +170,29 @@ fn plot(across: &'static str, scale: Scale, points: &[Point]) -> Plot {
         scale,
         lines,
     }
+}
+
+/// A line for each sample.
+pub(super) fn csv(trials: &[Trial]) -> String {
+    let mut csv = String::from(
+        "job,threads,repositories,branches,files,repository,commit,warm_up,milliseconds\n",
+    );
+    for trial in trials {
+        let setting = &trial.setting;
+        for sample in &trial.samples {
+            csv += &format!(
+                "{},{},{},{},{},{},{},{},{:.3}\n",
+                setting.job.name(),
+                setting.threads,
+                setting.repositories,
+                setting.branches,
+                setting.files,
+                sample.repository,
+                sample.commit,
+                sample.warm_up(),
+                sample.milliseconds
+            );
+        }
+    }
+    csv
 }

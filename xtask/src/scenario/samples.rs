@@ -1,6 +1,14 @@
-//! What was timed: percentiles, and every sample as CSV.
+//! What was timed: samples, percentiles and medians.
 
-use super::edits::Trial;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::process;
+
+/// What takes milliseconds is run so many times as often.
+pub(super) const SHORT: u32 = 10;
 
 /// One delta that was archived.
 #[derive(Debug)]
@@ -42,29 +50,26 @@ impl Times {
     }
 }
 
-/// A line for each sample.
-pub(super) fn csv(trials: &[Trial]) -> String {
-    let mut csv = String::from(
-        "job,threads,repositories,branches,files,repository,commit,warm_up,milliseconds\n",
-    );
-    for trial in trials {
-        let setting = &trial.setting;
-        for sample in &trial.samples {
-            csv += &format!(
-                "{},{},{},{},{},{},{},{},{:.3}\n",
-                setting.job.name(),
-                setting.threads,
-                setting.repositories,
-                setting.branches,
-                setting.files,
-                sample.repository,
-                sample.commit,
-                sample.warm_up(),
-                sample.milliseconds
-            );
+/// The median of each command, in milliseconds.
+pub(super) fn medians(commands: &mut [Command], rounds: u32) -> Result<Vec<f64>> {
+    let mut times = vec![Vec::new(); commands.len()];
+    // The first round warms the caches.
+    for round in 0..=rounds {
+        for (command, times) in commands.iter_mut().zip(&mut times) {
+            command.stdout(Stdio::null());
+            let start = Instant::now();
+            process::run(command)?;
+            if round > 0 {
+                times.push(start.elapsed().as_secs_f64() * 1000.0);
+            }
         }
     }
-    csv
+    let median = |times: Vec<f64>| {
+        Times::from_iter(times)
+            .percentile(50)
+            .expect("rounds are at least one")
+    };
+    Ok(times.into_iter().map(median).collect())
 }
 
 #[cfg(test)]

@@ -11,10 +11,27 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 use tempfile::TempDir;
 
-use super::edits::Job;
 use super::import::{self, command, directory};
 use crate::corpus::Repository;
 use crate::process;
+
+/// What a commit does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(super) enum Job {
+    /// Add a file
+    Add,
+    /// Modify a file, always the same
+    Modify,
+}
+
+impl Job {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Job::Add => "add",
+            Job::Modify => "modify",
+        }
+    }
+}
 
 /// What stores are copied from: so many files, and so many branches that each have a commit of their own
 /// on top of them.

@@ -7,9 +7,8 @@ use std::process::Command;
 
 use clap::Parser as _;
 
-use super::edits::{self, Job};
-use super::store::{Store, Template};
-use super::{report, samples};
+use super::store::{Job, Store, Template};
+use super::{edits, report};
 use crate::process;
 
 /// Says so where it is not.
@@ -45,7 +44,7 @@ fn a_small_run_has_every_sample_and_the_numbers_of_the_study() {
     let args = edits::Args::parse_from(arguments);
     let trials = edits::measure(&args, &git_sluice).unwrap();
 
-    let csv = samples::csv(&trials);
+    let csv = report::csv(&trials);
     let lines: Vec<_> = csv.lines().skip(1).collect();
     // Two jobs, four settings, two repositories, three commits.
     assert_eq!(lines.len(), 2 * 4 * 2 * 3, "{csv}");

@@ -1,0 +1,49 @@
+//! The command line of `cargo xtask compare`.
+
+use std::path::PathBuf;
+
+/// Time git-sluice against `git archive` on any repository, and print a Markdown table
+///
+/// Builds the release binary, checks that both programs write the same bytes, then lets hyperfine
+/// run them by turns, without a shell, into /dev/null and into a pipe. Each number is a median over
+/// all rounds; peak memory comes from runs of its own.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Repository to archive from, bare or with a work tree
+    #[arg(long, value_name = "R", default_value = ".")]
+    pub(super) repo: PathBuf,
+
+    /// Revision to archive
+    #[arg(long, value_name = "V", default_value = "HEAD")]
+    pub(super) rev: String,
+
+    /// Timed runs of each command into each sink
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) runs: u32,
+
+    /// Thread counts to give git-sluice, a row for each [default: leave the choice to git-sluice]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub(super) threads: Vec<u32>,
+
+    /// Archive formats to ask both programs for, a table for each
+    #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
+    pub(super) format: Vec<String>,
+
+    /// Measure other programs, too: gitoxide, JGit, dulwich and `git cat-file`, as far as installed
+    ///
+    /// They are asked for tar only. Above the table is said how their archives differ from git's.
+    #[arg(long)]
+    pub(super) peers: bool,
+
+    /// Measure git-sluice with filters, too: a thousand patterns, directories and large files left out
+    #[arg(long)]
+    pub(super) filters: bool,
+
+    /// Empty the kernel's file caches before each run (needs root)
+    #[arg(long)]
+    pub(super) drop_caches: bool,
+
+    /// Write the report to this file, too
+    #[arg(long, value_name = "FILE")]
+    pub(super) markdown: Option<PathBuf>,
+}
