@@ -1,4 +1,4 @@
-//! The heap for large allocations, in huge pages: one of five modules with `unsafe` code.
+//! The heap for large allocations, in huge pages: one of four modules with `unsafe` code.
 //!
 //! A page of 4 KiB that is touched for the first time costs 2 to 3 µs, and an archive of 50 MB touched
 //! four thousand; huge pages take 4 % off the processor time on one thread, 6 to 10 % on two. Whatever

@@ -1,8 +1,4 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
-#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
-
-#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
-mod start;
 
 mod signals;
 
@@ -15,7 +11,7 @@ use std::{
         unix::ffi::{OsStrExt, OsStringExt},
     },
     path::Path,
-    process::Command,
+    process::{Command, ExitCode},
 };
 
 use gix::bstr::BString;
@@ -47,8 +43,7 @@ const USAGE: u8 = 129;
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 const PIPE_BYTES: usize = 1 << 20;
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     run().into()
 }
 

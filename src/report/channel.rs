@@ -13,7 +13,6 @@ use std::{
         unix::fs::{FileTypeExt, MetadataExt},
     },
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU8, Ordering},
 };
 
 use rustix::{
@@ -27,15 +26,6 @@ use crate::{
     error::{Error, Result, strerror},
     output::Destination,
 };
-
-/// The standard streams that the caller left closed, a bit each.
-static CLOSED: AtomicU8 = AtomicU8::new(0);
-
-/// The caller left the standard stream `number` closed: what is open there now is no channel, though the
-/// commands that this process starts have it as well.
-pub fn note_closed(number: RawFd) {
-    CLOSED.fetch_or(1 << number, Ordering::Relaxed);
-}
 
 /// A place that was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,20 +181,35 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
     }
 }
 
-/// Whether the caller left the descriptor open. This process closes its own files on `exec`, and what
-/// was inherited is not to be closed: it survived one.
+/// Whether the caller left the descriptor open. This process closes its own files on `exec`, and an inherited
+/// file is not to be closed: it survived one.
 fn was_left_open(number: RawFd) -> bool {
-    let closed = CLOSED.load(Ordering::Relaxed);
-    if (0..3).any(|stream| stream == number && closed & (1 << stream) != 0) {
+    if replaces_closed_stream(number).unwrap_or(false) {
         return false;
     }
-    let Ok(info) = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
+    let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
         // Where there is no such directory, nobody can tell.
         return !Path::new("/proc/self/fdinfo").exists();
     };
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
     flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
+}
+
+/// Whether descriptor `number` is what Rust's runtime opens before `main` in place of a standard stream that the
+/// caller closed: the null device, for reading and writing. A caller who passes just that is refused as well,
+/// and loses nothing.
+fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let stream = match number {
+        0 => stdin.as_fd(),
+        1 => stdout.as_fd(),
+        2 => stderr.as_fd(),
+        _ => return Ok(false),
+    };
+    let is_open_for_both = fcntl_getfl(stream)? & OFlags::RWMODE == OFlags::RDWR;
+    let device = duplicate_of(stream)?.metadata()?.rdev();
+    Ok(is_open_for_both && device == fs::metadata("/dev/null")?.rdev())
 }
 
 /// As `dup`, which cannot be had without unsafe code for a number from outside: a process may ask for

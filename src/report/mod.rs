@@ -15,7 +15,7 @@ mod progress;
 mod reports;
 mod summary;
 
-pub use channel::{Channel, Outlet, note_closed};
+pub use channel::{Channel, Outlet};
 pub use manifest::{Manifest, Past, Record, gone};
 pub use progress::Meter;
 pub use reports::{Figures, Reports};
