@@ -1,34 +1,34 @@
-//! A few threads that do what they are told.
+//! A fixed pool of threads, and results that arrive later.
+//!
+//! The pool runs any job; it never sees bytes. Jobs start in the order of submission.
 
 use std::{
     io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, Sender, TryRecvError, channel},
-    },
     thread::{self, JoinHandle},
 };
 
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
+
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads, and the way to them. When it is dropped they do what they were given, and end.
+/// Worker threads and their queue. A drop waits until all submitted jobs are done.
 pub(super) struct Pool {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A result to come.
+/// The result of a submitted job.
 pub(super) struct Promise<T>(Receiver<T>);
 
 impl Pool {
-    /// Start `count` threads, or as many as can be had.
+    /// Starts `count` threads, or as many as the system allows.
     pub(super) fn new(count: usize) -> Self {
-        let (jobs, queue) = channel::<Job>();
-        let queue = Arc::new(Mutex::new(queue));
+        let (jobs, queue) = unbounded::<Job>();
         let start = |number| {
-            let queue = Arc::clone(&queue);
+            let queue = queue.clone();
             let builder = thread::Builder::new().name(format!("deflate-{number}"));
-            builder.spawn(move || serve(&queue)).ok()
+            let serve = move || queue.iter().for_each(|job| job());
+            builder.spawn(serve).ok()
         };
         Self {
             threads: (1..=count).map_while(start).collect(),
@@ -36,35 +36,26 @@ impl Pool {
         }
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     pub(super) fn len(&self) -> usize {
         self.threads.len()
     }
 
-    /// Have `work` done.
+    /// Queues `work` for the next idle thread.
     pub(super) fn submit<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Promise<T> {
-        let (sender, receiver) = channel();
+        let (sender, receiver) = bounded(1);
         let job = move || {
-            // Nobody may be waiting for it any more.
+            // Fails only if the promise was dropped.
             let _ = sender.send(work());
         };
         if let Some(jobs) = &self.jobs {
-            // Without a thread left, the promise tells.
+            // Fails only if no thread is left; the promise then reports the panic.
             let _ = jobs.send(Box::new(job));
         }
         Promise(receiver)
-    }
-}
-
-fn serve(queue: &Mutex<Receiver<Job>>) {
-    loop {
-        let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(job) = queue.recv() else { return };
-        drop(queue);
-        job();
     }
 }
 
@@ -72,28 +63,28 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.threads.drain(..) {
-            // A panic has been noticed where its result was missed.
+            // The promise of a job that panicked has reported the panic.
             let _ = thread.join();
         }
     }
 }
 
 impl<T> Promise<T> {
-    /// The result, if it is there.
+    /// The result, if the job is done.
     pub(super) fn poll(&self) -> io::Result<Option<T>> {
         match self.0.try_recv() {
             Ok(result) => Ok(Some(result)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(broken()),
+            Err(TryRecvError::Disconnected) => Err(panicked()),
         }
     }
 
-    /// Wait for the result.
+    /// Waits for the result.
     pub(super) fn wait(&self) -> io::Result<T> {
-        self.0.recv().map_err(|_| broken())
+        self.0.recv().map_err(|_| panicked())
     }
 }
 
-fn broken() -> io::Error {
+fn panicked() -> io::Error {
     io::Error::other("a thread that compresses has panicked")
 }
