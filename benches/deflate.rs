@@ -1,16 +1,14 @@
-//! Deflate stage by stage; and beside zlib's C library, whole inputs on one thread and streams on
-//! several.
+//! Deflate beside zlib's C library: whole inputs on one thread, and streams on several.
 
 use std::hint::black_box;
 use std::io::{Write, sink};
 use std::time::Duration;
 
 use criterion::{
-    BatchSize::PerIteration, BenchmarkGroup, Criterion, Throughput, criterion_group,
-    criterion_main, measurement::WallTime,
+    BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
 use flate2::{Compress, Compression, FlushCompress};
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings, stages::Stages};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
 const SIZE: usize = 8 << 20;
@@ -64,38 +62,6 @@ fn group<'a>(
     group
 }
 
-/// What each stage takes for all pieces of an input, on one thread. A search includes the index, a
-/// parse both.
-fn stages(criterion: &mut Criterion) {
-    let text = source();
-    for number in LEVELS {
-        let stages = Stages::new(settings(number, 1), &text).expect("not level 0");
-        let mut group = group(criterion, format!("deflate/stages {number}"), &text);
-        let parses = stages.parse();
-        if number >= 4 {
-            group.bench_function("index", |bencher| bencher.iter(|| stages.index()));
-            group.bench_function("search", |bencher| {
-                bencher.iter(|| stages.search(&parses));
-            });
-        }
-        group.bench_function("parse", |bencher| bencher.iter(|| stages.parse()));
-        group.bench_function("stitch", |bencher| {
-            let parse = || stages.parse();
-            bencher.iter_batched(parse, |parses| stages.stitch(parses), PerIteration);
-        });
-        let stitches = stages.stitch(parses);
-        group.bench_function("code", |bencher| bencher.iter(|| stitches.code()));
-        let codes = stitches.code();
-        group.bench_function("join", |bencher| bencher.iter(|| codes.join()));
-        group.finish();
-    }
-    let mut group = group(criterion, "deflate/any level".into(), &text);
-    group.bench_function("checksum", |bencher| {
-        bencher.iter(|| crc32fast::hash(&text));
-    });
-    group.finish();
-}
-
 fn whole(criterion: &mut Criterion) {
     let text = source();
     for number in LEVELS {
@@ -134,5 +100,5 @@ fn whole(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, stages, whole);
+criterion_group!(benches, whole);
 criterion_main!(benches);

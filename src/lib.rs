@@ -75,7 +75,6 @@ pub mod report;
 pub mod preview;
 pub mod remote;
 pub mod apply;
-pub mod probe;
 pub mod heap;
 pub mod buffer;
 pub mod deflate;

@@ -19,11 +19,11 @@ use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     Outputs, Tally,
-    cli::{Args, Filters, GzipDialect, Stop, Typed, pathspecs_from},
+    cli::{Args, Filters, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, filled, strerror},
     heap::Heap,
     output::Destination,
-    preview, probe,
+    preview,
     process::git,
     remote::{self, server},
     report::{Meter, Reports},
@@ -168,9 +168,6 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
 
 /// What the program is asked about itself.
 fn answer(args: &Args, formats: &Formats) -> Result<Option<String>> {
-    if args.ours.gzip_dialect == GzipDialect::Probe {
-        return probe::report().map(Some);
-    }
     if args.list {
         return Ok(Some(
             formats.names().map(|name| format!("{name}\n")).collect(),

@@ -16,11 +16,9 @@ use crate::{
     cli::Deletions,
     convert::{Converter, Origin},
     decode::slot::Allowance,
-    deflate::{self, Dialect, Gzip},
+    deflate::{self, Gzip},
     emit::{
         self,
-        deflate::Engine,
-        gzip::ZlibGzip,
         tar::{Globals, Tar},
         zip::Zip,
         zstd::Zstd,
@@ -116,26 +114,19 @@ fn formatted(
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)
         }
-        Format::TarGz(level) => match request.deflate {
-            Engine::Own(dialect) => {
-                let settings = deflate::Settings {
-                    level,
-                    dialect,
-                    threads: request.threads.unwrap_or_else(pipeline::default_threads),
-                    piece: request.gzip_piece,
-                };
-                // Half of the memory is for those that deflate.
-                let settings = settings.within(request.memory / 2);
-                let mut gzip = Gzip::new(settings, destination);
-                stream(tar(&request), request, &mut gzip, told, tally)?;
-                gzip.finish().map(drop).map_err(failed)
-            }
-            Engine::Zlib => {
-                let mut gzip = ZlibGzip::new(destination, level);
-                stream(tar(&request), request, &mut gzip, told, tally)?;
-                gzip.finish().map_err(failed)
-            }
-        },
+        Format::TarGz(level) => {
+            let settings = deflate::Settings {
+                level,
+                dialect: request.gzip_dialect,
+                threads: request.threads.unwrap_or_else(pipeline::default_threads),
+                piece: None,
+            };
+            // Half of the memory is for those that deflate.
+            let settings = settings.within(request.memory / 2);
+            let mut gzip = Gzip::new(settings, destination);
+            stream(tar(&request), request, &mut gzip, told, tally)?;
+            gzip.finish().map(drop).map_err(failed)
+        }
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
             let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
@@ -146,11 +137,6 @@ fn formatted(
             let zip = Zip {
                 times: request.times,
                 level,
-                // What other dialects there are is gzip's.
-                engine: match request.deflate {
-                    Engine::Own(_) => Engine::Own(Dialect::Zlib),
-                    Engine::Zlib => Engine::Zlib,
-                },
                 comment,
                 directory_memory: request.memory / 32,
             };

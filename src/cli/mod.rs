@@ -121,8 +121,7 @@ pub struct Args {
 impl Args {
     /// Whether there is nothing to be archived.
     fn asks_only(&self) -> bool {
-        let probes = self.ours.gzip_dialect == GzipDialect::Probe;
-        self.list || probes || self.filters.print_profile || self.ours.apply.is_some()
+        self.list || self.filters.print_profile || self.ours.apply.is_some()
     }
 
     /// What does not go together.

@@ -22,13 +22,9 @@ pub struct Ours {
     #[arg(long, overrides_with = "progress")]
     pub no_progress: bool,
 
-    /// Whose bytes compressed archives have
+    /// Whose bytes a tar.gz has
     #[arg(long, value_name = "dialect", default_value = "git", value_enum)]
     pub gzip_dialect: GzipDialect,
-
-    /// How much of a gzip stream a thread takes at a time: for tests
-    #[arg(long, value_name = "n", value_parser = size, hide = true)]
-    pub gzip_piece: Option<u64>,
 
     /// Apply an archive to this directory, which holds the tree of its base
     ///
@@ -57,10 +53,6 @@ pub enum GzipDialect {
     Git,
     /// Those of gzip -n, which git had before and code hosts publish
     Gnu,
-    /// git's, made by zlib itself, on one thread
-    Zlib,
-    /// Say what the installed git and gzip make, and nothing else
-    Probe,
 }
 
 /// Bytes, with git's suffixes.

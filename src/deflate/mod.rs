@@ -37,7 +37,6 @@ mod seam;
 mod search;
 mod serial;
 mod shelf;
-pub mod stages;
 mod stitch;
 mod stored;
 mod token;

@@ -1,5 +1,5 @@
-//! Raw deflate streams (RFC 1951) for one member at a time: by our own encoder, or by zlib itself,
-//! whose bytes it makes.
+//! Raw deflate streams (RFC 1951) of zip members, with zlib's bytes: a member that is in memory by our own encoder,
+//! a longer one piece by piece by zlib itself.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -11,15 +11,6 @@ use crate::{
 /// Bytes of room made at once for what comes out.
 const ROOM: usize = 64 << 10;
 
-/// Who deflates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// Our own encoder: faster, and on several threads where there is one long stream.
-    Own(Dialect),
-    /// zlib, on one thread.
-    Zlib,
-}
-
 /// Makes one stream after the other.
 #[derive(Default)]
 pub struct Deflater {
@@ -28,22 +19,12 @@ pub struct Deflater {
 }
 
 impl Deflater {
-    /// Replace the content of `out` by the stream of `input`.
-    pub fn whole(&mut self, engine: Engine, level: Level, input: &[u8], out: &mut Vec<u8>) {
+    /// Replaces the content of `out` by the stream of `input`.
+    pub fn whole(&mut self, level: Level, input: &[u8], out: &mut Vec<u8>) {
         out.clear();
-        match engine {
-            Engine::Own(dialect) => self
-                .encoder
-                .get_or_insert_with(|| Encoder::new(level, dialect))
-                .compress(input, out),
-            Engine::Zlib => {
-                let mut buffer = Buffer::default();
-                let mut stream = self.begin(level);
-                stream.feed(input, &mut buffer);
-                stream.finish(&mut buffer);
-                out.extend_from_slice(&buffer);
-            }
-        }
+        self.encoder
+            .get_or_insert_with(|| Encoder::new(level, Dialect::Zlib))
+            .compress(input, out);
     }
 
     /// Begin a stream that is made piece by piece, by zlib: it may be too long to be held.

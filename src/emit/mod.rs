@@ -7,7 +7,6 @@
 pub mod tar;
 pub mod zip;
 pub mod deflate;
-pub mod gzip;
 pub mod zstd;
 
 use crate::{buffer::Buffer, error::Result};

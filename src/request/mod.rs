@@ -26,7 +26,7 @@ use crate::{
     cli::{self, Args, ExtraContent, GzipDialect},
     decode::reader::Reader,
     deflate::Dialect,
-    emit::{Kind, deflate::Engine, zip::Times},
+    emit::{Kind, zip::Times},
     error::Result,
     odb::Odb,
     pathspec::Top,
@@ -75,10 +75,8 @@ pub struct Request {
     pub terms: Arc<Terms>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
-    /// Who deflates, in formats that do.
-    pub deflate: Engine,
-    /// How much of a gzip stream a thread takes at a time, in bytes, if not what is best.
-    pub gzip_piece: Option<usize>,
+    /// Whose bytes a tar.gz has.
+    pub gzip_dialect: Dialect,
     /// Files that come behind the tree's.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.
@@ -205,12 +203,10 @@ impl Request {
         let prefix = args.prefix.as_deref().unwrap_or_default();
         Ok(Self {
             format: format.at_level(args.level)?,
-            deflate: match args.ours.gzip_dialect {
-                GzipDialect::Git | GzipDialect::Probe => Engine::Own(Dialect::Zlib),
-                GzipDialect::Gnu => Engine::Own(Dialect::Gzip),
-                GzipDialect::Zlib => Engine::Zlib,
+            gzip_dialect: match args.ours.gzip_dialect {
+                GzipDialect::Git => Dialect::Zlib,
+                GzipDialect::Gnu => Dialect::Gzip,
             },
-            gzip_piece: args.ours.gzip_piece.map(|bytes| bytes as usize),
             extras: extras.map(|extra| planned(extra, &below)).collect(),
             times,
             treeish,

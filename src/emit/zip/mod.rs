@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 
 use super::{
     Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part, Put,
-    deflate::{Deflater, Engine, Stream},
+    deflate::{Deflater, Stream},
 };
 use crate::{
     buffer::{
@@ -50,8 +50,6 @@ pub struct Zip {
     pub times: Times,
     /// How hard bodies are compressed; 0 stores them.
     pub level: Level,
-    /// Who compresses them.
-    pub engine: Engine,
     /// Noted at the end: the commit's id in hexadecimal.
     pub comment: Option<String>,
     /// Bytes of the directory at the end that are held in memory; the rest goes to a temporary file.
@@ -129,7 +127,7 @@ impl Format for Zip {
         };
         if entry.method == Method::Deflate {
             let Scratch { deflater, packed } = scratch;
-            deflater.whole(self.engine, self.level, body, packed);
+            deflater.whole(self.level, body, packed);
             // One that is streamed cannot turn back.
             if entry.streamed || packed.len() < body.len() {
                 entry.packed = packed.len() as u64;

@@ -262,7 +262,7 @@ fn no_other_option_goes_with_it() {
         "--add-virtual-file=a:b",
         "--exec=x",
         "--worktree-attributes",
-        "--gzip-dialect=probe",
+        "--gzip-dialect=gnu",
         "--pathspec-from-file=x",
         "--progress",
         "--mtime=1",

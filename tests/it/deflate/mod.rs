@@ -9,7 +9,7 @@ mod samples;
 
 use std::io::Write;
 
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings, stages::Stages};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -155,24 +155,6 @@ fn medley(scale: usize) -> Vec<u8> {
         medley.extend(kind.bytes(scale + turn * 1001, turn as u64));
     }
     medley
-}
-
-#[test]
-fn the_stages_one_by_one_make_the_stream() {
-    let input = medley(40_000);
-    for number in [1, 6] {
-        for length in [0, 131_071, 200_000, input.len()] {
-            let input = &input[..length];
-            let settings = Settings {
-                level: level(number),
-                piece: Some(1),
-                ..Settings::default()
-            };
-            let stages = Stages::new(settings, input).expect("there are some");
-            let joined = stages.stitch(stages.parse()).code().join();
-            assert_same(&joined, &zlib(number, input), (number, length));
-        }
-    }
 }
 
 #[test]
