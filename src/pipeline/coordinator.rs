@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, Sender, select_biased, unbounded};
 
 use super::{
     Limits, Made, Sink, Source, Times, Worker,
-    processors::{Processor, helpful_threads, processor_count},
+    processors::{Processor, Sharing, helpful_threads, processor_count},
     queue::{Queue, Ticket},
     window::{Admitted, Done, Window},
 };
@@ -24,6 +24,8 @@ use crate::error::{Error, Result};
 
 /// How often a run looks whether the machine has processors to spare.
 const LOOK: Duration = Duration::from_millis(20);
+/// Planned bytes from which a thread is worth its start although it has to share a processor.
+const WORTH_SHARING: usize = 2 << 20;
 
 /// What a thread is asked to do.
 enum Task<S, W: Worker> {
@@ -113,6 +115,8 @@ struct Coordinator<'scope, 'env, S: Source, W: Worker> {
     wanted: Option<usize>,
     /// When the run last looked for processors to spare.
     looked: Instant,
+    /// How much of a processor a helper needs to be worth its start.
+    sharing: Sharing,
     helpers: usize,
     queue: Queue<S, W::Job>,
     window: Window<'env, W>,
@@ -147,6 +151,7 @@ where
             threads: 1,
             wanted: None,
             looked: Instant::now(),
+            sharing: Sharing::Alone,
             helpers: 0,
             queue: Queue::new(source),
             window: Window::new(worker, limits.budget),
@@ -200,6 +205,7 @@ where
     /// Hands out all tasks that the bounds allow now: first those that give all threads work.
     fn hand_out(&mut self) {
         if self.wanted.is_some() && self.looked.elapsed() > LOOK {
+            self.sharing = Sharing::Half;
             self.look_for_processors();
         }
         let max_queued = self.limits.queued.max(self.threads);
@@ -227,7 +233,7 @@ where
         let wanted = self.wanted.unwrap_or(1);
         self.looked = Instant::now();
         self.threads = match self.limits.threads {
-            None if wanted > 1 => helpful_threads(wanted, self.helpers + 1),
+            None if wanted > 1 => helpful_threads(wanted, self.helpers + 1, self.sharing),
             _ => wanted,
         };
         while self.helpers + 1 > self.threads {
@@ -330,6 +336,12 @@ where
             let threads = self.limits.threads.unwrap_or_else(processor_count);
             self.wanted = Some(threads.min(self.limits.max_threads));
             self.look_for_processors();
+        }
+        if self.sharing == Sharing::Alone && self.window.planned_cost() >= WORTH_SHARING {
+            self.sharing = Sharing::Half;
+            if self.wanted.is_some_and(|wanted| self.threads < wanted) {
+                self.look_for_processors();
+            }
         }
         if self.queue.is_empty() && self.splitting == 0 && !self.is_closed {
             self.is_closed = true;

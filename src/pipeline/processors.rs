@@ -11,8 +11,16 @@ use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// More threads than this help nobody by default: one writer is the limit.
 const MAX_DEFAULT_THREADS: usize = 64;
-/// Runnable threads for each processor, ours included, up to which a further thread helps.
-const SHARERS: usize = 2;
+/// How many runnable threads a processor may have, ours included, where a further thread helps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// A thread of a small archive needs a processor of its own: the archive ends sooner than a shared
+    /// processor gets to the thread.
+    Alone = 1,
+    /// Half a processor is enough.
+    Half = 2,
+}
+
 /// Runnable threads that are not counted, since a single look catches threads that run for an instant only.
 const PASSING: usize = 1;
 
@@ -50,25 +58,26 @@ pub fn processor_count() -> usize {
 
 /// As many threads as help now, for a run that has one.
 pub fn default_threads() -> usize {
-    helpful_threads(processor_count(), 1)
+    helpful_threads(processor_count(), 1, Sharing::Half)
 }
 
 /// How many of `wanted` threads have a processor now, at least one, where `active` threads of ours run
 /// already.
-pub(super) fn helpful_threads(wanted: usize, active: usize) -> usize {
+pub(super) fn helpful_threads(wanted: usize, active: usize, sharing: Sharing) -> usize {
     let Some(runnable) = runnable_threads() else {
         return wanted;
     };
     let others = runnable.saturating_sub(active + PASSING);
-    if others + wanted <= SHARERS * wanted {
+    if others + wanted <= sharing as usize * wanted {
         return wanted; // Even if the machine has no more processors than we may use.
     }
-    share(wanted, others, online_processors().unwrap_or(wanted))
+    let processors = online_processors().unwrap_or(wanted);
+    share(wanted, others, sharing as usize * processors)
 }
 
-/// How many of `wanted` threads help on a machine of so many `processors` where `others` are runnable.
-fn share(wanted: usize, others: usize, processors: usize) -> usize {
-    let free = (SHARERS * processors).saturating_sub(others);
+/// How many of `wanted` threads help on a machine with `room` for so many, where `others` are runnable.
+fn share(wanted: usize, others: usize, room: usize) -> usize {
+    let free = room.saturating_sub(others);
     free.clamp(1, wanted)
 }
 
@@ -100,31 +109,35 @@ fn parse_processors(list: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{helpful_threads, parse_processors, parse_runnable, share};
+    use super::{Sharing, helpful_threads, parse_processors, parse_runnable, share};
 
     #[test]
     fn a_busy_machine_leaves_one_thread() {
         let cases = [
-            // wanted, others, processors, threads
+            // wanted, others, room, threads
+            (2, 0, 4, 2),
+            (2, 2, 4, 2),
+            (2, 3, 4, 1),
             (2, 0, 2, 2),
-            (2, 2, 2, 2),
-            (2, 3, 2, 1),
-            (2, 20, 2, 1),
-            (2, 60, 64, 2),
-            (16, 20, 16, 12),
-            (16, 200, 16, 1),
-            (1, 200, 2, 1),
+            (2, 1, 2, 1),
+            (2, 20, 4, 1),
+            (2, 60, 128, 2),
+            (16, 20, 32, 12),
+            (16, 200, 32, 1),
+            (1, 200, 4, 1),
         ];
-        for (wanted, others, processors, threads) in cases {
-            let case = format!("{wanted} wanted, {others} others, {processors} processors");
-            assert_eq!(share(wanted, others, processors), threads, "{case}");
+        for (wanted, others, room, threads) in cases {
+            let case = format!("{wanted} wanted, {others} others, room for {room}");
+            assert_eq!(share(wanted, others, room), threads, "{case}");
         }
     }
 
     #[test]
     fn threads_are_between_one_and_those_wanted() {
-        assert_eq!(helpful_threads(1, 1), 1);
-        assert!((1..=8).contains(&helpful_threads(8, 1)));
+        for sharing in [Sharing::Alone, Sharing::Half] {
+            assert_eq!(helpful_threads(1, 1, sharing), 1);
+            assert!((1..=8).contains(&helpful_threads(8, 1, sharing)));
+        }
     }
 
     #[test]

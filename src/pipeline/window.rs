@@ -79,6 +79,11 @@ impl<'a, W: Worker> Window<'a, W> {
         self.slots.len() - self.admitted
     }
 
+    /// The bytes that the planned jobs will account for.
+    pub(super) fn planned_cost(&self) -> usize {
+        self.planned_cost
+    }
+
     /// Whether so many `threads` need more planned jobs, and the budget may soon have room for them.
     pub(super) fn wants_jobs(&self, threads: usize) -> bool {
         self.planned() < 4 * threads + 16 && self.planned_cost <= self.budget
