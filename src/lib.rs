@@ -31,7 +31,6 @@
 //! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
 //! * [`process`] starts commands of the configuration, and asks the installed git.
 //! * [`tree`], [`attributes`] and [`pathspec`] are tree objects, and what selects in a tree.
-//! * [`heap`] is where the binary's large allocations come from: huge pages.
 //! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
 //!
 //! # What holds
@@ -75,7 +74,6 @@ pub mod report;
 pub mod preview;
 pub mod remote;
 pub mod apply;
-pub mod heap;
 pub mod buffer;
 pub mod deflate;
 pub mod error;

@@ -5,6 +5,7 @@ mod signals;
 use std::{
     ffi::OsString,
     fs::File,
+    hint,
     io::{self, IsTerminal, Read, Write},
     os::{
         fd::AsFd,
@@ -21,7 +22,6 @@ use git_sluice::{
     Outputs, Tally,
     cli::{Args, Filters, Stop, Typed, pathspecs_from},
     error::{Error, Kind, Result, filled, strerror},
-    heap::Heap,
     output::Destination,
     preview,
     process::git,
@@ -35,16 +35,29 @@ use git_sluice::{
     },
 };
 
-#[global_allocator]
-static HEAP: Heap = Heap::new();
-
 /// git's status for arguments that make no sense.
 const USAGE: u8 = 129;
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 const PIPE_BYTES: usize = 1 << 20;
+/// The largest block, in bytes, whose release makes glibc keep blocks of that size in its heap.
+const LARGEST_KEPT_BLOCK: usize = (32 << 20) - (64 << 10);
 
 fn main() -> ExitCode {
+    keep_released_memory();
     run().into()
+}
+
+/// Makes glibc keep released memory for later allocations.
+///
+/// glibc maps each large block from the kernel and unmaps a released one, up to the size of the largest block that
+/// was released so far. A large block is released here, untouched. Without that, buffers that come and go cost up
+/// to 4 % of the run on two threads, in pages that are mapped anew. No effect on other C libraries.
+fn keep_released_memory() {
+    let mut block: Vec<u8> = Vec::new();
+    // Under a limit of memory there may be no room: then nothing is kept.
+    let _ = block.try_reserve_exact(LARGEST_KEPT_BLOCK);
+    // Or the compiler would leave out an allocation that nobody uses.
+    hint::black_box(&block);
 }
 
 /// The whole program, up to its exit status.

@@ -1,6 +1,6 @@
 //! The C library's `iconv`: git's encodings are this library's, down to its byte order for UTF-16.
 //!
-//! One of four modules with `unsafe` code; it hands out owned bytes and nothing else.
+//! One of three modules with `unsafe` code; it hands out owned bytes and nothing else.
 #![allow(unsafe_code)]
 
 use std::{ffi::CString, io};

@@ -1,4 +1,4 @@
-//! Files mapped into memory: one of four modules with `unsafe` code.
+//! Files mapped into memory: one of three modules with `unsafe` code.
 //!
 //! Packs and their indices are read at random and by several threads at once; mapped, a lookup is
 //! a pointer, and no byte of a pack is copied before it is inflated (`read` into buffers cost a
