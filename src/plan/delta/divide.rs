@@ -1,6 +1,6 @@
 //! A comparison divided, so that another thread goes on with the later part of it.
 
-use super::{Diff, Frame, Stage};
+use super::diff::{Diff, Stage};
 use crate::tree::Trees;
 
 /// Where a comparison is divided.
@@ -21,34 +21,27 @@ impl Diff {
             return None;
         }
         let Middle { number, old, new } = self.middle()?;
-        let below = &self.frames[number + 1..];
-        let old_levels = below.iter().filter(|frame| frame.old.is_some()).count();
-        let new_levels = below.iter().filter(|frame| frame.new.is_some()).count();
+        let (old_levels, new_levels) = self.frames.levels_below(number);
         Some(Self {
             old: self.old.fork(number, old, old_levels),
             new: self.new.fork(number, new, new_levels),
             rules: self.rules,
-            frames: self.frames[..=number].to_vec(),
+            frames: self.frames.fork(number),
             path: Vec::new(),
             stage: Stage::Divided,
-            directories: 0,
         })
     }
 
     /// Where to divide what is left: in the outermost directory that allows it. Of those from there up all
     /// has to be known that is said of them in the end.
     fn middle(&self) -> Option<Middle> {
-        let has_both = |frame: &Frame| frame.old.is_some() && frame.new.is_some();
-        let is_known = |frame: &Frame| frame.old_shown && frame.new_shown && frame.written;
         let (old, new) = (&self.old.trees, &self.new.trees);
-        let known = self.frames.iter();
-        let known = known.take_while(|frame| has_both(frame) && is_known(frame));
-        (0..known.count()).find_map(|number| {
+        (0..self.frames.known()).find_map(|number| {
             // Behind a directory that both are in, both go on at the same place.
             let behind = || {
                 self.frames
                     .get(number + 1)
-                    .filter(|below| has_both(below))?;
+                    .filter(|below| below.has_both())?;
                 old.middle(number).or(new.middle(number))?;
                 Some((new.at(number), old.at(number)))
             };

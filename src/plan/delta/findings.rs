@@ -7,7 +7,10 @@ use std::{collections::VecDeque, ops::ControlFlow};
 
 use gix::ObjectId;
 
-use super::{Change, Diff, Shown, Step};
+use super::{
+    change::{Change, Shown, Step},
+    diff::Diff,
+};
 use crate::{
     decode::reader::Reader,
     error::Result,

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use gix::ObjectId;
 
-use super::Shown;
+use super::change::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,

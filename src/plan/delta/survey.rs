@@ -6,8 +6,10 @@
 use gix::ObjectId;
 
 use super::{
-    Change, Diff, Kept, Step,
+    change::{Change, Step},
     deletions::{Deletion, DeletionLog, Deletions},
+    diff::Diff,
+    findings::Kept,
 };
 use crate::{
     decode::reader::Reader,

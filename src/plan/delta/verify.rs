@@ -8,7 +8,10 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-use super::{Diff, Rules, Shown, Step};
+use super::{
+    change::{Shown, Step},
+    diff::{Diff, Rules},
+};
 use crate::{
     decode::reader::Reader,
     emit::Kind,

@@ -5,8 +5,8 @@ use std::{ops::ControlFlow, sync::Arc};
 use gix::bstr::ByteSlice;
 
 use super::{
-    Findings, Names,
-    findings::{Finding, Found},
+    deletions::Names,
+    findings::{Finding, Findings, Found},
     survey::whiteout,
 };
 use crate::{

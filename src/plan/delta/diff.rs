@@ -1,0 +1,371 @@
+//! Two trees in lockstep, one step after the other.
+
+use gix::ObjectId;
+
+use super::{
+    change::{Shown, Step, change},
+    frames::{Frame, Frames},
+    side::{Order, Side, order},
+};
+use crate::{
+    attributes::Note,
+    decode::reader::Reader,
+    emit::Kind,
+    error::{Error, Result},
+    plan::view::{Directory, Sizes, View},
+    report::Status,
+    tree::{Found, Mode, Trees},
+};
+
+/// What does not count as a difference, and what does although it is the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Permissions do not count.
+    pub ignore_mode: bool,
+    /// The ignore rules of the two sides differ.
+    pub other_ignore: bool,
+    /// Attribute files count.
+    pub attributes: bool,
+    /// `$Format:…$` expands to something else.
+    pub other_commit: bool,
+}
+
+/// Two trees, being compared.
+pub struct Diff {
+    pub(super) old: Side,
+    pub(super) new: Side,
+    pub(super) rules: Rules,
+    /// The directories from the root to where the comparison is.
+    pub(super) frames: Frames,
+    /// The path that the last step was about.
+    pub(super) path: Vec<u8>,
+    pub(super) stage: Stage,
+}
+
+/// How far a comparison is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// No tree was read.
+    Beginning,
+    /// Another comparison read the trees, and left this part of them.
+    Divided,
+    /// Both sides have their next entry.
+    Begun,
+}
+
+impl Diff {
+    /// Compare `old` with `new`.
+    pub fn new(old: Side, new: Side, rules: Rules) -> Self {
+        Self {
+            frames: Frames::new(new.rules.discreet),
+            old,
+            new,
+            rules,
+            path: Vec::new(),
+            stage: Stage::Beginning,
+        }
+    }
+
+    /// The same comparison, not begun.
+    pub fn another(&self) -> Self {
+        Self::new(self.old.another(), self.new.another(), self.rules)
+    }
+
+    /// The path that the last step was about.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The view of the new tree.
+    pub fn view(&mut self) -> &mut View {
+        &mut self.new.view
+    }
+
+    /// The same, with more sizes of the new tree.
+    pub fn with(mut self, sizes: Sizes) -> Self {
+        self.new.view = self.new.view.with(sizes);
+        self
+    }
+
+    /// The new tree.
+    pub fn new_tree(&self) -> ObjectId {
+        self.new.tree
+    }
+
+    /// How many directories were read, on both sides; not those of which nothing may be known.
+    pub fn directories(&self) -> u64 {
+        self.frames.directories()
+    }
+
+    /// What the current path, of this `mode`, is called in the archive.
+    pub fn name(&self, mode: Mode) -> Vec<u8> {
+        self.new.view.name(&self.path, mode).concat()
+    }
+
+    /// What there is to complain of about attribute files of the new tree, so far.
+    pub fn note(&mut self) -> Note {
+        self.old.view.note();
+        self.new.view.note()
+    }
+
+    /// Go one step further.
+    pub fn step(&mut self, reader: &mut Reader) -> Result<Step> {
+        self.make_ready(reader)?;
+        let order = order(&self.old, &self.new);
+        let leading = match order {
+            Order::Old => &self.old,
+            Order::New | Order::Both => &self.new,
+        };
+        self.path.clear();
+        self.path.extend_from_slice(&leading.path);
+        match (order, self.old.head, self.new.head) {
+            (Order::Old, Some(found), _) => self.old_only(reader, found),
+            (Order::New, _, Some(found)) => self.new_only(reader, found),
+            (Order::Both, Some(old), Some(new)) => self.both(reader, old, new),
+            _ => {
+                self.stage = Stage::Beginning;
+                Ok(Step::End)
+            }
+        }
+    }
+
+    /// Read up to the next entry of each side, if the comparison was not begun here.
+    fn make_ready(&mut self, reader: &mut Reader) -> Result<()> {
+        match self.stage {
+            Stage::Begun => return Ok(()),
+            Stage::Beginning => self.begin(reader)?,
+            Stage::Divided => self.advance_both(reader)?,
+        }
+        self.stage = Stage::Begun;
+        Ok(())
+    }
+
+    fn begin(&mut self, reader: &mut Reader) -> Result<()> {
+        self.frames = Frames::new(self.new.rules.discreet);
+        self.path.clear();
+        self.old.begin(reader).map_err(Error::without_base)?;
+        self.new.begin(reader)?;
+        self.enter(Some(self.old.tree), Some(self.new.tree));
+        Ok(())
+    }
+
+    fn advance_both(&mut self, reader: &mut Reader) -> Result<()> {
+        self.old.advance(reader).map_err(Error::without_base)?;
+        self.new.advance(reader)
+    }
+
+    /// Note that the directory at the current path was entered.
+    fn enter(&mut self, old: Option<ObjectId>, new: Option<ObjectId>) {
+        let rules = self.rules;
+        let is_root = self.frames.is_empty();
+        let both = old.is_some() && new.is_some();
+        let other_attributes = both && rules.attributes && {
+            self.old.trees.attribute_file() != self.new.trees.attribute_file()
+        };
+        self.frames.push(Frame {
+            wide: is_root && rules.other_ignore || other_attributes,
+            expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
+            // The root has no entry of its own.
+            written: is_root,
+            ..Frame::new(self.path.len(), old, new)
+        });
+    }
+
+    fn old_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+        let advance = |side: &mut Side, reader: &mut Reader| {
+            side.advance(reader).map_err(Error::without_base)
+        };
+        match found {
+            Found::End => {
+                self.old.view.leave();
+                advance(&mut self.old, reader)?;
+                let gone = self.frames.leave().filter(|frame| frame.old_shown);
+                Ok(self.directory(Status::Deleted, gone.and_then(|frame| frame.old)))
+            }
+            Found::Directory(id) => {
+                match self.old.view.directory(&self.path) {
+                    Directory::Entered => {
+                        self.old.enter(reader, id).map_err(Error::without_base)?;
+                        self.enter(Some(id), None);
+                    }
+                    Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old, reader)?,
+                }
+                Ok(Step::Nothing)
+            }
+            Found::Leaf { mode, id } => {
+                let old = self.old.show(reader, &self.path, mode, id);
+                advance(&mut self.old, reader)?;
+                self.frames.show(old.in_directory, false);
+                Ok(self.step_about(old.shown, None))
+            }
+        }
+    }
+
+    fn new_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+        match found {
+            Found::End => {
+                self.new.view.leave();
+                self.new.advance(reader)?;
+                let came = self.frames.leave();
+                let came = came.filter(|frame| frame.new_shown && !frame.written);
+                Ok(self.directory(Status::Added, came.and_then(|frame| frame.new)))
+            }
+            Found::Directory(id) => {
+                match self.new.view.directory(&self.path) {
+                    Directory::Entered => {
+                        self.new.enter(reader, id)?;
+                        self.enter(None, Some(id));
+                    }
+                    Directory::Omitted(_) | Directory::Hidden => self.new.advance(reader)?,
+                }
+                Ok(Step::Nothing)
+            }
+            Found::Leaf { mode, id } => {
+                let new = self.new.show(reader, &self.path, mode, id);
+                self.new.advance(reader)?;
+                self.frames.show(false, new.in_directory);
+                Ok(self.step_about(None, new.shown))
+            }
+        }
+    }
+
+    fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
+        if old == new && old != Found::End && !self.frames.reads_equal() {
+            self.frames.skip();
+            Trees::skip_equal(&mut self.old.trees, &mut self.new.trees);
+            self.advance_both(reader)?;
+            return Ok(Step::Nothing);
+        }
+        match (old, new) {
+            (Found::Directory(old), Found::Directory(new)) => {
+                self.both_directories(reader, old, new)?;
+                Ok(Step::Nothing)
+            }
+            (
+                Found::Leaf { mode, id },
+                Found::Leaf {
+                    mode: new_mode,
+                    id: new_id,
+                },
+            ) => self.leaves(reader, (mode, id), (new_mode, new_id)),
+            _ => self.ends(reader),
+        }
+    }
+
+    fn both_directories(
+        &mut self,
+        reader: &mut Reader,
+        old: ObjectId,
+        new: ObjectId,
+    ) -> Result<()> {
+        let old_entered = matches!(self.old.view.directory(&self.path), Directory::Entered);
+        let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
+        match old_entered {
+            true => self.old.enter(reader, old),
+            false => self.old.advance(reader),
+        }
+        .map_err(Error::without_base)?;
+        match new_entered {
+            true => self.new.enter(reader, new)?,
+            false => self.new.advance(reader)?,
+        }
+        if old_entered || new_entered {
+            self.enter(old_entered.then_some(old), new_entered.then_some(new));
+        }
+        Ok(())
+    }
+
+    fn leaves(
+        &mut self,
+        reader: &mut Reader,
+        old: (Mode, ObjectId),
+        new: (Mode, ObjectId),
+    ) -> Result<Step> {
+        let shown = self.new.show(reader, &self.path, new.0, new.1);
+        let was = match old == new && !self.frames.is_wide() {
+            true => shown.clone(),
+            false => self.old.show(reader, &self.path, old.0, old.1),
+        };
+        self.advance_both(reader)?;
+        self.frames.show(was.in_directory, shown.in_directory);
+        Ok(match (was.shown, shown.shown) {
+            (Some(old), Some(new)) if self.is_same(&old, &new) => Step::Nothing,
+            (old, new) => self.step_about(old, new),
+        })
+    }
+
+    fn is_same(&self, old: &Shown, new: &Shown) -> bool {
+        let kind = |shown: &Shown| match shown.leaf.kind {
+            Kind::Executable if self.rules.ignore_mode => Kind::File,
+            kind => kind,
+        };
+        let expands = new.leaf.treatment.substitute && self.rules.other_commit;
+        old.id == new.id
+            && kind(old) == kind(new)
+            && old.leaf.disposition == new.leaf.disposition
+            && old.leaf.treatment == new.leaf.treatment
+            && !expands
+    }
+
+    /// Both sides leave the directory that they entered together.
+    fn ends(&mut self, reader: &mut Reader) -> Result<Step> {
+        self.complete_visibility(reader)?;
+        let Some(frame) = self.frames.leave() else {
+            return Ok(Step::End);
+        };
+        self.old.view.leave();
+        self.new.view.leave();
+        self.advance_both(reader)?;
+        Ok(match (frame.old_shown, frame.new_shown) {
+            (true, false) => self.directory(Status::Deleted, frame.old),
+            (false, true) if !frame.written => self.directory(Status::Added, frame.new),
+            _ => Step::Nothing,
+        })
+    }
+
+    /// Where one side alone is shown so far, an entry that was skipped, as it is the same on both sides, may show
+    /// the other one.
+    fn complete_visibility(&mut self, reader: &mut Reader) -> Result<()> {
+        let Some(frame) = self.frames.last() else {
+            return Ok(());
+        };
+        if frame.unseen && frame.old_shown != frame.new_shown {
+            let (side, id) = match frame.old_shown {
+                true => (&mut self.new, frame.new),
+                false => (&mut self.old, frame.old),
+            };
+            if let Some(id) = id
+                && side.shows_any(reader, &self.path, id)?
+            {
+                self.frames.show(true, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// What happened to the directory at the current path. The root has no entry, nor has what lies
+    /// above the directory that is archived.
+    fn directory(&self, status: Status, id: Option<ObjectId>) -> Step {
+        match id {
+            Some(id) if self.path.len() > self.new.view.below() => Step::Directory(status, id),
+            _ => Step::Nothing,
+        }
+    }
+
+    /// The step about the current path, which was `old` and is `new`.
+    fn step_about(&mut self, old: Option<Shown>, new: Option<Shown>) -> Step {
+        let step = change(old, new);
+        if matches!(step, Step::Changed(_)) {
+            self.frames.change();
+        }
+        step
+    }
+
+    /// The next directory of the new tree, from the root down to the current path, whose entry is not in the
+    /// archive yet, with its name. The directory counts as written from now on.
+    pub(super) fn next_unwritten(&mut self) -> Option<(ObjectId, Vec<u8>)> {
+        let (id, path_len) = self.frames.next_unwritten(self.new.view.below())?;
+        let path = &self.path[..path_len];
+        Some((id, self.new.view.name(path, Mode::Directory).concat()))
+    }
+}
