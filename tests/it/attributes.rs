@@ -1,7 +1,7 @@
 //! Where attributes come from, what pathspecs ask of them, and what is said about bad lines.
 
 use crate::support::{Repo, git_version, skip};
-use crate::tape;
+use crate::tar_listing;
 
 /// Each kind of look-up complains for itself, when it first needs the file.
 #[test]
@@ -91,7 +91,7 @@ fn pathspecs_against_the_tree() {
     repo.write(".gitattributes", "a.txt label\n");
     let names = |pathspec| {
         let archive = repo.sluice(["HEAD", "--", pathspec]).success();
-        tape::names(&archive).join(" ")
+        tar_listing::names(&archive).join(" ")
     };
     assert_eq!(names(":(attr:label=deep)"), "dir/ dir/sub/ dir/sub/a.txt");
     assert_eq!(
@@ -123,7 +123,7 @@ fn pathspecs_by_mode() {
     ] {
         let pathspec = format!(":(attr:builtin_objectmode={mode})");
         let archive = repo.sluice(["HEAD", &pathspec]).success();
-        assert_eq!(tape::names(&archive).join(" "), expected);
+        assert_eq!(tar_listing::names(&archive).join(" "), expected);
         if git_version() >= (2, 47) {
             repo.assert_same(["HEAD", &pathspec]);
         }

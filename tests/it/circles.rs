@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::forge;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 /// Two commits: the first has the file `a`, the second a directory beside it.
 fn repository() -> Repo {
@@ -49,7 +49,7 @@ fn assert_fatal(repo: &Repo, revision: &str, message: &str) {
     let output = repo.sluice([revision]);
     let is_fatal = output.messages().lines().any(|line| line == message);
     assert!(output.code() == 128 && is_fatal, "{output}");
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::support::{Repo, git_version, skip};
-use crate::{forge, tape};
+use crate::{forge, tar_listing};
 
 // --- the repository and the tree-ish ---
 
@@ -127,7 +127,7 @@ fn missing_blob() {
                 (255, messages.clone()),
                 "{output}"
             );
-            assert!(!tape::is_complete(&output.stdout), "{output}");
+            assert!(!tar_listing::is_complete(&output.stdout), "{output}");
         }
         let oracle = repo.archive(["HEAD"]);
         assert_eq!(
@@ -179,7 +179,7 @@ fn missing_trees() {
         format!("fatal: unable to read tree ({id})\n"),
         "{output}"
     );
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
     if git_version() >= (2, 47) {
         let oracle = repo.archive(["HEAD"]);
         let theirs = (oracle.code(), oracle.messages());
@@ -216,7 +216,7 @@ fn objects_of_the_wrong_kind() {
         (128, messages),
         "{output}"
     );
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn missing_trees_and_attributes_of_the_work_tree() {
     let messages = format!("error: Could not read {id}\n");
     assert_eq!((ours.code(), ours.messages()), (255, messages.clone()));
     assert_eq!((theirs.code(), theirs.messages()), (255, messages));
-    assert!(!tape::is_complete(&ours.stdout), "{ours}");
+    assert!(!tar_listing::is_complete(&ours.stdout), "{ours}");
 }
 
 #[test]

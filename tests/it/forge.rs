@@ -6,6 +6,7 @@
 //! stored blocks.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::process::run_with_input;
 use crate::support::Repo;
@@ -45,6 +46,13 @@ pub(crate) fn tree(repo: &Repo, entries: &[(&str, &[u8], &str)]) -> String {
 /// A stored blob.
 pub(crate) fn blob(repo: &Repo, content: impl Into<Vec<u8>>) -> String {
     repo.git_with_input(["hash-object", "-w", "--stdin"], content)
+}
+
+/// Where the loose object that `object` names lies.
+pub(crate) fn loose_file(repo: &Repo, object: &str) -> PathBuf {
+    let id = repo.git(["rev-parse", object]);
+    let objects = repo.path().join(".git/objects");
+    objects.join(&id[..2]).join(&id[2..])
 }
 
 /// Put `inflated` (which should begin with a header such as `blob 3\0`) where the loose object `id`

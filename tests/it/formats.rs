@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::process::Output;
 use crate::support::{Repo, git_version, gunzip, skip};
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 const FORMATS: [&str; 2] = ["--format=zip", "--format=tar.gz"];
 
@@ -25,7 +25,7 @@ const VARIATIONS: [&[&str]; 6] = [
 
 /// Called for every fixture, from the list in `oracle.rs`.
 #[track_caller]
-pub(crate) fn check(format: &str, repo: &Repo, revisions: &[&str]) {
+pub(crate) fn assert_all_options(format: &str, repo: &Repo, revisions: &[&str]) {
     repo.assert_same_within(&["1", "2", "8"], &["256m"], [format, revisions[0]]);
     for revision in &revisions[1..] {
         repo.assert_same_within(&["2"], &["256m"], [format, revision]);
@@ -146,7 +146,9 @@ fn mtime() {
         assert!(gunzip(&packed) == plain, "{time}");
         // A tree's archive has no time of its own, so that this one is the same each time.
         let tree = repo.sluice([&option, "HEAD^{tree}"]).success();
-        let first = tape::records(&tree).into_iter().find(|r| r.kind() != 'g');
+        let first = tar_listing::records(&tree)
+            .into_iter()
+            .find(|r| r.kind() != 'g');
         let expected: u64 = time[1..time.len() - 6].parse().expect("digits");
         let shown = first.expect("not empty").mtime();
         assert_eq!(shown, expected.min(0o77_777_777_777), "{time}");

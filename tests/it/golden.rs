@@ -104,16 +104,16 @@ const COMPRESSED: [(&str, &[&str], &str); 10] = [
 
 #[test]
 fn tar() {
-    check(&GOLDEN);
+    assert_golden(&GOLDEN);
 }
 
 #[test]
 fn compressed() {
-    check(&COMPRESSED);
+    assert_golden(&COMPRESSED);
 }
 
 #[track_caller]
-fn check(golden: &[(&str, &[&str], &str)]) {
+fn assert_golden(golden: &[(&str, &[&str], &str)]) {
     if !installed("sha256sum") {
         return;
     }

@@ -9,7 +9,7 @@ use crate::forge;
 use crate::process::run_with_input;
 use crate::readers;
 use crate::support::{Repo, git_version, installed};
-use crate::tape;
+use crate::tar_listing;
 
 /// git's refusal, in the words and with the status of a newer one.
 #[track_caller]
@@ -91,11 +91,11 @@ fn one_bad_name_anywhere() {
         let said = (output.code(), output.messages());
         assert_eq!(said, (128, messages.clone()), "{output}");
         // Good names before it may have gone out.
-        assert!(!tape::is_complete(&output.stdout), "{output}");
+        assert!(!tar_listing::is_complete(&output.stdout), "{output}");
         readers::assert_rejected(&output.stdout);
     }
     let elsewhere = repo.sluice([&commit, "a"]).success();
-    assert_eq!(tape::names(&elsewhere), ["a"]);
+    assert_eq!(tar_listing::names(&elsewhere), ["a"]);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn links_to_be_written_through() {
         for threads in ["1", "8"] {
             let output = repo.sluice(["-j", threads, &commit]);
             assert_eq!(output.code(), 128, "{output}");
-            assert!(!tape::is_complete(&output.stdout), "{output}");
+            assert!(!tar_listing::is_complete(&output.stdout), "{output}");
             readers::assert_rejected(&output.stdout);
             if installed("python3") {
                 assert_stays_inside(&output.stdout);

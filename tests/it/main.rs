@@ -1,14 +1,16 @@
 //! All tests of the command, as one binary: what they share is compiled once, and they run side by
 //! side.
 //!
-//! `support.rs` is the language they are written in, with `process.rs`, `tape.rs`, `zip.rs`,
-//! `schema.rs` and `forge.rs` below it; of the tests, `oracle.rs` is the main thing.
+//! `support.rs` is the language they are written in, with `process.rs`, `tar_listing.rs`, `zip.rs`,
+//! `schema.rs`,
+//! `forge.rs` and `import.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod forge;
+mod import;
 mod process;
 mod schema;
 mod support;
-mod tape;
+mod tar_listing;
 mod zip;
 
 mod apply;

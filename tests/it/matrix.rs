@@ -2,7 +2,7 @@
 //! has a say: one repository that holds all pairs, archived once for each configuration and format.
 
 use crate::support::{Repo, git_version, installed, skip};
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 /// Each with each. An empty one is not set.
 const AUTOCRLF: [&str; 4] = ["", "true", "input", "false"];
@@ -38,7 +38,8 @@ fn fails_alike(repo: &Repo, revision: &str) {
         let same = ours.messages() == theirs.messages() && ours.code() == theirs.code();
         assert!(same, "ours\n{ours}\n\nshould be\n{theirs}");
         assert_eq!(ours.code(), 128, "{ours}");
-        let complete = tape::is_complete(&ours.stdout) || !zip::entries(&ours.stdout).is_empty();
+        let complete =
+            tar_listing::is_complete(&ours.stdout) || !zip::entries(&ours.stdout).is_empty();
         assert!(!complete, "it looks complete\n{ours}");
     }
 }

@@ -22,7 +22,7 @@ const PATHSPECS: [&[&str]; 5] = [&["*a*"], &[":!*e*"], &[":(glob)*"], &["."], &[
 
 /// Each revision plainly, and the first with all options and pathspecs.
 #[track_caller]
-fn check(repo: &Repo, revisions: &[&str]) {
+fn assert_all_tars(repo: &Repo, revisions: &[&str]) {
     for revision in revisions {
         repo.assert_same([revision]);
     }
@@ -43,17 +43,17 @@ macro_rules! fixtures {
 
             #[test]
             fn tar() {
-                oracle::check(&Repo::from($fixture), &$revisions);
+                oracle::assert_all_tars(&Repo::from($fixture), &$revisions);
             }
 
             #[test]
             fn zip() {
-                formats::check("--format=zip", &Repo::from($fixture), &$revisions);
+                formats::assert_all_options("--format=zip", &Repo::from($fixture), &$revisions);
             }
 
             #[test]
             fn tar_gz() {
-                formats::check("--format=tar.gz", &Repo::from($fixture), &$revisions);
+                formats::assert_all_options("--format=tar.gz", &Repo::from($fixture), &$revisions);
             }
         }
     )*};

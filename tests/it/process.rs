@@ -60,6 +60,17 @@ impl Output {
             "a failure before the first byte wrote some\n{self}"
         );
     }
+
+    /// Nothing on stdout, exactly this status, and these words among the messages.
+    #[track_caller]
+    pub(crate) fn assert_refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code(), code, "{self}");
+        assert!(self.stdout.is_empty(), "{self}");
+        let messages = self.messages();
+        for word in words {
+            assert!(messages.contains(word), "no {word}\n{self}");
+        }
+    }
 }
 
 impl fmt::Display for Output {

@@ -1,22 +1,14 @@
 //! Random repositories: whatever git can store, we write as git does. Names, depths, modes, sizes
 //! and deltas are drawn; git's own importer builds them, which takes milliseconds.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::import::{Files, Node, write_commit};
 use crate::support::Repo;
-
-/// What a random path leads to.
-#[derive(Clone, Debug)]
-enum Node {
-    File { executable: bool, content: Content },
-    Link(Vec<u8>),
-    Submodule,
-}
 
 /// Contents that are alike in groups, so that a repack finds deltas.
 #[derive(Clone, Debug)]
@@ -85,26 +77,26 @@ fn name() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn node() -> impl Strategy<Value = Node> {
-    let file = (any::<bool>(), content());
+    let file = |node: fn(Vec<u8>) -> Node| content().prop_map(move |content| node(content.bytes()));
     prop_oneof![
-        12 => file.prop_map(|(executable, content)| Node::File { executable, content }),
+        6 => file(Node::File),
+        6 => file(Node::Executable),
         2 => vec(1..=255_u8, 1..130).prop_map(Node::Link),
-        1 => Just(Node::Submodule),
+        1 => Just(Node::Submodule('1')),
     ]
 }
 
-type Tree = BTreeMap<Vec<Vec<u8>>, Node>;
-
-fn tree() -> impl Strategy<Value = Tree> {
+fn tree() -> impl Strategy<Value = Files> {
     let path = vec(name(), 1..6);
     vec((path, node()), 0..40).prop_map(|entries| {
-        let mut tree = Tree::new();
+        let mut taken = Vec::<Vec<Vec<u8>>>::new();
+        let mut tree = Files::new();
         for (path, node) in entries {
-            let taken = tree
-                .keys()
-                .any(|other| other.starts_with(&path) || path.starts_with(other));
-            if !taken {
-                tree.insert(path, node);
+            let overlaps =
+                |other: &Vec<Vec<u8>>| other.starts_with(&path) || path.starts_with(other);
+            if !taken.iter().any(overlaps) {
+                tree.insert(path.join(&b'/'), node);
+                taken.push(path);
             }
         }
         tree
@@ -131,58 +123,19 @@ fn storage() -> impl Strategy<Value = Storage> {
     ]
 }
 
-/// The importer's quoting: octal for everything.
-fn quoted(path: &[Vec<u8>]) -> String {
-    let digits = path
-        .join(&b'/')
-        .into_iter()
-        .map(|byte| format!("\\{byte:03o}"));
-    format!("\"{}\"", digits.collect::<String>())
-}
-
-fn import(trees: &[Tree]) -> Vec<u8> {
-    let mut stream = Vec::new();
-    for (number, tree) in trees.iter().enumerate() {
-        let time = 1_117_231_200 + number;
-        stream.extend(
-            format!("commit refs/heads/main\ncommitter C <c@example.com> {time} +0000\n").bytes(),
-        );
-        stream.extend(b"data 6\nrandom\ndeleteall\n");
-        for (path, node) in tree {
-            let (mode, data) = match node {
-                Node::File {
-                    executable: true,
-                    content,
-                } => ("100755", content.bytes()),
-                Node::File {
-                    executable: false,
-                    content,
-                } => ("100644", content.bytes()),
-                Node::Link(target) => ("120000", target.clone()),
-                Node::Submodule => {
-                    stream
-                        .extend(format!("M 160000 {} {}\n", "1".repeat(40), quoted(path)).bytes());
-                    continue;
-                }
-            };
-            stream
-                .extend(format!("M {mode} inline {}\ndata {}\n", quoted(path), data.len()).bytes());
-            stream.extend(data);
-            stream.push(b'\n');
-        }
-    }
-    stream
-}
-
-fn build(trees: &[Tree], storage: &Storage) -> Repo {
+fn build(trees: &[Files], storage: &Storage) -> Repo {
     let repo = Repo::init();
+    let mut stream = Vec::new();
+    for tree in trees {
+        write_commit(&mut stream, "main", None, tree);
+    }
     let unpack = if matches!(storage, Storage::Loose) {
         "100000"
     } else {
         "0"
     };
     let limit = format!("fastimport.unpackLimit={unpack}");
-    repo.git_with_input(["-c", &limit, "fast-import", "--quiet"], import(trees));
+    repo.git_with_input(["-c", &limit, "fast-import", "--quiet"], stream);
     if let Storage::Repacked { depth, by_id } = storage {
         let offsets = format!("repack.useDeltaBaseOffset={}", !by_id);
         repo.git([
@@ -197,9 +150,12 @@ fn build(trees: &[Tree], storage: &Storage) -> Repo {
     repo
 }
 
+/// Threads and memory. Each case draws one of them: a run costs more than a case.
+const LIMITS: &[(&str, &str)] = &[("1", "1m"), ("1", "256m"), ("8", "1m"), ("8", "256m")];
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 40,
+        cases: 64,
         max_shrink_iters: 200,
         failure_persistence: Some(Box::new(
             proptest::test_runner::FileFailurePersistence::WithSource("regressions"),
@@ -213,13 +169,16 @@ proptest! {
         storage in storage(),
         prefix in prop_oneof![3 => Just(Vec::new()), 1 => name()],
         slash in any::<bool>(),
+        limits in prop::sample::select(LIMITS),
     ) {
         let repo = build(&trees, &storage);
         let mut option = b"--prefix=".to_vec();
         option.extend(prefix);
         option.extend(slash.then_some(b'/'));
         let [verbose, newest] = ["-v", "HEAD"].map(OsString::from);
-        repo.assert_same([OsString::from_vec(option), verbose, newest]);
-        repo.assert_same([format!("HEAD~{}", trees.len() - 1)]);
+        let args = [OsString::from_vec(option), verbose, newest];
+        let (threads, memory) = limits;
+        repo.assert_same_within(&[threads], &[memory], args);
+        repo.assert_same_within(&["2"], &["1m"], [format!("HEAD~{}", trees.len() - 1)]);
     }
 }

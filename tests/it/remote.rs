@@ -7,8 +7,8 @@ use std::fs;
 use std::time::SystemTime;
 
 use crate::process::Output;
-use crate::support::{Repo, skip};
-use crate::tape;
+use crate::support::{Repo, skip, without_clock};
+use crate::tar_listing;
 
 /// Makes git ask us for the archive.
 pub(crate) const EXEC: &str = "--exec=git-sluice --upload-archive";
@@ -25,8 +25,12 @@ pub(crate) fn assert_same(ours: &Output, theirs: &Output, start: SystemTime) {
     let same_words = lines(ours) == lines(theirs) && ours.code() == theirs.code();
     assert!(same_words, "ours\n{ours}\n\nshould be\n{theirs}");
     if ours.stdout != theirs.stdout {
-        let [ours, theirs] = [ours, theirs].map(|side| tape::without_clock(&side.stdout, start));
-        assert!(ours == theirs, "{}", tape::difference(&ours, &theirs));
+        let [ours, theirs] = [ours, theirs].map(|side| without_clock(&side.stdout, start));
+        assert!(
+            ours == theirs,
+            "{}",
+            tar_listing::difference(&ours, &theirs)
+        );
     }
 }
 
@@ -52,7 +56,7 @@ fn assert_served(client: &Repo, remote: &str, args: &str) {
 
 /// The same, and that it is refused with these words.
 #[track_caller]
-fn assert_refused(client: &Repo, remote: &str, args: &str, words: &str) {
+fn assert_server_refuses(client: &Repo, remote: &str, args: &str, words: &str) {
     assert_served(client, remote, args);
     let remote = format!("--remote={remote}");
     let words_of = [EXEC, &remote].into_iter().chain(args.split_whitespace());
@@ -175,7 +179,7 @@ fn only_refs_are_served() {
     for treeish in treeishes {
         let named = treeish.split(':').next().unwrap_or_default();
         let words = format!("fatal: no such ref: {named}");
-        assert_refused(&repo, ".", treeish, &words);
+        assert_server_refuses(&repo, ".", treeish, &words);
     }
     assert_served(&repo, ".", "HEAD:nosuch");
     assert_served(&repo, ".", "HEAD:file.txt");
@@ -218,13 +222,13 @@ fn refs_by_other_words() {
 #[test]
 fn options_that_are_not_for_clients() {
     let repo = Repo::from("basic");
-    assert_refused(
+    assert_server_refuses(
         &repo,
         ".",
         "--outp=f HEAD",
         "fatal: Unexpected option --output",
     );
-    assert_refused(
+    assert_server_refuses(
         &repo,
         ".",
         "--format=foo HEAD",
@@ -255,9 +259,9 @@ fn options_that_are_not_for_clients() {
 fn extra_files() {
     let repo = Repo::from("basic");
     let words = "fatal: options '--add-file' and '--remote' cannot be used together";
-    assert_refused(&repo, ".", "--add-virtual-file=a:b HEAD", words);
-    assert_refused(&repo, ".", "--add-file=HEAD HEAD", words);
-    assert_refused(
+    assert_server_refuses(&repo, ".", "--add-virtual-file=a:b HEAD", words);
+    assert_server_refuses(&repo, ".", "--add-file=HEAD HEAD", words);
+    assert_server_refuses(
         &repo,
         ".",
         "--add-file=nosuch HEAD",
@@ -270,7 +274,7 @@ fn many_arguments() {
     let repo = Repo::from("basic");
     assert_served(&repo, ".", &format!("HEAD{}", " dir".repeat(63)));
     let words = "fatal: Too many options (>63)";
-    assert_refused(&repo, ".", &format!("HEAD{}", " dir".repeat(64)), words);
+    assert_server_refuses(&repo, ".", &format!("HEAD{}", " dir".repeat(64)), words);
 }
 
 #[test]
@@ -369,7 +373,7 @@ fn unreachable_commits() {
     let repo = Repo::copy("basic");
     let unreachable = repo.git(["commit-tree", "-m", "nobody's", "HEAD^{tree}"]);
     let words = format!("fatal: no such ref: {unreachable}");
-    assert_refused(&repo, ".", &unreachable, &words);
+    assert_server_refuses(&repo, ".", &unreachable, &words);
     repo.git(["config", "uploadarchive.allowUnreachable", "true"]);
     let served = repo.archive([EXEC, "--remote=.", &unreachable]).success();
     assert!(served == repo.archive([&unreachable]).success());
@@ -382,7 +386,7 @@ fn gzip_is_allowed_and_can_be_disabled() {
     assert_served(&repo, ".", "--format=tgz -1 HEAD");
     repo.git(["config", "tar.tar.gz.remote", "false"]);
     let words = "fatal: Unknown archive format 'tar.gz'";
-    assert_refused(&repo, ".", "--format=tar.gz HEAD", words);
+    assert_server_refuses(&repo, ".", "--format=tar.gz HEAD", words);
     assert_served(&repo, ".", "--format=tgz HEAD");
 }
 
@@ -393,7 +397,7 @@ fn only_enabled_filters_are_served() {
     repo.git(["config", "tar.bar.command", "tr ab ba"]);
     repo.git(["config", "tar.bar.remote", "true"]);
     let words = "fatal: Unknown archive format 'tar.foo'";
-    assert_refused(&repo, ".", "--format=tar.foo HEAD", words);
+    assert_server_refuses(&repo, ".", "--format=tar.foo HEAD", words);
     assert_served(&repo, ".", "--format=bar HEAD");
     assert_served(&repo, ".", "--list");
 }

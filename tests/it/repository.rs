@@ -2,7 +2,7 @@
 //! that lead to it. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
 
 use crate::support::{Repo, git_version, skip};
-use crate::tape;
+use crate::tar_listing;
 
 // --- through git, and where it looks ---
 
@@ -459,6 +459,6 @@ fn promised_blobs_are_not_fetched() {
     let before = partial.git(["count-objects", "-v"]);
     let output = partial.sluice(["HEAD"]);
     assert_eq!(output.code(), 255, "{output}");
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
     assert_eq!(partial.git(["count-objects", "-v"]), before);
 }

@@ -54,7 +54,7 @@ fn hundreds_of_lines_over_thousands_of_files() {
     let files = repo.git(["ls-tree", "-r", "--name-only", "HEAD"]);
     let all = files.lines().count();
     assert!(all >= 13_000, "{all} files");
-    let left = crate::tape::names(&repo.sluice(["HEAD"]).success()).len();
+    let left = crate::tar_listing::names(&repo.sluice(["HEAD"]).success()).len();
     assert!(
         (1000..all - 1000).contains(&left),
         "{left} of {all} are left"

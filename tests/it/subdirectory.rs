@@ -4,7 +4,7 @@
 //! agree.
 
 use crate::support::{Repo, git_version};
-use crate::tape;
+use crate::tar_listing;
 
 /// Where old and new git agree: no attributes above, no pathspec that leads out.
 #[test]
@@ -34,7 +34,7 @@ fn sub_directories() {
 #[track_caller]
 fn assert_names_below(repo: &Repo, args: &[&str], expected: &[&str]) {
     let output = repo.sluice(args);
-    assert_eq!(tape::names(&output.stdout), expected, "\n{output}");
+    assert_eq!(tar_listing::names(&output.stdout), expected, "\n{output}");
     assert!(output.status.success(), "{output}");
     if git_version() >= (2, 41) {
         repo.assert_same(args);
@@ -108,7 +108,7 @@ fn attributes_in_a_sub_directory() {
     ];
     assert_names_below(&sub, &["HEAD"], &names);
     let archive = sub.sluice(["HEAD"]).success();
-    let converted = tape::records(&archive)
+    let converted = tar_listing::records(&archive)
         .into_iter()
         .filter(|record| record.data == b"line\r\n");
     assert_eq!(

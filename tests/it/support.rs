@@ -14,10 +14,11 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
+use rustix::fs::{StatVfs, statvfs};
 use tempfile::TempDir;
 
 use crate::process::{Output, Running, run, run_with_input};
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 /// The settings that must not change a byte, each tried with each.
 const THREADS: [&str; 3] = ["1", "2", "8"];
@@ -60,7 +61,10 @@ impl Repo {
 
     /// An empty directory.
     pub(crate) fn scratch() -> Repo {
-        let own = TempDir::new().expect("temporary directories can be made");
+        Repo::owning(TempDir::new().expect("temporary directories can be made"))
+    }
+
+    fn owning(own: TempDir) -> Repo {
         let cwd = own.path().canonicalize().expect("made just now");
         Repo {
             cwd,
@@ -68,6 +72,11 @@ impl Repo {
             environment: vec![],
             own: Some(Arc::new(own)),
         }
+    }
+
+    /// An empty directory in memory, see [`directory_in_memory`].
+    pub(crate) fn scratch_in_memory() -> Repo {
+        Repo::owning(directory_in_memory())
     }
 
     /// A new repository without a commit.
@@ -271,7 +280,7 @@ fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
     let difference = match &theirs[..] {
         same if same == ours => return,
         [b'P', b'K', ..] => zip::difference(&ours, &theirs),
-        _ => tape::difference(&ours, &theirs),
+        _ => tar_listing::difference(&ours, &theirs),
     };
     panic!("ours\n{actual}\n\nshould be\n{expected}\n\n{difference}");
 }
@@ -279,19 +288,19 @@ fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
 /// The archive without the present time, which is in that of a tree; a compressed tar of a tree comes
 /// back plain, since its compressed bytes have the time all over them.
 #[track_caller]
-fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
+pub(crate) fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
     match archive {
-        [b'P', b'K', ..] => zip::without_clock(archive, start),
+        [b'P', b'K', ..] => zip::without_time(archive, start),
         [0x1f, 0x8b, ..] => {
             let plain = gunzip(archive);
-            let settled = tape::without_clock(&plain, start);
+            let settled = tar_listing::without_time(&plain, start);
             if settled == plain {
                 archive.to_vec()
             } else {
                 settled
             }
         }
-        _ => tape::without_clock(archive, start),
+        _ => tar_listing::without_time(archive, start),
     }
 }
 
@@ -299,6 +308,17 @@ fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
 #[track_caller]
 pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
     run_with_input(hermetic("gzip").arg("-dc"), compressed).success()
+}
+
+/// An empty directory, in memory where there is room. An application of an archive ends with a `syncfs`, which
+/// on a disk waits for whatever other programs have written there.
+pub(crate) fn directory_in_memory() -> TempDir {
+    const MEMORY: &str = "/dev/shm";
+    const ROOM: u64 = 1 << 30;
+    let has_room = |it: &StatVfs| it.f_bavail * it.f_frsize >= ROOM;
+    let in_memory = statvfs(MEMORY).is_ok_and(|it| has_room(&it));
+    let directory = in_memory.then(|| TempDir::new_in(MEMORY).ok()).flatten();
+    directory.unwrap_or_else(|| TempDir::new().expect("temporary directories can be made"))
 }
 
 fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Repo, git_version};
-use crate::tape;
+use crate::tar_listing;
 
 /// A repository in `r` whose work tree, whose git directory, and a directory `o` beside it ignore
 /// different files; `b.git` is a bare clone.
@@ -108,7 +108,7 @@ fn a_work_tree_named_in_the_git_directory() {
             _ => repo.env("GIT_DIR", git_dir),
         };
         let output = repo.sluice(["HEAD"]);
-        assert!(tape::names(&output.stdout).is_empty(), "{output}");
+        assert!(tar_listing::names(&output.stdout).is_empty(), "{output}");
         assert_eq!(output.code(), 0, "{output}");
         if git_version() >= (2, 41) {
             repo.assert_same(["HEAD"]);

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::time::SystemTime;
 
-use crate::tape::assert_present;
+use crate::tar_listing::assert_present;
 
 const LOCAL: usize = 30;
 const CENTRAL: usize = 46;
@@ -142,10 +142,10 @@ fn directory(file: &[u8], end: usize) -> (usize, usize) {
     (number(&file[record + 48..record + 56]) as usize, record)
 }
 
-/// As `tape::without_clock`: an archive of a commit comes back as it is, one of a tree has its time
+/// As `tar_listing::without_time`: an archive of a commit comes back as it is, one of a tree has its time
 /// checked and taken out.
 #[track_caller]
-pub(crate) fn without_clock(file: &[u8], start: SystemTime) -> Vec<u8> {
+pub(crate) fn without_time(file: &[u8], start: SystemTime) -> Vec<u8> {
     let mut settled = file.to_vec();
     if !comment(file).is_empty() {
         return settled;

@@ -35,7 +35,7 @@ fn assert_refused_by(directory: &Target, archive: &[u8], words: &str) {
     } else {
         assert_eq!(directory.state(), applying(from, to));
     }
-    directory.assert_refused(&output, words, &directory.state());
+    directory.assert_not_applied(&output, words, &directory.state());
     let told = output
         .messages()
         .contains("hint: the directory is not whole");
@@ -147,7 +147,7 @@ fn an_entry_of_a_full_archive_is_checked_before_it_is_written() {
         .file(".git/hooks/post-checkout", "mine");
     let output = directory.apply(&archive.end());
     let words = "has a name that git refuses";
-    directory.assert_refused(&output, words, &applying("-", to));
+    directory.assert_not_applied(&output, words, &applying("-", to));
     assert_eq!(found(&directory.directory()), tree([("a", file("x"))]));
 }
 
@@ -269,14 +269,14 @@ fn what_the_base_does_not_have_stays() {
     let directory = Target::holding(from, &base());
     let archive = begun("pax").delete(["kept/"]).end();
     let output = directory.apply(&archive);
-    directory.assert_refused(
+    directory.assert_not_applied(
         &output,
         "cannot delete 'kept': Directory not empty",
         &applying(from, to),
     );
     let archive = begun("pax").file("kept", "").end();
     let output = directory.apply(&archive);
-    directory.assert_refused(
+    directory.assert_not_applied(
         &output,
         "cannot create 'kept': Directory not empty",
         &applying(from, to),

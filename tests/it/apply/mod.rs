@@ -27,7 +27,7 @@ struct Target {
 impl Target {
     /// Nothing in it, not even a state.
     fn empty() -> Target {
-        let repo = Repo::scratch();
+        let repo = Repo::scratch_in_memory();
         fs::create_dir(repo.path().join("dir")).expect("our own");
         fs::create_dir(repo.path().join("outside")).expect("our own");
         repo.write("outside/file", "untouched\n");
@@ -93,7 +93,7 @@ impl Target {
 
     /// The archive is refused with these words in the first line, and this is the state.
     #[track_caller]
-    fn assert_refused(&self, output: &Output, words: &str, state: &str) {
+    fn assert_not_applied(&self, output: &Output, words: &str, state: &str) {
         let messages = output.messages();
         let first = messages.lines().next().unwrap_or_default();
         let refused = output.code() == 128 && first.starts_with("fatal: ") && first.contains(words);

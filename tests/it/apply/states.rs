@@ -52,7 +52,7 @@ fn a_delta_goes_over_its_base_only() {
     ] {
         let directory = Target::holding(from, &base);
         directory.set_state(&state);
-        directory.assert_refused(&directory.apply(&archive), &words, &state);
+        directory.assert_not_applied(&directory.apply(&archive), &words, &state);
         directory.set_state(&format!("holds {from}"));
         let _ = directory.apply(&archive).success();
         directory.assert_holds(to, &target);
@@ -88,7 +88,7 @@ fn a_directory_that_says_nothing() {
     let directory = Target::holding(from, &base);
     directory.forget();
     let output = directory.apply(&archive);
-    directory.assert_refused(&output, "the directory does not say what it holds", "");
+    directory.assert_not_applied(&output, "the directory does not say what it holds", "");
     assert!(
         output
             .messages()
@@ -96,7 +96,7 @@ fn a_directory_that_says_nothing() {
     );
     let directory = Target::empty();
     let output = directory.apply(&archive);
-    directory.assert_refused(
+    directory.assert_not_applied(
         &output,
         &format!("the directory is empty, the archive needs {from}"),
         "",
@@ -205,7 +205,7 @@ fn a_full_archive_goes_into_an_empty_directory() {
             Some(state) => directory.set_state(state),
             None => directory.forget(),
         }
-        directory.assert_refused(&directory.apply(&full), refused, &directory.state());
+        directory.assert_not_applied(&directory.apply(&full), refused, &directory.state());
         assert_eq!(directory.state(), state.unwrap_or_default());
         fs::remove_file(directory.directory().join("c")).expect("our own");
         let _ = directory.apply(&full).success();
@@ -215,7 +215,7 @@ fn a_full_archive_goes_into_an_empty_directory() {
     let directory = Target::empty();
     fs::remove_dir(directory.directory()).expect("our own");
     let output = directory.apply(&small().2);
-    directory.assert_refused(&output, "cannot open directory 'dir': No such file", "");
+    directory.assert_not_applied(&output, "cannot open directory 'dir': No such file", "");
     let _ = directory.apply(&full).success();
     directory.assert_holds(to, &target);
 }
@@ -225,7 +225,7 @@ fn a_full_archive_has_to_say_its_commit() {
     let directory = Target::empty();
     let without = Archive(Vec::new()).file("a", "").end();
     let output = directory.apply(&without);
-    directory.assert_refused(&output, "does not say which commit it holds", "");
+    directory.assert_not_applied(&output, "does not say which commit it holds", "");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn one_at_a_time() {
     let handle = fs::File::open(directory.directory()).expect("our own");
     handle.lock().expect("nobody else has it");
     let output = directory.apply(&archive);
-    directory.assert_refused(
+    directory.assert_not_applied(
         &output,
         "another archive is being applied",
         &format!("holds {from}\n"),

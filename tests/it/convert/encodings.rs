@@ -1,6 +1,6 @@
 //! `working-tree-encoding`, with what comes before it.
 
-use super::{commit, repo};
+use super::{commit_files, repo};
 
 #[test]
 fn encodings() {
@@ -50,7 +50,7 @@ fn encodings_without_a_value() {
         &[("b", b"one"), ("c", b"two")],
     );
     repo.assert_same(["HEAD"]);
-    commit(&repo, "b working-tree-encoding\n", &[("b", b"one")]);
+    commit_files(&repo, "b working-tree-encoding\n", &[("b", b"one")]);
     let message = ".gitattributes\nb\nfatal: true/false are no valid working-tree-encodings\n";
     for output in [repo.sluice(["-v", "HEAD"]), repo.archive(["-v", "HEAD"])] {
         assert_eq!(

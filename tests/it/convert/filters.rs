@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::SystemTime;
 
-use super::{assert_same_failure, commit, repo};
-use crate::support::{Repo, installed};
-use crate::tape;
+use super::{assert_same_failure, commit_files, repo};
+use crate::support::{Repo, installed, without_clock};
+use crate::tar_listing;
 
 const FILTERED: [(&str, &[u8]); 4] = [
     ("a", b"one\n"),
@@ -102,7 +102,7 @@ fn surroundings() {
     repo.clone().at(".git/refs").assert_same(["HEAD"]);
     let sub = repo.clone().at("sub").sluice(["HEAD"]).success();
     let expected = format!("{}\nprefix=sub/\n", repo.path().display());
-    let records = tape::records(&sub);
+    let records = tar_listing::records(&sub);
     let contents: Vec<_> = records.iter().map(|record| record.data.to_vec()).collect();
     assert!(contents.contains(&expected.into_bytes()));
     let outside = Repo::scratch().env("GIT_DIR", repo.path().join(".git"));
@@ -182,7 +182,7 @@ fn assert_same_questions(repo: &Repo, args: &[&str]) {
         let questions = fs::read_to_string(&log).expect("it was started");
         fs::remove_file(&log).expect("our own");
         let messages = output.messages().replace(name, "LOG");
-        let archive = tape::without_clock(&output.stdout, start);
+        let archive = without_clock(&output.stdout, start);
         (questions, messages, output.code(), archive)
     };
     let expected = ask("theirs", None);
@@ -207,7 +207,7 @@ fn repo_with_process(files: &[(&str, &[u8])]) -> Option<Repo> {
     fs::create_dir(repo.path().join("repo")).expect("our own");
     let repo = repo.at("repo");
     repo.git(["init", "-q", "-b", "main"]);
-    commit(&repo, "* filter=f\n.gitattributes -filter\n", files);
+    commit_files(&repo, "* filter=f\n.gitattributes -filter\n", files);
     Some(repo)
 }
 

@@ -10,16 +10,16 @@ mod substitution;
 use std::fs;
 
 use crate::support::{Repo, git_version};
-use crate::tape;
+use crate::tar_listing;
 
 /// A repository with these attributes and files, committed as they are, with nothing cleaned.
 fn repo(attributes: &str, files: &[(&str, &[u8])]) -> Repo {
     let repo = Repo::init();
-    commit(&repo, attributes, files);
+    commit_files(&repo, attributes, files);
     repo
 }
 
-fn commit(repo: &Repo, attributes: &str, files: &[(&str, &[u8])]) {
+fn commit_files(repo: &Repo, attributes: &str, files: &[(&str, &[u8])]) {
     let attributes = (".gitattributes", attributes.as_bytes());
     for (name, content) in files.iter().chain([&attributes]) {
         let id = repo.git_with_input(["hash-object", "-w", "--no-filters", "--stdin"], *content);
@@ -60,7 +60,7 @@ fn conversions_in_a_sub_directory() {
     let id = repo.git(["rev-parse", "HEAD:sub/a"]);
     let sub = repo.at("sub");
     let archive = sub.sluice(["HEAD"]).success();
-    let contents = tape::records(&archive)
+    let contents = tar_listing::records(&archive)
         .into_iter()
         .map(|record| String::from_utf8_lossy(record.data).into_owned());
     let contents: Vec<_> = contents.skip(1).collect();

@@ -1,8 +1,8 @@
 //! `$Format:…$`: what stands for it, how often, and what it does to the text around it.
 
-use super::{assert_same_failure, commit, repo};
+use super::{assert_same_failure, commit_files, repo};
 use crate::support::{Repo, git_version};
-use crate::tape;
+use crate::tar_listing;
 
 const SUBSTITUTED: &str = "* export-subst\n.gitattributes -export-subst\n";
 
@@ -179,7 +179,7 @@ fn compare(repo: &Repo, revision: &str) {
         repo.sluice([revision]).success(),
         repo.archive([revision]).success(),
     );
-    let (ours, theirs) = (tape::records(&ours), tape::records(&theirs));
+    let (ours, theirs) = (tar_listing::records(&ours), tar_listing::records(&theirs));
     assert_eq!(ours.len(), theirs.len());
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert_eq!(ours.name(), theirs.name());
@@ -368,7 +368,7 @@ fn commits_in_another_encoding() {
 fn formats_and_replaced_commits() {
     let text: &[u8] = b"$Format:%H %T %P %s %ct %ci %h %d$ $Format:%H$ $Format:%H %T %ct$\n";
     let repo = repo(SUBSTITUTED, &[("a", text)]);
-    commit(&repo, SUBSTITUTED, &[("a", text), ("b", b"$Format:%T$")]);
+    commit_files(&repo, SUBSTITUTED, &[("a", text), ("b", b"$Format:%T$")]);
     let other = repo.clone().env("GIT_COMMITTER_DATE", "1217231200 -0330");
     let tree = other.git(["rev-parse", "HEAD~1^{tree}"]);
     let replacement = other.git(["commit-tree", "-m", "Replacement", &tree]);
@@ -455,7 +455,7 @@ fn columns_behind_a_nul() {
     let both = repo_to_describe(&[("a", b"\0$Format:%<|(9)%h%w(9)%s$")]);
     let output = both.sluice(["HEAD"]);
     assert_eq!(output.code(), 128, "{output}");
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
 /// A commit in an encoding with NULs turns all of the file into that.

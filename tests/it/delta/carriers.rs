@@ -7,7 +7,7 @@ use super::{History, apply, executable, file, files, link};
 use crate::apply::archive::found;
 use crate::process::run_with_input;
 use crate::support::{gunzip, installed};
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 const ENDS: [&str; 2] = ["old", "new"];
 
@@ -73,7 +73,11 @@ fn a_zip_carries_no_deletions() {
 fn deletions_that_are_left_to_the_manifest() {
     let history = history();
     let delta = history.delta(ENDS, &["--deletions=none"]).success();
-    assert!(!tape::names(&delta).iter().any(|name| name.contains("gone")));
+    assert!(
+        !tar_listing::names(&delta)
+            .iter()
+            .any(|name| name.contains("gone"))
+    );
     let directory = history.base("old", &[]).lay_down();
     let before = found(directory.path());
     let mut command = history.repo.command(crate::support::SLUICE);
@@ -92,7 +96,7 @@ fn nothing_changed() {
     for carrier in ["pax", "whiteout"] {
         let option = format!("--deletions={carrier}");
         let delta = history.delta(["new", "new"], &[&option]).success();
-        assert!(tape::is_complete(&delta));
+        assert!(tar_listing::is_complete(&delta));
         let says = format!("GITSLUICE.deletions={carrier}\n");
         assert!(
             delta
@@ -197,7 +201,7 @@ fn names_that_would_be_whiteouts() {
     let changed = files([(".wh.a", file("1")), ("b", file("1"))]);
     let history = History::new(&odd, &changed);
     let delta = history.delta(ENDS, &["--deletions=whiteout"]).success();
-    assert_eq!(tape::names(&delta), ["b"]);
+    assert_eq!(tar_listing::names(&delta), ["b"]);
 }
 
 /// Global headers of less than what readers take, and `--apply` reads them all. So many files that only
@@ -208,7 +212,7 @@ fn very_many_deletions() {
     let many = files((0..100_000).map(|number| (path(number), file(""))));
     let history = History::new(&many, &files([("a", file("1"))]));
     let delta = history.delta(ENDS, &["--verify-delta"]).success();
-    let globals = tape::records(&delta);
+    let globals = tar_listing::records(&delta);
     let globals = globals.iter().filter(|record| record.kind() == 'g');
     let longest = globals.map(|record| record.data.len()).max();
     assert!(longest.is_some_and(|len| len < 1 << 20), "{longest:?}");
@@ -217,12 +221,12 @@ fn very_many_deletions() {
     assert!(found(directory.path()) == history.extracted(&[], "new"));
     let layer = history.delta(ENDS, &["--deletions=whiteout"]).success();
     // One for each directory, and what is new.
-    assert_eq!(tape::names(&layer).len(), 201);
+    assert_eq!(tar_listing::names(&layer).len(), 201);
 }
 
 /// The archive without its global headers. Not every reader of layers takes them, git's own included.
 fn without_globals(archive: &[u8]) -> &[u8] {
-    let records = tape::records(archive);
+    let records = tar_listing::records(archive);
     let first = records.iter().find(|record| record.kind() != 'g');
     &archive[first.map_or(0, |record| record.offset)..]
 }

@@ -13,7 +13,7 @@ use git_sluice::request::{Access, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
-use super::{Files, History, commit, file, files};
+use super::{Files, History, file, files, write_commit};
 use crate::forge;
 use crate::support::Repo;
 
@@ -135,7 +135,7 @@ fn assert_divisible(old: &Files, new: &Files, options: &[&str]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
     fn parts_of_a_walk_are_the_walk(first in edits(), then in edits(), options in options()) {
@@ -312,8 +312,13 @@ fn wide(changes: impl Fn(u32) -> bool) -> Files {
 fn two_wide_trees() -> Repo {
     let repo = Repo::init();
     let mut stream = Vec::new();
-    commit(&mut stream, "old", &wide(|_| false));
-    commit(&mut stream, "new", &wide(|number| number % 2 == 0));
+    write_commit(&mut stream, "old", None, &wide(|_| false));
+    write_commit(
+        &mut stream,
+        "new",
+        Some("old"),
+        &wide(|number| number % 2 == 0),
+    );
     repo.git_with_input(["fast-import", "--quiet"], stream);
     repo
 }

@@ -21,17 +21,13 @@ fn history() -> History {
 
 /// Nothing but a failure, whose first line this is, and a summary that says so.
 #[track_caller]
-fn assert_refused(repo: &Repo, args: &[&str], code: i32, first: &str) {
+fn assert_failure_is_summed_up(repo: &Repo, args: &[&str], code: i32, first: &str) {
     let directory = tempfile::tempdir().expect("temporary directories can be made");
     let summary = directory.path().join("summary");
     let report = format!("--summary={}", summary.display());
     let output = repo.sluice([&[report.as_str()], args].concat());
-    let messages = output.messages();
-    let is_refused = output.code() == code && output.stdout.is_empty();
-    assert!(
-        is_refused && messages.lines().next() == Some(first),
-        "{first}\n{output}"
-    );
+    output.assert_refused(code, &[]);
+    assert_eq!(output.messages().lines().next(), Some(first), "{output}");
     let summary = read_summary(&summary);
     assert_eq!(summary["complete"], false, "{summary}");
     assert_eq!(summary["bytes_out"], 0, "{summary}");
@@ -40,7 +36,7 @@ fn assert_refused(repo: &Repo, args: &[&str], code: i32, first: &str) {
 #[track_caller]
 fn assert_no_base(repo: &Repo, base: &str, target: &str) {
     let first = format!("fatal: base '{base}' is not available");
-    assert_refused(repo, &[&format!("--base={base}"), target], 3, &first);
+    assert_failure_is_summed_up(repo, &[&format!("--base={base}"), target], 3, &first);
 }
 
 #[test]
@@ -89,9 +85,9 @@ fn a_base_that_lacks_trees() {
     let id = repo.git(["rev-parse", "old:d"]);
     lose(&repo, "old:d");
     let first = format!("fatal: unable to read tree ({id})");
-    assert_refused(&repo, &["--base=old", "new"], 3, &first);
+    assert_failure_is_summed_up(&repo, &["--base=old", "new"], 3, &first);
     // What is needed of the target is not optional.
-    assert_refused(&repo, &["--base=new", "old"], 128, &first);
+    assert_failure_is_summed_up(&repo, &["--base=new", "old"], 128, &first);
     lose(&repo, "old^{tree}");
     assert_no_base(&repo, "old", "new");
 }
@@ -123,7 +119,7 @@ fn missing_blobs() {
     }
     let output = history.delta(ENDS, &[]);
     assert_eq!(output.code(), 255, "{output}");
-    assert!(!crate::tape::is_complete(&output.stdout), "{output}");
+    assert!(!crate::tar_listing::is_complete(&output.stdout), "{output}");
     for (option, expected) in [
         ("--missing=omit", "D a 100644\n"),
         (
@@ -153,7 +149,7 @@ fn too_much() {
         ("--max-changed-ratio=0", 0),
     ] {
         let first = format!("fatal: more than {limit} paths changed since the base");
-        assert_refused(&repo, &args(option), 5, &first);
+        assert_failure_is_summed_up(&repo, &args(option), 5, &first);
     }
     let _ = repo.sluice(args("--max-changed-paths=4")).success();
     // Of the three files of the target, four.
@@ -163,7 +159,7 @@ fn too_much() {
         "--max-changed-ratio=1",
         "new",
     ];
-    assert_refused(
+    assert_failure_is_summed_up(
         &repo,
         &both,
         5,
@@ -235,7 +231,7 @@ fn equal_trees_are_not_read() {
         let carrier = format!("--deletions={carrier}");
         let output = history.delta(ENDS, &[&carrier]);
         let delta = output.success();
-        assert!(crate::tape::names(&delta).contains(&"d/e/a".to_owned()));
+        assert!(crate::tar_listing::names(&delta).contains(&"d/e/a".to_owned()));
     }
     assert_eq!(history.repo.sluice(["new"]).code(), 128);
 }

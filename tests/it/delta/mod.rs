@@ -10,19 +10,18 @@ mod limits;
 mod matrix;
 mod property;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::apply::archive::{Tree, found};
+use crate::import::{Files, Node, executable, file, files, link, write_commit};
 use crate::process::{Output, run, run_with_input};
 use crate::report::path_of;
 use crate::schema::Schema;
-use crate::support::{Repo, SLUICE};
+use crate::support::{Repo, directory_in_memory};
 
 /// What a delta goes over.
 struct Base {
@@ -36,7 +35,7 @@ impl Base {
     /// it is empty.
     #[track_caller]
     fn lay_down(&self) -> TempDir {
-        let directory = TempDir::new().expect("temporary directories can be made");
+        let directory = directory_in_memory();
         match &self.archive {
             Some(archive) => apply(directory.path(), archive),
             None => {
@@ -46,36 +45,6 @@ impl Base {
         }
         directory
     }
-}
-
-/// What stands at a path of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Node {
-    File(Vec<u8>),
-    Executable(Vec<u8>),
-    Link(Vec<u8>),
-    /// A commit whose id is made of this digit.
-    Submodule(char),
-}
-
-fn file(content: impl AsRef<[u8]>) -> Node {
-    Node::File(content.as_ref().to_vec())
-}
-
-fn executable(content: impl AsRef<[u8]>) -> Node {
-    Node::Executable(content.as_ref().to_vec())
-}
-
-fn link(target: impl AsRef<[u8]>) -> Node {
-    Node::Link(target.as_ref().to_vec())
-}
-
-/// All that is in a tree, by path.
-type Files = BTreeMap<Vec<u8>, Node>;
-
-fn files<P: AsRef<[u8]>>(nodes: impl IntoIterator<Item = (P, Node)>) -> Files {
-    let owned = |(path, node): (P, Node)| (path.as_ref().to_vec(), node);
-    nodes.into_iter().map(owned).collect()
 }
 
 /// A repository with two commits: `old`, and `new` upon it.
@@ -93,8 +62,8 @@ impl History {
     /// In a repository without a commit.
     fn of(repo: Repo, old: &Files, new: &Files) -> History {
         let mut stream = Vec::new();
-        commit(&mut stream, "old", old);
-        commit(&mut stream, "new", new);
+        write_commit(&mut stream, "old", None, old);
+        write_commit(&mut stream, "new", Some("old"), new);
         repo.git_with_input(["fast-import", "--quiet"], stream);
         let git = repo.path().join(".git");
         History { repo, git }
@@ -161,7 +130,7 @@ impl History {
     /// empty tree.
     #[track_caller]
     fn extracted(&self, options: &[&str], target: &str) -> Tree {
-        let directory = TempDir::new().expect("temporary directories can be made");
+        let directory = directory_in_memory();
         // From a pipe, tar takes no compressed archive.
         let plain = options
             .iter()
@@ -279,48 +248,11 @@ fn assert_nothing_asked_for(output: &Output) {
     assert!(output.code() == 0 || nothing, "{output}");
 }
 
-/// It was applied, in silence.
+/// Applies an archive in this process: what the command says of it is for the tests of `--apply`.
 #[track_caller]
 fn apply(directory: &Path, archive: &[u8]) {
-    let mut command = std::process::Command::new(SLUICE);
-    let output = run_with_input(command.arg("--apply").arg(directory), archive);
-    assert!(output.code() == 0 && output.stderr.is_empty(), "{output}");
-}
-
-/// Append a commit on a branch of its own, upon `old` if it is another, to the stream of an importer.
-fn commit(stream: &mut Vec<u8>, branch: &str, files: &Files) {
-    let time = 1_117_231_200 + stream.len();
-    let parent = match branch {
-        "old" => "",
-        _ => "from refs/heads/old\n",
-    };
-    let head = format!(
-        "commit refs/heads/{branch}\ncommitter C <c@example.com> {time} +0000\ndata 0\n{parent}deleteall\n"
-    );
-    stream.extend_from_slice(head.as_bytes());
-    for (path, node) in files {
-        let (mode, content) = match node {
-            Node::File(content) => ("100644", content),
-            Node::Executable(content) => ("100755", content),
-            Node::Link(target) => ("120000", target),
-            Node::Submodule(digit) => {
-                let id = digit.to_string().repeat(40);
-                let line = format!("M 160000 {id} {}\n", quoted(path));
-                stream.extend_from_slice(line.as_bytes());
-                continue;
-            }
-        };
-        let (path, len) = (quoted(path), content.len());
-        write!(stream, "M {mode} inline {path}\ndata {len}\n").expect("memory takes it");
-        stream.extend_from_slice(content);
-        stream.push(b'\n');
-    }
-}
-
-/// As an importer wants it, whatever the bytes are.
-fn quoted(path: &[u8]) -> String {
-    let octal = path.iter().map(|byte| format!("\\{byte:03o}"));
-    format!("\"{}\"", octal.collect::<String>())
+    let applied = git_sluice::apply::apply(directory, archive, None);
+    applied.unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Nothing is on stderr but the warning about files that a partial clone lacks.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::assert_refused;
+use super::assert_orderly_failure;
 use crate::forge::{self, BLOB, Pack, entry_header, loose};
 use crate::process::Output;
 use crate::support::Repo;
@@ -39,7 +39,7 @@ const FILES: [&str; 4] = ["HEAD", "secret", "plain", "d/plain"];
 
 #[track_caller]
 fn assert_silent_about_secrets(output: &Output) {
-    assert_refused(output);
+    assert_orderly_failure(output);
     let leaked = output.stdout.windows(6).any(|bytes| bytes == b"secret");
     assert!(!leaked, "{output}");
 }

@@ -4,11 +4,11 @@
 //! All run under a limit of the memory a process may write to, so that an allocation which only a
 //! header asks for fails the test, even if nobody touches it.
 
-use super::{assert_refused, assert_right_or_refused};
+use super::{assert_orderly_failure, assert_right_or_orderly_failure};
 use crate::forge::{self, BLOB, COMMIT, Pack, TREE, copy, delta, insert, made_up, zlib};
 use crate::process::Output;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 /// In kilobytes, as `ulimit -d` takes it. The command is told to keep to a small part of it.
 const LIMIT: u32 = 300_000;
@@ -49,7 +49,7 @@ fn with_victim(forge: impl Fn(&mut Pack, &str)) -> (Repo, String) {
 fn assert_victim_refused(forge: impl Fn(&mut Pack, &str)) {
     let (repo, commit) = with_victim(forge);
     for threads in ["1", "2", "8"] {
-        assert_refused(&limited(&repo, threads, &commit));
+        assert_orderly_failure(&limited(&repo, threads, &commit));
     }
 }
 
@@ -75,7 +75,7 @@ fn a_well_formed_forgery() {
     });
     repo.assert_same([&commit]);
     assert_eq!(
-        tape::records(&repo.sluice([&commit]).stdout)
+        tar_listing::records(&repo.sluice([&commit]).stdout)
             .last()
             .expect("entries")
             .data,
@@ -133,7 +133,7 @@ fn sizes_of_trees_and_commits() {
     pack.write(&repo);
     for revision in [&tree, &commit, &sub] {
         for threads in ["1", "8"] {
-            assert_refused(&limited(&repo, threads, revision));
+            assert_orderly_failure(&limited(&repo, threads, revision));
         }
     }
 }
@@ -165,9 +165,9 @@ fn sizes_of_loose_objects() {
             let ours = limited(&repo, threads, &commit);
             // git does not mind a tree in a blob's place, nor some others.
             if theirs.code() == 0 {
-                assert_right_or_refused(&ours, &theirs.stdout)
+                assert_right_or_orderly_failure(&ours, &theirs.stdout)
             } else {
-                assert_refused(&ours)
+                assert_orderly_failure(&ours)
             }
         }
     }
@@ -285,7 +285,7 @@ fn deltas_that_grow() {
     let (repo, commit) = doubled(22);
     let right = repo.archive([&commit]).success();
     for threads in ["1", "8"] {
-        assert_right_or_refused(&limited(&repo, threads, &commit), &right);
+        assert_right_or_orderly_failure(&limited(&repo, threads, &commit), &right);
     }
 }
 
@@ -316,7 +316,7 @@ fn bases_that_would_fill_the_disk() {
             let output = repo.shell(&format!(
                 "ulimit -f 200000; exec git-sluice -j {threads} --memory=32m {commit}"
             ));
-            assert_refused(&output);
+            assert_orderly_failure(&output);
             let why = "caused by: delta base claims more than its pack can hold";
             assert!(output.messages().contains(why), "{output}");
         }
@@ -347,7 +347,7 @@ fn bases_that_are_larger_than_they_say() {
         let output = repo.shell(&format!(
             "ulimit -f 100000; exec git-sluice -j {threads} --memory=32m {commit}"
         ));
-        assert_refused(&output);
+        assert_orderly_failure(&output);
     }
 }
 
@@ -364,7 +364,7 @@ fn bases_without_room_on_the_disk() {
     let git_dir = repo.git(["rev-parse", "--absolute-git-dir"]);
     let run = format!("GIT_DIR={git_dir} TMPDIR=$PWD/disk git-sluice --memory=16m HEAD");
     let output = own.shell(&format!("unshare -rm sh -c '{mounted} && {run}'"));
-    assert_refused(&output);
+    assert_orderly_failure(&output);
     let messages = output.messages();
     assert!(messages.contains("caused by: no room for "), "{output}");
 }
@@ -391,9 +391,9 @@ fn compressed_data_that_is_wrong() {
         let theirs = repo.archive([&commit]);
         let ours = limited(&repo, "2", &commit);
         if theirs.code() == 0 {
-            assert_right_or_refused(&ours, &theirs.stdout)
+            assert_right_or_orderly_failure(&ours, &theirs.stdout)
         } else {
-            assert_refused(&ours)
+            assert_orderly_failure(&ours)
         }
     }
 }
@@ -464,7 +464,7 @@ fn endless_chain_above(size: u64) {
     });
     let theirs = repo.archive([&commit]);
     for threads in ["1", "8"] {
-        assert_right_or_refused(&limited(&repo, threads, &commit), &theirs.stdout);
+        assert_right_or_orderly_failure(&limited(&repo, threads, &commit), &theirs.stdout);
     }
 }
 
@@ -488,7 +488,7 @@ fn endless_directories() {
     repo.assert_same([&shallow]);
     let deep = forge::commit(&repo, &[("40000", b"top", &tree)]);
     for threads in ["1", "8"] {
-        assert_refused(&limited(&repo, threads, &deep));
+        assert_orderly_failure(&limited(&repo, threads, &deep));
     }
 }
 
@@ -504,7 +504,7 @@ fn directories_in_circles() {
         .write(&repo);
     let commit = forge::commit(&repo, &[("40000", b"top", &id)]);
     for threads in ["1", "8"] {
-        assert_refused(&limited(&repo, threads, &commit));
+        assert_orderly_failure(&limited(&repo, threads, &commit));
     }
 }
 
@@ -517,7 +517,7 @@ fn tags_in_circles() {
     Pack::new()
         .whole(&id, 4, tag.len() as u64, tag.as_bytes())
         .write(&repo);
-    assert_refused(&limited(&repo, "1", &id));
+    assert_orderly_failure(&limited(&repo, "1", &id));
 }
 
 /// Trees whose bytes are not entries.
@@ -554,6 +554,6 @@ fn malformed_trees() {
         let commit = repo.git(["commit-tree", "-m", "broken", &tree]);
         let theirs = repo.archive([&commit]);
         assert_ne!(theirs.code(), 0, "{theirs}");
-        assert_refused(&limited(&repo, "2", &commit));
+        assert_orderly_failure(&limited(&repo, "2", &commit));
     }
 }

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{assert_refused, assert_right_or_refused};
+use super::{assert_orderly_failure, assert_right_or_orderly_failure};
 use crate::forge::{self, BLOB, Pack, TREE, made_up};
 use crate::support::Repo;
 
@@ -52,7 +52,7 @@ fn assert_flips_are_noticed(
                 "byte {place}\n{output}\n{theirs}"
             );
         } else {
-            assert_right_or_refused(&output, &right);
+            assert_right_or_orderly_failure(&output, &right);
             noticed += i32::from(output.code() != 0);
         }
     }
@@ -98,7 +98,7 @@ fn flipped_bits_in_a_multi_pack_index() {
         let mut flipped = whole.clone();
         flipped[place] ^= 1 << (place % 8);
         overwrite(&midx, &flipped);
-        assert_right_or_refused(&repo.sluice(["-j", "2", "HEAD~2"]), &right);
+        assert_right_or_orderly_failure(&repo.sluice(["-j", "2", "HEAD~2"]), &right);
     }
 }
 
@@ -156,12 +156,7 @@ fn flipped_bits_in_loose_objects() {
         "HEAD:file.txt",
         "HEAD:dir/link",
     ] {
-        let id = repo.git(["rev-parse", object]);
-        let file = repo
-            .path()
-            .join(".git/objects")
-            .join(&id[..2])
-            .join(&id[2..]);
+        let file = forge::loose_file(&repo, object);
         let length = fs::metadata(&file).expect("it is loose").len() as usize;
         assert_flips_are_noticed(
             &repo,
@@ -191,12 +186,12 @@ fn truncated_packs() {
     ] {
         overwrite(&pack, &whole[..length]);
         for threads in ["1", "8"] {
-            assert_refused(&repo.sluice(["-j", threads, "HEAD"]));
+            assert_orderly_failure(&repo.sluice(["-j", threads, "HEAD"]));
         }
     }
     // Longer is no better.
     overwrite(&pack, &[whole.as_slice(), b"and more"].concat());
-    assert_refused(&repo.sluice(["HEAD"]));
+    assert_orderly_failure(&repo.sluice(["HEAD"]));
 }
 
 #[test]
@@ -223,17 +218,17 @@ fn truncated_and_garbage_indices() {
         .chain([&[0xff; 3000][..], &[0; 3000]])
     {
         overwrite(&index, bytes);
-        assert_refused(&repo.sluice(["HEAD"]));
+        assert_orderly_failure(&repo.sluice(["HEAD"]));
     }
     fs::remove_file(&index).expect("our own");
-    assert_refused(&repo.sluice(["HEAD"]));
+    assert_orderly_failure(&repo.sluice(["HEAD"]));
 }
 
 #[test]
 fn missing_pack() {
     let repo = Repo::copy("deltas");
     fs::remove_file(packed(&repo, "pack").remove(0)).expect("our own");
-    assert_refused(&repo.sluice(["HEAD"]));
+    assert_orderly_failure(&repo.sluice(["HEAD"]));
 }
 
 /// Whatever is wrong with one pack, a second one that has everything is enough.
@@ -531,12 +526,9 @@ fn missing_object_anywhere() {
     repo.git(["commit", "-qm", "many"]);
     let right = repo.archive(["HEAD"]).success();
     for number in [100, 101, 250, 398, 399] {
-        let id = repo.git(["rev-parse", &format!("HEAD:file-{number}")]);
-        let file = repo
-            .path()
-            .join(".git/objects")
-            .join(&id[..2])
-            .join(&id[2..]);
+        let object = format!("HEAD:file-{number}");
+        let id = repo.git(["rev-parse", &object]);
+        let file = forge::loose_file(&repo, &object);
         let bytes = fs::read(&file).expect("it is loose");
         for damaged in [
             None,
@@ -550,7 +542,7 @@ fn missing_object_anywhere() {
             }
             for (threads, memory) in [("1", "1m"), ("2", "256m"), ("8", "1m"), ("8", "256m")] {
                 let output = repo.sluice(["-j", threads, "--memory", memory, "HEAD"]);
-                assert_refused(&output);
+                assert_orderly_failure(&output);
                 let sound = output.stdout.len().saturating_sub(TORN);
                 assert!(right.starts_with(&output.stdout[..sound]), "{output}");
                 assert!(
@@ -568,17 +560,12 @@ fn missing_object_anywhere() {
 fn damage_in_a_large_file() {
     for damaged in ["dense", "zeros"] {
         let repo = Repo::copy("big-loose");
-        let id = repo.git(["rev-parse", &format!("HEAD:{damaged}")]);
-        let file = repo
-            .path()
-            .join(".git/objects")
-            .join(&id[..2])
-            .join(&id[2..]);
+        let file = forge::loose_file(&repo, &format!("HEAD:{damaged}"));
         let bytes = fs::read(&file).expect("it is loose");
         for length in [0, 20, 1000, bytes.len() / 2, bytes.len() - 1] {
             overwrite(&file, &bytes[..length]);
             for threads in ["1", "8"] {
-                assert_refused(&repo.sluice(["-j", threads, "--memory=4m", "HEAD"]));
+                assert_orderly_failure(&repo.sluice(["-j", threads, "--memory=4m", "HEAD"]));
             }
         }
     }
@@ -594,7 +581,7 @@ fn damage_in_a_large_delta() {
     bytes[delta.start + delta.len() / 2] ^= 0x20;
     overwrite(&pack, &bytes);
     for (threads, memory) in [("1", "1m"), ("8", "1m"), ("8", "256m")] {
-        assert_refused(&repo.sluice(["-j", threads, "--memory", memory, "HEAD"]));
+        assert_orderly_failure(&repo.sluice(["-j", threads, "--memory", memory, "HEAD"]));
     }
 }
 
@@ -602,16 +589,11 @@ fn damage_in_a_large_delta() {
 #[test]
 fn a_failure_in_the_middle_leaves_no_file() {
     let repo = Repo::copy("big-loose");
-    let id = repo.git(["rev-parse", "HEAD:zeros"]);
-    let file = repo
-        .path()
-        .join(".git/objects")
-        .join(&id[..2])
-        .join(&id[2..]);
+    let file = forge::loose_file(&repo, "HEAD:zeros");
     let bytes = fs::read(&file).expect("it is loose");
     overwrite(&file, &bytes[..bytes.len() / 2]);
     let output = repo.sluice(["--memory=4m", "-o", "out.tar", "HEAD"]);
-    assert_refused(&output);
+    assert_orderly_failure(&output);
     let left: Vec<_> = fs::read_dir(repo.path())
         .expect("our own")
         .map(|file| file.expect("ours").path())

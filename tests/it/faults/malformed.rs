@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::assert_refused;
+use super::assert_orderly_failure;
 use crate::forge::{self, BLOB, Pack, delta, made_up, zlib};
 use crate::support::Repo;
 
@@ -12,7 +12,7 @@ fn assert_both_refuse(repo: &Repo, revision: &str) {
     let theirs = repo.archive([revision]);
     assert!(theirs.code() != 0, "{theirs}");
     for threads in ["1", "8"] {
-        assert_refused(&repo.sluice(["-j", threads, revision]));
+        assert_orderly_failure(&repo.sluice(["-j", threads, revision]));
     }
 }
 
@@ -41,7 +41,7 @@ fn deltas_that_are_too_short() {
         assert_both_refuse(&repo, &commit);
         // The same as a large one, whose size alone is read first.
         let output = repo.sluice(["--max-size=1", &commit]);
-        assert_refused(&output);
+        assert_orderly_failure(&output);
     }
     // Four bytes are enough, if they make something.
     let repo = Repo::init();
@@ -87,7 +87,7 @@ fn garbage_behind_a_loose_object() {
             fs::write(file, stream).expect("our own");
             assert_both_refuse(&repo, &commit);
             // Streamed, since it is large for so little memory; git refuses it as well.
-            assert_refused(&repo.sluice(["--memory=1m", &commit]));
+            assert_orderly_failure(&repo.sluice(["--memory=1m", &commit]));
         }
     }
 }

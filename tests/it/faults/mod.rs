@@ -14,12 +14,12 @@ mod packs;
 mod repack;
 
 use crate::process::Output;
-use crate::{readers, tape};
+use crate::{readers, tar_listing};
 
 /// A failure as it should be: an exit of its own accord, in git's grammar, with nothing that passes
 /// for an archive.
 #[track_caller]
-fn assert_refused(output: &Output) {
+fn assert_orderly_failure(output: &Output) {
     let code = output.status.code();
     assert!(
         matches!(code, Some(128 | 255)),
@@ -33,7 +33,7 @@ fn assert_refused(output: &Output) {
     );
     assert!(!messages.contains("panicked"), "{output}");
     assert!(
-        !tape::is_complete(&output.stdout),
+        !tar_listing::is_complete(&output.stdout),
         "it looks complete\n{output}"
     );
     readers::assert_rejected(&output.stdout);
@@ -41,13 +41,13 @@ fn assert_refused(output: &Output) {
 
 /// Either all is well, or all is said.
 #[track_caller]
-fn assert_right_or_refused(output: &Output, expected: &[u8]) {
+fn assert_right_or_orderly_failure(output: &Output, expected: &[u8]) {
     if output.code() != 0 {
-        assert_refused(output);
+        assert_orderly_failure(output);
     } else if output.stdout != expected {
         panic!(
             "success, and wrong bytes\n{output}\n{}",
-            tape::difference(&output.stdout, expected)
+            tar_listing::difference(&output.stdout, expected)
         );
     }
 }

@@ -103,6 +103,6 @@ fn into_nothing() {
     rest.stdout = begun;
     // What is open may be enough to go on with.
     if rest.code() != 0 {
-        super::assert_refused(&rest);
+        super::assert_orderly_failure(&rest);
     }
 }

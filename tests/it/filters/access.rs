@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{assert_refused, files, manifest, names, remove, summary, unpack};
+use super::{files, manifest, names, remove, summary, unpack};
 use crate::forge;
 use crate::process::Output;
 use crate::support::Repo;
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 /// The rules that deny what has HUSH in its name.
 const RULES: &str = "/**\n-/secret/**\n/secret/notice\n-/kept/HUSH-token\n";
@@ -196,7 +196,7 @@ fn what_is_denied_does_not_exist() {
         ":(glob)secret/*",
     ] {
         let output = repo.sluice([UNDER, "HEAD", path]);
-        assert!(!tape::names(&output.success()).is_empty(), "{path}");
+        assert!(!tar_listing::names(&output.success()).is_empty(), "{path}");
     }
 }
 
@@ -229,7 +229,7 @@ fn failures_tell_of_nothing_either() {
     }
     let output = repo.sluice([UNDER, "HEAD"]);
     assert_ne!(output.code(), 0, "{output}");
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
 /// Nor is a name told that no tree may have.
@@ -287,10 +287,7 @@ fn files_of_rules_may_be_secret() {
     let secrets = change("HUSH[\n");
     let _ = run_silently(&repo, &secrets, &[ignore, "--ignore-errors=warn", "HEAD"]).success();
     let output = run_silently(&repo, &secrets, &[ignore, "HEAD"]);
-    assert_refused(
-        &output,
-        &["cannot use ignore rules of '.sourcegraph/ignore'"],
-    );
+    output.assert_refused(128, &["cannot use ignore rules of '.sourcegraph/ignore'"]);
 }
 
 /// That something is ignored tells that it is there.
@@ -327,15 +324,15 @@ fn rules_that_may_not_be_meant_so_stop_all() {
         }
         let option = format!("--access-rules=../{name}");
         let output = repo.sluice([&option[..], "-o", "archive.tar", "HEAD"]);
-        assert_refused(&output, &[]);
+        output.assert_refused(128, &[]);
         assert!(!output.messages().contains("HUSH"), "{output}");
         assert!(!repo.path().join("archive.tar").exists());
         let output = repo.sluice([&option[..], "HEAD"]);
-        assert_refused(&output, &["fatal: "]);
+        output.assert_refused(128, &["fatal: "]);
     }
     for name in ["fd:2147483647", "fd:", "fd:x", ""] {
         let output = repo.sluice([&format!("--access-rules={name}"), "HEAD"]);
-        assert_refused(&output, &["fatal: "]);
+        output.assert_refused(128, &["fatal: "]);
     }
 }
 
@@ -344,7 +341,7 @@ fn nobody_reads_rules_that_he_may_not_read() {
     let repo = guarded(RULES);
     let script = "chmod 0 ../rules && git-sluice --access-rules=../rules HEAD";
     if let Some(output) = repo.unprivileged_shell(script) {
-        assert_refused(&output, &["Permission denied"]);
+        output.assert_refused(128, &["Permission denied"]);
     }
 }
 
@@ -353,15 +350,11 @@ fn a_tree_is_not_known_to_begin_at_the_root() {
     let repo = guarded(RULES);
     let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
     for name in [&tree[..], "HEAD^{tree}"] {
-        assert_refused(
-            &repo.sluice([UNDER, name]),
-            &["cannot apply access rules to a tree"],
-        );
+        repo.sluice([UNDER, name])
+            .assert_refused(128, &["cannot apply access rules to a tree"]);
     }
-    assert_refused(
-        &repo.sluice([UNDER, "HEAD:kept"]),
-        &["cannot apply access rules"],
-    );
+    repo.sluice([UNDER, "HEAD:kept"])
+        .assert_refused(128, &["cannot apply access rules"]);
 }
 
 /// Not even a directory that has to be read to know that all in it is denied.

@@ -1,8 +1,7 @@
 //! Rules that come from descriptors, and reports that go there.
 
-use super::assert_refused;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 #[test]
 fn rules_may_come_from_a_descriptor() {
@@ -14,12 +13,16 @@ fn rules_may_come_from_a_descriptor() {
         "cat ../rules | git-sluice --access-rules=fd:9 HEAD 9<&0",
     ] {
         let archive = repo.shell(script).success();
-        assert_eq!(tape::names(&archive), ["kept/", "kept/file"], "{script}");
+        assert_eq!(
+            tar_listing::names(&archive),
+            ["kept/", "kept/file"],
+            "{script}"
+        );
     }
     let closed = repo.shell("git-sluice --access-rules=fd:0 HEAD <&-");
-    assert_refused(&closed, &[]);
+    closed.assert_refused(128, &[]);
     let wrong = repo.shell("git-sluice --access-rules=fd:7 HEAD 7>../written");
-    assert_refused(&wrong, &["Bad file descriptor"]);
+    wrong.assert_refused(128, &["Bad file descriptor"]);
 }
 
 #[test]
@@ -55,13 +58,11 @@ fn descriptors_that_are_not_open_are_refused() {
     let repo = Repo::copy("filters");
     for option in ["manifest", "summary"] {
         let report = |place: &str| format!("git-sluice --{option}={place}");
-        assert_refused(
-            &repo.shell(&format!("{} HEAD", report("fd:1"))),
-            &["fd:1 is where the archive goes"],
-        );
+        repo.shell(&format!("{} HEAD", report("fd:1")))
+            .assert_refused(128, &["fd:1 is where the archive goes"]);
         for closed in ["fd:9", "fd:2147483647"] {
             let output = repo.shell(&format!("{} -o archive.tar HEAD 9>&-", report(closed)));
-            assert_refused(&output, &[closed, "Bad file descriptor"]);
+            output.assert_refused(128, &[closed, "Bad file descriptor"]);
         }
         for closed in ["fd:1", "fd:2"] {
             let run = format!("{} -o archive.tar HEAD >&- 2>&-", report(closed));
@@ -69,11 +70,11 @@ fn descriptors_that_are_not_open_are_refused() {
             assert_eq!(output.success(), b"128\n", "{run}");
         }
         let reading = repo.shell(&format!("{} HEAD 9<../repo/run.sh", report("fd:9")));
-        assert_refused(&reading, &["Bad file descriptor"]);
+        reading.assert_refused(128, &["Bad file descriptor"]);
         let other = repo.shell(&format!("{} HEAD", report("fd:x")));
-        assert_refused(&other, &["bad value for", "after 'fd:' comes a number"]);
+        other.assert_refused(128, &["bad value for", "after 'fd:' comes a number"]);
         let nowhere = repo.shell(&format!("{} HEAD", report("no/such/directory/file")));
-        assert_refused(&nowhere, &["No such file or directory"]);
+        nowhere.assert_refused(128, &["No such file or directory"]);
     }
     assert!(!repo.path().join("archive.tar").exists());
 }
@@ -144,7 +145,8 @@ fn our_own_files_cannot_be_named() {
     for number in 3..10 {
         for option in ["manifest", "summary", "access-rules"] {
             let run = format!("git-sluice -o archive.tar --{option}=fd:{number} HEAD {closed}");
-            assert_refused(&repo.shell(&run), &["Bad file descriptor"]);
+            repo.shell(&run)
+                .assert_refused(128, &["Bad file descriptor"]);
         }
     }
     assert!(!repo.path().join("archive.tar").exists());

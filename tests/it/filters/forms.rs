@@ -3,14 +3,14 @@
 use super::{files, manifest, names, summary, unpack};
 use crate::forge;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 /// What of `binary/` is in the archive, with the size of each.
 #[track_caller]
 fn binaries(repo: &Repo, args: &[&str]) -> Vec<(String, usize)> {
     let args = args.iter().chain(&["HEAD"]);
     let archive = repo.sluice(args).success();
-    let records = tape::records(&archive);
+    let records = tar_listing::records(&archive);
     let files = records.iter().filter(|record| record.kind() == '0');
     let sized = files.map(|record| (record.name(), record.data.len()));
     let below = sized.filter_map(|(name, size)| Some((name.strip_prefix("binary/")?.into(), size)));
@@ -125,12 +125,12 @@ fn large_files_are_looked_at_as_well() {
             assert_eq!(files(&repo, &within), ["a-plain", "c-last", "d-plain"]);
             let nuls = [threads, "--memory=8m", "--binary=nuls", "HEAD"];
             let archive = repo.sluice(nuls).success();
-            let sizes: Vec<usize> = tape::records(&archive)[1..]
+            let sizes: Vec<usize> = tar_listing::records(&archive)[1..]
                 .iter()
                 .map(|record| record.data.len())
                 .collect();
             assert_eq!(sizes, [3 << 20, 3, 3, 3 << 20]);
-            assert!(tape::is_complete(&archive));
+            assert!(tar_listing::is_complete(&archive));
         }
     }
 }
@@ -175,7 +175,7 @@ fn an_omitted_name_is_not_told() {
         .lines()
         .filter(|name| !name.starts_with("caf"))
         .collect();
-    let mut found = tape::names(&archive);
+    let mut found = tar_listing::names(&archive);
     found.retain(|name| !name.starts_with("caf"));
     assert_eq!(told, found);
     assert!(!told.contains(&"binary/late") && !told.contains(&"size/over"));
@@ -186,7 +186,7 @@ fn links_may_be_files() {
     let repo = Repo::from("filters");
     let record = |args: &[&str]| {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
-        let records = tape::records(&archive);
+        let records = tar_listing::records(&archive);
         let link = records.iter().find(|record| record.name() == "links/link");
         let link = link.expect("it is there");
         let mode = String::from_utf8_lossy(&link.header[100..107]).into_owned();

@@ -6,8 +6,7 @@ use git_sluice::filter::ignore::{Ignore, Strictness};
 use proptest::prelude::*;
 
 use super::{
-    IGNORE_FILE, IGNORED, archive_under, assert_refused, commit_without, files, names, remove,
-    summary, unpack,
+    IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, remove, summary, unpack,
 };
 use crate::forge;
 use crate::support::Repo;
@@ -117,7 +116,7 @@ fn a_missing_ignore_file_is_an_error() {
     let repo = Repo::init();
     let commit = commit_with_rules(&repo, "100644", &forge::made_up(7));
     let output = repo.sluice([IGNORE_FILE, "--missing=omit", &commit]);
-    assert_refused(&output, &["'.sourcegraph/ignore'", "hint: "]);
+    output.assert_refused(128, &["'.sourcegraph/ignore'", "hint: "]);
 }
 
 /// Nobody knows what rules are in what cannot be read.
@@ -127,10 +126,11 @@ fn a_damaged_ignore_file_is_an_error() {
     let id = repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]);
     forge::loose(&repo, &id, b"blob 5\0");
     let output = repo.sluice([IGNORE_FILE, "HEAD", "a"]);
-    assert_refused(&output, &["'.sourcegraph/ignore'"]);
+    output.assert_refused(128, &["'.sourcegraph/ignore'"]);
     let tree = repo.git(["rev-parse", "HEAD:.sourcegraph"]);
     forge::loose(&repo, &tree, b"tree 5\0");
-    assert_refused(&repo.sluice([IGNORE_FILE, "HEAD", "a"]), &[]);
+    repo.sluice([IGNORE_FILE, "HEAD", "a"])
+        .assert_refused(128, &[]);
 }
 
 #[test]
@@ -139,10 +139,7 @@ fn lines_of_64_kib_are_too_long() {
     let repo = with_rules(format!("{comment}\na\n"));
     assert_eq!(files(&repo, &[IGNORE_FILE]), [".sourcegraph/ignore", "b"]);
     let output = with_rules(format!("a\n{comment}#\n")).sluice([IGNORE_FILE, "HEAD"]);
-    assert_refused(
-        &output,
-        &["'.sourcegraph/ignore'", "line 2", "line too long"],
-    );
+    output.assert_refused(128, &["'.sourcegraph/ignore'", "line 2", "line too long"]);
 }
 
 #[test]
@@ -157,11 +154,11 @@ fn a_bad_line_ends_the_run_before_its_first_byte() {
 
     repo.write("rules", "a[");
     let output = repo.sluice(["--ignore-from=rules", "HEAD"]);
-    assert_refused(&output, &["'rules'", "line 1", "'a['", "unclosed ["]);
+    output.assert_refused(128, &["'rules'", "line 1", "'a['", "unclosed ["]);
     let output = repo.sluice(["--ignore=fine", "--ignore=a[", "HEAD"]);
-    assert_refused(&output, &["'--ignore'", "line 2", "'a['"]);
+    output.assert_refused(128, &["'--ignore'", "line 2", "'a['"]);
     let output = repo.sluice(["--ignore-from=nowhere", "HEAD"]);
-    assert_refused(&output, &["'nowhere'", "No such file or directory"]);
+    output.assert_refused(128, &["'nowhere'", "No such file or directory"]);
 }
 
 /// Rules that cannot be there are not just none.
@@ -177,8 +174,8 @@ fn an_ignore_file_is_named_as_in_the_tree() {
         "a/",
     ] {
         let output = repo.sluice([&format!("--ignore-file={path}"), "HEAD"]);
-        assert_refused(
-            &output,
+        output.assert_refused(
+            128,
             &[&format!("--ignore-file='{path}' is no path of a tree")],
         );
     }
@@ -192,12 +189,12 @@ fn a_bad_line_may_be_passed_over() {
     ] {
         let repo = with_rules(rules);
         let strict = repo.sluice([IGNORE_FILE, "HEAD"]);
-        assert_refused(&strict, &["line 2", line]);
+        strict.assert_refused(128, &["line 2", line]);
         let output = repo.sluice([IGNORE_FILE, "--ignore-errors=warn", "HEAD"]);
         let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
         assert_eq!(output.messages(), warning);
         assert_eq!(
-            crate::tape::names(&output.success()),
+            crate::tar_listing::names(&output.success()),
             [".sourcegraph/", ".sourcegraph/ignore", "b"]
         );
     }
@@ -238,7 +235,7 @@ fn a_pruned_directory_is_not_read() {
 fn paths_are_those_of_the_tree_that_is_named() {
     let repo = Repo::from("filters");
     let found = repo.sluice(["--ignore=deep", "HEAD:ignored"]).success();
-    assert_eq!(crate::tape::names(&found), ["a"]);
+    assert_eq!(crate::tar_listing::names(&found), ["a"]);
     let found = names(&repo, &["--prefix=ignored/", IGNORE_FILE]);
     assert!(found.contains(&"ignored/kept/file".into()), "{found:?}");
     assert!(!found.contains(&"ignored/x.min.js".into()), "{found:?}");
@@ -283,7 +280,7 @@ proptest! {
         let tree = repo.git(["write-tree"]);
         repo.write("rules", text);
         let archive = repo.sluice(["--ignore-from=rules", &tree]).success();
-        let mut found = crate::tape::names(&archive);
+        let mut found = crate::tar_listing::names(&archive);
         found.retain(|name| !name.ends_with('/'));
         let kept: Vec<&String> = paths.iter().filter(|path| !ignore.ignores(path.as_bytes())).collect();
         let found: BTreeSet<&String> = found.iter().collect();

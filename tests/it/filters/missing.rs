@@ -2,7 +2,7 @@
 
 use super::{files, manifest, spoil, summary, unpack};
 use crate::support::{Repo, installed};
-use crate::tape;
+use crate::tar_listing;
 
 /// A clone without blobs, whose remote is gone: whoever asks it fails.
 fn partial() -> Repo {
@@ -57,7 +57,7 @@ fn what_is_missing_is_a_failure() {
     let repo = partial();
     let output = repo.sluice(["--missing=error", "HEAD"]);
     assert_eq!(output.code(), 255, "{output}");
-    assert!(!tape::is_complete(&output.stdout), "{output}");
+    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
     let id = repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]);
     let expected = format!(
         "error: invalid object 100644 {id} for '.sourcegraph/ignore'\nerror: cannot read '{id}'\n"
@@ -98,7 +98,7 @@ fn something_may_take_its_place() {
         (&["--profile=searcher"], [Some(0), Some(0)]),
     ] {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
-        let records = tape::records(&archive);
+        let records = tar_listing::records(&archive);
         let size = |name: &str| {
             let found = records.iter().find(|record| record.name().ends_with(name));
             let found = found.filter(|record| record.kind() == '0');
@@ -162,7 +162,7 @@ fn damage_is_no_absence() {
     for how in ["--missing=omit", "--missing=placeholder"] {
         let output = repo.sluice([how, "HEAD"]);
         assert_eq!(output.code(), 255, "{output}");
-        assert!(!tape::is_complete(&output.stdout), "{output}");
+        assert!(!tar_listing::is_complete(&output.stdout), "{output}");
     }
     spoil(&repo, "HEAD:kept/file");
     assert_eq!(repo.sluice(["--missing=omit", "HEAD", "kept"]).code(), 255);

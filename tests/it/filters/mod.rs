@@ -16,14 +16,13 @@ mod stream;
 mod vectors;
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::forge;
 use crate::process::Output;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 /// Where the fixture keeps its rules.
 const IGNORE_FILE: &str = "--ignore-file=.sourcegraph/ignore";
@@ -39,7 +38,7 @@ const IGNORED: [&str; 4] = [
 #[track_caller]
 fn names(repo: &Repo, args: &[&str]) -> Vec<String> {
     let args = args.iter().chain(&["HEAD"]);
-    tape::names(&repo.sluice(args).success())
+    tar_listing::names(&repo.sluice(args).success())
 }
 
 /// The same without directories.
@@ -73,17 +72,6 @@ fn archive_under(repo: &Repo, format: &str, commit: &str, name: &str) -> Vec<u8>
     archive
 }
 
-/// Nothing on stdout, status 128, and these words on stderr.
-#[track_caller]
-fn assert_refused(output: &Output, words: &[&str]) {
-    assert_eq!(output.code(), 128, "{output}");
-    assert!(output.stdout.is_empty(), "{output}");
-    let messages = output.messages();
-    for word in words {
-        assert!(messages.contains(word), "no {word}\n{output}");
-    }
-}
-
 /// Make loose objects of all that is in packs.
 fn unpack(repo: &Repo) {
     let directory = repo.path().join(".git/objects/pack");
@@ -100,15 +88,9 @@ fn unpack(repo: &Repo) {
     }
 }
 
-fn loose_file(repo: &Repo, object: &str) -> PathBuf {
-    let id = repo.git(["rev-parse", object]);
-    let objects = repo.path().join(".git/objects");
-    objects.join(&id[..2]).join(&id[2..])
-}
-
 /// Remove a loose object.
 fn remove(repo: &Repo, object: &str) {
-    fs::remove_file(loose_file(repo, object)).expect("it is loose");
+    fs::remove_file(forge::loose_file(repo, object)).expect("it is loose");
 }
 
 /// Leave nothing of a loose blob but the header that says how large it is.

@@ -180,7 +180,7 @@ fn who_only_looks_gets_nothing_else() {
         ("--explain=run.sh", "--summary=s"),
     ] {
         let output = repo.sluice([look, report, "HEAD"]);
-        super::assert_refused(&output, &["cannot be used together"]);
+        output.assert_refused(128, &["cannot be used together"]);
     }
     for name in ["archive.tar", "m", "s"] {
         assert!(!repo.path().join(name).exists());

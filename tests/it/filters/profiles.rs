@@ -5,7 +5,7 @@ use std::fs;
 use super::{files, names};
 use crate::process::run;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 #[track_caller]
 fn printed(args: &[&str]) -> String {
@@ -111,7 +111,7 @@ fn raw_is_raw_under_any_configuration() {
     let lines = repo.git(["ls-tree", "-r", "HEAD"]);
     for args in [&["--raw"][..], &["--raw", "--worktree-attributes"]] {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
-        let records = tape::records(&archive);
+        let records = tar_listing::records(&archive);
         for line in lines.lines().filter(|line| line.starts_with("100")) {
             let (name, id) = (&line[53..], &line[12..52]);
             if name.starts_with('"') {

@@ -8,7 +8,7 @@ use super::{IGNORE_FILE, manifest, remove, summary, unpack};
 use crate::process::run_with_input;
 use crate::schema::Schema;
 use crate::support::{Repo, installed};
-use crate::tape;
+use crate::tar_listing;
 
 /// A reader that is everywhere tells for each member: its name in hexadecimal, its kind and its size.
 const LIST: &str = "\
@@ -237,7 +237,7 @@ fn what_is_not_sent_is_told_with_its_reason() {
     assert_eq!(told["placeholders"]["binary"], 3);
     assert_eq!(told["omitted"]["ignored"], 3);
     assert_eq!(told["omitted"]["submodule"], 1);
-    assert_eq!(told["entries"], tape::names(&archive).len());
+    assert_eq!(told["entries"], tar_listing::names(&archive).len());
     assert_eq!(told["commit"], repo.git(["rev-parse", "HEAD"]));
 }
 
@@ -251,7 +251,7 @@ fn a_run_that_fails_is_not_complete() {
             let args = [format, threads, "HEAD"];
             let (lines, output) = manifest(&repo, &args);
             assert_eq!(output.code(), 255, "{output}");
-            assert!(!output.stdout.is_empty() && !tape::is_complete(&output.stdout));
+            assert!(!output.stdout.is_empty() && !tar_listing::is_complete(&output.stdout));
             crate::readers::assert_rejected(&output.stdout);
             assert!(lines.len() > 1 && lines.iter().all(|line| line.get("end").is_none()));
             let (told, output) = summary(&repo, &args);
@@ -289,10 +289,10 @@ fn a_run_that_never_began_has_a_summary() {
 fn nothing_to_send_may_be_told_by_the_status() {
     let repo = Repo::copy("filters");
     let all = ["--ignore=**", "HEAD"];
-    assert!(tape::is_complete(&repo.sluice(all).success()));
+    assert!(tar_listing::is_complete(&repo.sluice(all).success()));
     let (told, output) = summary(&repo, &[&["--fail-if-empty"][..], &all].concat());
     assert_eq!(output.code(), 4, "{output}");
-    assert!(tape::is_complete(&output.stdout));
+    assert!(tar_listing::is_complete(&output.stdout));
     assert_eq!(
         (&told["complete"], &told["files"]),
         (&true.into(), &0.into())

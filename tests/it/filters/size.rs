@@ -1,10 +1,10 @@
 //! The limit on size: where it lies, what may be larger, what is sent instead, and what it spares us.
 
-use super::{assert_refused, files, manifest, names, spoil, summary, unpack};
+use super::{files, manifest, names, spoil, summary, unpack};
 use crate::forge::{self, Pack};
 use crate::process::run_with_input;
 use crate::support::Repo;
-use crate::{tape, zip};
+use crate::{tar_listing, zip};
 
 /// What of `size/` is in the archive.
 #[track_caller]
@@ -146,12 +146,10 @@ fn a_zip_has_no_holes() {
     let limited = ["--format=zip", "--max-size=4096"];
     let with = |form: &'static str| [&limited[..], &[form, "HEAD"]].concat();
     let sparse = repo.sluice([&["-o", "archive.zip"][..], &with("--oversize=sparse")].concat());
-    assert_refused(&sparse, &["--oversize=sparse needs a tar"]);
+    sparse.assert_refused(128, &["--oversize=sparse needs a tar"]);
     assert!(!repo.path().join("archive.zip").exists());
-    assert_refused(
-        &repo.sluice(["--format=zip", "--profile=zoekt", "HEAD"]),
-        &["--oversize=sparse needs a tar"],
-    );
+    repo.sluice(["--format=zip", "--profile=zoekt", "HEAD"])
+        .assert_refused(128, &["--oversize=sparse needs a tar"]);
     let omitted = repo.sluice(with("--oversize=omit")).success();
     assert!(!zip::names(&omitted).contains(&"size/over".into()));
     let zero = repo.sluice(with("--oversize=zero")).success();
@@ -222,7 +220,7 @@ fn nor_is_one_in_a_pack() {
         assert_ne!(repo.sluice([&commit, path]).code(), 0, "{path}");
     }
     let archive = repo.sluice(["--max-size=4999", &commit]).success();
-    assert_eq!(tape::names(&archive), ["base"]);
+    assert_eq!(tar_listing::names(&archive), ["base"]);
     let larger = repo.sluice(["--max-size=5000", &commit]);
     assert_ne!(larger.code(), 0, "{larger}");
 }
@@ -244,7 +242,11 @@ fn headers_do_not_hide_a_size() {
         let limit = format!("--max-size={limit}");
         for memory in ["--memory=1m", "--memory=64m"] {
             let (told, output) = summary(&repo, &[&limit, memory, &commit]);
-            assert_eq!(tape::names(&output.success()), expected, "{limit} {memory}");
+            assert_eq!(
+                tar_listing::names(&output.success()),
+                expected,
+                "{limit} {memory}"
+            );
             let left_out = 2 - expected.len();
             assert_eq!(told["omitted"]["too-large"], left_out);
             // Where the writer streams it, its size is asked for first.
@@ -269,7 +271,7 @@ fn headers_do_not_hide_a_size() {
 fn a_directory_stays_without_its_files() {
     let repo = Repo::from("filters");
     let archive = repo.sluice(["--max-size=4096", "HEAD", "size/over", "run.sh"]);
-    assert_eq!(tape::names(&archive.success()), ["run.sh", "size/"]);
+    assert_eq!(tar_listing::names(&archive.success()), ["run.sh", "size/"]);
     let list = repo.sluice(["--dry-run", "--max-size=4096", "HEAD", "size/over"]);
     let list = String::from_utf8(list.success()).expect("it is text");
     let expected = "\
@@ -279,7 +281,7 @@ total: 0 sent with 0 bytes, 0 placeholders, 1 omitted
 ";
     assert_eq!(list, expected);
     let rules = ["--ignore=size/over", "HEAD", "size/over"];
-    assert_eq!(tape::names(&repo.sluice(rules).success()), [""; 0]);
+    assert_eq!(tar_listing::names(&repo.sluice(rules).success()), [""; 0]);
 }
 
 /// What the counters say when nothing hides.

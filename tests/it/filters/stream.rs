@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{IGNORE_FILE, manifest, summary};
 use crate::forge;
 use crate::support::Repo;
-use crate::tape::{self, Record};
+use crate::tar_listing::{self, Record};
 
 /// It takes no extended header of this size.
 const EXTENDED_MAX: usize = 1 << 20;
@@ -49,7 +49,7 @@ fn names(records: &[Record]) -> Vec<Vec<u8>> {
 #[track_caller]
 fn assert_fit(repo: &Repo, revision: &str, args: &[&str]) {
     let archive = repo.sluice(args.iter().chain(&[revision])).success();
-    let records = tape::records(&archive);
+    let records = tar_listing::records(&archive);
     let commit = repo.git(["rev-parse", revision]);
     let time = repo.git(["log", "-1", "--format=%ct", revision]);
     let told = value(records[0].data, "comment").map(<[u8]>::to_vec);

@@ -3,9 +3,8 @@
 
 use git_sluice::filter::ignore::{Ignore, Strictness};
 
-use super::assert_refused;
 use crate::support::Repo;
-use crate::tape;
+use crate::tar_listing;
 
 /// A text, the paths that it ignores, and paths that it does not.
 type Vector = (
@@ -177,7 +176,7 @@ fn the_archive_lacks_what_is_ignored() {
         repo.write("rules", text);
         let output = repo.sluice(["--ignore-from=rules", &number.to_string()]);
         let told = output.messages();
-        let mut found = tape::names(&output.success());
+        let mut found = tar_listing::names(&output.success());
         found.retain(|name| !name.ends_with('/'));
         let kept = tree.iter().filter(|path| !ignored.contains(path));
         let mut kept: Vec<String> = kept
@@ -207,7 +206,7 @@ fn bad_lines_make_all_void() {
             let _ = output.success();
             continue;
         }
-        assert_refused(&output, &["cannot use ignore rules of", "line ", reason]);
+        output.assert_refused(128, &["cannot use ignore rules of", "line ", reason]);
         let warned = repo.sluice([&option[..], "--ignore-errors=warn", "HEAD"]);
         let told = warned.messages();
         assert!(

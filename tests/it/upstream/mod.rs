@@ -113,3 +113,11 @@ fn beginning(command: &mut Command, length: usize) -> Vec<u8> {
     assert_eq!(output.code(), 141, "{output}");
     bytes
 }
+
+/// The work tree with the placeholder filled in where it is marked.
+fn expected(repo: &Repo) -> Contents {
+    let mut contents = work_tree(repo);
+    let head = repo.git(["rev-parse", "HEAD"]);
+    contents.insert(b"a/substfile1".to_vec(), file(format!("A {head}\n O")));
+    contents
+}

@@ -2,28 +2,20 @@
 //! holds.
 
 use super::{
-    SIDES, assert_same_contents, beginning, below, content, file, untarred, with_huge_blob,
-    work_tree,
+    SIDES, assert_same_contents, beginning, below, content, expected, file, untarred,
+    with_huge_blob,
 };
 use crate::process::run_with_input;
 use crate::readers::Contents;
 use crate::support::{Repo, SLUICE, gunzip};
-use crate::tape;
+use crate::tar_listing;
 
 const FIXTURE: &str = "upstream-tar";
-
-/// The work tree with the placeholder filled in where it is marked.
-fn expected(repo: &Repo) -> Contents {
-    let mut contents = work_tree(repo);
-    let head = repo.git(["rev-parse", "HEAD"]);
-    contents.insert(b"a/substfile1".to_vec(), file(format!("A {head}\n O")));
-    contents
-}
 
 /// Contents, names, and one time for all.
 #[track_caller]
 fn assert_extracts(archive: Vec<u8>, expected: &Contents, time: u64) {
-    for record in tape::records(&archive) {
+    for record in tar_listing::records(&archive) {
         assert_eq!(record.mtime(), time, "{}", record.name());
     }
     assert_same_contents(&untarred(archive), expected);

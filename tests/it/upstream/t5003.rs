@@ -1,6 +1,6 @@
 //! t5003: zip, as unzip(1) understands it.
 
-use super::{SIDES, assert_same_contents, below, content, file, unzipped, work_tree};
+use super::{SIDES, assert_same_contents, below, content, expected, file, unzipped};
 use crate::process::run;
 use crate::readers::{Contents, Node};
 use crate::support::{Repo, installed, skip};
@@ -8,17 +8,9 @@ use crate::zip;
 
 const FIXTURE: &str = "upstream-zip";
 
-/// The work tree with the placeholder filled in where it is marked.
-fn expected(repo: &Repo) -> Contents {
-    let mut contents = work_tree(repo);
-    let head = repo.git(["rev-parse", "HEAD"]);
-    contents.insert(b"a/substfile1".to_vec(), file(format!("A {head}\n O")));
-    contents
-}
-
 /// "check_zip": names and contents, and with `unzip -a` the line ends of what is text.
 #[track_caller]
-fn check(archive: Vec<u8>, prefix: &str, expected: &Contents) {
+fn assert_unzips(archive: Vec<u8>, prefix: &str, expected: &Contents) {
     assert_same_contents(&unzipped(&[], archive.clone()), expected);
     let converted = unzipped(&["-a"], archive);
     let line_end = |name: &str, end: &str| {
@@ -54,7 +46,7 @@ fn git_archive_zip() {
         return;
     }
     let plain = repo.sluice(["--format=zip", "HEAD"]).success();
-    check(plain.clone(), "", &expected(&repo));
+    assert_unzips(plain.clone(), "", &expected(&repo));
 
     // "git archive --format=zip in a bare repo", "… vs. the same in a bare repo"
     let bare = repo.clone().at("../bare.git");
@@ -78,7 +70,7 @@ fn git_archive_zip_with_prefix() {
     if installed("unzip") {
         let args = ["--format=zip", "--prefix=prefix/", "HEAD"];
         let expected = below("prefix", expected(&repo));
-        check(repo.sluice(args).success(), "prefix/", &expected);
+        assert_unzips(repo.sluice(args).success(), "prefix/", &expected);
     }
 }
 
@@ -91,7 +83,7 @@ fn git_archive_zip_on_large_files() {
     let large = repo.clone().with(["-c", "core.bigFileThreshold=1"]);
     for level in ["-0", "-6"] {
         let archive = large.sluice(["--format=zip", level, "HEAD"]).success();
-        check(archive, "", &expected(&repo));
+        assert_unzips(archive, "", &expected(&repo));
     }
 }
 
@@ -106,7 +98,7 @@ fn git_archive_zip_add_file() {
     let extra = "--add-file=untracked";
     expected.insert(b"untracked".to_vec(), file("untracked\n"));
     let archive = repo.sluice(["--format=zip", extra, "HEAD"]).success();
-    check(archive, "", &expected);
+    assert_unzips(archive, "", &expected);
 
     // "git archive --format=zip --add-file twice"
     expected.remove(&b"untracked"[..]);
@@ -117,7 +109,7 @@ fn git_archive_zip_add_file() {
     let prefixes = ["--prefix=one/", "--prefix=two/", "--prefix="];
     let args = [prefixes[0], extra, prefixes[1], extra, prefixes[2], "HEAD"];
     let archive = repo.sluice(["--format=zip"].iter().chain(&args)).success();
-    check(archive, "", &expected);
+    assert_unzips(archive, "", &expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{beginning, untarred, unzipped, with_huge_blob};
 use crate::process::run;
 use crate::readers::{Contents, Node};
 use crate::support::{Repo, SLUICE, installed, skip};
-use crate::{forge, tape, zip};
+use crate::{forge, tar_listing, zip};
 
 fn only_foo() -> Contents {
     Contents::from([(b"foo".to_vec(), Node::Directory)])
@@ -13,7 +13,7 @@ fn only_foo() -> Contents {
 #[test]
 fn tar_archive_of_commit_with_empty_tree() {
     let archive = Repo::from("empty").sluice(["HEAD"]).success();
-    assert!(tape::names(&archive).is_empty());
+    assert!(tar_listing::names(&archive).is_empty());
     assert_eq!(untarred(archive), Contents::new());
 }
 

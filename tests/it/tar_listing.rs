@@ -58,15 +58,15 @@ impl Record<'_> {
 }
 
 /// All records up to the end marker, or as far as the stream goes.
-pub(crate) fn records(tape: &[u8]) -> Vec<Record<'_>> {
+pub(crate) fn records(archive: &[u8]) -> Vec<Record<'_>> {
     let mut found = Vec::new();
     let mut offset = 0;
-    while let Some(header) = tape
+    while let Some(header) = archive
         .get(offset..offset + BLOCK)
         .filter(|header| header[0] != 0)
     {
         let size = octal(&header[124..136]) as usize;
-        let rest = &tape[offset + BLOCK..];
+        let rest = &archive[offset + BLOCK..];
         let record = Record {
             offset,
             header,
@@ -79,17 +79,17 @@ pub(crate) fn records(tape: &[u8]) -> Vec<Record<'_>> {
 }
 
 /// Whether the stream has its end marker and is a whole number of 10,240 byte blocks.
-pub(crate) fn is_complete(tape: &[u8]) -> bool {
-    let end = records(tape).last().map_or(0, Record::end);
-    let padding = tape.get(end..).unwrap_or_default();
-    tape.len().is_multiple_of(10240)
+pub(crate) fn is_complete(archive: &[u8]) -> bool {
+    let end = records(archive).last().map_or(0, Record::end);
+    let padding = archive.get(end..).unwrap_or_default();
+    archive.len().is_multiple_of(10240)
         && padding.len() >= 1024
         && padding.iter().all(|&byte| byte == 0)
 }
 
 /// The entries' names, without those of extended headers.
-pub(crate) fn names(tape: &[u8]) -> Vec<String> {
-    let entries = records(tape)
+pub(crate) fn names(archive: &[u8]) -> Vec<String> {
+    let entries = records(archive)
         .into_iter()
         .filter(|record| !matches!(record.kind(), 'x' | 'g'));
     entries.map(|record| record.name()).collect()
@@ -98,9 +98,9 @@ pub(crate) fn names(tape: &[u8]) -> Vec<String> {
 /// An archive of a tree carries the present time. Where that is so, put 0 for it, after making sure
 /// that it is one time, and between `start` and now; all other archives come back as they are.
 #[track_caller]
-pub(crate) fn without_clock(tape: &[u8], start: SystemTime) -> Vec<u8> {
-    let mut settled = tape.to_vec();
-    let records = records(tape);
+pub(crate) fn without_time(archive: &[u8], start: SystemTime) -> Vec<u8> {
+    let mut settled = archive.to_vec();
+    let records = records(archive);
     let Some(first) = records.first().filter(|first| first.kind() != 'g') else {
         return settled;
     };
@@ -163,9 +163,9 @@ pub(crate) fn difference(actual: &[u8], expected: &[u8]) -> String {
         ),
         None => "the padding".to_owned(),
     };
-    let around = |tape: &[u8]| {
-        let start = same.saturating_sub(20).min(tape.len());
-        tape[start..(same + 20).min(tape.len())]
+    let around = |archive: &[u8]| {
+        let start = same.saturating_sub(20).min(archive.len());
+        archive[start..(same + 20).min(archive.len())]
             .escape_ascii()
             .to_string()
     };
