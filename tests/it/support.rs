@@ -4,14 +4,22 @@
 //! Nothing here may depend on who runs the tests or where: each command gets an environment of its
 //! own, and the environment of the test process is left alone. Fixtures are built once and kept
 //! under the target directory, so whoever wants to change one takes a copy.
+//!
+//! A test that cannot be made here calls [`skip`]. The test harness hides what a passing test prints, so
+//! `skip` notes the test and the reason in a file of the target directory. The last test binary of
+//! `cargo test`, `xtask/tests/skipped.rs`, prints that file and removes it. The file is named after the
+//! process that started both binaries, so that two runs at a time keep apart.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::hash::{Hash, Hasher};
+use std::io::Write;
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
+use std::thread;
 use std::time::SystemTime;
 
 use rustix::fs::{StatVfs, statvfs};
@@ -349,10 +357,16 @@ pub(crate) fn installed(program: &str) -> bool {
     found
 }
 
-/// Say that a test could not be made here, since nobody would know otherwise.
-#[expect(clippy::print_stderr, reason = "it is for whoever runs the tests")]
+/// Notes that the current test could not be made here, and why.
 pub(crate) fn skip(why: &str) {
-    eprintln!("SKIP: {why}");
+    let path = target().join(format!("skipped-{}", parent_id()));
+    let thread = thread::current();
+    let line = format!("{why}\t{}\n", thread.name().unwrap_or_default());
+    let mut options = OpenOptions::new();
+    let file = options.create(true).append(true).open(path);
+    let mut file = file.expect("the target directory can be written to");
+    // One write, so that tests on other threads do not tear the line apart.
+    file.write_all(line.as_bytes()).expect("as above");
 }
 
 /// Where commands are looked for: the binary under test first, so that git finds it as `git

@@ -1,0 +1,35 @@
+//! Prints which tests of git-sluice were skipped, and why.
+//!
+//! Not a test: `cargo test` runs the binaries of this package after those of git-sluice, and this binary
+//! after the tests of the tasks, so that its lines are the last. `tests/it/support.rs` writes what it reads.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::parent_id;
+use std::path::Path;
+use std::{fs, io};
+
+fn main() -> io::Result<()> {
+    let name = format!("skipped-{}", parent_id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let Ok(notes) = fs::read_to_string(&path) else {
+        println!("\nno test was skipped");
+        return Ok(());
+    };
+    println!("\ntests that were skipped:");
+    for (why, tests) in by_reason(&notes) {
+        println!("SKIP: {why} ({})", tests.join(", "));
+    }
+    fs::remove_file(path)
+}
+
+/// The tests that were skipped for each reason, without repetition.
+fn by_reason(notes: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut reasons = BTreeMap::<_, Vec<_>>::new();
+    for (why, test) in notes.lines().filter_map(|line| line.split_once('\t')) {
+        let tests = reasons.entry(why).or_default();
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    reasons
+}
