@@ -9,29 +9,56 @@
 //!                          └──────── pipeline: ordered, bounded in bytes ────────┘
 //! ```
 //!
-//! * [`cli`] is what was typed, [`request`] what it means; after it nobody looks at a flag.
-//! * [`repository`] opens the repository as git does and resolves the revision, with gix.
-//! * [`odb`] knows where objects lie: packs, loose files, alternates, replacements.
+//! # Layers
+//!
+//! From the top down: a module imports only modules that stand below it in this list, and no two files import
+//! each other. The test `layers` holds both.
+//!
+//! The doors, each a thing that a user asks for:
+//!
+//! * [`remote`] serves archives to `git archive --remote`.
+//! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
+//! * [`preview`] tells a person what would be sent, and which rule decides about a path.
+//! * [`archive`] carries a request out: joins plan, decode and emit, and is the one module that knows all three.
+//!
+//! A request and its plan:
+//!
+//! * [`request`] is the meaning of the command line. After it nobody looks at a flag.
+//! * [`cli`] is the command line as it was typed.
 //! * [`plan`] walks the trees and says what to write, in git's order, with the place of each blob.
-//!   It streams: windows of a few thousand entries, the next one planned while the last is decoded.
-//!   Where blobs lie and how large they are, all threads look up; a walk that threads would wait for is
+//!   The plan streams: windows of a few thousand entries, the next one planned while the last is decoded.
+//!   All threads look up where blobs lie and how large they are; a walk that threads would wait for is
 //!   divided between them.
+//! * [`report`] writes what the calling program reads beside the archive: manifest, summary, progress.
+//! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
+//! * [`repository`] opens the repository as git does and resolves the revision, with gix.
+//!
+//! Decisions about an entry:
+//!
 //! * [`filter`] says what a reader does not want or may not see: ignore rules, limits, access rules.
+//! * [`pathspec`] says what the user asked for.
+//! * [`attributes`] says what the repository says of its paths: what stays out, and how content is treated.
+//! * [`convert`] turns stored content into archived content: line endings, encodings, filters,
+//!   `$Format:…$`. A conversion that depends on the order of the archive waits for the writer's turn.
+//!
+//! Objects:
+//!
+//! * [`tree`] reads tree objects: their entries, the names that may be in them, a walk.
 //! * [`decode`] turns a place into bytes, in a buffer of the caller's, through the delta chains that
-//!   the plan laid out; what is too large for memory is streamed.
-//! * [`convert`] makes of stored content what is archived: line endings, encodings, filters,
-//!   `$Format:…$`. What depends on the order of the archive is left to the writer's turn.
+//!   the plan laid out; an object that is too large for memory is streamed.
+//! * [`odb`] knows where objects lie: packs, loose files, alternates, replacements.
+//!
+//! Archives:
+//!
 //! * [`emit`] turns names and bytes into archive bytes.
 //! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
-//! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
-//! * [`archive`] joins them: the one module that knows plan, decode and emit at once.
-//! * [`report`] is what the calling program reads beside the archive: manifest and summary.
-//! * [`preview`] tells a person what would be sent, and which rule decides about a path.
-//! * [`apply`] is the other side: a delta, read back over a directory that holds its base.
-//! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
+//! * [`output`] is the destination of an archive: standard output, or a file that appears when it is complete.
+//!
+//! The ground:
+//!
 //! * [`process`] starts commands of the configuration, and asks the installed git.
-//! * [`tree`], [`attributes`] and [`pathspec`] are tree objects, and what selects in a tree.
-//! * [`remote`] serves archives to `git archive --remote`, and hands our own `--remote` to git.
+//! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
+//! * [`error`] says what went wrong, in git's words.
 //!
 //! # What holds
 //!
@@ -54,28 +81,28 @@
 //!   (gix reads git's own).
 //! * Nothing is fetched from a promisor remote.
 
-pub mod cli;
-pub mod request;
-pub mod repository;
-pub mod process;
-pub mod odb;
-pub mod tree;
-pub mod attributes;
-pub mod pathspec;
-pub mod plan;
-pub mod filter;
-pub mod decode;
-pub mod convert;
-pub mod emit;
-pub mod pipeline;
-pub mod archive;
-pub mod output;
-pub mod report;
-pub mod preview;
 pub mod remote;
 pub mod apply;
-pub mod buffer;
+pub mod preview;
+pub mod archive;
+pub mod request;
+pub mod cli;
+pub mod plan;
+pub mod report;
+pub mod pipeline;
+pub mod repository;
+pub mod filter;
+pub mod pathspec;
+pub mod attributes;
+pub mod convert;
+pub mod tree;
+pub mod decode;
+pub mod odb;
+pub mod emit;
 pub mod deflate;
+pub mod output;
+pub mod process;
+pub mod buffer;
 pub mod error;
 
 pub use archive::{Outputs, Tally, run};

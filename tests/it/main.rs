@@ -31,6 +31,7 @@ mod formats;
 mod golden;
 mod handover;
 mod hostile;
+mod layers;
 mod matrix;
 mod memory;
 mod oracle;
