@@ -119,7 +119,7 @@ impl Shape {
         let Scope::Whole(view) = request.scope else {
             unreachable!("there is no base");
         };
-        let locators = Locators::new(request.reader.odb.clone(), request.terms, 4 << 20);
+        let locators = Locators::new(request.reader.odb.clone(), request.blob_policy, 4 << 20);
         let walk = Walk::new(tree, *view, request.rules, request.extras);
         (Planner::new(walk, request.reader), locators)
     }

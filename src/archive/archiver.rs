@@ -8,7 +8,7 @@ use crate::{
     decode::{Decoder, slot::Allowance},
     emit::{Format, Part, Records},
     odb::{self, pack::Damage},
-    plan::{Locators, Terms, extra::Extra},
+    plan::{BlobPolicy, Locators, extra::Extra},
     report::Counts,
 };
 
@@ -83,7 +83,7 @@ pub struct Archiver<F> {
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
     /// What is wanted of the blobs.
-    pub terms: Arc<Terms>,
+    pub blob_policy: Arc<BlobPolicy>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
     /// Whether not all that is in a directory may be known.

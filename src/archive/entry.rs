@@ -135,7 +135,7 @@ impl<F: Format> Archiver<F> {
         if let Some(too_large) = self.too_large(window, entry, stored) {
             return Some(too_large);
         }
-        let binary = self.terms.policy.binary;
+        let binary = self.blob_policy.policy.binary;
         let binary = binary.filter(|binary| binary.shows_in(content, 0))?;
         binary.disposition(content.len() as u64)
     }
@@ -150,7 +150,7 @@ impl<F: Format> Archiver<F> {
         if entry.size.is_some() || matches!(entry.blob, Blob::Extra(_)) {
             return None;
         }
-        let disposition = self.terms.by_size(window.path(entry), size);
+        let disposition = self.blob_policy.by_size(window.path(entry), size);
         Some(disposition).filter(|it| *it != Disposition::Content)
     }
 
@@ -339,7 +339,7 @@ impl<F: Format> Archiver<F> {
             return Ok(());
         }
         let file = convert::File {
-            path: window.path(entry)[self.terms.naming.prefix_len..].as_bstr(),
+            path: window.path(entry)[self.blob_policy.naming.prefix_len..].as_bstr(),
             id: entry.id,
             stored: self.odb.replaced(&entry.id)?,
         };
@@ -361,7 +361,7 @@ impl<F: Format> Archiver<F> {
         };
         match failure {
             Failure::Damaged(MISSING) if self.verified => {
-                let path = self.terms.naming.path_in_tree(path);
+                let path = self.blob_policy.naming.path_in_tree(path);
                 let id = entry.id.to_hex().to_string();
                 error.after(filled(
                     "error: invalid object {} {} for '{}'",

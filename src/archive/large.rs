@@ -169,7 +169,7 @@ impl<F: Format> Output<'_, F> {
         size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<Option<Disposition>, Failure> {
-        let Some(binary) = self.archiver.terms.policy.binary else {
+        let Some(binary) = self.archiver.blob_policy.policy.binary else {
             return Ok(None);
         };
         let (mut at, mut shown) = (0, false);

@@ -165,7 +165,7 @@ fn stream<F: emit::Format>(
         format,
         locators: Locators::new(
             request.reader.odb.clone(),
-            Arc::clone(&request.terms),
+            Arc::clone(&request.blob_policy),
             request.memory as u64 / 32,
         ),
         odb: request.reader.odb.config().clone(),
@@ -173,7 +173,7 @@ fn stream<F: emit::Format>(
         in_memory: max_in_memory(request.memory),
         big_file: request.big_file,
         converter: Converter::new(origin, request.command_context),
-        terms: request.terms,
+        blob_policy: request.blob_policy,
         pax_notes: request.pax_notes,
         discreet: request.rules.discreet,
         verified: request.rules.protect.is_some(),
@@ -196,10 +196,10 @@ fn stream<F: emit::Format>(
     let route: Route = match request.scope {
         Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
         Scope::Delta(delta) => {
-            tally.figures.changes = Some(delta.changes);
+            tally.figures.changes = Some(delta.counts);
             tell_gone(&delta, archiver.discreet, tally)?;
             let whiteouts = delta.whiteouts()?;
-            DeltaWalk::new(delta.findings, whiteouts, request.extras).into()
+            DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
         }
     };
     let planner = Planner::new(route, request.reader);

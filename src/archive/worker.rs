@@ -106,7 +106,7 @@ impl<F: Format> Worker for Archiver<F> {
         for entry in rest.entries() {
             let window = &rest.window;
             self.tell(window, entry, &mut piece.log);
-            if self.terms.policy.binary.is_none() {
+            if self.blob_policy.policy.binary.is_none() {
                 // At once, since a filter may have something to say as well.
                 sink.write(&mut piece)?;
             }

@@ -10,8 +10,8 @@ use gix::ObjectId;
 
 use super::{
     LOOSE_RATIO, RELEASE_BYTES,
+    blob_policy::BlobPolicy,
     entry::{Blob, Entry},
-    terms::Terms,
     window::{Cuts, Job, Window},
 };
 use crate::{
@@ -29,22 +29,22 @@ pub struct Locators(Mutex<Pool>);
 struct Pool {
     /// Until all is located.
     odb: Option<Odb>,
-    /// Nobody uses these.
+    /// Idle locators, ready for the next thread.
     free: Vec<Locator>,
-    terms: Arc<Terms>,
+    blob_policy: Arc<BlobPolicy>,
     repeated: Arc<Repeated>,
     /// Estimated bytes planned since pack pages were given back.
     unreleased: u64,
 }
 
 impl Locators {
-    /// Look for blobs in `odb`, to be sent on these `terms`; large ones that are in the archive again and
-    /// again may have `repeated` bytes together to be decoded once.
-    pub fn new(odb: Odb, terms: Arc<Terms>, repeated: u64) -> Self {
+    /// Create locators over `odb` that apply `blob_policy`. Large blobs that occur several times share a cache of
+    /// `repeated` bytes.
+    pub fn new(odb: Odb, blob_policy: Arc<BlobPolicy>, repeated: u64) -> Self {
         Self(Mutex::new(Pool {
             odb: Some(odb),
             free: Vec::new(),
-            terms,
+            blob_policy,
             repeated: Repeated::new(repeated),
             unreleased: 0,
         }))
@@ -69,7 +69,7 @@ impl Locators {
         drop(dropped);
     }
 
-    /// Nobody leaves it half-changed.
+    /// Every update is a single assignment, so a poisoned lock is still consistent.
     fn pool(&self) -> MutexGuard<'_, Pool> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +81,7 @@ impl Pool {
             let odb = self.odb.as_ref();
             let odb = odb.expect("nothing is located after the last");
             let repeated = Arc::clone(&self.repeated);
-            Locator::new(odb.clone(), Arc::clone(&self.terms), repeated)
+            Locator::new(odb.clone(), Arc::clone(&self.blob_policy), repeated)
         })
     }
 
@@ -100,7 +100,7 @@ impl Pool {
 /// Locates the blobs of one window after the other.
 struct Locator {
     odb: Odb,
-    terms: Arc<Terms>,
+    blob_policy: Arc<BlobPolicy>,
     sizer: Sizer,
     chains: ChainBuilder,
     ids: Vec<ObjectId>,
@@ -119,10 +119,10 @@ struct Located {
 }
 
 impl Locator {
-    fn new(odb: Odb, terms: Arc<Terms>, repeated: Arc<Repeated>) -> Self {
+    fn new(odb: Odb, blob_policy: Arc<BlobPolicy>, repeated: Arc<Repeated>) -> Self {
         Self {
             odb,
-            terms,
+            blob_policy,
             sizer: Sizer::default(),
             chains: ChainBuilder::default().with_repeated(repeated),
             ids: Vec::new(),
@@ -139,7 +139,7 @@ impl Locator {
             for entry in entries {
                 let (mut size, mut scratch) = (0, 0);
                 if is_wanted(entry) {
-                    self.settle(found, entry, paths);
+                    self.apply_policy(found, entry, paths);
                     if is_wanted(entry) {
                         Located {
                             blob: entry.blob,
@@ -175,11 +175,11 @@ impl Locator {
     }
 
     /// Decide about `entry`, whose object was found under this number.
-    fn settle(&mut self, number: usize, entry: &mut Entry, paths: &[u8]) {
+    fn apply_policy(&mut self, number: usize, entry: &mut Entry, paths: &[u8]) {
         let found = (&self.ids[number], self.places[number]);
         let name = entry.name(paths);
         let reading = (&mut self.sizer, &mut self.odb);
-        self.terms.settle(reading, found, (entry, name));
+        self.blob_policy.apply(reading, found, (entry, name));
     }
 
     /// What the object found under this number comes to.

@@ -1,20 +1,20 @@
 //! What to write, in git's order, without reading one blob of it.
 //!
-//! The plan is a stream of *windows*: the walk appends entries to a [`Draft`] until it is large
+//! The plan is a stream of *windows*: the walk appends entries to a [`WindowBuilder`] until it is large
 //! enough for a [`Window`]; then each file's blob is located in a pack, and the window cut into
 //! [`Job`]s of a few hundred kilobytes each. A walk can be divided between threads, each of which goes through
 //! other directories; windows are located by any. A few exist at a time, whatever the size of the
 //! tree. Reads trees, attribute files and headers of pack entries, and no other blob.
 
 pub mod delta;
-mod draft;
+mod builder;
 mod entry;
 pub mod walk;
 pub mod view;
 pub mod select;
 mod locate;
 mod naming;
-mod terms;
+mod blob_policy;
 pub mod extra;
 mod window;
 
@@ -28,12 +28,12 @@ use crate::{
     error::{Error, Result},
     pipeline::{Made, Source},
 };
+pub use blob_policy::BlobPolicy;
+pub use builder::{Item, WindowBuilder};
 use delta::DeltaWalk;
-pub use draft::{Draft, Item};
 pub use entry::{Blob, Entry, Past};
 pub use locate::Locators;
 pub use naming::Naming;
-pub use terms::Terms;
 use walk::Walk;
 pub use window::{Job, Window};
 
@@ -53,24 +53,24 @@ const RELEASE_BYTES: u64 = 512 << 20;
 /// How much deflate shrinks a loose object, as a guess at its size.
 const LOOSE_RATIO: u64 = 3;
 
-/// What is walked.
+/// A walk over one tree, or over the changes between two.
 pub enum Route {
     /// All of a tree.
     Whole(Box<Walk>),
-    /// What changed.
+    /// The changes between two trees.
     Delta(Box<DeltaWalk>),
 }
 
 impl Route {
-    /// Look at one more tree entry, and append to `draft` what it brings to the archive; `false` at the end.
-    pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    /// Read one more tree entry, and append the entries that it brings to `builder`. False at the end.
+    pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         match self {
-            Self::Whole(walk) => walk.step(reader, draft),
-            Self::Delta(walk) => walk.step(reader, draft),
+            Self::Whole(walk) => walk.step(reader, builder),
+            Self::Delta(walk) => walk.step(reader, builder),
         }
     }
 
-    /// How many directories were read; not those of which nothing may be known.
+    /// The number of directories read, as far as the reader may know of them.
     pub fn directories(&self) -> u64 {
         match self {
             Self::Whole(walk) => walk.directories(),
@@ -78,7 +78,7 @@ impl Route {
         }
     }
 
-    /// Leave the later part to another.
+    /// Leave the later part to another walk.
     pub fn fork(&mut self) -> Option<Self> {
         match self {
             Self::Whole(walk) => walk.fork().map(Self::from),
@@ -103,14 +103,14 @@ impl From<DeltaWalk> for Route {
 pub struct Planner {
     route: Route,
     reader: Reader,
-    draft: Draft,
+    builder: WindowBuilder,
     /// Entries of a full window.
     window: usize,
     /// Whether the names in the last window were long.
     has_long_names: bool,
-    /// What ended the walk, to be told after the entries before it.
+    /// The failure that ended the walk. Reported after the entries before it.
     failure: Option<Error>,
-    /// Directories read by all that this one was divided into.
+    /// Directories read by all planners that this one was divided into.
     directories: Arc<AtomicU64>,
 }
 
@@ -120,7 +120,7 @@ impl Planner {
         let route = route.into();
         Self {
             reader,
-            draft: Draft::default(),
+            builder: WindowBuilder::default(),
             window: FIRST_WINDOW,
             has_long_names: false,
             failure: None,
@@ -129,24 +129,24 @@ impl Planner {
         }
     }
 
-    /// How many directories were read so far, by all that it will have been divided into.
+    /// The number of directories read so far, by all planners that this one is divided into.
     pub fn directories(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.directories)
     }
 
-    /// Whether the draft holds a window.
+    /// Whether the builder holds a window.
     fn is_full(&self) -> bool {
-        self.draft.len() >= self.window || self.draft.text_bytes() >= WINDOW_TEXT
+        self.builder.len() >= self.window || self.builder.text_bytes() >= WINDOW_TEXT
     }
 
-    /// Fill the draft; whether the walk is at its end.
+    /// Fill the builder; whether the walk is at its end.
     fn fill(&mut self) -> bool {
         let enough = self.route.directories() + DIRECTORIES;
         while !self.is_full() && self.route.directories() < enough {
-            match self.route.step(&mut self.reader, &mut self.draft) {
+            match self.route.step(&mut self.reader, &mut self.builder) {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.draft.end();
+                    self.builder.end();
                     return true;
                 }
                 Err(failure) => {
@@ -170,7 +170,7 @@ impl Source for Planner {
         let last = self.fill();
         let read = self.route.directories() - before;
         self.directories.fetch_add(read, Ordering::Relaxed);
-        // What was not found may be there: nothing may be made of that.
+        // An object that was not found may lie where the user may not look.
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }
@@ -179,8 +179,8 @@ impl Source for Planner {
             return Ok(Made { batch, last });
         }
         self.window = (self.window * 2).min(WINDOW);
-        self.has_long_names = self.draft.text_bytes() > LONG_NAME * self.draft.len();
-        let batch = self.draft.finish();
+        self.has_long_names = self.builder.text_bytes() > LONG_NAME * self.builder.len();
+        let batch = self.builder.finish();
         Ok(Made { batch, last })
     }
 
@@ -191,7 +191,7 @@ impl Source for Planner {
         Some(Self {
             route: self.route.fork()?,
             reader: self.reader.another(),
-            draft: Draft::default(),
+            builder: WindowBuilder::default(),
             window: self.window,
             has_long_names: false,
             failure: None,

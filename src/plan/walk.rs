@@ -9,7 +9,7 @@ use std::sync::Arc;
 use gix::{ObjectId, bstr::ByteSlice};
 
 use super::{
-    draft::{Draft, Item},
+    builder::{Item, WindowBuilder},
     extra::Extra,
     view::{Directory, Leaf, View},
 };
@@ -101,22 +101,22 @@ impl Walk {
         })
     }
 
-    /// Go one step further: append at most one entry to `draft`, since the names of many directories may
+    /// Go one step further: append at most one entry to `builder`, since the names of many directories may
     /// take more memory than there is; `false` at the end.
-    pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         if let Some(pending) = self.pending.take() {
-            self.append_next(draft, pending);
+            self.append_next(builder, pending);
             return Ok(true);
         }
         if !self.begun {
             self.begun = true;
-            self.prefix_directory(draft);
+            self.prefix_directory(builder);
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(reader, &mut self.path)? {
             None => {
-                draft.say(self.view.note());
-                return self.extra(reader, draft);
+                builder.say(self.view.note());
+                return self.extra(reader, builder);
             }
             Some(Found::End) => {
                 self.unknown = self.unknown.saturating_sub(1);
@@ -124,13 +124,13 @@ impl Walk {
             }
             Some(Found::Directory(id)) => match self.view.directory(&self.path) {
                 Directory::Entered => self.enter(reader, id)?,
-                Directory::Omitted(reason) => self.omit_directory(draft, id, reason),
+                Directory::Omitted(reason) => self.omit_directory(builder, id, reason),
                 Directory::Hidden => {}
             },
             Some(Found::Leaf { mode, id }) => {
                 if self.view.admits(&self.path, mode) {
                     self.reveal();
-                    self.leaf(reader, draft, mode, id);
+                    self.leaf(reader, builder, mode, id);
                 }
             }
         }
@@ -138,16 +138,16 @@ impl Walk {
     }
 
     /// A prefix that ends in a slash is an entry of its own, with the tree's id.
-    fn prefix_directory(&self, draft: &mut Draft) {
+    fn prefix_directory(&self, builder: &mut WindowBuilder) {
         let prefix = &self.view.prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
-            draft.push(Item::new(&name, Mode::Directory, self.tree));
+            builder.push(Item::new(&name, Mode::Directory, self.tree));
         }
     }
 
     /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    fn extra(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         let Some(extra) = self.extras.get(self.added) else {
             return Ok(false);
         };
@@ -155,7 +155,7 @@ impl Walk {
         let path = extra.name.get(self.view.prefix.len()..);
         let text = path.map(|path| self.view.text_of(reader, self.tree, path));
         let text = text.transpose()?.flatten();
-        draft.push_extra(self.tree.kind(), self.added as u32, extra, text);
+        builder.push_extra(self.tree.kind(), self.added as u32, extra, text);
         self.added += 1;
         Ok(true)
     }
@@ -174,38 +174,38 @@ impl Walk {
         self.entered += std::mem::take(&mut self.unknown);
     }
 
-    fn leaf(&mut self, reader: &mut Reader, draft: &mut Draft, mode: Mode, id: ObjectId) {
-        draft.say(self.view.note());
+    fn leaf(&mut self, reader: &mut Reader, builder: &mut WindowBuilder, mode: Mode, id: ObjectId) {
+        builder.say(self.view.note());
         let leaf = self.view.leaf(reader, &self.path, mode, id);
         if self.view.brings_directories(leaf.as_ref()) {
-            self.append_next(draft, Pending { mode, id, leaf });
+            self.append_next(builder, Pending { mode, id, leaf });
         } else if let Some(leaf) = leaf {
-            self.append(draft, mode, id, leaf);
+            self.append(builder, mode, id, leaf);
         }
     }
 
     /// Append the next directory above the `pending` entry that is not in the archive yet, or the entry if all
     /// directories are.
-    fn append_next(&mut self, draft: &mut Draft, pending: Pending) {
+    fn append_next(&mut self, builder: &mut WindowBuilder, pending: Pending) {
         let below = self.view.below();
         let directory = self.trees.unwritten().find(|(_, len)| *len > below);
         match directory {
             Some((id, len)) => {
                 let name = self.view.name(&self.path[..len], Mode::Directory);
-                draft.push(Item::new(&name, Mode::Directory, id));
+                builder.push(Item::new(&name, Mode::Directory, id));
                 self.pending = Some(pending);
             }
             None => {
                 let Pending { mode, id, leaf } = pending;
                 if let Some(leaf) = leaf {
-                    self.append(draft, mode, id, leaf);
+                    self.append(builder, mode, id, leaf);
                 }
             }
         }
     }
 
-    fn append(&mut self, draft: &mut Draft, mode: Mode, id: ObjectId, leaf: Leaf) {
-        draft.say(self.view.note());
+    fn append(&mut self, builder: &mut WindowBuilder, mode: Mode, id: ObjectId, leaf: Leaf) {
+        builder.say(self.view.note());
         let name = self.view.name(&self.path, mode);
         let item = Item {
             kind: leaf.kind,
@@ -214,10 +214,10 @@ impl Walk {
             treatment: leaf.treatment,
             ..Item::new(&name, mode, id)
         };
-        draft.push(item);
+        builder.push(item);
     }
 
-    fn omit_directory(&mut self, draft: &mut Draft, id: ObjectId, reason: Reason) {
+    fn omit_directory(&mut self, builder: &mut WindowBuilder, id: ObjectId, reason: Reason) {
         self.reveal();
         if self.path.len() < self.view.below() {
             return;
@@ -227,6 +227,6 @@ impl Walk {
             disposition: Disposition::Omitted(reason),
             ..Item::new(&name, Mode::Directory, id)
         };
-        draft.push(item);
+        builder.push(item);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 /// which rule decides. A path that the reader may not know does not exist.
 pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
     let shown = sanitised(path.strip_suffix(b"/").unwrap_or(path));
-    let Some(path) = from_root(path.as_bstr(), request.terms.naming.below.as_bstr()) else {
+    let Some(path) = from_root(path.as_bstr(), request.blob_policy.naming.below.as_bstr()) else {
         return Err(not_there(&shown));
     };
     let Scope::Whole(view) = request.scope else {

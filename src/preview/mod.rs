@@ -38,8 +38,8 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         }
         Scope::Delta(delta) => {
             gone(&delta, out)?;
-            let findings = delta.findings.with(Sizes::All);
-            DeltaWalk::new(findings, None, request.extras).into()
+            let changes = delta.changes.with(Sizes::All);
+            DeltaWalk::new(changes, None, request.extras).into()
         }
     };
     let mut planner = Planner::new(route, request.reader);

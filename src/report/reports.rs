@@ -2,7 +2,9 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
-use super::{Changes, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory};
+use super::{
+    ChangeCounts, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory,
+};
 use crate::error::{Error, Result, filled};
 
 /// The reports that were asked for.
@@ -18,7 +20,7 @@ pub struct Figures {
     /// What became of entries.
     pub counts: Counts,
     /// What differs from the base, if there is one.
-    pub changes: Option<Changes>,
+    pub changes: Option<ChangeCounts>,
     /// Bytes of the archive.
     pub bytes: u64,
     /// What the stages took; the wall is not theirs to know.

@@ -27,7 +27,7 @@ type ByReason = [u64; Reason::ALL.len()];
 
 /// How many paths differ from the base.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
-pub struct Changes {
+pub struct ChangeCounts {
     /// New ones.
     pub added: u64,
     /// Those with other content or permission.
@@ -38,7 +38,7 @@ pub struct Changes {
     pub type_changed: u64,
 }
 
-impl Changes {
+impl ChangeCounts {
     /// All of them.
     pub fn total(self) -> u64 {
         self.added + self.modified + self.deleted + self.type_changed
@@ -56,7 +56,7 @@ impl Changes {
     }
 }
 
-impl AddAssign for Changes {
+impl AddAssign for ChangeCounts {
     fn add_assign(&mut self, other: Self) {
         self.added += other.added;
         self.modified += other.modified;
@@ -182,7 +182,7 @@ pub struct Summary {
     pub counts: Counts,
     /// What differs from the base, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub changes: Option<Changes>,
+    pub changes: Option<ChangeCounts>,
     /// Bytes of the archive.
     pub bytes_out: u64,
     /// Where time went.

@@ -9,16 +9,18 @@ use crate::{
     cli::{Deletions, Delta as Args},
     decode::reader::Reader,
     error::{Error, Result, filled},
-    plan::delta::{Bounds, Deletions as Gone, Diff, Findings, Names, Rules, Side, Survey, verify},
-    report::Changes,
+    plan::delta::{
+        Bounds, Changes, Deletions as Gone, Diff, DiffSummary, Names, Rules, Side, verify,
+    },
+    report::ChangeCounts,
 };
 
 /// A delta that is to be sent.
 pub struct Delta {
-    /// What differs.
-    pub findings: Findings,
-    /// How much.
+    /// The changes, for the archive.
     pub changes: Changes,
+    /// How many there are.
+    pub counts: ChangeCounts,
     /// What is gone, in order.
     pub deletions: Arc<Gone>,
     /// Bytes of what is gone that are held in memory.
@@ -32,9 +34,9 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Compare `old` with `new`, the sides of `base` and `target`, and see what is gone;
-    /// what fits is kept.
-    pub(super) fn survey(
+    /// Compare `old` with `new`, the sides of `base` and `target`, and find the deletions. Changes
+    /// are cached as far as they fit.
+    pub(super) fn compare(
         args: &Args,
         (base, old): (ObjectId, Side),
         (target, mut new): (ObjectId, Side),
@@ -51,7 +53,8 @@ impl Delta {
         let diff = Diff::new(old, new, rules);
         let carrier = args.deletions.unwrap_or(Deletions::Pax);
         let bounds = Bounds { changes, ..bounds };
-        let Survey { deletions, found } = Survey::take(diff.another(), reader.another(), bounds)?;
+        let DiffSummary { deletions, found } =
+            DiffSummary::take(diff.another(), reader.another(), bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
         if carrier == Deletions::Whiteout {
@@ -61,10 +64,10 @@ impl Delta {
             verify(&mut diff.another(), reader)?;
         }
         Ok(Self {
-            findings: Findings::new(diff, found.kept, found.directories),
-            changes: found.changes,
+            changes: Changes::new(diff, found.cached, found.directories),
+            counts: found.changes,
             deletions: Arc::new(deletions),
-            deletions_memory: bounds.kept,
+            deletions_memory: bounds.cached_bytes,
             base,
             target,
             carrier,

@@ -31,7 +31,7 @@ use crate::{
     odb::Odb,
     pathspec::Top,
     plan::{
-        Naming, Terms,
+        BlobPolicy, Naming,
         extra::{Content, Extra},
     },
     process::command::CommandContext,
@@ -72,7 +72,7 @@ pub struct Request {
     /// What of it, as what, and under which names.
     pub scope: Scope,
     /// What is wanted of the blobs.
-    pub terms: Arc<Terms>,
+    pub blob_policy: Arc<BlobPolicy>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
     /// Whose bytes a tar.gz has.
@@ -212,7 +212,7 @@ impl Request {
             treeish,
             command_context: command_context(&gix, below.clone()),
             scope,
-            terms: Arc::new(Terms {
+            blob_policy: Arc::new(BlobPolicy {
                 policy,
                 naming: Naming {
                     below,

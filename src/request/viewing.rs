@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How much of the memory, one part in so many, is for what changed.
-const KEPT_PART: u64 = 32;
+const CACHED_PART: u64 = 32;
 
 /// What of a tree is archived.
 pub enum Scope {
@@ -98,10 +98,10 @@ impl Viewing<'_> {
         let args = &self.args.delta;
         let bounds = Bounds {
             changes: None,
-            kept: (self.args.ours.memory / KEPT_PART) as usize,
+            cached_bytes: (self.args.ours.memory / CACHED_PART) as usize,
             threads: self.args.ours.threads.map(usize::from),
         };
-        let delta = Delta::survey(args, old, new, (rules, bounds), reader, diagnostics)?;
+        let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;
         Ok(Scope::Delta(Box::new(delta)))
     }
 

@@ -10,8 +10,8 @@ use git_sluice::buffer::Buffer;
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, Reason, StandIn};
 use git_sluice::report::{
-    Changes, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, Status, Subject, Summary,
-    gone,
+    ChangeCounts, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, Status, Subject,
+    Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -122,9 +122,9 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
     let summary = Summary {
         subject,
         counts,
-        changes: Some(Changes {
+        changes: Some(ChangeCounts {
             type_changed: 1,
-            ..Changes::default()
+            ..ChangeCounts::default()
         }),
         bytes_out: 10240,
         seconds: Seconds {

@@ -5,15 +5,15 @@ use std::{ops::ControlFlow, sync::Arc};
 use gix::bstr::ByteSlice;
 
 use super::{
+    changes::{Changes, NewEntry, NewLeaf},
     deletions::Names,
-    findings::{Finding, Findings, Found},
-    survey::whiteout,
+    summary::whiteout,
 };
 use crate::{
     decode::reader::Reader,
     error::Result,
     plan::{
-        draft::{Draft, Item},
+        builder::{Item, WindowBuilder},
         extra::Extra,
     },
     tree::Mode,
@@ -21,7 +21,7 @@ use crate::{
 
 /// Where the walk is.
 pub struct DeltaWalk {
-    findings: Findings,
+    changes: Changes,
     /// What is gone, if empty files in front stand for that.
     whiteouts: Option<Names>,
     extras: Arc<[Extra]>,
@@ -32,10 +32,10 @@ pub struct DeltaWalk {
 }
 
 impl DeltaWalk {
-    /// Walk `findings`, with empty files for `whiteouts` in front and the `extras` behind.
-    pub fn new(findings: Findings, whiteouts: Option<Names>, extras: Arc<[Extra]>) -> Self {
+    /// Walk `changes`, with empty files for `whiteouts` in front and the `extras` behind.
+    pub fn new(changes: Changes, whiteouts: Option<Names>, extras: Arc<[Extra]>) -> Self {
         Self {
-            findings,
+            changes,
             whiteouts,
             extras,
             begun: false,
@@ -46,30 +46,30 @@ impl DeltaWalk {
 
     /// How many directories were read, on both sides.
     pub fn directories(&self) -> u64 {
-        self.findings.directories()
+        self.changes.directories()
     }
 
-    /// Go one step further, and append to `draft` what it brings to the archive; `false` at the end.
-    pub fn step(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    /// Go one step further, and append to `builder` what it brings to the archive; `false` at the end.
+    pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         if let Some(names) = &mut self.whiteouts {
-            let tree = self.findings.new_tree();
+            let tree = self.changes.new_tree();
             match names.next_name()? {
-                Some(name) => draft.push_empty(&whiteout(&name), tree),
+                Some(name) => builder.push_empty(&whiteout(&name), tree),
                 None => self.whiteouts = None,
             }
             return Ok(true);
         }
         if !self.begun {
             self.begun = true;
-            self.begin(draft);
+            self.begin(builder);
         }
         if self.through {
-            return self.extra(reader, draft);
+            return self.extra(reader, builder);
         }
-        match self.findings.step(reader)? {
+        match self.changes.step(reader)? {
             ControlFlow::Break(()) => self.through = true,
-            ControlFlow::Continue(finding) => {
-                finding.into_iter().for_each(|it| append(draft, it));
+            ControlFlow::Continue(entry) => {
+                entry.into_iter().for_each(|entry| append(builder, entry));
             }
         }
         Ok(true)
@@ -80,9 +80,9 @@ impl DeltaWalk {
         if !self.begun {
             return None;
         }
-        let findings = self.findings.fork()?;
+        let changes = self.changes.fork()?;
         Some(Self {
-            findings,
+            changes,
             whiteouts: None,
             extras: std::mem::take(&mut self.extras),
             begun: true,
@@ -91,39 +91,39 @@ impl DeltaWalk {
         })
     }
 
-    fn begin(&mut self, draft: &mut Draft) {
-        let tree = self.findings.new_tree();
-        let prefix = &self.findings.view().prefix;
+    fn begin(&mut self, builder: &mut WindowBuilder) {
+        let tree = self.changes.new_tree();
+        let prefix = &self.changes.view().prefix;
         if prefix.ends_with(b"/") {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
-            draft.push(Item::new(&name, Mode::Directory, tree));
+            builder.push(Item::new(&name, Mode::Directory, tree));
         }
     }
 
     /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, reader: &mut Reader, draft: &mut Draft) -> Result<bool> {
+    fn extra(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         let Some(extra) = self.extras.get(self.added) else {
             return Ok(false);
         };
-        let tree = self.findings.new_tree();
-        let view = self.findings.view();
+        let tree = self.changes.new_tree();
+        let view = self.changes.view();
         let path = extra.name.get(view.prefix.len()..);
         let text = path.map(|path| view.text_of(reader, tree, path));
         let text = text.transpose()?.flatten();
-        draft.push_extra(tree.kind(), self.added as u32, extra, text);
+        builder.push_extra(tree.kind(), self.added as u32, extra, text);
         self.added += 1;
         Ok(true)
     }
 }
 
-fn append(draft: &mut Draft, finding: Finding) {
-    let Found { name, past, new } = match finding {
-        Finding::Entry(found) => found,
-        Finding::Directory(id, name) => {
-            return draft.push(Item::new(&[&name], Mode::Directory, id));
+fn append(builder: &mut WindowBuilder, entry: NewEntry) {
+    let NewLeaf { name, past, new } = match entry {
+        NewEntry::Leaf(found) => found,
+        NewEntry::Directory(id, name) => {
+            return builder.push(Item::new(&[&name], Mode::Directory, id));
         }
     };
-    draft.remember(past);
+    builder.remember(past);
     let name = [&name[..]];
     let item = Item {
         kind: new.leaf.kind,
@@ -132,5 +132,5 @@ fn append(draft: &mut Draft, finding: Finding) {
         treatment: new.leaf.treatment,
         ..Item::new(&name, new.mode, new.id)
     };
-    draft.push(item);
+    builder.push(item);
 }

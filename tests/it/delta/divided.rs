@@ -7,7 +7,7 @@ use git_sluice::decode::reader::Reader;
 use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
-use git_sluice::plan::{Draft, Route, Window};
+use git_sluice::plan::{Route, Window, WindowBuilder};
 use git_sluice::repository::{Repository, environment::Environment};
 use git_sluice::request::{Access, Request, Scope, format::Formats};
 use proptest::prelude::*;
@@ -33,12 +33,12 @@ fn find(route: impl Into<Route>, reader: &mut Reader, often: Option<usize>) -> (
         failure: None,
     };
     let mut divided = 0;
-    let mut draft = Draft::default();
+    let mut builder = WindowBuilder::default();
     // The earliest part is the last.
     let mut parts = vec![route.into()];
     let mut steps = 0;
     while let Some(mut part) = parts.pop() {
-        match part.step(reader, &mut draft) {
+        match part.step(reader, &mut builder) {
             Err(failure) => {
                 found.failure = Some(failure.to_string());
                 break;
@@ -55,7 +55,7 @@ fn find(route: impl Into<Route>, reader: &mut Reader, often: Option<usize>) -> (
             }
         }
     }
-    found.entries = told(&draft.finish());
+    found.entries = told(&builder.finish());
     (found, divided)
 }
 
@@ -117,8 +117,8 @@ fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(
     let Scope::Delta(delta) = request.scope else {
         unreachable!("there is a base");
     };
-    let findings = delta.findings.with(Sizes::Limited);
-    let walk = DeltaWalk::new(findings, None, request.extras);
+    let changes = delta.changes.with(Sizes::Limited);
+    let walk = DeltaWalk::new(changes, None, request.extras);
     Some(find(walk, &mut request.reader, often))
 }
 
@@ -248,8 +248,8 @@ fn fail_later_first(repo: &Repo, steps: usize) -> Option<String> {
     };
     let mut earlier = Walk::new(request.treeish.tree, *view, request.rules, request.extras);
     let mut walk = |part: &mut Walk, steps| {
-        let mut draft = Draft::default();
-        let mut outcomes = (0..steps).map(|_| part.step(&mut request.reader, &mut draft));
+        let mut builder = WindowBuilder::default();
+        let mut outcomes = (0..steps).map(|_| part.step(&mut request.reader, &mut builder));
         let failure = outcomes.find_map(Result::err);
         failure.map(|failure| failure.to_string())
     };

@@ -46,7 +46,7 @@ pub(super) fn imports(sources: &BTreeMap<String, String>) -> Imports {
         };
         let counts = path.first().is_none_or(|top| declared.contains(top));
         let is_test = path.last().is_some_and(|name| name == "tests");
-        (counts && !is_test).then(|| (path, file, text))
+        (counts && !is_test).then_some((path, file, text))
     });
     let files: BTreeMap<_, _> = files
         .map(|(path, file, text)| (path, (file, text)))

@@ -1,8 +1,8 @@
-//! What is decided about an entry once it is known where its blob lies, or what is in it.
+//! Decisions about an entry that need its blob's size, presence or content.
 //!
-//! Asked by whoever locates blobs, on any thread, so that the walk need not look for them: the directories
-//! above a file that is left out here have their entries all the same. Where they must not, and where two
-//! trees are compared, the walk knows already.
+//! Locators apply the policy, on any thread, so that the walk need not look for blobs. The directories above a
+//! file that the policy leaves out keep their entries. Where such directories must not show, and where two trees
+//! are compared, the walk decides by sizes itself.
 
 use gix::ObjectId;
 
@@ -17,22 +17,22 @@ use crate::{
     odb::{Odb, Place},
 };
 
-/// What a reader wants of the blobs.
-pub struct Terms {
-    /// What is done about those that are large, missing or binary.
+/// What becomes of files by the size, presence and content of their blobs.
+pub struct BlobPolicy {
+    /// The treatment of large, missing and binary files.
     pub policy: Policy,
-    /// Tells the paths that exceptions are about.
+    /// Finds the paths in the tree, which exceptions are about.
     pub naming: Naming,
 }
 
-impl Terms {
+impl BlobPolicy {
     /// What becomes of the file called `name` in the archive, which has `size` bytes.
     pub fn by_size(&self, name: &[u8], size: u64) -> Disposition {
         self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
 
-    /// Decide about `entry`, called `name`, whose blob `id` is at `place`.
-    pub(super) fn settle(
+    /// Apply the policy to `entry`, called `name`, whose blob `id` is at `place`.
+    pub(super) fn apply(
         &self,
         (sizer, odb): (&mut Sizer, &mut Odb),
         (id, place): (&ObjectId, Option<Place>),
@@ -58,7 +58,7 @@ fn leave_out(entry: &mut Entry, disposition: Disposition) {
     entry.disposition = disposition;
     entry.blob = Blob::None;
     if entry.kind == Kind::Symlink && matches!(disposition, Disposition::Placeholder(..)) {
-        // What takes the place of a target is none.
+        // A placeholder is no target of a link.
         entry.kind = Kind::File;
     }
 }

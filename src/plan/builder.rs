@@ -1,4 +1,4 @@
-//! Entries gathered into windows. Where their blobs lie is nobody's business here.
+//! Gathers entries into windows. Knows nothing of where their blobs lie.
 
 use gix::{ObjectId, hash::Kind as HashKind};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{attributes::Note, convert::Treatment, emit::Kind, filter::Disposition, tree::Mode};
 
-/// An entry on its way into a draft.
+/// An entry on its way into a window.
 pub struct Item<'a> {
     /// Its name in the archive, in parts.
     pub name: &'a [&'a [u8]],
@@ -28,7 +28,7 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Sent as it is.
+    /// An entry that is sent as it is.
     pub fn new(name: &'a [&'a [u8]], mode: Mode, id: ObjectId) -> Self {
         Self {
             name,
@@ -44,17 +44,17 @@ impl<'a> Item<'a> {
 
 /// A window that is being filled.
 #[derive(Default)]
-pub struct Draft {
+pub struct WindowBuilder {
     window: Window,
     /// Bytes of the notes in the window.
     note_bytes: usize,
-    /// For the next entry.
+    /// The note of the next entry.
     note: Option<Box<Note>>,
     past: Option<Box<Past>>,
 }
 
-impl Draft {
-    /// Say this about the next entry.
+impl WindowBuilder {
+    /// Print `note` around the name of the next entry.
     pub fn say(&mut self, note: Note) {
         if note != Note::default() {
             let pending = self.note.get_or_insert_default();
@@ -63,7 +63,7 @@ impl Draft {
         }
     }
 
-    /// Remember what the path of the next entry was.
+    /// Note what the path of the next entry was.
     pub fn remember(&mut self, past: Past) {
         self.past = Some(Box::new(past));
     }

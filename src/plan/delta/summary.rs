@@ -1,45 +1,45 @@
-//! The first look at what changed: what is gone, and how much there is.
+//! The summary of a comparison: deletions, and the number of changes.
 //!
-//! Taken before the first byte is written, so that whoever wants less, or everything instead, can be
-//! told in time, and so that deletions can go in front.
+//! The summary pass ends before the first byte is written, so that a run with too many changes fails in time,
+//! and so that deletions can go in front.
 
 use gix::ObjectId;
 
 use super::{
     change::{Change, Step},
+    changes::CachedChanges,
     deletions::{Deletion, DeletionLog, Deletions},
     diff::Diff,
-    findings::Kept,
 };
 use crate::{
     decode::reader::Reader,
     error::{Error, Result, filled},
     pipeline::{self, Limits, Made, Sink, Source, Worker},
-    report::{Changes, Status},
+    report::{ChangeCounts, Status},
     tree::Mode,
 };
 
-/// What changed, as far as it has to be known beforehand.
-pub struct Survey {
-    /// What is gone.
+/// What is known of a comparison before the archive is written.
+pub struct DiffSummary {
+    /// Paths of the old tree that the new tree does not have.
     pub deletions: Deletions,
-    /// How much changed, and what else was found.
+    /// The number of changes, and all else that was found.
     pub found: Part,
 }
 
-/// A part of what changed.
+/// A part of the changes.
 pub struct Part {
     /// In the order of trees; a directory after all that was in it.
     deletions: Vec<Deletion>,
     /// Bytes of their names.
     deleted_names: usize,
     /// Paths that differ, by [`Status`].
-    pub changes: Changes,
-    /// What need not be found again.
-    pub kept: Kept,
+    pub changes: ChangeCounts,
+    /// The changes that the archive pass need not find again.
+    pub cached: CachedChanges,
     /// Directories that were read.
     pub directories: u64,
-    /// What there is to complain of about attribute files of the new tree.
+    /// Complaints about attribute files of the new tree.
     pub complaints: Vec<u8>,
     /// The first path with a name that would be taken for a whiteout.
     odd_name: Option<Vec<u8>>,
@@ -53,13 +53,13 @@ struct Total {
     deletions: DeletionLog,
 }
 
-/// What limits a survey.
+/// The limits of the summary pass.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// More paths than this are too many to differ.
     pub changes: Option<u64>,
-    /// Bytes of what need not be found again.
-    pub kept: usize,
+    /// Bytes of changes that are cached for the archive pass.
+    pub cached_bytes: usize,
     /// Threads; by default as many as there are cores to run on.
     pub threads: Option<usize>,
 }
@@ -67,7 +67,7 @@ pub struct Bounds {
 /// What a whiteout's name starts with (OCI image layer specification, "Whiteouts").
 const WHITEOUT: &[u8] = b".wh.";
 
-/// Directories read, or paths that differ, in a part of a survey, before another thread may go on with
+/// Directories read, or paths that differ, in a part of a summary, before another thread may go on with
 /// the rest.
 const PART_LEN: u64 = 64;
 /// Bytes that such a part takes, about: more names than this end a part as well.
@@ -75,10 +75,10 @@ const PART_BYTES: usize = 16 << 10;
 /// More threads take longer to start than they save.
 const MAX_THREADS: usize = 8;
 
-impl Survey {
-    /// Look at all that differs, within these `bounds`.
+impl DiffSummary {
+    /// Compare both trees of `diff`, within `bounds`.
     pub fn take(diff: Diff, reader: Reader, bounds: Bounds) -> Result<Self> {
-        let source = Looker {
+        let source = Summariser {
             diff,
             reader,
             bounds,
@@ -86,12 +86,12 @@ impl Survey {
         let limits = Limits {
             threads: bounds.threads,
             max_threads: MAX_THREADS,
-            budget: bounds.kept,
-            queued: bounds.kept / PART_BYTES,
+            budget: bounds.cached_bytes,
+            queued: bounds.cached_bytes / PART_BYTES,
         };
         let mut total = Total {
             found: Part::new(bounds),
-            deletions: DeletionLog::new(bounds.kept),
+            deletions: DeletionLog::new(bounds.cached_bytes),
         };
         let (_, outcome) = pipeline::run(source, &Parts, &mut total, limits);
         outcome?;
@@ -110,7 +110,7 @@ impl Total {
         }
         let found = &mut self.found;
         found.changes += part.changes;
-        found.kept.append(part.kept);
+        found.cached.append(part.cached);
         found.directories += part.directories;
         found.complaints.extend(part.complaints);
         found.odd_name = found.odd_name.take().or(part.odd_name);
@@ -123,8 +123,8 @@ impl Part {
         Self {
             deletions: Vec::new(),
             deleted_names: 0,
-            changes: Changes::default(),
-            kept: Kept::new(bounds.kept),
+            changes: ChangeCounts::default(),
+            cached: CachedChanges::new(bounds.cached_bytes),
             directories: 0,
             complaints: Vec::new(),
             odd_name: None,
@@ -132,10 +132,10 @@ impl Part {
         }
     }
 
-    /// The bytes that it takes, about.
+    /// Its size in memory, in bytes, about.
     fn bytes(&self) -> usize {
         let deletions = self.deletions.len() * size_of::<Deletion>() + self.deleted_names;
-        deletions + self.kept.bytes() + self.complaints.len()
+        deletions + self.cached.bytes() + self.complaints.len()
     }
 
     fn delete(&mut self, deletion: Deletion) {
@@ -152,10 +152,10 @@ impl Part {
 
     fn changed(&mut self, diff: &mut Diff, change: &Change) {
         self.changes.count(change.status);
-        self.look_at(diff.path());
+        self.check_name(diff.path());
         let is_gone = match change.status {
             Status::Deleted | Status::TypeChanged => true,
-            // Then nobody would take the old one away.
+            // The archive may omit the new content, and would then leave the old.
             Status::Modified => diff.view().may_omit_binary(),
             Status::Added => false,
         };
@@ -170,7 +170,7 @@ impl Part {
     }
 
     fn directory(&mut self, diff: &Diff, status: Status, id: ObjectId) {
-        self.look_at(diff.path());
+        self.check_name(diff.path());
         if status == Status::Deleted {
             self.delete(Deletion {
                 name: diff.name(Mode::Directory),
@@ -181,7 +181,7 @@ impl Part {
         }
     }
 
-    fn look_at(&mut self, path: &[u8]) {
+    fn check_name(&mut self, path: &[u8]) {
         let mut names = path.split(|byte| *byte == b'/');
         if self.odd_name.is_none() && names.any(|name| name.starts_with(WHITEOUT)) {
             self.odd_name = Some(path.to_vec());
@@ -210,32 +210,31 @@ pub fn whiteout(name: &[u8]) -> Vec<u8> {
     [&name[..base], WHITEOUT, &name[base..]].concat()
 }
 
-/// Takes surveys, part after part.
-struct Looker {
+/// Summarises a comparison, part after part.
+struct Summariser {
     diff: Diff,
     reader: Reader,
     bounds: Bounds,
 }
 
-impl Looker {
-    /// Look at what comes next; whether it was the last.
-    fn look(&mut self, survey: &mut Part) -> Result<bool> {
+impl Summariser {
+    /// Add the next changes to `part`. True after the last change.
+    fn summarise(&mut self, part: &mut Part) -> Result<bool> {
         let read = self.diff.directories();
         loop {
             let step = self.diff.step(&mut self.reader)?;
-            survey.directories = self.diff.directories() - read;
+            part.directories = self.diff.directories() - read;
             match &step {
                 Step::Nothing => {}
                 Step::End => return Ok(true),
                 Step::Changed(change) => {
-                    survey.changed(&mut self.diff, change);
-                    survey.within_bounds()?;
+                    part.changed(&mut self.diff, change);
+                    part.within_bounds()?;
                 }
-                Step::Directory(status, id) => survey.directory(&self.diff, *status, *id),
+                Step::Directory(status, id) => part.directory(&self.diff, *status, *id),
             }
-            survey.kept.add(&mut self.diff, step);
-            if survey.directories.max(survey.changes.total()) >= PART_LEN
-                || survey.bytes() >= PART_BYTES
+            part.cached.add(&mut self.diff, step);
+            if part.directories.max(part.changes.total()) >= PART_LEN || part.bytes() >= PART_BYTES
             {
                 return Ok(false);
             }
@@ -243,13 +242,13 @@ impl Looker {
     }
 }
 
-impl Source for Looker {
+impl Source for Summariser {
     type Batch = Part;
 
     fn next(&mut self) -> Result<Made<Part>> {
         let mut batch = Part::new(self.bounds);
-        let last = self.look(&mut batch);
-        // What was not found may be there: nothing may be made of that.
+        let last = self.summarise(&mut batch);
+        // An object that was not found may lie where the user may not look.
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }
@@ -266,7 +265,7 @@ impl Source for Looker {
     }
 }
 
-/// Parts of a survey, with which nothing is left to be done but to put them together.
+/// The work on parts of a summary: none, since [`Total`] joins them.
 struct Parts;
 
 impl Worker for Parts {

@@ -1,0 +1,220 @@
+//! The entries that a comparison brings to the archive, in the order of the archive.
+//!
+//! The summary pass caches them up to a fixed number of bytes. If all of them fit, the archive pass reads no tree
+//! again; otherwise it repeats the comparison, so memory stays constant.
+
+use std::{collections::VecDeque, ops::ControlFlow};
+
+use gix::ObjectId;
+
+use super::{
+    change::{Change, Shown, Step},
+    diff::Diff,
+};
+use crate::{
+    decode::reader::Reader,
+    error::Result,
+    plan::{
+        entry::Past,
+        view::{Sizes, View},
+    },
+    report::Status,
+    tree::Mode,
+};
+
+/// One entry that a comparison brings to the archive. The names of all directories above a change may take more
+/// memory than there is, so directories come one by one.
+pub(super) enum NewEntry {
+    /// A directory with its name: a new one, or one above a change.
+    Directory(ObjectId, Vec<u8>),
+    /// A file, link or submodule that differs.
+    Leaf(NewLeaf),
+}
+
+/// A file, link or submodule of the new tree that differs.
+pub(super) struct NewLeaf {
+    /// Its name in the archive.
+    pub name: Vec<u8>,
+    /// What happened to its path.
+    pub past: Past,
+    /// The entry in the new tree.
+    pub new: Shown,
+}
+
+impl NewEntry {
+    /// The entry that `step`, the last one of `diff`, brings behind the directories above it.
+    fn last(diff: &Diff, step: Step) -> Option<Self> {
+        match step {
+            Step::Changed(change) => {
+                let Change { status, old, new } = *change;
+                let new = new?;
+                let past = Past {
+                    status,
+                    old: old.map(|old| (old.mode, old.id)),
+                };
+                Some(Self::Leaf(NewLeaf {
+                    name: diff.name(new.mode),
+                    past,
+                    new,
+                }))
+            }
+            Step::Directory(Status::Added, id) => {
+                Some(Self::Directory(id, diff.name(Mode::Directory)))
+            }
+            Step::Directory(..) | Step::Nothing | Step::End => None,
+        }
+    }
+
+    /// The next directory above the `pending` entry, or the entry itself if all directories were found.
+    fn next(diff: &mut Diff, pending: &mut Option<Self>) -> Option<Self> {
+        pending.as_ref()?;
+        match diff.next_unwritten() {
+            Some((id, name)) => Some(Self::Directory(id, name)),
+            None => pending.take(),
+        }
+    }
+
+    /// Its size in memory, in bytes.
+    fn len(&self) -> usize {
+        let (Self::Directory(_, name) | Self::Leaf(NewLeaf { name, .. })) = self;
+        size_of::<Self>() + name.len()
+    }
+}
+
+/// New entries in memory, as long as there is room for all of them.
+pub struct CachedChanges {
+    /// Nothing once there was no room for one.
+    entries: Option<VecDeque<NewEntry>>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl CachedChanges {
+    /// An empty cache of `max_bytes`.
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            entries: Some(VecDeque::new()),
+            bytes: 0,
+            max_bytes,
+        }
+    }
+
+    /// Add the entries that `step`, the last one of `diff`, brings to the archive.
+    pub(super) fn add(&mut self, diff: &mut Diff, step: Step) {
+        let mut pending = NewEntry::last(diff, step);
+        while let Some(entry) = NewEntry::next(diff, &mut pending) {
+            if let Some(entries) = self.make_room(entry.len()) {
+                entries.push_back(entry);
+            }
+        }
+    }
+
+    /// Bytes in the cache.
+    pub(super) fn bytes(&self) -> usize {
+        self.entries.as_ref().map_or(0, |_| self.bytes)
+    }
+
+    /// Add the entries of `other`, which come after these.
+    pub(super) fn append(&mut self, other: Self) {
+        match (self.make_room(other.bytes), other.entries) {
+            (Some(entries), Some(others)) => entries.extend(others),
+            _ => self.entries = None,
+        }
+    }
+
+    /// The entries, if there is room for so many `bytes` more.
+    fn make_room(&mut self, bytes: usize) -> Option<&mut VecDeque<NewEntry>> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.max_bytes {
+            self.entries = None;
+        }
+        self.entries.as_mut()
+    }
+}
+
+/// The new entries of a comparison, one after the other.
+pub struct Changes {
+    diff: Diff,
+    /// All of them, if the summary pass cached them.
+    cached: Option<VecDeque<NewEntry>>,
+    /// The entry of the last step, while directories above it come first.
+    pending: Option<NewEntry>,
+    /// Directories that the summary pass read.
+    directories: u64,
+}
+
+impl Changes {
+    /// The changes of `diff`. The summary pass has `cached` them, if it could, and read so many `directories`.
+    pub fn new(diff: Diff, cached: CachedChanges, directories: u64) -> Self {
+        Self {
+            diff,
+            directories: cached.entries.as_ref().map_or(0, |_| directories),
+            cached: cached.entries,
+            pending: None,
+        }
+    }
+
+    /// The same, with more sizes of the new tree.
+    pub fn with(self, sizes: Sizes) -> Self {
+        Self {
+            diff: self.diff.with(sizes),
+            // The summary pass did not look for these sizes.
+            cached: None,
+            pending: None,
+            directories: 0,
+        }
+    }
+
+    /// Leave the later part to another.
+    pub(super) fn fork(&mut self) -> Option<Self> {
+        if self.cached.is_some() {
+            return None;
+        }
+        Some(Self {
+            diff: self.diff.fork()?,
+            cached: None,
+            pending: None,
+            directories: 0,
+        })
+    }
+
+    /// Go one step further, to the next one perhaps.
+    pub(super) fn step(
+        &mut self,
+        reader: &mut Reader,
+    ) -> Result<ControlFlow<(), Option<NewEntry>>> {
+        if let Some(cached) = &mut self.cached {
+            return Ok(match cached.pop_front() {
+                Some(entry) => ControlFlow::Continue(Some(entry)),
+                None => ControlFlow::Break(()),
+            });
+        }
+        if let Some(entry) = NewEntry::next(&mut self.diff, &mut self.pending) {
+            return Ok(ControlFlow::Continue(Some(entry)));
+        }
+        let step = self.diff.step(reader)?;
+        if matches!(step, Step::End) {
+            return Ok(ControlFlow::Break(()));
+        }
+        // The summary pass has complained already.
+        self.diff.view().note();
+        self.pending = NewEntry::last(&self.diff, step);
+        let entry = NewEntry::next(&mut self.diff, &mut self.pending);
+        Ok(ControlFlow::Continue(entry))
+    }
+
+    /// The view of the new tree.
+    pub(super) fn view(&mut self) -> &mut View {
+        self.diff.view()
+    }
+
+    /// The new tree.
+    pub(super) fn new_tree(&self) -> ObjectId {
+        self.diff.new_tree()
+    }
+
+    /// How many directories were read, on both sides.
+    pub(super) fn directories(&self) -> u64 {
+        self.directories + self.diff.directories()
+    }
+}
