@@ -13,7 +13,6 @@ mod iconv;
 mod ident;
 mod line_endings;
 mod log;
-mod packet;
 mod process;
 mod smudge;
 mod substitute;

@@ -10,17 +10,20 @@ use std::{
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use gix_packetline::blocking_io::encode;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
     command::{self, start},
     log::say,
-    packet::{self, Broken, MAX_CONTENT},
 };
 use crate::{
     buffer::Buffer,
     error::{Error, Result, filled, strerror},
-    process::command::CommandContext,
+    process::{
+        command::CommandContext,
+        pkt_line::{MAX_CONTENT, ReadError, read_content, read_line},
+    },
 };
 
 /// Bytes that a pipe takes before anybody reads.
@@ -197,7 +200,7 @@ impl Process {
             return Ok(Answer::Failure);
         }
         let sent = match content.len() > PIPE_BYTES {
-            true => packet::write(stdin, content.chunks(MAX_CONTENT)),
+            true => write_packets(stdin, content.chunks(MAX_CONTENT)),
             false => send(stdin, content.chunks(MAX_CONTENT)),
         };
         if let Err(error) = sent {
@@ -207,8 +210,8 @@ impl Process {
         }
         match answer(stdout) {
             Ok(answer) => Ok(answer),
-            Err(Broken::HungUp) => Ok(Answer::Failure),
-            Err(Broken::Nonsense(error)) => Err(error),
+            Err(ReadError::HungUp(_)) => Ok(Answer::Failure),
+            Err(ReadError::Malformed(error)) => Err(error),
         }
     }
 
@@ -239,10 +242,24 @@ fn send<'a>(
     stdin: &mut ChildStdin,
     contents: impl IntoIterator<Item = &'a [u8]>,
 ) -> io::Result<()> {
-    match packet::write(stdin, contents) {
+    match write_packets(stdin, contents) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         sent => sent,
     }
+}
+
+/// Writes a list of packets, one for each of `contents`, and its end. Each packet is one write.
+fn write_packets<'a>(
+    to: &mut impl io::Write,
+    contents: impl IntoIterator<Item = &'a [u8]>,
+) -> io::Result<()> {
+    let mut packet = Vec::new();
+    for content in contents {
+        packet.clear();
+        encode::data_to_write(content, &mut packet)?;
+        to.write_all(&packet)?;
+    }
+    encode::flush_to_write(to).map(drop)
 }
 
 /// What the filter `command` says first: a line of `what`, or nothing at its end.
@@ -251,16 +268,16 @@ fn hear(
     stdout: &mut BufReader<ChildStdout>,
     command: &BStr,
 ) -> Result<Option<Vec<u8>>, Refusal> {
-    packet::read_line(stdout).map_err(|broken| match broken {
-        Broken::HungUp => {
+    read_line(stdout).map_err(|broken| match broken {
+        ReadError::HungUp(_) => {
             let template = "could not read {} from subprocess '{}'";
             Refusal::Failed(filled(template, &[what.as_bytes(), command]))
         }
-        Broken::Nonsense(error) => Refusal::Fatal(error),
+        ReadError::Malformed(error) => Refusal::Fatal(error),
     })
 }
 
-fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, Broken> {
+fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, ReadError> {
     let mut status = Vec::new();
     read_status(stdout, &mut status)?;
     match &status[..] {
@@ -268,7 +285,7 @@ fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, Broken> {
         other => return Ok(refusal(other)),
     }
     let mut filtered = Vec::new();
-    while let Some(content) = packet::read(stdout)? {
+    while let Some(content) = read_content(stdout)? {
         filtered.extend(content);
     }
     // An empty list leaves it as it is.
@@ -288,8 +305,8 @@ fn refusal(status: &[u8]) -> Answer {
 }
 
 /// Read a list of lines; the last `status=` counts.
-fn read_status(stdout: &mut impl io::Read, status: &mut Vec<u8>) -> Result<(), Broken> {
-    while let Some(line) = packet::read_line(stdout)? {
+fn read_status(stdout: &mut impl io::Read, status: &mut Vec<u8>) -> Result<(), ReadError> {
+    while let Some(line) = read_line(stdout)? {
         if let Some(value) = line.strip_prefix(b"status=") {
             *status = value.to_vec();
         }

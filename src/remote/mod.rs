@@ -5,7 +5,6 @@
 //! archive looks like, and it trusts nothing that a client sends: the writer takes only options of
 //! git's and grants only what [`Access::Remote`](crate::request::Access) may have.
 
-pub mod pkt_line;
 pub mod server;
 pub mod side_band;
 

@@ -13,9 +13,12 @@ use std::{
     thread,
 };
 
-use super::{pkt_line, side_band::SideBand};
+use gix_packetline::blocking_io::encode;
+
+use super::side_band::SideBand;
 use crate::{
     error::{Error, Result, strerror},
+    process::pkt_line::{ReadError, read_line},
     repository::served,
 };
 
@@ -59,15 +62,16 @@ pub fn upload_archive(
             let told = bands.messages().write_all(line.as_bytes());
             told.and_then(|()| bands.fail(DIED)).map_err(lost)?;
             // Whoever still speaks would die of our silence before the answer is heard.
-            while let Ok(Some(_)) = pkt_line::read(input) {}
+            while let Ok(Some(_)) = read_line(input) {}
         }
     }
     Err(Error::fatal(format!("sent error to the client: {DIED}")))
 }
 
 fn agree(output: &mut dyn Write) -> IoResult<()> {
-    pkt_line::write(output, &[b"ACK\n"])?;
-    pkt_line::flush(output)
+    encode::text_to_write(b"ACK", &mut *output)?;
+    encode::flush_to_write(&mut *output)?;
+    output.flush()
 }
 
 /// The writer under way, or what to tell the client.
@@ -82,11 +86,7 @@ fn start(input: &mut dyn Read, words: &[OsString], writer: Command) -> Result<Ch
 /// What the client asks for, up to the packet that ends it.
 fn read_arguments(input: &mut dyn Read) -> Result<Vec<OsString>> {
     let mut arguments = Vec::new();
-    while let Some(mut line) = pkt_line::read(input)? {
-        line.pop_if(|last| *last == b'\n');
-        if line.is_empty() {
-            break;
-        }
+    while let Some(line) = read_line(input).map_err(unreadable)? {
         if arguments.len() == MAX_ARGUMENTS {
             let most = MAX_ARGUMENTS - 1;
             return Err(Error::fatal(format!("Too many options (>{most})")));
@@ -100,6 +100,16 @@ fn read_arguments(input: &mut dyn Read) -> Result<Vec<OsString>> {
         arguments.push(OsString::from_vec(argument.to_vec()));
     }
     Ok(arguments)
+}
+
+fn unreadable(error: ReadError) -> Error {
+    match error {
+        ReadError::Malformed(error) => error,
+        ReadError::HungUp(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Error::fatal("the remote end hung up unexpectedly")
+        }
+        ReadError::HungUp(error) => Error::fatal("read error").caused_by(error),
+    }
 }
 
 /// As for git, the git directory is where the writer is and what it is told to use: what lies around
@@ -150,15 +160,16 @@ fn send(source: Option<impl Read>, mut band: impl Write) -> IoResult<()> {
 
 #[cfg(test)]
 mod tests {
+    use gix_packetline::blocking_io::encode;
+
     use super::{MAX_ARGUMENTS, read_arguments};
-    use crate::remote::pkt_line;
 
     fn conversation(lines: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for line in lines {
-            pkt_line::write(&mut bytes, &[line]).expect("memory");
+            encode::data_to_write(line, &mut bytes).expect("memory");
         }
-        pkt_line::flush(&mut bytes).expect("memory");
+        encode::flush_to_write(&mut bytes).expect("memory");
         bytes
     }
 

@@ -8,13 +8,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::pkt_line;
+use gix_packetline::{Channel, blocking_io::encode};
 
 /// As much as git puts into one packet.
 const MAX_DATA: usize = 16384;
-const DATA: u8 = 1;
-const MESSAGES: u8 = 2;
-const ERROR: u8 = 3;
 
 /// The one output below the streams.
 pub struct SideBand<W> {
@@ -37,27 +34,29 @@ impl<W: Write> SideBand<W> {
 
     /// What the client asked for.
     pub fn data(&self) -> Band<'_, W> {
-        self.band(DATA)
+        self.band(Channel::Data)
     }
 
     /// What its user is told meanwhile.
     pub fn messages(&self) -> Band<'_, W> {
-        self.band(MESSAGES)
+        self.band(Channel::Progress)
     }
 
-    fn band(&self, number: u8) -> Band<'_, W> {
+    fn band(&self, channel: Channel) -> Band<'_, W> {
         let bands = self;
-        Band { bands, number }
+        Band { bands, channel }
     }
 
     /// It all went well.
     pub fn finish(&self) -> Result<()> {
-        pkt_line::flush(&mut self.lock().output)
+        let output = &mut self.lock().output;
+        encode::flush_to_write(&mut *output)?;
+        output.flush()
     }
 
     /// It did not; nothing follows.
     pub fn fail(&self, message: &str) -> Result<()> {
-        self.band(ERROR).write_all(message.as_bytes())
+        self.band(Channel::Error).write_all(message.as_bytes())
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<W>> {
@@ -68,7 +67,7 @@ impl<W: Write> SideBand<W> {
 /// One of the streams.
 pub struct Band<'a, W> {
     bands: &'a SideBand<W>,
-    number: u8,
+    channel: Channel,
 }
 
 impl<W: Write> Write for Band<'_, W> {
@@ -77,7 +76,7 @@ impl<W: Write> Write for Band<'_, W> {
         let Shared { output, packets } = &mut *shared;
         packets.clear();
         for data in bytes.chunks(MAX_DATA) {
-            pkt_line::write(packets, &[&[self.number], data])?;
+            encode::band_to_write(self.channel, data, &mut *packets)?;
         }
         output.write_all(packets)?;
         Ok(bytes.len())
