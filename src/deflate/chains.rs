@@ -1,12 +1,11 @@
-//! Where the same bytes were seen before: hash chains, built ahead of the parse.
+//! Hash chains: for each position, the earlier positions with the same bytes. The chains are built ahead of the parse.
 //!
-//! The lazy parser indexes every position, so its chains depend on the input alone. The chain of
-//! three bytes is the originals'; each position in it has an ordinal, so that a candidate found by
-//! another way tells how many candidates they would have tried before it. The other ways are chains
-//! of more bytes, with far fewer candidates.
+//! The lazy parser indexes every position, so its chains depend on the input alone. The chain of three bytes is the
+//! originals'. Each position in that chain has an ordinal, from which a candidate of another chain tells how many
+//! candidates the originals would have tried before. The other chains are of more bytes, with far fewer candidates.
 //!
-//! Heads are kept as zlib keeps them: in 16 bits, counted from a place that moves on now and then, and
-//! zero for what lies before it. A link is the distance to the position before in the same bucket.
+//! A head has 16 bits, as in zlib: a position counted from a base that moves on now and then, and zero for all
+//! positions before the base. A link is the distance to the previous position in the same bucket.
 
 use super::{
     level::{MAX_DISTANCE, WINDOW},

@@ -1,4 +1,4 @@
-//! Blocks that were coded apart from the stream, to be joined to it.
+//! Blocks that are coded apart from the stream and joined to it later.
 
 use super::{
     bits::Bits,
@@ -8,7 +8,7 @@ use super::{
     token::Token,
 };
 
-/// Blocks in order.
+/// Coded blocks, in order.
 pub(super) struct Coded {
     stored: Vec<Stored>,
     /// The blocks behind the last stored one.
@@ -24,7 +24,7 @@ struct Stored {
 }
 
 impl Coded {
-    /// Code `tokens` as the blocks that `cuts` make of them, the last one of the stream if `last`,
+    /// Codes `tokens` as the blocks that `cuts` make of them, the last one of the stream if `last`,
     /// into `memory`.
     pub(super) fn new(
         mut tokens: &[Token],
@@ -46,7 +46,7 @@ impl Coded {
         coded
     }
 
-    /// Append all to `bits`.
+    /// Appends all blocks to `bits`.
     pub(super) fn join(&self, bits: &mut Bits) {
         for stored in &self.stored {
             bits.append(&stored.before);
@@ -55,7 +55,7 @@ impl Coded {
         bits.append(&self.bits);
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub(super) fn into_memory(self) -> Vec<u8> {
         self.bits.into_memory()
     }

@@ -1,9 +1,9 @@
-//! Where one block ends and the next begins.
+//! Cuts the tokens of a parse into blocks, where the originals do.
 
 use super::{
     Dialect,
     level::{Level, Strategy},
-    plain,
+    reference,
     token::{DISTANCE_EXTRA, Token, distance_code},
 };
 
@@ -16,9 +16,9 @@ const GZIP_TRIAL: usize = 4096;
 
 /// A block that is complete.
 pub(super) struct Cut {
-    /// How many tokens it has.
+    /// The number of tokens.
     pub(super) tokens: usize,
-    /// What it stands for, in the input.
+    /// The positions in the input where the block begins and ends.
     pub(super) start: u64,
     pub(super) end: u64,
     /// Whether it may be stored.
@@ -26,8 +26,8 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The bytes of the block in `text`, which lies at `origin`, if it may be stored. What does not
-    /// lie there is longer than any stored block.
+    /// The bytes of the block in `text`, which lies at `origin`, if the block may be stored. A block that reaches beyond
+    /// `text` is longer than any stored block.
     pub(super) fn raw<'a>(&self, text: &'a [u8], origin: u64) -> Option<&'a [u8]> {
         let start = self.start.checked_sub(origin)? as usize;
         let end = self.end.checked_sub(origin)? as usize;
@@ -35,12 +35,12 @@ impl Cut {
     }
 }
 
-/// Counts tokens.
+/// Finds the ends of blocks by counting tokens.
 pub(super) struct Cutter {
     dialect: Dialect,
     /// Whether gzip considers early ends.
     trial: bool,
-    /// How much further than the start of a token the lazy parser is when it emits it.
+    /// Bytes by which the lazy parser is ahead of the start of a token that it emits.
     ahead: u64,
     start: u64,
     at: u64,
@@ -63,8 +63,8 @@ impl Cutter {
         }
     }
 
-    /// The next complete block of `tokens`, which are all since the last one. `notice` is where
-    /// the end of the input came in sight, if it did.
+    /// The next complete block of `tokens`: all tokens since the last block. `notice` is the position at which the end
+    /// of the input came in sight, if it did.
     pub(super) fn next(&mut self, tokens: &[Token], notice: Option<u64>) -> Option<Cut> {
         let full = match self.dialect {
             Dialect::Zlib => tokens.len() >= ZLIB_BLOCK,
@@ -73,9 +73,10 @@ impl Cutter {
         full.then(|| self.cut(&tokens[..ZLIB_BLOCK], true))
     }
 
-    /// The last block, of all the `tokens` that are left.
+    /// The last block: all `tokens` that are left.
     pub(super) fn last(&mut self, tokens: &[Token], notice: u64) -> Cut {
-        let storable = self.dialect == Dialect::Zlib || self.start >= plain::last_window(notice);
+        let storable =
+            self.dialect == Dialect::Zlib || self.start >= reference::last_window(notice);
         self.cut(tokens, storable)
     }
 
@@ -105,8 +106,8 @@ impl Cutter {
             }
             if self.tokens == GZIP_BLOCK || self.pays_off(seen) {
                 let window = match notice {
-                    Some(notice) if seen >= notice => plain::last_window(notice),
-                    _ => plain::window(seen),
+                    Some(notice) if seen >= notice => reference::last_window(notice),
+                    _ => reference::window(seen),
                 };
                 let storable = self.start >= window;
                 return Some(self.cut(&tokens[..self.tokens], storable));

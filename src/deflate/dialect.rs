@@ -1,11 +1,11 @@
 //! The programs whose bytes can be made.
 
-/// Whose bytes to make.
+/// The program whose bytes are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// zlib's, with a window of 15 bits, memory level 8 and the default strategy.
     #[default]
     Zlib,
-    /// Those of GNU gzip, which has no level 0.
+    /// GNU gzip's. gzip has no level 0.
     Gzip,
 }

@@ -2,11 +2,10 @@
 
 use super::{dialect::Dialect, level::Level, serial::Serial, stored::Stored};
 
-/// Deflates whole inputs, one after another, on the calling thread. What it needs is kept from one
-/// to the next.
+/// Deflates whole inputs, one after another, on the calling thread. The memory is kept from one input to the next.
 pub struct Encoder(Core);
 
-/// Level 0 is another thing.
+/// Level 0 stores the input and needs no parser.
 enum Core {
     Stored(Stored),
     Serial(Box<Serial>),
@@ -22,12 +21,12 @@ impl Core {
 }
 
 impl Encoder {
-    /// For inputs of one level and one dialect.
+    /// Makes an encoder for one level and one dialect.
     pub fn new(level: Level, dialect: Dialect) -> Self {
         Self(Core::new(level, dialect))
     }
 
-    /// Append `input` to `out` as a raw deflate stream.
+    /// Appends `input` to `out` as a raw deflate stream.
     pub fn compress(&mut self, input: &[u8], out: &mut Vec<u8>) {
         match &mut self.0 {
             Core::Stored(stored) => {

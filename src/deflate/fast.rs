@@ -1,11 +1,11 @@
 //! The fast parser of levels 1 to 3: the first match is taken.
 //!
-//! It does not index the inside of long matches, so its chains depend on the parse.
+//! The parser does not index the inside of long matches, so its chains depend on the parse.
 
 use super::{
     chains::{BUCKETS, bucket, place, sweep},
     level::{Effort, MAX_DISTANCE, MIN_MATCH, WINDOW},
-    plain::{Found, Plain, end_in_sight},
+    reference::{Found, Reference, end_in_sight},
     token::Token,
     words::{agreement, common, triple, word},
 };
@@ -33,7 +33,7 @@ impl Fast {
         }
     }
 
-    /// Start at `at`, as if every position before it had been indexed. `origin` says whether `text`
+    /// Starts at `at`, as if every position before it had been indexed. `origin` says whether `text`
     /// begins with the input.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         self.first = usize::from(origin);
@@ -51,14 +51,14 @@ impl Fast {
         self.at
     }
 
-    /// Go on in a text that lacks the first `count` bytes, a multiple of the ring.
+    /// Goes on in a text without its first `count` bytes: a multiple of the ring.
     pub(super) fn rebase(&mut self, count: usize) {
         self.swept -= count;
         self.at -= count;
         self.first = self.first.saturating_sub(count);
     }
 
-    /// Parse up to `until`; the text goes on for a lookahead.
+    /// Parses up to `until`; the text goes on for a lookahead.
     pub(super) fn run(&mut self, text: &[u8], until: usize, tokens: &mut Vec<Token>) {
         while self.at < until {
             let word = word(text, self.at);
@@ -68,23 +68,23 @@ impl Fast {
         }
     }
 
-    /// Parse up to the end.
-    pub(super) fn finish(&mut self, plain: &mut Plain, tokens: &mut Vec<Token>) {
-        let text = plain.text;
+    /// Parses up to the end.
+    pub(super) fn finish(&mut self, reference: &mut Reference, tokens: &mut Vec<Token>) {
+        let text = reference.text;
         self.run(text, end_in_sight(text), tokens);
-        plain.notice = Some(plain.origin + self.at as u64);
+        reference.notice = Some(reference.origin + self.at as u64);
         while self.at < text.len() {
             let mut found = (0, 0);
             if text.len() - self.at >= MIN_MATCH {
                 self.index(self.at, triple(text, self.at));
                 let link = |at| self.link(at);
-                found = plain.search(self.at, MIN_MATCH - 1, self.effort, link);
+                found = reference.search(self.at, MIN_MATCH - 1, self.effort, link);
             }
             self.take(text, found, tokens);
         }
     }
 
-    /// The best match where the end is not in sight, as the plain search finds it.
+    /// The best match where the end is not in sight, as the reference search finds it.
     #[inline(always)]
     fn search(&self, text: &[u8], here: u64) -> Found {
         let at = self.at;
@@ -113,7 +113,7 @@ impl Fast {
         (best, place)
     }
 
-    /// Emit what was found, and move beyond it.
+    /// Emits a token for the match, or a literal, and moves behind it.
     #[inline(always)]
     fn take(&mut self, text: &[u8], (length, place): Found, tokens: &mut Vec<Token>) {
         let at = self.at;
@@ -137,7 +137,7 @@ impl Fast {
         usize::from(self.links[at & (WINDOW - 1)])
     }
 
-    /// Index `at`, where the text reads `word`.
+    /// Indexes `at`, where the text reads `word`.
     #[inline(always)]
     fn index(&mut self, at: usize, word: u64) {
         if at >= self.swept + WINDOW {

@@ -9,16 +9,16 @@ use super::{Dialect, Level, parallel::Parallel, piece::Shape, serial::Serial, st
 /// How much is gathered before it is parsed on one thread.
 const FEED: usize = 1 << 18;
 
-/// How to make a stream.
+/// How a stream is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// The level.
     pub level: Level,
-    /// Whose bytes.
+    /// The program whose bytes are made.
     pub dialect: Dialect,
-    /// How many threads compress. With one, or none, no thread is started.
+    /// The number of threads that compress. With one or none, no thread is started.
     pub threads: usize,
-    /// About how much input a thread takes at a time, if not what is best. No byte depends on it.
+    /// About how many bytes of input a piece has; by default the fastest length. The output does not depend on it.
     pub piece: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ enum Core {
     Parallel(Box<Parallel>),
 }
 
-/// A stream on one thread: the input from a window before the next position on.
+/// A stream on one thread. The text begins a window before the next position.
 struct Stream {
     serial: Serial,
     text: Vec<u8>,
@@ -46,12 +46,11 @@ struct Stream {
     checksum: Hasher,
 }
 
-/// Pieces are longer where there is room: less is indexed twice.
+/// The length of pieces where memory allows: the longer they are, the less is indexed twice.
 const ROOMY_PIECE: usize = 1 << 20;
 
 impl Settings {
-    /// The same with as many of its threads, and as long pieces, as hold about `memory` bytes
-    /// together.
+    /// Limits the threads, and the length of their pieces, so that all of them hold about `memory` bytes.
     pub fn within(self, memory: usize) -> Self {
         let held = |piece| Shape::new(self.level, piece).held();
         let roomy = self.piece.or(Some(ROOMY_PIECE));
@@ -68,7 +67,7 @@ impl Settings {
 }
 
 impl<W: Write> Gzip<W> {
-    /// A member that is written to `inner`.
+    /// Begins a member that is written to `inner`.
     pub fn new(settings: Settings, inner: W) -> Self {
         let level = settings.level;
         let flags = match level.number() {
@@ -84,12 +83,12 @@ impl<W: Write> Gzip<W> {
         }
     }
 
-    /// Where the member goes.
+    /// The writer that the member goes to.
     pub fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// Write what is left of the member, and give back where it went.
+    /// Writes the rest of the member and returns the writer.
     pub fn finish(mut self) -> io::Result<W> {
         let checksum = self.core.finish(&mut self.out)?;
         let checksum = checksum.finalize();
@@ -118,7 +117,7 @@ impl<W: Write> Write for Gzip<W> {
         Ok(bytes.len())
     }
 
-    /// Writes on what there is; nothing is compressed for it that would not be anyway.
+    /// Writes the bytes that are ready. A flush never changes what is compressed.
     fn flush(&mut self) -> io::Result<()> {
         self.write_on()?;
         self.inner.flush()

@@ -1,12 +1,12 @@
 //! The lazy parser of levels 4 to 9: a match waits for what the next position has to offer.
 //!
-//! Its whole state is a position and what was found just before it, since its chains depend on the
-//! input alone. Nothing here knows how the input arrives.
+//! The state of the parser is a position and the match found just before, since the chains depend on the input alone.
+//! The parser does not know how the input arrives.
 
 use super::{
     chains::Chains,
     level::{Effort, TOO_FAR},
-    plain::{Found, Plain, end_in_sight},
+    reference::{Found, Reference, end_in_sight},
     search::search,
     token::Token,
 };
@@ -38,7 +38,7 @@ impl Lazy {
         }
     }
 
-    /// Start at `at`, with nothing pending. `origin` says whether `text` begins with the input.
+    /// Starts at `at`, with nothing pending. `origin` says whether `text` begins with the input.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         self.chains.begin(text, at, origin);
         self.state = State::new(at);
@@ -49,42 +49,46 @@ impl Lazy {
         self.state.at
     }
 
-    /// How far its tokens go.
+    /// The end of the last token.
     pub(super) fn reach(&self) -> usize {
         self.state.at - usize::from(self.state.pending)
     }
 
-    /// Go on in a text that lacks the first `count` bytes, a multiple of the ring.
+    /// Goes on in a text without its first `count` bytes: a multiple of the ring.
     pub(super) fn rebase(&mut self, count: usize) {
         self.chains.rebase(count);
         self.state.at -= count;
         self.state.place = self.state.place.saturating_sub(count);
     }
 
-    /// Parse up to `until`; the text goes on for a lookahead.
-    pub(super) fn run(&mut self, plain: Plain, until: usize, tokens: &mut Vec<Token>) {
-        let text = plain.text;
+    /// Parses up to `until`; the text goes on for a lookahead.
+    pub(super) fn run(&mut self, reference: Reference, until: usize, tokens: &mut Vec<Token>) {
+        let text = reference.text;
         let effort = self.effort;
         while self.state.at < until {
             self.chains.reach(text, self.state.at);
             let link = |at| self.chains.link(at);
             let search = |at, least| {
                 search(&self.chains, text, at, least, effort)
-                    .unwrap_or_else(|| plain.search(at, least, effort, link))
+                    .unwrap_or_else(|| reference.search(at, least, effort, link))
             };
             self.state.step(text, effort.lazy, search, tokens);
         }
     }
 
-    /// Parse up to the end. The last byte may be pending; it belongs to the last block.
-    pub(super) fn finish(&mut self, plain: &mut Plain, tokens: &mut Vec<Token>) -> Option<Token> {
-        let text = plain.text;
-        self.run(*plain, end_in_sight(text), tokens);
-        plain.notice = Some(plain.origin + self.state.at as u64);
+    /// Parses up to the end. The last byte may be pending; it belongs to the last block.
+    pub(super) fn finish(
+        &mut self,
+        reference: &mut Reference,
+        tokens: &mut Vec<Token>,
+    ) -> Option<Token> {
+        let text = reference.text;
+        self.run(*reference, end_in_sight(text), tokens);
+        reference.notice = Some(reference.origin + self.state.at as u64);
         self.chains.finish(text);
         let effort = self.effort;
         let link = |at| self.chains.link(at);
-        let search = |at, least| plain.search(at, least, effort, link);
+        let search = |at, least| reference.search(at, least, effort, link);
         while self.state.at < text.len() {
             self.state.step(text, effort.lazy, search, tokens);
         }
@@ -104,7 +108,7 @@ impl State {
         }
     }
 
-    /// Decide about the byte before.
+    /// Decides about the byte before the position.
     #[inline(always)]
     fn step(
         &mut self,

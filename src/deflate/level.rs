@@ -1,10 +1,10 @@
-//! What a level means: the limits of the search, which both originals share.
+//! Compression levels: the limits of the search, which both originals share.
 
 /// The shortest match.
 pub(super) const MIN_MATCH: usize = 3;
 /// The longest match.
 pub(super) const MAX_MATCH: usize = 258;
-/// With less than this in sight, the originals ask for more input: the end of it is near.
+/// With fewer bytes than this in sight the originals ask for more input.
 pub(super) const LOOKAHEAD: usize = MAX_MATCH + MIN_MATCH + 1;
 /// The size of the window.
 pub(super) const WINDOW: usize = 32768;
@@ -17,7 +17,7 @@ pub(super) const TOO_FAR: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(u8);
 
-/// How a level parses.
+/// The parser of a level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Level 0: nothing is looked for.
@@ -38,12 +38,12 @@ pub(super) struct Effort {
     pub(super) lazy: usize,
     /// A match of this length ends the search.
     pub(super) nice: usize,
-    /// How many candidates are tried.
+    /// The number of candidates that are tried.
     pub(super) chain: usize,
 }
 
 impl Effort {
-    /// How many candidates are tried for a match longer than `least`.
+    /// The number of candidates that are tried for a match longer than `least`.
     pub(super) fn budget(self, least: usize) -> usize {
         if least >= self.good {
             self.chain >> 2
@@ -54,7 +54,7 @@ impl Effort {
 }
 
 impl Level {
-    /// What both originals do unless told otherwise.
+    /// The default of both originals.
     pub const DEFAULT: Self = Self(6);
 
     /// Level `number`, if there is one.

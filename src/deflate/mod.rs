@@ -1,8 +1,8 @@
 //! Deflate, with the very bytes of two programs: classic zlib, as git drives it, and `gzip -cn`.
 //!
-//! The same decisions are reached another way, which is faster than the originals on source code and
-//! slower by a tenth on words in random order, and on several threads; no byte may depend on how.
-//! Knows neither git nor tar.
+//! Both programs are called the originals here. The encoder takes the same decisions as they do, by a search that is
+//! faster on source code and a tenth slower on words in random order, and on several threads. The number of threads
+//! and the sizes of writes never change a byte. The module knows neither git nor tar.
 //!
 //! ```text
 //!  input ─> parser ──────────> tokens ─> cut ─> block ───────> bits
@@ -10,11 +10,11 @@
 //!           lazy: levels 4–9             blocks
 //! ```
 //!
-//! A parser searches its index of the window. Where the end of the input is in sight, and only there,
-//! the dialects search differently (`plain`); everywhere else `search` finds the same quickly.
-//! One thread goes block by block (`serial`). Several parse pieces that begin anywhere (`piece`);
-//! they are joined where two parses are provably in the same state (`seam`, `stitch`), and
-//! their blocks are coded apart (`coded`).
+//! A parser searches its index of the window. Near the end of the input, and only there, the dialects search
+//! differently, and the originals' own search is used (`reference`). Everywhere else `search` finds the same matches
+//! faster. One thread parses and codes block by block (`serial`). Several threads parse pieces speculatively, each from
+//! its own start (`piece`). `stitch` joins the parses at resync points, from which two parses are provably identical
+//! (`resync`). The blocks of the joined parse are coded apart (`coded`).
 
 mod bits;
 mod block;
@@ -24,6 +24,7 @@ mod cut;
 mod dialect;
 mod encoder;
 mod fast;
+mod free_list;
 mod gzip;
 mod huffman;
 mod lazy;
@@ -31,12 +32,11 @@ mod level;
 mod parallel;
 mod parser;
 mod piece;
-mod plain;
 mod pool;
-mod seam;
+mod reference;
+mod resync;
 mod search;
 mod serial;
-mod shelf;
 mod stitch;
 mod stored;
 mod token;

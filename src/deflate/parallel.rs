@@ -1,9 +1,8 @@
-//! Several threads: pieces are parsed and blocks coded apart, and joined in order.
+//! A stream on several threads: pieces are parsed and blocks are coded in the pool, and joined in order.
 //!
-//! The calling thread takes the input, stitches what was parsed and joins what was coded; both are
-//! little work. It is held up when too many pieces are under way, so that memory is bounded: for every
-//! two threads three pieces with their parse, each token four bytes, and the blocks of two. More would
-//! be touched for the first time, and wait.
+//! The calling thread takes the input, stitches the parses and joins the coded blocks, which is little work. The
+//! thread waits when too many pieces are under way, so memory is bounded: three pieces with their tokens and the
+//! blocks of two pieces for every two threads. With more, memory is touched for the first time and then waits.
 
 use std::{collections::VecDeque, io, sync::Arc};
 
@@ -13,17 +12,17 @@ use super::{
     Dialect,
     bits::Bits,
     coded::Coded,
+    free_list::FreeList,
     level::Level,
     parser::Parser,
     piece::{HISTORY, Parsed, Piece, Shape},
     pool::{Pool, Promise},
-    shelf::Shelf,
     stitch::Stitch,
     token::Token,
 };
 
-/// After so many pieces in a row where parses did not meet, only every so many pieces is one tried.
-const PATIENCE: u32 = 8;
+/// After this many pieces in a row without a resync point, only every so many pieces is parsed speculatively.
+const MAX_FAILURES: u32 = 8;
 
 /// A stream that several threads make.
 pub(super) struct Parallel {
@@ -31,41 +30,41 @@ pub(super) struct Parallel {
     dialect: Dialect,
     shape: Shape,
     pool: Pool,
-    parsers: Shelf<Parser>,
-    /// The memory of pieces that are done, of their tokens, and of their blocks.
-    texts: Shelf<Vec<u8>>,
-    tokens: Shelf<Vec<Token>>,
-    codes: Shelf<Vec<u8>>,
-    /// What has arrived of the next piece, and around it.
+    parsers: FreeList<Parser>,
+    /// Free memory of pieces, of their tokens, and of their coded blocks.
+    texts: FreeList<Vec<u8>>,
+    tokens: FreeList<Vec<Token>>,
+    codes: FreeList<Vec<u8>>,
+    /// The input of the next piece as far as it has arrived, with the history before it.
     text: Vec<u8>,
     origin: u64,
     start: usize,
-    /// Pieces so far.
+    /// The number of pieces so far.
     count: u32,
     parsing: VecDeque<Parsing>,
     stitch: Stitch,
-    /// How many parses in a row were in vain.
+    /// The number of speculative parses in a row without a resync point.
     failures: u32,
     coding: VecDeque<Promise<Coded>>,
     checksum: Hasher,
     pub(super) bits: Bits,
 }
 
-/// A piece under way. Not all are parsed ahead.
+/// A piece under way. After many failures not every piece is parsed speculatively.
 struct Parsing {
     piece: Arc<Piece>,
     parsed: Option<Promise<(Parsed, Hasher)>>,
 }
 
 impl Parallel {
-    /// None for level 0, and where no thread can be had.
+    /// Returns nothing for level 0, and if no thread can be started.
     pub(super) fn new(
         level: Level,
         dialect: Dialect,
         threads: usize,
         piece: Option<usize>,
     ) -> Option<Self> {
-        let parsers = Shelf::default();
+        let parsers = FreeList::default();
         parsers.put([Parser::new(level)?]);
         let pool = Pool::new(threads);
         (pool.len() > 0).then(|| Self {
@@ -74,9 +73,9 @@ impl Parallel {
             shape: Shape::new(level, piece),
             pool,
             parsers,
-            texts: Shelf::default(),
-            tokens: Shelf::default(),
-            codes: Shelf::default(),
+            texts: FreeList::default(),
+            tokens: FreeList::default(),
+            codes: FreeList::default(),
             text: Vec::new(),
             origin: 0,
             start: 0,
@@ -90,7 +89,7 @@ impl Parallel {
         })
     }
 
-    /// Take more of the input.
+    /// Takes more of the input.
     pub(super) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let full = self.start + self.shape.reach();
@@ -105,7 +104,7 @@ impl Parallel {
         Ok(())
     }
 
-    /// The input is complete. Its checksum comes back.
+    /// Ends the input and returns its checksum.
     pub(super) fn finish(&mut self) -> io::Result<Hasher> {
         let text = std::mem::take(&mut self.text);
         let end = text.len();
@@ -120,7 +119,7 @@ impl Parallel {
         Ok(self.checksum.clone())
     }
 
-    /// Hand out what has arrived as a piece, and begin the next one.
+    /// Submits the piece that has arrived and begins the next one.
     fn next_piece(&mut self) {
         let end = self.start + self.shape.length;
         let from = end - HISTORY;
@@ -143,8 +142,9 @@ impl Parallel {
             until,
             texts: self.texts.clone(),
         });
-        let hopeful = self.failures < PATIENCE || self.count.is_multiple_of(PATIENCE);
-        let parsed = hopeful.then(|| self.parse(Arc::clone(&piece)));
+        let is_speculative =
+            self.failures < MAX_FAILURES || self.count.is_multiple_of(MAX_FAILURES);
+        let parsed = is_speculative.then(|| self.parse(Arc::clone(&piece)));
         self.parsing.push_back(Parsing { piece, parsed });
         self.count = self.count.wrapping_add(1);
     }
@@ -160,7 +160,7 @@ impl Parallel {
         })
     }
 
-    /// Do what can be done now, and what must be done before there is room for more.
+    /// Does all that can be done without waiting, and waits as long as too much is under way.
     fn advance(&mut self) -> io::Result<()> {
         let threads = self.pool.len();
         while self.parsing.len() > threads + threads.div_ceil(2) {
@@ -170,7 +170,7 @@ impl Parallel {
             self.join_next()?;
         }
         while let Some(next) = self.parsing.front() {
-            // What is not parsed ahead waits until it must be done.
+            // A piece without a speculative parse waits until it must be parsed.
             let Some(promise) = &next.parsed else { break };
             let Some(result) = promise.poll()? else { break };
             self.stitch_front(Some(result));
@@ -190,7 +190,7 @@ impl Parallel {
         Ok(())
     }
 
-    /// Stitch the piece in front, and have its blocks coded.
+    /// Stitches the oldest piece and submits its blocks.
     fn stitch_front(&mut self, result: Option<(Parsed, Hasher)>) {
         let Some(Parsing { piece, .. }) = self.parsing.pop_front() else {
             return;
@@ -200,7 +200,7 @@ impl Parallel {
         self.checksum.combine(&checksum);
         let tried = parsed.is_some();
         let stitched = self.stitch.piece(piece, parsed);
-        if stitched.met {
+        if stitched.synced {
             self.failures = 0;
         } else if tried {
             self.failures = self.failures.saturating_add(1);

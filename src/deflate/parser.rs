@@ -1,10 +1,10 @@
-//! The two parsers as one.
+//! One type for both parsers.
 
 use super::{
     fast::Fast,
     lazy::Lazy,
     level::{Level, Strategy},
-    plain::Plain,
+    reference::Reference,
     token::Token,
 };
 
@@ -15,7 +15,7 @@ pub(super) enum Parser {
 }
 
 impl Parser {
-    /// None for level 0, which does not parse.
+    /// Returns nothing for level 0, which does not parse.
     pub(super) fn new(level: Level) -> Option<Self> {
         let effort = level.effort();
         match level.strategy() {
@@ -25,7 +25,7 @@ impl Parser {
         }
     }
 
-    /// Start at `at` as if nothing was found before it. `origin` says whether `text` begins with
+    /// Starts at `at` as if no match came before. `origin` says whether `text` begins with
     /// the input.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         match self {
@@ -42,7 +42,7 @@ impl Parser {
         }
     }
 
-    /// How far its tokens go: the last byte may be undecided.
+    /// The end of the last token. The lazy parser may be a byte further.
     pub(super) fn reach(&self) -> usize {
         match self {
             Self::Fast(fast) => fast.at(),
@@ -50,7 +50,7 @@ impl Parser {
         }
     }
 
-    /// Go on in a text that lacks the first `count` bytes, a multiple of 65,536.
+    /// Goes on in a text without the first `count` bytes, a multiple of 65,536.
     pub(super) fn rebase(&mut self, count: usize) {
         match self {
             Self::Fast(fast) => fast.rebase(count),
@@ -58,22 +58,26 @@ impl Parser {
         }
     }
 
-    /// Parse up to `until`, from where the end of the input is not in sight.
-    pub(super) fn run(&mut self, plain: Plain, until: usize, tokens: &mut Vec<Token>) {
+    /// Parses up to `until`, from where the end of the input is not in sight.
+    pub(super) fn run(&mut self, reference: Reference, until: usize, tokens: &mut Vec<Token>) {
         match self {
-            Self::Fast(fast) => fast.run(plain.text, until, tokens),
-            Self::Lazy(lazy) => lazy.run(plain, until, tokens),
+            Self::Fast(fast) => fast.run(reference.text, until, tokens),
+            Self::Lazy(lazy) => lazy.run(reference, until, tokens),
         }
     }
 
-    /// Parse up to the end of the input. A token that is returned belongs to the last block.
-    pub(super) fn finish(&mut self, plain: &mut Plain, tokens: &mut Vec<Token>) -> Option<Token> {
+    /// Parses up to the end of the input. A token that is returned belongs to the last block.
+    pub(super) fn finish(
+        &mut self,
+        reference: &mut Reference,
+        tokens: &mut Vec<Token>,
+    ) -> Option<Token> {
         match self {
             Self::Fast(fast) => {
-                fast.finish(plain, tokens);
+                fast.finish(reference, tokens);
                 None
             }
-            Self::Lazy(lazy) => lazy.finish(plain, tokens),
+            Self::Lazy(lazy) => lazy.finish(reference, tokens),
         }
     }
 }

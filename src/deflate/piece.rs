@@ -1,36 +1,36 @@
-//! A piece of the input, parsed without knowledge of what the parse before it leads to.
+//! A piece of the input, parsed speculatively: from its start, as if no match came before.
 
 use crc32fast::Hasher;
 
 use super::{
     Dialect,
+    free_list::FreeList,
     level::{Level, Strategy},
     parser::Parser,
-    plain::Plain,
-    shelf::Shelf,
+    reference::Reference,
     token::Token,
 };
 
-/// Pieces begin at multiples of this, and it is what they know of the input before them: a window,
-/// and as much as a stored block can hold.
+/// Bytes of input before a piece that the piece holds: a window, and as much as a stored block can hold. Pieces begin
+/// at multiples of this number.
 pub(super) const HISTORY: usize = 1 << 16;
 
-/// What a piece knows of the input behind it, beyond its overlap; so the last piece has this much.
+/// Bytes of input behind the overlap that a piece holds. The last piece has at least this length.
 const AHEAD: usize = 1 << 16;
 
-/// How the input is cut into pieces.
+/// The lengths of pieces, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// The length of a piece, a multiple of `HISTORY`.
+    /// The length of a piece: a multiple of `HISTORY`.
     pub(super) length: usize,
-    /// How far the parse goes on behind its end, for the next one to meet it.
+    /// How far the parse goes on behind the end of the piece, for the resync point with the next piece.
     pub(super) overlap: usize,
 }
 
 impl Shape {
     /// Pieces of about `length` bytes, if given.
     pub(super) fn new(level: Level, length: Option<usize>) -> Self {
-        // The chains of the fast parser depend on the parse, so two of them agree much later.
+        // The chains of the fast parser depend on the parse, so its resync points come much later.
         let (usual, part) = match level.strategy() {
             Strategy::Fast => (2 << 20, 10),
             _ => (512 << 10, 256),
@@ -43,31 +43,31 @@ impl Shape {
         }
     }
 
-    /// About as many bytes as a thread holds: its parser, and two pieces with their tokens, which are
-    /// half as many as bytes; in noise they are all of them.
+    /// About how many bytes a thread holds: its parser, and two pieces with one token for every two bytes. Noise has
+    /// a token for every byte.
     pub(super) fn held(self) -> usize {
         const PARSER: usize = 1 << 20;
         PARSER + 2 * (HISTORY + self.reach() + self.length / 2 * size_of::<Token>())
     }
 
-    /// What a piece holds of the input from its start on, unless it is the last one.
+    /// Bytes of input from its start on that a piece holds, unless the piece is the last one.
     pub(super) fn reach(self) -> usize {
         self.length + self.overlap + AHEAD
     }
 }
 
-/// A piece, with what lies around it.
+/// A piece, with the input around it.
 pub(super) struct Piece {
     pub(super) text: Vec<u8>,
-    /// The place of `text` in the input, a multiple of `HISTORY`.
+    /// The position of `text` in the input: a multiple of `HISTORY`.
     pub(super) origin: u64,
     /// Where the piece begins and ends in `text`.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Where its parse stops, if the end of the input does not stop it.
+    /// The position in `text` at which the parse stops; nothing for the last piece.
     pub(super) until: Option<usize>,
-    /// Where the memory of the text goes when nobody needs it any more.
-    pub(super) texts: Shelf<Vec<u8>>,
+    /// Takes the memory of the text when the piece is dropped.
+    pub(super) texts: FreeList<Vec<u8>>,
 }
 
 impl Drop for Piece {
@@ -76,25 +76,25 @@ impl Drop for Piece {
     }
 }
 
-/// What became of a piece.
+/// The speculative parse of a piece.
 pub(super) struct Parsed {
     pub(super) tokens: Vec<Token>,
-    /// Where it stopped.
+    /// The parser, where the parse stopped.
     pub(super) parser: Parser,
     pub(super) ending: Option<Ending>,
 }
 
-/// How a parse met the end of the input.
+/// How a parse reached the end of the input.
 #[derive(Clone, Copy)]
 pub(super) struct Ending {
-    /// Where the end came in sight.
+    /// The position at which the end came in sight.
     pub(super) notice: u64,
     /// A token that belongs to the last block.
     pub(super) pending: Option<Token>,
 }
 
 impl Piece {
-    /// Parse from the start of the piece, into the memory of `tokens`.
+    /// Parses from the start of the piece, into the memory of `tokens`.
     pub(super) fn parse(
         &self,
         mut parser: Parser,
@@ -112,7 +112,7 @@ impl Piece {
         }
     }
 
-    /// Parse on, up to `until` at most.
+    /// Parses on, up to `until` at most.
     pub(super) fn go_on(
         &self,
         parser: &mut Parser,
@@ -120,28 +120,28 @@ impl Piece {
         until: usize,
         tokens: &mut Vec<Token>,
     ) -> Option<Ending> {
-        let mut plain = Plain {
+        let mut reference = Reference {
             text: &self.text,
             origin: self.origin,
             dialect,
             notice: None,
         };
-        // Some way before the end of the input all of the rest is done at once.
+        // The rest of the input is parsed at once from some way before its end.
         let stop = self
             .until
             .unwrap_or(self.text.len().saturating_sub(AHEAD / 2));
         if self.until.is_some() || until < stop {
-            parser.run(plain, until.min(stop), tokens);
+            parser.run(reference, until.min(stop), tokens);
             return None;
         }
-        let pending = parser.finish(&mut plain, tokens);
+        let pending = parser.finish(&mut reference, tokens);
         Some(Ending {
-            notice: plain.notice?,
+            notice: reference.notice?,
             pending,
         })
     }
 
-    /// The checksum of the piece itself.
+    /// The checksum of the piece, without the input around it.
     pub(super) fn checksum(&self) -> Hasher {
         let mut checksum = Hasher::new();
         checksum.update(&self.text[self.start..self.end]);

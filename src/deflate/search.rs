@@ -1,18 +1,18 @@
-//! The quick search: what the originals find, without trying every candidate they try.
+//! The quick search: finds the originals' matches without trying every candidate that they try.
 //!
-//! They try the candidates of a bucket of three bytes, nearest first, a limited number of them, and
-//! keep the longest match; of equal ones the nearest. That verdict does not depend on the order of
-//! trials. So candidates that agree in six bytes are looked at first, and only if there is none
-//! those that agree in four; a candidate's ordinal tells whether they would have come to it.
+//! The originals try a limited number of candidates of a bucket of three bytes, nearest first, and keep the longest
+//! match; of equal ones the nearest. The result does not depend on the order of trials. So this search looks at
+//! candidates that agree in six bytes first, and at those that agree in four only if there is none. A candidate's
+//! ordinal tells whether the originals would have tried it.
 //!
-//! It is for positions that have a lookahead before them.
+//! The search needs a full lookahead behind the position.
 
 use std::ops::ControlFlow;
 
 use super::{
     chains::{Chains, Grams, LONG, SHORT},
     level::{Effort, MAX_DISTANCE, TOO_FAR},
-    plain::Found,
+    reference::Found,
     words::{agreement, common, half, word},
 };
 
@@ -30,9 +30,9 @@ struct Search<'a> {
     nice: usize,
 }
 
-/// With more candidates of other bytes than this in a chain, somebody has made them collide, and the
-/// plain search is better.
-const PATIENCE: usize = 64;
+/// With more hash collisions than this in a chain the input was made to collide, and the reference search is
+/// faster.
+const MAX_COLLISIONS: usize = 64;
 
 /// No match.
 const NOTHING: Found = (0, 0);
@@ -97,7 +97,7 @@ impl Search<'_> {
             let difference = word(self.text, self.at - distance) ^ self.word;
             if difference << (64 - 8 * N) != 0 {
                 others += 1;
-                if others > PATIENCE {
+                if others > MAX_COLLISIONS {
                     return None;
                 }
             } else if visit(distance, difference).is_break() {
@@ -134,7 +134,7 @@ impl Search<'_> {
         if distance == 0 {
             distance = self.chains.long.link(self.at);
         }
-        for seen in 1..self.budget + PATIENCE {
+        for seen in 1..self.budget + MAX_COLLISIONS {
             if distance > MAX_DISTANCE {
                 return Some(found);
             }
@@ -226,7 +226,7 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deflate::{Dialect, Level, level::LOOKAHEAD, plain::Plain};
+    use crate::deflate::{Dialect, Level, level::LOOKAHEAD, reference::Reference};
 
     /// Words of few letters: every kind of match, and crowded chains.
     fn text(letters: u64) -> Vec<u8> {
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_the_plain_search_finds() {
+    fn both_searches_find_the_same() {
         for (letters, number) in [(2, 4), (3, 6), (26, 5), (26, 9), (200, 6)] {
             let text = text(letters);
             let effort = Level::new(number).expect("a level").effort();
             let mut chains = Chains::new();
             chains.begin(&text, 0, true);
-            let plain = Plain {
+            let reference = Reference {
                 text: &text,
                 origin: 0,
                 dialect: Dialect::Zlib,
@@ -266,7 +266,7 @@ mod tests {
                 chains.reach(&text, at);
                 let least = [2, 2, 3, 5, 9, 40][at % 6];
                 let link = |at| chains.link(at);
-                let expected = match plain.search(at, least, effort, link) {
+                let expected = match reference.search(at, least, effort, link) {
                     (length, _) if length <= least => NOTHING,
                     (3, place) if at - place > TOO_FAR => NOTHING,
                     found => found,

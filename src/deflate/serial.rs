@@ -1,4 +1,4 @@
-//! One thread: parse and code, block by block.
+//! Parses and codes block by block, on one thread.
 
 use super::{
     Dialect,
@@ -7,11 +7,11 @@ use super::{
     cut::Cutter,
     level::Level,
     parser::Parser,
-    plain::{Plain, end_in_sight},
+    reference::{Reference, end_in_sight},
     token::Token,
 };
 
-/// How much is parsed before the blocks in it are coded.
+/// Bytes that are parsed before their blocks are coded.
 const STRIDE: usize = 1 << 16;
 
 /// A parser, and the block it is in.
@@ -25,7 +25,7 @@ pub(super) struct Serial {
 }
 
 impl Serial {
-    /// None for level 0.
+    /// Returns nothing for level 0.
     pub(super) fn new(level: Level, dialect: Dialect) -> Option<Self> {
         Some(Self {
             level,
@@ -37,36 +37,35 @@ impl Serial {
         })
     }
 
-    /// Start a new stream.
+    /// Starts a new stream.
     pub(super) fn begin(&mut self) {
         self.parser.begin(&[], 0, true);
         self.cutter = Cutter::new(self.level, self.dialect);
     }
 
-    /// Parse what can be parsed of `text`, which more will follow; it lies at `origin` in the
-    /// input.
+    /// Parses as much of `text` as can be parsed before more input comes. `text` lies at `origin` in the input.
     pub(super) fn run(&mut self, text: &[u8], origin: u64) {
-        let plain = self.plain(text, origin);
+        let reference = self.reference(text, origin);
         let end = end_in_sight(text);
         while self.parser.at() < end {
             let until = end.min(self.parser.at() + STRIDE);
-            self.parser.run(plain, until, &mut self.tokens);
-            self.blocks(plain);
+            self.parser.run(reference, until, &mut self.tokens);
+            self.blocks(reference);
         }
     }
 
-    /// Parse the rest of `text`, which ends the input, and complete the last byte.
+    /// Parses the rest of `text`, which ends the input, and completes the last byte.
     pub(super) fn finish(&mut self, text: &[u8], origin: u64) {
         self.run(text, origin);
-        let mut plain = self.plain(text, origin);
-        let pending = self.parser.finish(&mut plain, &mut self.tokens);
-        self.blocks(plain);
+        let mut reference = self.reference(text, origin);
+        let pending = self.parser.finish(&mut reference, &mut self.tokens);
+        self.blocks(reference);
         self.tokens.extend(pending);
-        let notice = plain.notice.unwrap_or(0);
+        let notice = reference.notice.unwrap_or(0);
         let cut = self.cutter.last(&self.tokens, notice);
         block::block(
             &self.tokens,
-            cut.raw(plain.text, plain.origin),
+            cut.raw(reference.text, reference.origin),
             true,
             &mut self.bits,
         );
@@ -74,23 +73,23 @@ impl Serial {
         self.tokens.clear();
     }
 
-    /// How much of the text is done, of which a part is still needed.
+    /// Bytes of the text that are parsed. A window of them is still needed.
     pub(super) fn history(&self) -> usize {
         self.parser.at()
     }
 
-    /// The text can lose this many of its first bytes.
+    /// The number of first bytes of the text that are no longer needed.
     pub(super) fn spare(&self) -> usize {
         self.parser.at().saturating_sub(1 << 16) & !0xffff
     }
 
-    /// Go on in a text that lacks the first `count` bytes.
+    /// Goes on in a text without its first `count` bytes.
     pub(super) fn rebase(&mut self, count: usize) {
         self.parser.rebase(count);
     }
 
-    fn plain<'a>(&self, text: &'a [u8], origin: u64) -> Plain<'a> {
-        Plain {
+    fn reference<'a>(&self, text: &'a [u8], origin: u64) -> Reference<'a> {
+        Reference {
             text,
             origin,
             dialect: self.dialect,
@@ -98,14 +97,14 @@ impl Serial {
         }
     }
 
-    /// Code the blocks that are complete.
-    fn blocks(&mut self, plain: Plain) {
+    /// Codes the complete blocks.
+    fn blocks(&mut self, reference: Reference) {
         let mut done = 0;
-        while let Some(cut) = self.cutter.next(&self.tokens[done..], plain.notice) {
+        while let Some(cut) = self.cutter.next(&self.tokens[done..], reference.notice) {
             let tokens = &self.tokens[done..done + cut.tokens];
             block::block(
                 tokens,
-                cut.raw(plain.text, plain.origin),
+                cut.raw(reference.text, reference.origin),
                 false,
                 &mut self.bits,
             );

@@ -1,7 +1,7 @@
-//! The one true parse, made of the parses of the pieces.
+//! Joins the speculative parses of the pieces to the sequential parse: the one that a single thread would make.
 //!
-//! Piece by piece the true parse is led to where it meets the next one. Where they do not meet, the
-//! true one goes on through that piece, and what was parsed there is dropped.
+//! The sequential parse goes on into each piece up to the resync point, and adopts the speculative parse from there.
+//! Without a resync point the sequential parse goes on through the whole piece, and the speculative one is dropped.
 
 use std::sync::Arc;
 
@@ -12,56 +12,56 @@ use super::{
     level::{Level, Strategy},
     parser::Parser,
     piece::{Ending, Parsed, Piece},
-    seam::{Outcome, Seam},
+    resync::{Outcome, Resync},
     token::Token,
 };
 
-/// The first step in which the true parse goes on to meet the next.
+/// The first step, in bytes, by which the sequential parse goes on towards the resync point.
 const STEP: usize = 2048;
-/// Near the end a parse depends on more than its state.
+/// Bytes before the end of the input in which a parse depends on more than its state.
 const END: u64 = 1024;
 
-/// The true parse so far.
+/// The sequential parse so far.
 pub(super) struct Stitch {
     strategy: Strategy,
     dialect: Dialect,
     cutter: Cutter,
-    /// Tokens since the last block that is complete.
+    /// Tokens since the end of the last complete block.
     tokens: Vec<Token>,
-    /// How many of them begin before the end of the last piece.
+    /// The number of tokens that begin before the end of the last piece.
     settled: usize,
-    /// Where the others begin, and whether a match ends there.
+    /// The position of the token behind those, and whether a match ends there.
     at: u64,
-    fresh: bool,
-    /// Memory for tokens.
+    after_match: bool,
+    /// An empty vector whose memory is used again.
     spare: Vec<Token>,
-    /// Where the true parse stopped, and in which text.
+    /// The parser of the sequential parse, and the origin of the text that its positions count from.
     parser: Option<Parser>,
     origin: u64,
 }
 
-/// Blocks that are complete, with what coding them takes.
+/// Complete blocks, with all that coding them takes.
 pub(super) struct Blocks {
     pub(super) tokens: Vec<Token>,
     pub(super) cuts: Vec<Cut>,
     pub(super) piece: Arc<Piece>,
-    /// Whether the last of them is the last of the stream.
+    /// Whether the last of the blocks is the last of the stream.
     pub(super) last: bool,
 }
 
 impl Blocks {
-    /// Code them into `memory`.
+    /// Codes the blocks into `memory`.
     pub(super) fn code(&self, memory: Vec<u8>) -> Coded {
         Coded::new(&self.tokens, &self.cuts, &self.piece, self.last, memory)
     }
 }
 
-/// What a piece led to.
+/// The result of one piece.
 pub(super) struct Stitched {
     pub(super) blocks: Blocks,
-    /// Whether the true parse met that of the piece.
-    pub(super) met: bool,
-    /// A parser that is free again.
+    /// Whether there is a resync point in the piece.
+    pub(super) synced: bool,
+    /// A parser that is free to be used again.
     pub(super) spare: Option<Parser>,
 }
 
@@ -74,41 +74,44 @@ impl Stitch {
             tokens: Vec::new(),
             settled: 0,
             at: 0,
-            fresh: true,
+            after_match: true,
             spare: Vec::new(),
             parser: None,
             origin: 0,
         }
     }
 
-    /// Go on through the next piece, of which `parsed` is the parse from its start, if there is
-    /// one. The first piece has one.
+    /// Goes on through the next piece. `parsed` is its speculative parse, which the first piece always has.
     pub(super) fn piece(&mut self, piece: Arc<Piece>, parsed: Option<Parsed>) -> Stitched {
-        let true_parser = self.parser.take().map(|mut parser| {
+        let sequential = self.parser.take().map(|mut parser| {
             parser.rebase((piece.origin - self.origin) as usize);
             parser
         });
-        let (met, spare, ending) = match (true_parser, parsed) {
-            (Some(parser), Some(parsed)) => self.meet(&piece, parser, parsed),
+        let (synced, spare, ending) = match (sequential, parsed) {
+            (Some(parser), Some(parsed)) => self.resync(&piece, parser, parsed),
             (Some(parser), None) => (false, None, self.go_through(&piece, parser, None)),
             (None, parsed) => (true, None, parsed.and_then(|parsed| self.adopt(parsed, 0))),
         };
         self.origin = piece.origin;
         let blocks = self.settle(piece, ending);
-        Stitched { blocks, met, spare }
+        Stitched {
+            blocks,
+            synced,
+            spare,
+        }
     }
 
-    /// Go on as `parsed`, from its token number `from` on.
+    /// Adopts `parsed` from its token number `from` on.
     fn adopt(&mut self, mut parsed: Parsed, from: usize) -> Option<Ending> {
-        // Those before are few.
+        // Few tokens come before.
         parsed.tokens.splice(..from, self.tokens.drain(..));
         self.spare = std::mem::replace(&mut self.tokens, parsed.tokens);
         self.parser = Some(parsed.parser);
         parsed.ending
     }
 
-    /// Lead the true parse to where it meets `parsed`, or to the end of the piece.
-    fn meet(
+    /// Leads the sequential parse to the resync point with `parsed`, or to the end of the piece.
+    fn resync(
         &mut self,
         piece: &Piece,
         mut parser: Parser,
@@ -119,14 +122,17 @@ impl Stitch {
             None => (piece.origin + piece.text.len() as u64).saturating_sub(END),
         };
         let start = piece.origin + piece.start as u64;
-        let mut seam = Seam::new(self.strategy, self.at, self.fresh, start, limit);
+        let mut resync = Resync::new(self.strategy, self.at, self.after_match, start, limit);
         let mut step = STEP;
         let mut ending = None;
         loop {
-            match seam.walk(&self.tokens[self.settled..], &parsed.tokens) {
-                Outcome::Met { one, other } => {
-                    self.tokens.truncate(self.settled + one);
-                    return (true, Some(parser), self.adopt(parsed, other));
+            match resync.walk(&self.tokens[self.settled..], &parsed.tokens) {
+                Outcome::Synced {
+                    sequential,
+                    speculative,
+                } => {
+                    self.tokens.truncate(self.settled + sequential);
+                    return (true, Some(parser), self.adopt(parsed, speculative));
                 }
                 Outcome::More if !is_through(piece, &parser, ending) => {
                     let until = parser.at().saturating_add(step);
@@ -140,7 +146,7 @@ impl Stitch {
         (false, Some(parsed.parser), ending)
     }
 
-    /// Lead the true parse to the end of the piece.
+    /// Leads the sequential parse to the end of the piece.
     fn go_through(
         &mut self,
         piece: &Piece,
@@ -154,7 +160,7 @@ impl Stitch {
         ending
     }
 
-    /// Take the tokens of `piece` for true, and cut blocks.
+    /// Cuts blocks of the tokens that begin before the end of `piece`.
     fn settle(&mut self, piece: Arc<Piece>, ending: Option<Ending>) -> Blocks {
         match ending {
             Some(_) => self.settled = self.tokens.len(),
@@ -184,7 +190,7 @@ impl Stitch {
         }
     }
 
-    /// Find which tokens begin before the end of `piece`: those behind it are few.
+    /// Counts the tokens that begin before the end of `piece`, from the last one on: few begin behind.
     fn settle_before(&mut self, piece: &Piece) {
         let Some(mut at) = self.parser.as_ref().map(Parser::reach) else {
             return;
@@ -200,13 +206,13 @@ impl Stitch {
         }
         self.settled = count;
         self.at = piece.origin + at as u64;
-        self.fresh = self.tokens[..count]
+        self.after_match = self.tokens[..count]
             .last()
             .is_none_or(|token| token.is_match());
     }
 }
 
-/// Whether the parse came to where that of `piece` stops.
+/// Whether the parse has come to where the speculative parse of `piece` stops.
 fn is_through(piece: &Piece, parser: &Parser, ending: Option<Ending>) -> bool {
     ending.is_some() || piece.until.is_some_and(|until| parser.at() >= until)
 }

@@ -1,19 +1,19 @@
 //! Level 0: stored blocks, as zlib makes them of whole tar records.
 //!
-//! It assembles them in its window, so their size follows from the pieces that git hands over:
-//! 10,240 bytes, until the window is full.
+//! zlib assembles a stored block in its window. git hands over 10,240 bytes at a time, so a block has as many of these
+//! as fill the window.
 
 /// The first multiple of a tar record that fills the window.
 const BLOCK: usize = 4 * 10240;
 
-/// What is not written yet.
+/// Bytes that are not written yet.
 #[derive(Default)]
 pub(super) struct Stored {
     pending: Vec<u8>,
 }
 
 impl Stored {
-    /// Append `bytes`, and write blocks that are full to `out`.
+    /// Takes `bytes` and writes full blocks to `out`.
     pub(super) fn write(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.pending.extend_from_slice(bytes);
         let mut rest = self.pending.as_slice();
@@ -25,7 +25,7 @@ impl Stored {
         self.pending.drain(..done);
     }
 
-    /// Write the last block.
+    /// Writes the last block.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         put(&self.pending, true, out);
         self.pending.clear();

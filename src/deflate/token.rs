@@ -1,4 +1,4 @@
-//! What a parse is made of: literals and matches, and the codes of their lengths and distances.
+//! Tokens: the literals and matches that a parse consists of, and the codes of their lengths and distances.
 
 use super::level::MIN_MATCH;
 
@@ -7,11 +7,11 @@ use super::level::MIN_MATCH;
 pub(super) struct Token(u32);
 
 /// Marks a literal at whose position no match had been found.
-const PLAIN: u32 = 1 << 24;
+const UNMATCHED: u32 = 1 << 24;
 
 impl Token {
-    pub(super) fn literal(byte: u8, plain: bool) -> Self {
-        Self(u32::from(byte) << 16 | if plain { PLAIN } else { 0 })
+    pub(super) fn literal(byte: u8, unmatched: bool) -> Self {
+        Self(u32::from(byte) << 16 | if unmatched { UNMATCHED } else { 0 })
     }
 
     pub(super) fn matched(length: usize, distance: usize) -> Self {
@@ -23,11 +23,11 @@ impl Token {
     }
 
     /// Whether this is a literal, and no match had been found where it stands.
-    pub(super) fn is_plain(self) -> bool {
-        self.0 & PLAIN != 0
+    pub(super) fn is_unmatched(self) -> bool {
+        self.0 & UNMATCHED != 0
     }
 
-    /// 0 for a literal.
+    /// The distance of a match; 0 for a literal.
     pub(super) fn distance(self) -> usize {
         (self.0 & 0xffff) as usize
     }
@@ -37,7 +37,7 @@ impl Token {
         (self.0 >> 16) as u8
     }
 
-    /// How many bytes of input it stands for.
+    /// The number of input bytes that the token stands for.
     pub(super) fn span(self) -> usize {
         if self.is_match() {
             usize::from(self.byte()) + MIN_MATCH
@@ -47,9 +47,9 @@ impl Token {
     }
 }
 
-/// How many length codes there are; in the alphabet they follow the end code.
+/// The number of length codes. They follow the end code in the alphabet.
 pub(super) const LENGTH_CODES: usize = 29;
-/// How many distance codes there are.
+/// The number of distance codes.
 pub(super) const DISTANCE_CODES: usize = 30;
 
 /// Extra bits by length code.

@@ -1,7 +1,7 @@
-//! The search as the originals do it, candidate after candidate.
+//! The reference search: candidate after candidate, as the originals do it.
 //!
-//! It is what counts near the end of the input, where the dialects differ, and what tests hold the
-//! quick search against.
+//! The search is used near the end of the input, where the dialects differ, and on input that was made to collide.
+//! The tests compare the quick search with it.
 
 use super::{
     Dialect,
@@ -12,15 +12,15 @@ use super::{
 /// The index in its window at which an original moves it on.
 const FULL: u64 = (WINDOW + MAX_DISTANCE) as u64;
 
-/// What the search sees.
+/// The input of a search.
 #[derive(Clone, Copy)]
-pub(super) struct Plain<'a> {
+pub(super) struct Reference<'a> {
     /// The input, as far as it has arrived.
     pub(super) text: &'a [u8],
     /// The place of `text` in the input.
     pub(super) origin: u64,
     pub(super) dialect: Dialect,
-    /// Where the end came in sight, if it did.
+    /// The position at which the end came in sight, if it did.
     pub(super) notice: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn end_in_sight(text: &[u8]) -> usize {
     (text.len() + 1).saturating_sub(LOOKAHEAD)
 }
 
-impl Plain<'_> {
+impl Reference<'_> {
     /// The best match at `at` that is longer than `least`; `link` leads from a position to its
     /// distance from the one before.
     pub(super) fn search(
