@@ -56,7 +56,7 @@
 //!
 //! The ground:
 //!
-//! * [`process`] starts commands of the configuration, and asks the installed git.
+//! * [`process`] starts commands of the configuration, asks the installed git, and reads packets of git's protocols.
 //! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
 //! * [`error`] says what went wrong, in git's words.
 //!
