@@ -29,7 +29,7 @@ use git_sluice::{
     report::{Meter, Reports},
     repository::{Repository, environment::Environment, extra_file},
     request::{
-        Access, Request,
+        Access, Inputs, Request,
         format::{Format, Formats},
         printed_profile,
     },
@@ -153,7 +153,13 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
     let mut reports = Reports::open(manifest, summary, args.output.as_deref())?;
     let told = &mut Stderr;
-    let request = Request::resolve(&args, &formats, &environment, repository, access, told);
+    let inputs = Inputs {
+        args: &args,
+        formats: &formats,
+        environment: &environment,
+        access,
+    };
+    let request = Request::resolve(inputs, repository, told);
     let mut subject = None;
     let mut tally = Tally::default();
     let outcome = request.and_then(|request| {

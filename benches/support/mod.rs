@@ -13,7 +13,7 @@ use git_sluice::{
     pipeline::Source,
     plan::{Job, Locators, Planner, walk::Walk},
     repository::{Repository, environment::Environment},
-    request::{Access, Request, Scope, format::Formats},
+    request::{Access, Inputs, Request, Scope, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -100,15 +100,13 @@ impl Shape {
         let repository = Repository::open(&environment).expect("the configuration is sound");
         let formats = Formats::read(&gix::config::File::default(), std::iter::empty())
             .expect("there are some");
-        Request::resolve(
-            &args,
-            &formats,
-            &environment,
-            repository,
-            Access::Local,
-            &mut std::io::sink(),
-        )
-        .expect("the repository is sound")
+        let inputs = Inputs {
+            args: &args,
+            formats: &formats,
+            environment: &environment,
+            access: Access::Local,
+        };
+        Request::resolve(inputs, repository, &mut std::io::sink()).expect("the repository is sound")
     }
 
     /// The plan of what these arguments leave of all that is here, not begun.

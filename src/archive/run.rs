@@ -37,13 +37,8 @@ use crate::{
     tree::Mode,
 };
 
-/// Bytes that a window of the plan takes with all that is known of its blobs, about.
-const WINDOW: usize = 1 << 20;
 /// Bytes of lines of the manifest that are written at once.
 const LINES_LEN: usize = 64 << 10;
-
-/// No object of more bytes is held whole so that it need not be streamed.
-const MAX_IN_MEMORY: u64 = 1 << 30;
 
 /// Where the archive and what is said about it go.
 pub struct Outputs<'a> {
@@ -121,8 +116,7 @@ fn formatted(
                 threads: request.threads.unwrap_or_else(pipeline::default_threads),
                 piece: None,
             };
-            // Half of the memory is for those that deflate.
-            let settings = settings.within(request.memory / 2);
+            let settings = settings.within(request.budget.deflate());
             let mut gzip = Gzip::new(settings, destination);
             stream(tar(&request), request, &mut gzip, told, tally)?;
             gzip.finish().map(drop).map_err(failed)
@@ -138,7 +132,7 @@ fn formatted(
                 times: request.times,
                 level,
                 comment,
-                directory_memory: request.memory / 32,
+                directory_memory: request.budget.zip_directory(),
             };
             stream(zip, request, destination, told, tally)
         }
@@ -152,9 +146,6 @@ fn stream<F: emit::Format>(
     told: Told<'_>,
     tally: &mut Tally,
 ) -> Result<()> {
-    // A quarter of the memory for delta bases, a quarter for what is in flight, an eighth for any one
-    // object, a quarter at most for what is planned before its turn; the threads' scratch buffers and the
-    // allocator take the rest.
     let origin = Origin {
         commit: request.treeish.commit,
         content: request.treeish.content,
@@ -166,11 +157,11 @@ fn stream<F: emit::Format>(
         locators: Locators::new(
             request.reader.odb.clone(),
             Arc::clone(&request.blob_policy),
-            request.memory as u64 / 32,
+            request.budget.repeated_blobs(),
         ),
         odb: request.reader.odb.config().clone(),
         extras: Arc::clone(&request.extras),
-        in_memory: max_in_memory(request.memory),
+        in_memory: request.budget.whole_object(),
         big_file: request.big_file,
         converter: Converter::new(origin, request.command_context),
         blob_policy: request.blob_policy,
@@ -178,19 +169,18 @@ fn stream<F: emit::Format>(
         discreet: request.rules.discreet,
         verified: request.rules.protect.is_some(),
         manifest: tally.manifest.is_some(),
-        allowance: Allowance::new(request.memory / 4),
-        scratch_max: request.memory / 128,
+        allowance: Allowance::new(request.budget.delta_bases()),
+        scratch_max: request.budget.scratch(),
         verbose: request.verbose,
     };
     let limits = Limits {
         threads: request.threads,
         max_threads: usize::MAX,
         budget: match request.format {
-            // What waits for a compressor needs no more room than to keep it busy.
-            Format::TarGz(_) | Format::TarZst(_) => request.memory / 16,
-            _ => request.memory / 4,
+            Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
+            _ => request.budget.in_flight(),
         },
-        queued: request.memory / 4 / WINDOW,
+        queued: request.budget.queued_windows(),
     };
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
@@ -218,12 +208,6 @@ fn stream<F: emit::Format>(
         write: times.write,
     };
     outcome
-}
-
-/// The size in bytes from which on an object is streamed, whatever `memory` there is: an archive that waits for
-/// gigabytes gains nothing.
-fn max_in_memory(memory: usize) -> u64 {
-    (memory as u64 / 8).min(MAX_IN_MEMORY)
 }
 
 /// What is gone comes first in the manifest.
@@ -301,17 +285,5 @@ impl Write for Counted<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MAX_IN_MEMORY, max_in_memory};
-
-    #[test]
-    fn large_objects_are_streamed_whatever_the_budget() {
-        assert_eq!(max_in_memory(128 << 20), 16 << 20);
-        assert_eq!(max_in_memory(100 << 30), MAX_IN_MEMORY);
-        assert_eq!(max_in_memory(usize::MAX), MAX_IN_MEMORY);
     }
 }

@@ -2,55 +2,34 @@
 //!
 //! Made from arguments and an environment that are handed in; after this nobody looks at a flag.
 
+mod budget;
 pub mod format;
 mod clock;
 mod delta;
 mod filter;
 mod profile;
+mod resolve;
 mod viewing;
 
+pub use budget::Budget;
 pub use delta::Delta;
 pub use profile::printed as printed_profile;
+pub use resolve::Inputs;
 pub use viewing::Scope;
 
-use std::{
-    io::Write,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use gix::bstr::{BString, ByteSlice};
+use std::sync::Arc;
 
 use crate::{
-    cli::{self, Args, ExtraContent, GzipDialect},
     decode::reader::Reader,
     deflate::Dialect,
-    emit::{Kind, zip::Times},
-    error::Result,
-    odb::Odb,
-    pathspec::Top,
-    plan::{
-        BlobPolicy, Naming,
-        extra::{Content, Extra},
-    },
+    emit::zip::Times,
+    plan::{BlobPolicy, extra::Extra},
     process::command::CommandContext,
     report::Subject,
-    repository::{
-        Repository, attr_source, date,
-        environment::Environment,
-        settings::{self, Umask},
-        treeish::{self, Treeish},
-    },
+    repository::{settings::Umask, treeish::Treeish},
     tree::Rules,
 };
-use format::{Format, Formats};
-use viewing::Viewing;
-
-/// Less memory than this is not worth refusing over.
-const MIN_MEMORY: u64 = 1 << 20;
-/// How much of the memory, one part in so many, is for the trees on the way from the root.
-const TREES_PART: usize = 16;
+use format::Format;
 
 /// For whom an archive is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +68,8 @@ pub struct Request {
     pub big_file: u64,
     /// Threads, the calling one included; by default as many as there are cores to run on.
     pub threads: Option<usize>,
-    /// Ceiling for buffers and caches, in bytes.
-    pub memory: usize,
+    /// Ceiling for buffers and caches.
+    pub budget: Budget,
     /// Whether the names of entries are told.
     pub verbose: bool,
     /// Reads the objects of the repository.
@@ -108,168 +87,5 @@ impl Request {
                 Scope::Delta(delta) => Some(delta.base.to_hex().to_string()),
             },
         }
-    }
-
-    /// Work out what `args` ask of `repository`; what is to be said about it goes to `diagnostics`.
-    pub fn resolve(
-        args: &Args,
-        formats: &Formats,
-        environment: &Environment,
-        repository: Result<Repository>,
-        access: Access,
-        diagnostics: &mut dyn Write,
-    ) -> Result<Self> {
-        let output = args.output.as_ref().map(|path| path.as_os_str().as_bytes());
-        let format = formats.choose(args.format.as_deref(), output)?;
-        format.check_level(args.level)?;
-        let filters = filter::Rules::new(&args.filters)?;
-        if format.is_zip() {
-            filters.fit_zip()?;
-            delta::fit_zip(&args.delta)?;
-        }
-        let Repository {
-            gix,
-            mut settings,
-            objects,
-            prefix: below,
-            work_tree,
-            is_bare,
-        } = repository?;
-        let mut reader = Reader::new(Odb::open(objects));
-        let name = args.treeish.as_deref().unwrap_or_default();
-        let name = name.as_bytes().as_bstr();
-        if access == Access::Remote && !settings.allow_unreachable {
-            treeish::require_ref(&gix, name)?;
-        }
-        filters.fit_name(name)?;
-        let mut treeish = treeish::resolve(&gix, &mut reader, name, diagnostics)?;
-        if let Some(time) = &args.mtime {
-            treeish.time = date::mtime(time)?;
-        }
-        let memory = args.ours.memory.max(MIN_MEMORY);
-        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
-        let rules = Rules {
-            hash: gix.object_hash(),
-            protect: (!args.worktree_attributes).then_some(settings.protect),
-            max_depth: settings.max_tree_depth,
-            max_held: memory / TREES_PART,
-            discreet: args.filters.access_rules.is_some(),
-        };
-        // A server sees no work tree, and runs in the git directory.
-        let work_tree = work_tree.filter(|_| access == Access::Local);
-        let is_work_tree = work_tree.is_some();
-        let top = work_tree.unwrap_or_else(|| match (access, &environment.git_dir) {
-            (Access::Remote, _) => environment.cwd.join("."),
-            (Access::Local, Some(_)) => gix.git_dir().to_owned(),
-            (Access::Local, None) => git_directory(&environment.cwd, gix.git_dir()),
-        });
-        // Has to name a tree even where it is not used.
-        let attribute_tree = attr_source::tree(&gix, &mut reader, environment)?;
-        if args.worktree_attributes {
-            let directory = match access {
-                Access::Local => settings.attributes.top.clone(),
-                Access::Remote => top.clone(),
-            };
-            settings.attributes.source =
-                attr_source::of_work_tree(directory, is_bare, attribute_tree);
-        }
-        if format.is_zip() {
-            settings.attributes.diff_binary = settings::diff_binary(&gix)?;
-        }
-        let policy = filters.policy();
-        let view = Viewing {
-            args,
-            filters,
-            attributes: settings.attributes,
-            below: &below,
-            top: Top {
-                path: top.as_os_str().as_bytes().as_bstr(),
-                is_work_tree,
-            },
-            environment,
-            text: format.is_zip(),
-            rules,
-        };
-        let scope = view.scope(&gix, &mut reader, &treeish, diagnostics);
-        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
-        let times = Times {
-            dos: match format.is_zip() {
-                true => clock::dos(treeish.time)?,
-                false => [0; 2],
-            },
-            unix: treeish.time as u32,
-        };
-        let extras = args.extras.iter();
-        let prefix = args.prefix.as_deref().unwrap_or_default();
-        Ok(Self {
-            format: format.at_level(args.level)?,
-            gzip_dialect: match args.ours.gzip_dialect {
-                GzipDialect::Git => Dialect::Zlib,
-                GzipDialect::Gnu => Dialect::Gzip,
-            },
-            extras: extras.map(|extra| planned(extra, &below)).collect(),
-            times,
-            treeish,
-            command_context: command_context(&gix, below.clone()),
-            scope,
-            blob_policy: Arc::new(BlobPolicy {
-                policy,
-                naming: Naming {
-                    below,
-                    prefix_len: prefix.len(),
-                },
-            }),
-            pax_notes: args.filters.pax_notes,
-            rules,
-            umask: settings.umask,
-            big_file: settings.big_file,
-            threads: args.ours.threads.map(usize::from),
-            memory,
-            verbose: args.verbose % 2 == 1,
-            reader,
-        })
-    }
-}
-
-/// The git directory `found`, as git names it that was found from `cwd`.
-fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
-    match found.canonicalize().is_ok_and(|found| found == cwd) {
-        true => cwd.join("."),
-        false => found.to_owned(),
-    }
-}
-
-/// As git does, which changes to the top of the work tree if it is elsewhere in it.
-fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
-    CommandContext {
-        directory: (!below.is_empty())
-            .then(|| gix.workdir().map(ToOwned::to_owned))
-            .flatten(),
-        prefix: below,
-    }
-}
-
-/// An extra file as it is planned, given in the directory `below` of the work tree.
-fn planned(extra: &cli::Extra, below: &BString) -> Extra {
-    let kind = match extra.executable {
-        true => Kind::Executable,
-        false => Kind::File,
-    };
-    let from_top = |path: &[u8]| match path.starts_with(b"/") {
-        true => path.into(),
-        false => [below.as_bytes(), path].concat().into(),
-    };
-    let (name, content) = match &extra.content {
-        ExtraContent::Virtual(bytes) => (from_top(&extra.name), Content::Bytes(bytes.to_vec())),
-        ExtraContent::File(path) => {
-            let shown = from_top(path.as_os_str().as_bytes());
-            let path = path.clone();
-            (extra.name.clone(), Content::File { path, shown })
-        }
-    };
-    Extra {
-        name,
-        kind,
-        content,
     }
 }

@@ -6,6 +6,7 @@ use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 use gix::bstr::{BString, ByteSlice};
 
 use super::{
+    Budget,
     delta::{self, Delta},
     filter,
 };
@@ -28,9 +29,6 @@ use crate::{
     tree::Rules,
 };
 
-/// How much of the memory, one part in so many, is for what changed.
-const CACHED_PART: u64 = 32;
-
 /// What of a tree is archived.
 pub enum Scope {
     /// All that its view shows.
@@ -42,7 +40,7 @@ pub enum Scope {
 /// What a view is made of.
 pub(super) struct Viewing<'a> {
     pub(super) args: &'a Args,
-    pub(super) filters: filter::Rules<'a>,
+    pub(super) filters: &'a filter::Rules<'a>,
     pub(super) attributes: attributes::Settings,
     /// The directory of the work tree that the user is in.
     pub(super) below: &'a BString,
@@ -52,6 +50,7 @@ pub(super) struct Viewing<'a> {
     /// Whether the format tells what is text.
     pub(super) text: bool,
     pub(super) rules: Rules,
+    pub(super) budget: Budget,
 }
 
 impl Viewing<'_> {
@@ -98,7 +97,7 @@ impl Viewing<'_> {
         let args = &self.args.delta;
         let bounds = Bounds {
             changes: None,
-            cached_bytes: (self.args.ours.memory / CACHED_PART) as usize,
+            cached_bytes: self.budget.changes(),
             threads: self.args.ours.threads.map(usize::from),
         };
         let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;

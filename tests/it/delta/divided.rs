@@ -9,7 +9,7 @@ use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
 use git_sluice::plan::{Route, Window, WindowBuilder};
 use git_sluice::repository::{Repository, environment::Environment};
-use git_sluice::request::{Access, Request, Scope, format::Formats};
+use git_sluice::request::{Access, Inputs, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
@@ -91,15 +91,13 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let formats = formats.expect("there are some");
     let repository = Repository::open(&environment).expect("the configuration is sound");
     let said = &mut std::io::sink();
-    Request::resolve(
-        &args,
-        &formats,
-        &environment,
-        repository,
-        Access::Local,
-        said,
-    )
-    .ok()
+    let inputs = Inputs {
+        args: &args,
+        formats: &formats,
+        environment: &environment,
+        access: Access::Local,
+    };
+    Request::resolve(inputs, repository, said).ok()
 }
 
 fn find_all(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {

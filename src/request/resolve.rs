@@ -1,0 +1,275 @@
+//! The steps from arguments to a request, in the order in which git notices that something is wrong.
+
+use std::{
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{
+    Access, Budget, Request, clock, delta, filter,
+    format::{Formats, Named},
+    viewing::Viewing,
+};
+use crate::{
+    attributes,
+    cli::{self, Args, ExtraContent, GzipDialect},
+    decode::reader::Reader,
+    deflate::Dialect,
+    emit::{Kind, zip::Times},
+    error::Result,
+    odb::Odb,
+    pathspec::Top,
+    plan::{
+        BlobPolicy, Naming,
+        extra::{Content, Extra},
+    },
+    process::command::CommandContext,
+    repository::{
+        Repository, attr_source, date,
+        environment::Environment,
+        settings,
+        treeish::{self, Treeish},
+    },
+    tree::Rules,
+};
+
+/// What a request is made of, beside the repository.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The arguments.
+    pub args: &'a Args,
+    /// The formats that may be asked for.
+    pub formats: &'a Formats,
+    /// Variables and the current directory.
+    pub environment: &'a Environment,
+    /// For whom the archive is made.
+    pub access: Access,
+}
+
+impl Request {
+    /// Works out what `inputs` ask of `repository`; warnings go to `diagnostics`. A missing repository is
+    /// an error only after the options that git checks before.
+    pub fn resolve(
+        inputs: Inputs<'_>,
+        repository: Result<Repository>,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Self> {
+        let Inputs { args, access, .. } = inputs;
+        let format = inputs.format()?;
+        let filters = inputs.filters(format)?;
+        let repository = repository?;
+        let mut reader = Reader::new(Odb::open(repository.objects.clone()));
+        let treeish = inputs.treeish(&repository, &filters, &mut reader, diagnostics)?;
+        let budget = Budget::new(args.ours.memory);
+        let rules = inputs.tree_rules(&repository, budget);
+        let top = inputs.top(&repository);
+        let attributes = inputs.attributes(&repository, &top, format, &mut reader)?;
+        let below = &repository.prefix;
+        let view = Viewing {
+            args,
+            filters: &filters,
+            attributes,
+            below,
+            top: Top {
+                path: top.as_os_str().as_bytes().as_bstr(),
+                is_work_tree: work_tree(&repository, access).is_some(),
+            },
+            environment: inputs.environment,
+            text: format.is_zip(),
+            rules,
+            budget,
+        };
+        let scope = view.scope(&repository.gix, &mut reader, &treeish, diagnostics);
+        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        Ok(Self {
+            format: format.at_level(args.level)?,
+            gzip_dialect: inputs.gzip_dialect(),
+            extras: args
+                .extras
+                .iter()
+                .map(|extra| planned(extra, below))
+                .collect(),
+            times: times(format, treeish.time)?,
+            treeish,
+            command_context: command_context(&repository.gix, below.clone()),
+            scope,
+            blob_policy: Arc::new(BlobPolicy {
+                policy: filters.policy(),
+                naming: inputs.naming(below),
+            }),
+            pax_notes: args.filters.pax_notes,
+            rules,
+            umask: repository.settings.umask,
+            big_file: repository.settings.big_file,
+            threads: args.ours.threads.map(usize::from),
+            budget,
+            // As in git, `-v` given twice is off again.
+            verbose: args.verbose % 2 == 1,
+            reader,
+        })
+    }
+}
+
+impl<'a> Inputs<'a> {
+    fn format(self) -> Result<&'a Named> {
+        let output = self.args.output.as_ref();
+        let output = output.map(|path| path.as_os_str().as_bytes());
+        let format = self.formats.choose(self.args.format.as_deref(), output)?;
+        format.check_level(self.args.level)?;
+        Ok(format)
+    }
+
+    fn filters(self, format: &Named) -> Result<filter::Rules<'a>> {
+        let filters = filter::Rules::new(&self.args.filters)?;
+        if format.is_zip() {
+            filters.fit_zip()?;
+            delta::fit_zip(&self.args.delta)?;
+        }
+        Ok(filters)
+    }
+
+    fn treeish(
+        self,
+        repository: &Repository,
+        filters: &filter::Rules<'_>,
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Treeish> {
+        let name = self.args.treeish.as_deref().unwrap_or_default();
+        let name = name.as_bytes().as_bstr();
+        if self.access == Access::Remote && !repository.settings.allow_unreachable {
+            treeish::require_ref(&repository.gix, name)?;
+        }
+        filters.fit_name(name)?;
+        let mut treeish = treeish::resolve(&repository.gix, reader, name, diagnostics)?;
+        if let Some(time) = &self.args.mtime {
+            treeish.time = date::mtime(time)?;
+        }
+        Ok(treeish)
+    }
+
+    fn tree_rules(self, repository: &Repository, budget: Budget) -> Rules {
+        let settings = &repository.settings;
+        Rules {
+            hash: repository.gix.object_hash(),
+            protect: (!self.args.worktree_attributes).then_some(settings.protect),
+            max_depth: settings.max_tree_depth,
+            max_held: budget.trees(),
+            discreet: self.args.filters.access_rules.is_some(),
+        }
+    }
+
+    /// The directory against which absolute pathspecs are read.
+    fn top(self, repository: &Repository) -> PathBuf {
+        let (cwd, git_dir) = (&self.environment.cwd, repository.gix.git_dir());
+        match (work_tree(repository, self.access), self.access) {
+            (Some(top), _) => top.to_owned(),
+            // A server runs in the git directory.
+            (None, Access::Remote) => cwd.join("."),
+            (None, Access::Local) if self.environment.git_dir.is_some() => git_dir.to_owned(),
+            (None, Access::Local) => git_directory(cwd, git_dir),
+        }
+    }
+
+    /// Where attributes come from, and what they have to tell.
+    fn attributes(
+        self,
+        repository: &Repository,
+        top: &Path,
+        format: &Named,
+        reader: &mut Reader,
+    ) -> Result<attributes::Settings> {
+        let mut attributes = repository.settings.attributes.clone();
+        // As in git, the tree has to exist even where it is not used.
+        let tree = attr_source::tree(&repository.gix, reader, self.environment)?;
+        if self.args.worktree_attributes {
+            let directory = match self.access {
+                Access::Local => attributes.top.clone(),
+                Access::Remote => top.to_owned(),
+            };
+            attributes.source = attr_source::of_work_tree(directory, repository.is_bare, tree);
+        }
+        if format.is_zip() {
+            attributes.diff_binary = settings::diff_binary(&repository.gix)?;
+        }
+        Ok(attributes)
+    }
+
+    fn gzip_dialect(self) -> Dialect {
+        match self.args.ours.gzip_dialect {
+            GzipDialect::Git => Dialect::Zlib,
+            GzipDialect::Gnu => Dialect::Gzip,
+        }
+    }
+
+    fn naming(self, below: &BString) -> Naming {
+        Naming {
+            below: below.clone(),
+            prefix_len: self.args.prefix.as_deref().unwrap_or_default().len(),
+        }
+    }
+}
+
+/// The top of the work tree, if there is one. A server sees none.
+fn work_tree(repository: &Repository, access: Access) -> Option<&Path> {
+    let top = repository.work_tree.as_deref();
+    top.filter(|_| access == Access::Local)
+}
+
+/// The archive's time as zip tells it; only a zip needs the local time.
+fn times(format: &Named, seconds: u64) -> Result<Times> {
+    Ok(Times {
+        dos: match format.is_zip() {
+            true => clock::dos(seconds)?,
+            false => [0; 2],
+        },
+        unix: seconds as u32,
+    })
+}
+
+/// The git directory `found`, as git names it that was found from `cwd`.
+fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
+    match found.canonicalize().is_ok_and(|found| found == cwd) {
+        true => cwd.join("."),
+        false => found.to_owned(),
+    }
+}
+
+/// As git does, which changes to the top of the work tree if it is elsewhere in it.
+fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
+    CommandContext {
+        directory: (!below.is_empty())
+            .then(|| gix.workdir().map(ToOwned::to_owned))
+            .flatten(),
+        prefix: below,
+    }
+}
+
+/// An extra file as it is planned, given in the directory `below` of the work tree.
+fn planned(extra: &cli::Extra, below: &BString) -> Extra {
+    let kind = match extra.executable {
+        true => Kind::Executable,
+        false => Kind::File,
+    };
+    let from_top = |path: &[u8]| match path.starts_with(b"/") {
+        true => path.into(),
+        false => [below.as_bytes(), path].concat().into(),
+    };
+    let (name, content) = match &extra.content {
+        ExtraContent::Virtual(bytes) => (from_top(&extra.name), Content::Bytes(bytes.to_vec())),
+        ExtraContent::File(path) => {
+            let shown = from_top(path.as_os_str().as_bytes());
+            let path = path.clone();
+            (extra.name.clone(), Content::File { path, shown })
+        }
+    };
+    Extra {
+        name,
+        kind,
+        content,
+    }
+}
