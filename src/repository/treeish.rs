@@ -9,7 +9,7 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time:
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice},
-    hash::Kind,
+    hash::{Kind, Prefix},
     objs::{CommitRefIter, Kind as ObjectKind, TagRefIter, tag::ref_iter::Token},
     revision::plumbing::Spec,
 };
@@ -27,6 +27,8 @@ use crate::{
 /// As many tags of tags as anybody makes.
 const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
+/// git takes no shorter text for an id.
+const MIN_ABBREVIATION: usize = 4;
 /// git takes a number with more digits than this for a date, in seconds since 1970.
 const STEPS_DIGITS: usize = 8;
 
@@ -220,26 +222,39 @@ fn object_id(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Reference)> {
+    match object_id_without_git(repository, reader, name)? {
+        Some(found) => {
+            warn_if_ambiguous(repository, name, diagnostics);
+            Ok(found)
+        }
+        None => ask_git(name, diagnostics),
+    }
+}
+
+/// The same, or nothing where git has to be asked.
+fn object_id_without_git(
+    repository: &gix::Repository,
+    reader: &mut Reader,
+    name: &BStr,
+) -> Result<Option<(ObjectId, Reference)>> {
     if let Some(id) = full_id(repository, name) {
-        return Ok((id, no_reference()));
+        return Ok(Some((id, no_reference())));
     }
     if let Some((id, reference)) = reference(repository, name) {
-        warn_if_ambiguous(repository, name, diagnostics);
-        return Ok((id, Reference::new(Box::new(|| Some(reference)))));
+        return Ok(Some((id, Reference::new(Box::new(|| Some(reference))))));
     }
-    if let Some((start, id)) = ancestor(repository, reader, name) {
-        warn_if_ambiguous(repository, start, diagnostics);
-        return Ok((id, no_reference()));
+    if let Some(id) = ancestor(repository, reader, name) {
+        return Ok(Some((id, no_reference())));
     }
     if !is_for_gix(repository, reader, name)? {
-        return ask_git(name, diagnostics);
+        return Ok(None);
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
         // A ref that is named in a roundabout way.
-        Ok(Spec::Include(id)) if name.contains_str("@{") => Ok((id, full_name(name))),
-        Ok(Spec::Include(id)) => Ok((id, no_reference())),
+        Ok(Spec::Include(id)) if name.contains_str("@{") => Ok(Some((id, full_name(name)))),
+        Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
         Ok(_) => Err(not_valid(name)),
-        Err(_) => ask_git(name, diagnostics),
+        Err(_) => Ok(None),
     }
 }
 
@@ -292,13 +307,9 @@ fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     ObjectId::from_hex(name).ok().filter(|_| is_full)
 }
 
-/// The ancestor that `name` names by steps (`~2`, `^`, `^2`) from a ref or a full id, and where they
-/// start. Nothing in a repository in which parents may be missing.
-fn ancestor<'a>(
-    repository: &gix::Repository,
-    reader: &mut Reader,
-    name: &'a BStr,
-) -> Option<(&'a BStr, ObjectId)> {
+/// The ancestor that `name` names by steps (`~2`, `^`, `^2`) from a ref or a full id. Nothing in a repository
+/// in which parents may be missing.
+fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Option<ObjectId> {
     let (start, steps) = name.split_at(name.find_byteset(b"~^")?);
     let start = start.as_bstr();
     let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0))?;
@@ -336,7 +347,7 @@ fn ancestor<'a>(
             }
         }
     }
-    Some((start, id))
+    Some(id)
 }
 
 /// The commit that `id` is or is a tag of, and its parents.
@@ -366,25 +377,55 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
     Some((id, reference.name().as_bstr().to_owned()))
 }
 
+/// Say what git says of the ref that `name` starts with, if there are several of it, or an object of the same
+/// name.
 fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
-    if is_ambiguous(repository, name) {
-        // Diagnostics that cannot be written are no reason to fail.
-        let mut line = Vec::new();
-        push_line(
-            &mut line,
-            "warning: ",
-            &filled("refname '{}' is ambiguous.", &[name]),
-        );
-        let _ = diagnostics.write_all(&line);
+    let config = repository.config_snapshot();
+    let start = ref_name(name);
+    if start.is_empty() || config.boolean("core.warnAmbiguousRefs") == Some(false) {
+        return;
     }
+    let mut words = Vec::new();
+    if full_id(repository, start).is_some() {
+        // git's words for that are long, and have changed.
+        if reference(repository, start).is_some()
+            && let Some(output) = rev_parse(&["--verify"], name)
+        {
+            words = output.stderr;
+        }
+    } else if is_ambiguous(repository, start) || is_abbreviation(repository, start) {
+        let warning = filled("refname '{}' is ambiguous.", &[start]);
+        push_line(&mut words, "warning: ", &warning);
+    }
+    // Diagnostics that cannot be written are no reason to fail.
+    let _ = diagnostics.write_all(&words);
+}
+
+/// The ref that `name` starts with, without what is done to it. What a branch tracks is a ref without doubt.
+fn ref_name(name: &BStr) -> &BStr {
+    let start = name[..name.find_byteset(b"~^:").unwrap_or(name.len())].as_bstr();
+    match start.find("@{") {
+        Some(_) if tracks(start) => b"".as_bstr(),
+        Some(log) => start[..log].as_bstr(),
+        None => start,
+    }
+}
+
+/// Whether the ref `name` has the name of an object as well, cut short.
+fn is_abbreviation(repository: &gix::Repository, name: &BStr) -> bool {
+    if name.len() < MIN_ABBREVIATION || reference(repository, name).is_none() {
+        return false;
+    }
+    let prefix = name.to_str().ok().map(Prefix::from_hex);
+    let Some(Ok(prefix)) = prefix else {
+        return false;
+    };
+    let found = repository.objects.lookup_prefix(prefix, None);
+    matches!(found, Ok(Some(Ok(_))))
 }
 
 /// Whether more than one of the places where git looks for a ref has one of this name.
 fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
-    let config = repository.config_snapshot();
-    if config.boolean("core.warnAmbiguousRefs") == Some(false) {
-        return false;
-    }
     // By file and by line of `packed-refs`: looked for by gix, each would be tried in every place.
     let packed = repository.refs.cached_packed_buffer().ok().flatten();
     let exists = |place: &&&str| {
@@ -411,11 +452,16 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
         Some(_) => 1,
     };
     let is_warning = |line: &&[u8]| line.starts_with(b"warning: ");
-    for warning in words.lines_with_terminator().filter(is_warning) {
-        let is_of_lookup = warning.starts_with(b"warning: ignoring ");
+    let is_failure = |line: &&[u8]| line.starts_with(b"fatal: ") || line.starts_with(b"error: ");
+    // Some warnings have several lines.
+    let from_warning = words
+        .lines_with_terminator()
+        .skip_while(|line| !is_warning(line));
+    for said in from_warning.filter(|line| !is_failure(line) && !line.starts_with(b"hint:")) {
+        let is_of_lookup = said.starts_with(b"warning: ignoring ");
         for _ in 0..if is_of_lookup { lookups } else { 1 } {
             // Diagnostics that cannot be written are no reason to fail.
-            let _ = diagnostics.write_all(warning);
+            let _ = diagnostics.write_all(said);
         }
     }
     if output.status.success()
@@ -479,7 +525,22 @@ fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
 mod tests {
     use gix::bstr::ByteSlice;
 
-    use super::names_a_date;
+    use super::{names_a_date, ref_name};
+
+    #[test]
+    fn refs_that_names_start_with() {
+        for (name, start) in [
+            ("main", "main"),
+            ("main:dir", "main"),
+            ("main^{tree}:x", "main"),
+            ("main@{0}~1", "main"),
+            ("@{0}", ""),
+            ("main@{u}^", ""),
+            ("HEAD^{/a:b}", "HEAD"),
+        ] {
+            assert_eq!(ref_name(name.as_bytes().as_bstr()), start, "{name}");
+        }
+    }
 
     #[test]
     fn dates_in_braces() {

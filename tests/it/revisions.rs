@@ -130,6 +130,46 @@ fn unborn_and_broken() {
     repo.assert_same(["main"]);
 }
 
+/// A name that two refs have, or a ref and an object, whatever is done to it.
+#[test]
+fn ambiguous_refs() {
+    let repo = Repo::copy("revisions");
+    let short = repo.git(["rev-parse", "--short=7", "HEAD~1"]);
+    let full = repo.git(["rev-parse", "HEAD~2"]);
+    repo.git(["tag", "main", "HEAD~1"]);
+    for name in [&short, &full] {
+        repo.git(["update-ref", &format!("refs/heads/{name}"), "HEAD"]);
+    }
+    let warned = |name: &str, times: usize| {
+        let args = ["--prefix=p/", name];
+        repo.assert_same_within(&["1"], &["256m"], args);
+        let messages = repo.sluice(args).messages();
+        let warnings = messages.matches("is ambiguous.").count();
+        assert_eq!(warnings, times, "{name}: {messages}");
+    };
+    for ending in [
+        "", "~1", "^", "^0", ":", ":dir", "~1:dir", ":version", ":no",
+    ] {
+        warned(&format!("main{ending}"), 1);
+        warned(&format!("{short}{ending}"), 1);
+        warned(&format!("{full}{ending}"), 1);
+    }
+    // Named by their trees, archives bear the time at which they are made.
+    for name in [
+        "main^{tree}",
+        "main^{tree}:dir",
+        "main~1^{tree}",
+        "main^{/one}",
+    ] {
+        let messages = [repo.sluice([name]), repo.archive([name])].map(|output| output.messages());
+        assert_eq!(messages[0], messages[1], "{name}");
+    }
+    warned("heads/main", 0);
+    repo.git(["config", "core.warnAmbiguousRefs", "false"]);
+    warned("main:dir", 0);
+    warned(&full, 0);
+}
+
 /// git knows the empty tree without having it.
 #[test]
 fn the_empty_tree() {
