@@ -78,9 +78,14 @@ impl Named {
 
     /// Whether something below the directory `path` is named.
     pub fn leads_below(&self, path: &[u8]) -> bool {
-        let below = |name: &[u8]| name.iter().cmp(path.iter().chain(b"/"));
-        let first = self.names.get(self.position(below));
-        first.is_some_and(|name| {
+        self.below(path).next().is_some()
+    }
+
+    /// Those that name something below the directory `path`.
+    pub fn below<'a>(&'a self, path: &'a [u8]) -> impl Iterator<Item = &'a Name> {
+        let order = |name: &[u8]| name.iter().cmp(path.iter().chain(b"/"));
+        let names = self.names[self.position(|name| order(name))..].iter();
+        names.take_while(move |name| {
             let name = self.path(name).strip_prefix(path);
             name.is_some_and(|rest| rest.starts_with(b"/"))
         })

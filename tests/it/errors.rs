@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::process::Output;
 use crate::support::{Repo, git_version, skip};
 use crate::{forge, tar_listing};
 
@@ -107,6 +108,34 @@ fn without(fixture: &str, object: &str) -> (Repo, String) {
     fs::remove_file(repo.path().join(format!(".git/objects/{directory}/{file}")))
         .expect("it is loose");
     (repo, id)
+}
+
+/// With the attributes of the work tree git does not go over the whole tree beforehand. A pathspec whose search
+/// ends at a missing tree counts as matched, and the failure is told once for each, then by the archive.
+#[test]
+fn pathspecs_that_lead_to_a_missing_tree() {
+    let (repo, id) = without("basic", "HEAD:dir/sub");
+    let line = format!("error: Could not read {id}\n");
+    for (pathspecs, lines) in [
+        (&["*"][..], 1),
+        (&["dir"], 1),
+        (&["*leaf"], 2),
+        (&["dir/sub/deeper/leaf"], 2),
+        (&["*leaf", "*x"], 3),
+        (&["*leaf", ":!*x"], 2),
+        (&[":!*leaf"], 1),
+        (&["*leaf", "dir/sub/x", "nosuch"], 2),
+        (&["nosuch", "*leaf"], 0),
+        (&["nosuch*"], 0),
+    ] {
+        let args = ["--worktree-attributes", "HEAD", "--"]
+            .iter()
+            .chain(pathspecs);
+        let [ours, theirs] = [repo.sluice(args.clone()), repo.archive(args)];
+        let said = |output: &Output| (output.code(), output.messages());
+        assert_eq!(said(&ours), said(&theirs), "{pathspecs:?}");
+        assert_eq!(ours.messages().matches(&line).count(), lines, "{ours}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
     attributes::Attributes,
     decode::reader::Reader,
     emit::Kind,
-    error::{Error, Result, filled},
+    error::{self, Error, Result, filled},
     filter::{Filter, Verdict},
     pathspec::{Pathspec, Pathspecs},
     tree::{Found, Rules, Trees, reported},
@@ -26,6 +26,8 @@ struct Finding {
     matched: bool,
     /// It matches something outside of the directory that is archived.
     outside: bool,
+    /// The number of the failure that ended the search for it. As in git, that counts as a match.
+    failure: Option<usize>,
 }
 
 /// The walk.
@@ -35,6 +37,8 @@ struct Check<'a> {
     filter: &'a Filter,
     attributes: &'a mut Attributes,
     findings: Vec<Finding>,
+    /// Failures that are one pathspec's alone.
+    failures: Vec<Error>,
     /// How many have matched nothing yet.
     open: usize,
     /// Whether attributes matter.
@@ -67,12 +71,13 @@ impl Selection {
             pathspecs,
             filter,
             attributes,
+            failures: Vec::new(),
             findings: vec![Finding::default(); pathspecs.given().len()],
             open: pathspecs.given().len(),
             attributes_asked: pathspecs.attributes().next().is_some(),
         };
         let walked = check.walk(tree, rules, reader);
-        let findings = check.findings;
+        let (findings, failures) = (check.findings, check.failures);
         attributes.reset();
         let note = attributes.note();
         if filter.access.is_none() {
@@ -80,6 +85,9 @@ impl Selection {
         }
         walked?;
         for (given, finding) in pathspecs.given().iter().zip(findings) {
+            if let Some(failure) = finding.failure {
+                let _ = diagnostics.write_all(&failures[failure].lines());
+            }
             if finding.outside {
                 return Err(Error::fatal(filled(
                     "pathspec '{}' matches files outside the current directory",
@@ -112,7 +120,12 @@ impl Check<'_> {
                         self.look_at(&path, None);
                     }
                     if self.descends(&path) && self.filter.directory(&path) != Verdict::Denied {
-                        self.enter(&mut trees, id, reader, &path)?;
+                        match self.enter(&mut trees, id, reader, &path) {
+                            Err(error) if self.is_missing_tree(&error) => {
+                                self.stop_at(&path, error);
+                            }
+                            entered => entered?,
+                        }
                     }
                 }
                 Some(Found::Leaf { mode, .. }) if self.filter.allows(&path) => {
@@ -195,9 +208,32 @@ impl Check<'_> {
         finding.outside |= outside;
     }
 
+    /// Whether `error` ends the search for those pathspecs only that lead to where it was met.
+    fn is_missing_tree(&self, error: &Error) -> bool {
+        error.kind() == error::Kind::Entry && self.filter.access.is_none()
+    }
+
+    /// The directory `path` cannot be entered because of `error`.
+    fn stop_at(&mut self, path: &[u8], error: Error) {
+        let failure = Some(self.failures.len());
+        self.failures.push(error);
+        let pathspecs = self.pathspecs;
+        let named = pathspecs.named().below(path).map(|name| name.number);
+        let searched = pathspecs.searched().iter();
+        let searched = searched.filter(|(_, spec)| leads_below(spec, path));
+        for number in named.chain(searched.map(|(number, _)| *number)) {
+            if self.is_open(number) {
+                self.findings[number].failure = failure;
+                self.found(number, true, !self.below.is_empty());
+            }
+        }
+    }
+
     /// Whether more may be found out about a pathspec.
     fn is_open(&self, number: usize) -> bool {
-        let Finding { matched, outside } = self.findings[number];
+        let Finding {
+            matched, outside, ..
+        } = self.findings[number];
         !matched || (!outside && !self.below.is_empty())
     }
 
@@ -205,11 +241,14 @@ impl Check<'_> {
     fn descends(&self, path: &[u8]) -> bool {
         let named = self.pathspecs.named();
         let outside = !path.starts_with(self.below);
-        let searched = |(number, spec): &(usize, Pathspec)| {
-            self.is_open(*number) && (spec.exclude || spec.may_match_below(path))
-        };
+        let searched =
+            |(number, spec): &(usize, Pathspec)| self.is_open(*number) && leads_below(spec, path);
         named.leads_below(path)
             || ((outside || self.filter.access.is_some()) && named.covers(path, true))
             || self.pathspecs.searched().iter().any(searched)
     }
+}
+
+fn leads_below(spec: &Pathspec, path: &[u8]) -> bool {
+    spec.exclude || spec.may_match_below(path)
 }
