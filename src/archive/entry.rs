@@ -12,10 +12,14 @@ use super::{
 use crate::{
     buffer::Buffer,
     convert,
-    decode::{Decoder, Failure, rescue},
+    decode::{
+        Decoder, Failure, rescue,
+        size::{Size, Sizer},
+    },
     emit::{Format, Kind, Layout, Member},
     error::{Error, Result, filled},
     filter::{Disposition, Reason, StandIn},
+    odb::Odb,
     plan::{Blob, Entry, Window},
     report::{Past, Record},
     tree::Mode,
@@ -349,10 +353,7 @@ impl<F: Format> Archiver<F> {
 
     /// The failure of a run whose `entry` cannot be read, in git's words.
     pub(super) fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
-        if let Failure::Taker(error) | Failure::Refused(error) = failure {
-            return error;
-        }
-        let error = Error::entry(format!("cannot read '{}'", entry.id));
+        let words = format!("cannot read '{}'", entry.id);
         let mode = match entry.kind {
             Kind::File => "100644",
             Kind::Executable => "100755",
@@ -360,16 +361,41 @@ impl<F: Format> Archiver<F> {
             Kind::Directory => "040000",
         };
         match failure {
+            Failure::Taker(error) | Failure::Refused(error) => error,
             Failure::Damaged(MISSING) if self.verified => {
                 let path = self.blob_policy.naming.path_in_tree(path);
                 let id = entry.id.to_hex().to_string();
-                error.after(filled(
+                Error::entry(words).after(filled(
                     "error: invalid object {} {} for '{}'",
                     &[mode.as_bytes(), id.as_bytes(), &path],
                 ))
             }
-            Failure::Damaged(MISSING) => error,
-            failure => error.caused_by(failure),
+            Failure::Damaged(MISSING) => Error::entry(words),
+            failure => self.damaged(entry, words).caused_by(failure),
+        }
+    }
+
+    /// The failure of a run that ends inside of `entry`; what the destination says goes first.
+    pub(super) fn cut(&self, entry: &Entry, failure: Failure) -> Error {
+        match failure {
+            Failure::Taker(error) => error,
+            failure => {
+                let words = format!("cannot stream blob {}", entry.id);
+                self.damaged(entry, words).caused_by(failure)
+            }
+        }
+    }
+
+    /// The failure that damage to `entry` stands for. git dies of damage, unless it streams the object: then
+    /// the archive's writer fails. An object without a readable header is never streamed.
+    fn damaged(&self, entry: &Entry, words: String) -> Error {
+        let size = Sizer::default().size(&mut Odb::open(self.odb.clone()), entry.id);
+        let is_file = matches!(entry.kind, Kind::File | Kind::Executable);
+        match size {
+            Size::Exactly(size) if is_file && self.layout(entry, size) == Layout::Streamed => {
+                Error::entry(words)
+            }
+            _ => Error::fatal(words),
         }
     }
 }

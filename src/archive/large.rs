@@ -20,7 +20,6 @@ use crate::{
         stream::{self, Taker},
     },
     emit::{Format, Kind, Layout, Member, Outline, Part},
-    error::Error,
     filter::Disposition,
     odb::{Odb, loose, pack::Damage},
     pipeline::Sink,
@@ -282,13 +281,5 @@ fn exactly(
     match total == size {
         true => Ok(()),
         false => Err(Damage("object has another size than it claims").into()),
-    }
-}
-
-/// The archive ends inside of `entry`; what the destination says goes first.
-pub(super) fn cut(entry: &Entry, failure: Failure) -> Error {
-    match failure {
-        Failure::Taker(error) => error,
-        failure => Error::entry(format!("cannot stream blob {}", entry.id)).caused_by(failure),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     archiver::{Archiver, Mark, Piece, Scratch},
-    large::{Attempt, cut},
+    large::Attempt,
 };
 use crate::{
     buffer::Buffer,
@@ -120,7 +120,7 @@ impl<F: Format> Worker for Archiver<F> {
             match outcome {
                 Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.clear(),
                 Ok(_) => {}
-                Err(Attempt::Begun(failure)) => return Err(cut(entry, failure)),
+                Err(Attempt::Begun(failure)) => return Err(self.cut(entry, failure)),
                 Err(Attempt::Untouched(failure)) => {
                     piece.truncate_part(Mark::default());
                     sink.write(&mut piece)?;

@@ -600,3 +600,63 @@ fn a_failure_in_the_middle_leaves_no_file() {
         .collect();
     assert_eq!(left, [repo.path().join(".git")]);
 }
+
+/// git dies of damage (128), unless it streams the object: then the writer of the archive fails (255). What has
+/// no readable header is never streamed, and what is not there is no damage.
+#[test]
+fn statuses_of_damaged_files() {
+    let content = b"some text, and some more of it; ".repeat(200);
+    for (is_packed, is_streamed, has_header, expected) in [
+        (false, false, true, 128),
+        (false, true, true, 255),
+        (false, true, false, 128),
+        (true, false, true, 128),
+        (true, true, true, 255),
+        (true, true, false, 128),
+    ] {
+        let repo = Repo::init();
+        repo.write("file", &content);
+        repo.git(["add", "-A"]);
+        repo.git(["commit", "-qm", "one"]);
+        let id = repo.git(["rev-parse", "HEAD:file"]);
+        let (file, start, end) = match is_packed {
+            false => {
+                let file = repo
+                    .path()
+                    .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+                let len = fs::read(&file).expect("it is loose").len();
+                (file, 2, len)
+            }
+            true => {
+                repo.git(["repack", "-adfq"]);
+                let file = packed(&repo, "pack").remove(0);
+                let index = file.with_extension("idx");
+                let index = index.to_str().expect("a temporary directory");
+                let listed = repo.git(["verify-pack", "-v", index]);
+                let line = listed.lines().find(|line| line.starts_with(&id));
+                let fields = line.expect("it is packed").split_whitespace().skip(3);
+                let fields: Vec<usize> = fields
+                    .map(|field| field.parse().expect("a number"))
+                    .collect();
+                (file, fields[1], fields[0] + fields[1])
+            }
+        };
+        let mut bytes = fs::read(&file).expect("our own");
+        match has_header {
+            true => bytes[end - 1] ^= 1,
+            false if is_packed => bytes[start] = (bytes[start] & 0x8f) | 0x50,
+            false => bytes[start] ^= 0xff,
+        }
+        overwrite(&file, &bytes);
+        let threshold = if is_streamed { "1k" } else { "1m" };
+        repo.git(["config", "core.bigFileThreshold", threshold]);
+        for format in ["tar", "zip"] {
+            for memory in ["1m", "256m"] {
+                let format = format!("--format={format}");
+                let ours = repo.sluice([&format, &format!("--memory={memory}"), "HEAD"]);
+                let theirs = repo.archive([&format, "HEAD"]);
+                assert_eq!((ours.code(), theirs.code()), (expected, expected), "{ours}");
+            }
+        }
+    }
+}
