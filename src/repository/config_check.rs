@@ -31,12 +31,14 @@ enum Kind {
     Abbrev,
     Bool,
     Path,
+    /// A boolean, or `always`.
+    RefLogs,
     Size,
     ZlibLevel,
 }
 
 /// The settings that decide how git reads objects, refs and attributes.
-const CHECKED: [(&str, Kind); 17] = [
+const CHECKED: [(&str, Kind); 28] = [
     ("core.abbrev", Kind::Abbrev),
     ("core.attributesFile", Kind::Path),
     ("core.bare", Kind::Bool),
@@ -46,14 +48,37 @@ const CHECKED: [(&str, Kind); 17] = [
     ("core.deltaBaseCacheLimit", Kind::Size),
     ("core.fileMode", Kind::Bool),
     ("core.ignoreCase", Kind::Bool),
+    ("core.lockfilePid", Kind::Bool),
+    ("core.logAllRefUpdates", Kind::RefLogs),
     ("core.looseCompression", Kind::ZlibLevel),
     ("core.multiPackIndex", Kind::Bool),
     ("core.packedGitLimit", Kind::Size),
     ("core.packedGitWindowSize", Kind::Size),
+    ("core.precomposeUnicode", Kind::Bool),
+    ("core.preferSymlinkRefs", Kind::Bool),
+    ("core.protectHFS", Kind::Bool),
+    ("core.protectNTFS", Kind::Bool),
     ("core.quotePath", Kind::Bool),
+    ("core.sparseCheckout", Kind::Bool),
     ("core.symlinks", Kind::Bool),
+    ("core.trustCtime", Kind::Bool),
     ("core.useReplaceRefs", Kind::Bool),
     ("core.warnAmbiguousRefs", Kind::Bool),
+    ("extensions.preciousObjects", Kind::Bool),
+    ("extensions.relativeWorktrees", Kind::Bool),
+    ("extensions.worktreeConfig", Kind::Bool),
+];
+
+/// Further keys that hold if they have no value.
+const TRUE_WITHOUT_VALUE: [&str; 8] = [
+    "autocrlf",
+    "fsmonitor",
+    "noop",
+    "noop-v1",
+    "preloadIndex",
+    "safecrlf",
+    "sparseCheckoutCone",
+    "splitIndex",
 ];
 
 /// Fail if a configuration file of `repository` is there and cannot be read, or has a bad value.
@@ -130,16 +155,42 @@ fn access_failure(path: &Path) -> Option<io::Error> {
 /// The failure that the first bad value stands for. git looks at every value, also at one that another
 /// file overrides.
 fn bad_value(config: &File) -> Option<Error> {
-    CHECKED.iter().find_map(|(key, kind)| {
-        let has_none = config.string_implicit(key) == Some(None);
-        if has_none && matches!(kind, Kind::Abbrev | Kind::Path) {
-            return Some(missing_value(&key.to_ascii_lowercase()));
-        }
+    let bad = CHECKED.iter().find_map(|(key, kind)| {
         let values = config.strings(key)?;
         values
             .iter()
             .find_map(|value| kind.check(key, value.as_bstr()).err())
+    });
+    bad.or_else(|| valueless_key(config))
+}
+
+/// The failure of the first key of the sections that git reads in every command which has no value, and may need
+/// one.
+fn valueless_key(config: &File) -> Option<Error> {
+    ["core", "extensions"].iter().find_map(|name| {
+        let mut sections = config.sections_by_name(name).into_iter().flatten();
+        sections.find_map(|section| {
+            let mut keys = section.value_names();
+            let key = keys.find(|key| {
+                section.value_implicit(key) == Some(None) && !may_lack_value(name, key)
+            })?;
+            Some(missing_value(&format!("{name}.{key}").to_ascii_lowercase()))
+        })
     })
+}
+
+/// Whether `section.key` means something without a value.
+fn may_lack_value(section: &str, key: &str) -> bool {
+    let is_checked = CHECKED.iter().any(|(name, kind)| {
+        let name = name.split_once('.');
+        let is_it =
+            name.is_some_and(|(first, last)| first == section && last.eq_ignore_ascii_case(key));
+        is_it && matches!(kind, Kind::Bool)
+    });
+    is_checked
+        || TRUE_WITHOUT_VALUE
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(key))
 }
 
 impl Kind {
@@ -151,6 +202,9 @@ impl Kind {
                     || integer(key, value)? >= MIN_ABBREV
             }
             Self::Bool => truth(key, value).map(|_| true)?,
+            Self::RefLogs => {
+                value.eq_ignore_ascii_case(b"always") || truth(key, value).map(|_| true)?
+            }
             Self::Path => expanded(value.to_owned()).is_some(),
             Self::Size => integer(key, value)? >= 0,
             Self::ZlibLevel => ZLIB_LEVELS.contains(&integer(key, value)?),
@@ -188,6 +242,8 @@ mod tests {
             "symlinks = off",
             "attributesFile = ~/x",
             "editor = x",
+            "autocrlf",
+            "logAllRefUpdates = always",
         ] {
             assert_eq!(fault(&format!("[core]\n\t{line}\n")), None, "{line}");
         }
@@ -205,9 +261,19 @@ mod tests {
             "bare = maybe",
             "useReplaceRefs = maybe\n\tuseReplaceRefs = yes",
             "attributesFile = ~no.such.user/x",
+            "abbrev",
+            "worktree",
+            "repositoryFormatVersion",
+            "editor",
+            "logAllRefUpdates = x",
+            "sparseCheckout = x",
         ] {
             assert!(fault(&format!("[core]\n\t{line}\n")).is_some(), "{line}");
         }
+        let objects = fault("[extensions]\nobjectFormat\n");
+        let words = "error: missing value for 'extensions.objectformat'\n\
+                     fatal: bad config variable 'extensions.objectformat'";
+        assert_eq!(objects.as_deref(), Some(words));
         let words = "fatal: bad boolean config value 'maybe' for 'core.bare'";
         assert_eq!(fault("[core]\nbare = maybe").as_deref(), Some(words));
     }

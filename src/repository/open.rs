@@ -20,14 +20,16 @@ use crate::{
 };
 
 /// Extensions of the repository format (gitrepository-layout(5)) that do no harm here.
-const KNOWN_EXTENSIONS: [&str; 7] = [
+const KNOWN_EXTENSIONS: [&str; 9] = [
     "noop",
+    "noop-v1",
     "preciousobjects",
     "partialclone",
     "worktreeconfig",
     "objectformat",
     "relativeworktrees",
     "refstorage",
+    "submodulepathconfig",
 ];
 
 /// Packs in which gix looks for what a revision names; where there are more, the installed git is asked. So

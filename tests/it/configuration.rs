@@ -178,3 +178,28 @@ fn keys_without_a_value() {
         assert!(output.messages().contains(message), "{lines}");
     }
 }
+
+/// Keys that need a value and have none, and values of keys that say how a repository is to be read.
+#[test]
+fn keys_of_the_repository() {
+    for lines in [
+        "[core]\nworktree",
+        "[core]\nrepositoryFormatVersion",
+        "[core]\neditor",
+        "[core]\nwhitespace",
+        "[core]\nsparseCheckout = x",
+        "[core]\ntrustCtime = x",
+        "[core]\nprecomposeUnicode = x",
+        "[extensions]\nobjectFormat",
+        "[extensions]\npreciousObjects = x",
+        "[extensions]\nworktreeConfig = x",
+    ] {
+        assert_same_end(&format!("printf \"{lines}\\n\" >>.git/config"), true);
+    }
+    for lines in [
+        "[core]\nautocrlf\nsymlinks\npreloadIndex\nlogAllRefUpdates = always",
+        "[extensions]\nnoop\nworktreeConfig",
+    ] {
+        assert_same_end(&format!("printf \"{lines}\\n\" >>.git/config"), false);
+    }
+}
