@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use super::rules::Explainer;
 use crate::{
     decode::reader::Reader,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled, listed},
     pathspec::from_root,
     plan::view::Sizes,
     request::{Request, Scope},
@@ -17,9 +20,9 @@ use crate::{
 /// Write to `out` what becomes of `path`, given from the current directory, in the archive of `request`, and
 /// which rule decides. A path that the reader may not know does not exist.
 pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
-    let shown = sanitised(path.strip_suffix(b"/").unwrap_or(path));
+    let given = path.strip_suffix(b"/").unwrap_or(path);
     let Some(path) = from_root(path.as_bstr(), request.blob_policy.naming.below.as_bstr()) else {
-        return Err(not_there(&shown));
+        return Err(not_there(given));
     };
     let Scope::Whole(view) = request.scope else {
         return Err(
@@ -34,13 +37,14 @@ pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()>
         trees: Trees::new(request.treeish.tree, request.rules),
         reader: request.reader,
     };
-    let explanation = search.explain(&path)?.ok_or_else(|| not_there(&shown))?;
-    let shown = sanitised(&path);
-    writeln!(out, "{shown}: {explanation}").map_err(|error| Error::write(&error))
+    let explanation = search.explain(&path)?.ok_or_else(|| not_there(given))?;
+    let line = filled("{}: {}\n", &[&listed(&path), &explanation]);
+    out.write_all(&line).map_err(|error| Error::write(&error))
 }
 
-fn not_there(shown: &str) -> Error {
-    Error::fatal(format!("pathspec '{shown}' did not match any files"))
+fn not_there(path: &[u8]) -> Error {
+    let template = "pathspec '{}' did not match any files";
+    Error::fatal(filled(template, &[&listed(path)]))
 }
 
 struct Search {
@@ -52,7 +56,7 @@ struct Search {
 
 impl Search {
     /// The explanation of `path`. Nothing if there is no such path.
-    fn explain(&mut self, path: &[u8]) -> Result<Option<String>> {
+    fn explain(&mut self, path: &[u8]) -> Result<Option<BString>> {
         if !self.explainer.may_be_known(path) {
             return Ok(None);
         }

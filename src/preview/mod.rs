@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 
 use crate::{
     emit::Kind,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, listed},
     filter::Disposition,
     pipeline::Source,
     plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
@@ -71,8 +71,10 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
 /// What the base has and the target has not.
 fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
     delta.deletions.each(&mut |deletion| {
-        let name = sanitised(&deletion.name);
-        writeln!(out, "{:<11} {:>12} {name}", "gone", "-").map_err(|error| Error::write(&error))
+        let mut line = format!("{:<11} {:>12} ", "gone", "-").into_bytes();
+        line.extend_from_slice(&listed(&deletion.name));
+        line.push(b'\n');
+        out.write_all(&line).map_err(|error| Error::write(&error))
     })
 }
 
@@ -82,8 +84,8 @@ fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> 
         Some(size) => size.to_string(),
         None => "-".to_owned(),
     };
-    let path = sanitised(path);
-    write!(out, "{what:<11} {size:>12} {path}")?;
+    write!(out, "{what:<11} {size:>12} ")?;
+    out.write_all(&listed(path))?;
     match entry.disposition.reason() {
         Some(reason) => writeln!(out, " ({})", reason.as_str()),
         None => writeln!(out),

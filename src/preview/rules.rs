@@ -2,12 +2,12 @@
 //!
 //! Nothing is said of a path that the reader may not know.
 
-use gix::ObjectId;
+use gix::{ObjectId, bstr::BString};
 
 use crate::{
     decode::reader::Reader,
     emit::Kind,
-    error::sanitised,
+    error::{filled, listed},
     filter::{Disposition, Reason, StandIn, ignore::Rule},
     plan::view::View,
     tree::Mode,
@@ -30,45 +30,48 @@ impl Explainer {
 
     /// The rule that leaves out all of the directory `above`. Nothing if no rule does, or if the reader may not
     /// know of the directory.
-    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<String> {
+    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<BString> {
         if !self.view.filter.allows_all(above) {
             return None;
         }
-        let shown = sanitised(above);
+        let shown = listed(above);
         if self.view.selection.attributes.ignores(above, true) {
-            return Some(format!("{EXPORT_IGNORE} of '{shown}'"));
+            return Some(filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]));
         }
         if !self.view.selection.directory(above) {
-            return Some(NOT_SELECTED.to_owned());
+            return Some(NOT_SELECTED.into());
         }
         self.view.filter.ignore.pruning_rule(above).map(|rule| {
-            let rule = self.shown(rule);
-            format!("omitted: {rule} ignores all of '{shown}', which is not read")
+            let template = "omitted: {} ignores all of '{}', which is not read";
+            filled(template, &[&self.shown(rule), &shown])
         })
     }
 
     /// A rule in words; its text may be secret.
-    fn shown(&self, rule: &Rule) -> String {
+    fn shown(&self, rule: &Rule) -> BString {
         match self.view.filter.secret_ignore {
-            true => "a rule".to_owned(),
-            false => rule.to_string(),
+            true => "a rule".into(),
+            false => rule.words(),
         }
     }
 
     /// What becomes of the directory `path`. Nothing if the reader may not know of it.
-    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<String> {
+    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<BString> {
         if !self.view.filter.allows_all(path) {
             return None;
         }
         if self.view.selection.attributes.ignores(path, true) {
-            return Some(EXPORT_IGNORE.to_owned());
+            return Some(EXPORT_IGNORE.into());
         }
         if !self.view.selection.directory(path) {
-            return Some(NOT_SELECTED.to_owned());
+            return Some(NOT_SELECTED.into());
         }
         Some(match self.view.filter.ignore.pruning_rule(path) {
-            Some(rule) => format!("omitted: {} ignores all that is in it", self.shown(rule)),
-            None => "sent if anything below it is".to_owned(),
+            Some(rule) => filled(
+                "omitted: {} ignores all that is in it",
+                &[&self.shown(rule)],
+            ),
+            None => "sent if anything below it is".into(),
         })
     }
 
@@ -79,58 +82,59 @@ impl Explainer {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Option<String> {
+    ) -> Option<BString> {
         if !self.view.filter.allows(path) {
             return None;
         }
         if !self.view.selection.admits(path, mode.kind()) {
-            return Some(NOT_SELECTED.to_owned());
+            return Some(NOT_SELECTED.into());
         }
         let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
-            return Some(EXPORT_IGNORE.to_owned());
+            return Some(EXPORT_IGNORE.into());
         };
         Some(match leaf.disposition {
             Disposition::Content => self.sent(path, leaf.kind, leaf.size),
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, reason, leaf.size);
-                format!("sent as {}: {why}", shape(stand_in))
+                filled("sent as {}: {}", &[shape(stand_in).as_bytes(), &why])
             }
             Disposition::Omitted(reason) => {
-                format!("omitted: {}", self.why(path, reason, leaf.size))
+                filled("omitted: {}", &[&self.why(path, reason, leaf.size)])
             }
         })
     }
 
-    fn sent(&self, path: &[u8], kind: Kind, size: Option<u64>) -> String {
-        let mut words = "sent".to_owned();
+    fn sent(&self, path: &[u8], kind: Kind, size: Option<u64>) -> BString {
+        let mut words = BString::from("sent");
         let policy = &self.view.filter.policy;
         if let (Some(limit), Some(size)) = (&policy.limit, size)
             && size > limit.bytes
         {
             let rule = limit.exceptions.rule(path);
-            let rule = rule.map_or_else(String::new, |rule| sanitised(rule.text()));
-            words += &format!(": {size} bytes, allowed by --large-file='{rule}'");
+            let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
+            let template = ": {} bytes, allowed by --large-file='{}'";
+            words.extend_from_slice(&filled(template, &[size.to_string().as_bytes(), &rule]));
         }
         if policy.binary.is_some() && kind != Kind::Directory {
-            words += ", unless its content turns out to be binary";
+            words.extend_from_slice(b", unless its content turns out to be binary");
         }
         words
     }
 
-    fn why(&self, path: &[u8], reason: Reason, size: Option<u64>) -> String {
+    fn why(&self, path: &[u8], reason: Reason, size: Option<u64>) -> BString {
         match reason {
             Reason::Ignored => match self.view.filter.ignore.rule(path) {
-                Some(rule) => format!("{} ignores it", self.shown(rule)),
-                None => reason.as_str().to_owned(),
+                Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
+                None => reason.as_str().into(),
             },
             Reason::TooLarge => {
                 let limit = self.view.filter.policy.limit.as_ref();
                 let limit = limit.map_or(0, |limit| limit.bytes);
-                format!("{} bytes, the limit is {limit}", size.unwrap_or(0))
+                format!("{} bytes, the limit is {limit}", size.unwrap_or(0)).into()
             }
-            Reason::Missing => "its content is not in the repository".to_owned(),
-            Reason::Submodule => "it is a submodule".to_owned(),
-            Reason::Binary => "it is binary".to_owned(),
+            Reason::Missing => "its content is not in the repository".into(),
+            Reason::Submodule => "it is a submodule".into(),
+            Reason::Binary => "it is binary".into(),
         }
     }
 }

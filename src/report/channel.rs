@@ -5,16 +5,17 @@
 
 use std::{
     ffi::OsStr,
-    fmt,
     fs::{self, File},
     io::{self, Read, Write},
     os::{
         fd::{AsFd, OwnedFd, RawFd},
+        unix::ffi::OsStrExt,
         unix::fs::{FileTypeExt, MetadataExt},
     },
     path::{Path, PathBuf},
 };
 
+use gix::bstr::BString;
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
@@ -23,7 +24,7 @@ use rustix::{
 use serde::Serialize;
 
 use crate::{
-    error::{Error, Result, strerror},
+    error::{Error, Result, filled, strerror},
     output::Destination,
 };
 
@@ -108,26 +109,35 @@ impl Channel {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| {
             let error = strerror(&error);
-            Error::fatal(format!("cannot read from {self}: {error}"))
+            Error::fatal(filled(
+                "cannot read from {}: {}",
+                &[&self.words(), error.as_bytes()],
+            ))
         })?;
         Ok(bytes)
     }
 
     /// It could not be opened.
     fn failed(&self, use_of_descriptor: &str, use_of_file: &str, error: &io::Error) -> Error {
-        let error = strerror(error);
+        let (name, error) = (self.words(), strerror(error));
+        let error = error.as_bytes();
         Error::fatal(match self {
-            Self::Descriptor(_) => format!("cannot {use_of_descriptor} {self}: {error}"),
-            Self::File(_) => format!("could not open {self} {use_of_file}: {error}"),
+            Self::Descriptor(_) => {
+                let values = [use_of_descriptor.as_bytes(), &name, error];
+                filled("cannot {} {}: {}", &values)
+            }
+            Self::File(_) => {
+                let values = [&name[..], use_of_file.as_bytes(), error];
+                filled("could not open {} {}: {}", &values)
+            }
         })
     }
-}
 
-impl fmt::Display for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Its name in a message.
+    fn words(&self) -> BString {
         match self {
-            Self::Descriptor(number) => write!(f, "fd:{number}"),
-            Self::File(path) => write!(f, "'{}'", path.display()),
+            Self::Descriptor(number) => format!("fd:{number}").into(),
+            Self::File(path) => filled("'{}'", &[path.as_os_str().as_bytes()]),
         }
     }
 }
@@ -144,14 +154,16 @@ impl Outlet {
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.destination.write_all(bytes).map_err(|error| {
             let error = strerror(&error);
-            Error::fatal(format!("cannot write to {}: {error}", self.channel))
+            let name = self.channel.words();
+            Error::fatal(filled("cannot write to {}: {}", &[&name, error.as_bytes()]))
         })
     }
 
     /// Write `value` as a line of JSON.
     pub(super) fn line(&mut self, value: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_vec(value).map_err(|error| {
-            Error::fatal(format!("cannot write to {}", self.channel)).caused_by(error)
+            let name = self.channel.words();
+            Error::fatal(filled("cannot write to {}", &[&name])).caused_by(error)
         })?;
         line.push(b'\n');
         self.write(&line)

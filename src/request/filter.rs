@@ -2,14 +2,18 @@
 
 use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
-use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+    objs::Kind as ObjectKind,
+};
 
 use super::profile::Settings;
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
     decode::{Failure, reader::Reader},
-    error::{Error, Result, filled, sanitised, strerror},
+    error::{Error, Result, Words, filled, listed, push_line, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
         access::Access,
@@ -130,8 +134,8 @@ impl<'a> Rules<'a> {
             };
             let access = self.access.as_ref();
             match access.is_none_or(|access| access.allows(path)) {
-                true => sources.add(&sanitised(path), &text)?,
-                false => sources.add_secret(&sanitised(path), &text)?,
+                true => sources.add(path.as_bstr(), &text)?,
+                false => sources.add_secret(path.as_bstr(), &text)?,
             }
         }
         for file in &self.given.ignore_from {
@@ -140,11 +144,11 @@ impl<'a> Rules<'a> {
                 let values = [file.as_bytes(), why.as_bytes()];
                 Error::fatal(filled("could not open '{}' for reading: {}", &values))
             })?;
-            sources.add(&sanitised(file.as_bytes()), &text)?;
+            sources.add(file.as_bytes().as_bstr(), &text)?;
         }
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
-        sources.add("--ignore", &globs.join(&b'\n'))?;
+        sources.add("--ignore".into(), &globs.join(&b'\n'))?;
         Ok(sources)
     }
 }
@@ -253,30 +257,34 @@ struct Sources<'a> {
 
 impl Sources<'_> {
     /// Add rules that hold for a reader who must not see them: nothing is said of what is in them.
-    fn add_secret(&mut self, origin: &str, text: &[u8]) -> Result<()> {
+    fn add_secret(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         self.any_secret = true;
         let added = self.ignore.add(origin, text, self.strictness);
         added
             .map(drop)
-            .map_err(|_| Error::fatal(format!("cannot use ignore rules of '{origin}'")))
+            .map_err(|_| Error::fatal(filled("cannot use ignore rules of '{}'", &[origin])))
     }
 
-    fn add(&mut self, origin: &str, text: &[u8]) -> Result<()> {
+    fn add(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
         let bad = self.ignore.add(origin, text, self.strictness);
         let bad = bad.map_err(|line| {
-            Error::fatal(format!("cannot use ignore rules of '{origin}'")).caused_by(line)
+            let failed = filled("cannot use ignore rules of '{}'", &[origin]);
+            Error::fatal(failed).caused_by(Words(line.words()))
         })?;
+        let mut lines = Vec::new();
         for line in bad {
-            let _ = writeln!(self.diagnostics, "warning: {origin}: {line}");
+            let warning = filled("{}: {}", &[&listed(origin), &line.words()]);
+            push_line(&mut lines, "warning: ", &warning);
         }
         for hint in &self.ignore.hints()[hints..] {
-            let _ = match hint.diverges {
-                true => writeln!(self.diagnostics, "warning: {hint}"),
-                false if self.verbose => writeln!(self.diagnostics, "hint: {hint}"),
-                false => Ok(()),
-            };
+            match hint.diverges {
+                true => push_line(&mut lines, "warning: ", &hint.words()),
+                false if self.verbose => push_line(&mut lines, "hint: ", &hint.words()),
+                false => {}
+            }
         }
+        let _ = self.diagnostics.write_all(&lines);
         Ok(())
     }
 }

@@ -2,17 +2,20 @@
 //!
 //! Says what a line does; never changes it.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use gix::bstr::{BString, ByteSlice};
 
-use crate::{error::sanitised, filter::glob::Token};
+use crate::{
+    error::{filled, listed},
+    filter::glob::Token,
+};
 
 /// A line that does something its author may not expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// Where it was written.
-    pub origin: Arc<str>,
+    pub origin: Arc<BString>,
     /// Its number there, from 1.
     pub line: usize,
     /// The line as written, without the space around it.
@@ -26,16 +29,27 @@ pub struct Hint {
 /// How the texts begin that tell of such a fault.
 const DIVERGES: &str = "zoekt may ";
 
-impl fmt::Display for Hint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pattern = sanitised(&self.pattern);
-        let (origin, line, text) = (&self.origin, self.line, self.text);
-        write!(f, "{origin}, line {line}: '{pattern}' {text}")
+impl Hint {
+    /// The hint as a sentence.
+    pub fn words(&self) -> BString {
+        let line = self.line.to_string();
+        let values = [
+            &listed(&self.origin)[..],
+            line.as_bytes(),
+            &listed(&self.pattern),
+            self.text.as_bytes(),
+        ];
+        filled("{}, line {}: '{}' {}", &values)
     }
 }
 
 /// What there is to say about `pattern`, which works as `tokens`.
-pub(super) fn hints(origin: &Arc<str>, line: usize, pattern: &[u8], tokens: &[Token]) -> Vec<Hint> {
+pub(super) fn hints(
+    origin: &Arc<BString>,
+    line: usize,
+    pattern: &[u8],
+    tokens: &[Token],
+) -> Vec<Hint> {
     let hint = |text| Hint {
         origin: Arc::clone(origin),
         line,

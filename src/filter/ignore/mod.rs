@@ -14,7 +14,7 @@ use super::{
     glob::{Glob, GlobError, Token, parse},
     index::Index,
 };
-use crate::error::sanitised;
+use crate::error::{filled, listed};
 
 pub use hint::Hint;
 
@@ -51,14 +51,14 @@ pub enum Reason {
     Glob(GlobError),
 }
 
-impl fmt::Display for BadLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pattern = sanitised(&self.pattern);
-        write!(f, "line {}: '{pattern}': {}", self.line, self.reason)
+impl BadLine {
+    /// The line, and what is wrong with it.
+    pub fn words(&self) -> BString {
+        let (line, reason) = (self.line.to_string(), self.reason.to_string());
+        let values = [line.as_bytes(), &listed(&self.pattern), reason.as_bytes()];
+        filled("line {}: '{}': {}", &values)
     }
 }
-
-impl std::error::Error for BadLine {}
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +73,7 @@ impl fmt::Display for Reason {
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Where it was written.
-    pub origin: Arc<str>,
+    pub origin: Arc<BString>,
     /// Its number there, from 1.
     pub line: usize,
     /// The line as written, without the space around it.
@@ -81,10 +81,16 @@ pub struct Rule {
     glob: Glob,
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pattern = sanitised(&self.pattern);
-        write!(f, "'{pattern}' ({}, line {})", self.origin, self.line)
+impl Rule {
+    /// The rule, and where it was written.
+    pub fn words(&self) -> BString {
+        let line = self.line.to_string();
+        let values = [
+            &listed(&self.pattern)[..],
+            &listed(&self.origin),
+            line.as_bytes(),
+        ];
+        filled("'{}' ({}, line {})", &values)
     }
 }
 
@@ -109,11 +115,11 @@ impl Ignore {
     /// with [`Strictness::Warn`] those that are bad are returned, and the others hold.
     pub fn add(
         &mut self,
-        origin: &str,
+        origin: impl AsRef<[u8]>,
         text: &[u8],
         strictness: Strictness,
     ) -> Result<Vec<BadLine>, BadLine> {
-        let origin = Arc::from(origin);
+        let origin = Arc::new(BString::from(origin.as_ref()));
         let (mut rules, mut hints, mut bad) = (Vec::new(), Vec::new(), Vec::new());
         for (number, line) in (1..).zip(text.split_str("\n")) {
             match read(number, line) {
@@ -254,7 +260,7 @@ mod tests {
         let error = rules
             .add("test", text, Strictness::Error)
             .expect_err("a bad line");
-        assert_eq!(error.to_string(), "line 3: '[': unclosed [");
+        assert_eq!(error.words(), "line 3: '[': unclosed [");
         assert!(rules.ignores(b"before") && !rules.ignores(b"good"));
         assert_eq!(rules.add("test", text, Strictness::Warn), Ok(vec![error]));
         assert!(

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     decode::reader::Reader,
     emit::Kind,
-    error::{Error, Result, sanitised},
+    error::{Error, Result, filled},
 };
 
 /// Sums that all entries are spread over, by their paths.
@@ -65,11 +65,9 @@ fn disagreement(
         }
     })?;
     let wrong = paths.iter().find(|(_, sum)| **sum != Sum::default());
-    let path = sanitised(wrong.map_or(&[], |(path, _)| path));
-    Ok(
-        Error::fatal(format!("base and delta do not make the target: '{path}'"))
-            .hinted("the full archive is right"),
-    )
+    let path = wrong.map_or(&[][..], |(path, _)| path);
+    let differ = filled("base and delta do not make the target: '{}'", &[path]);
+    Ok(Error::fatal(differ).hinted("the full archive is right"))
 }
 
 /// Hand all that both views show, and all that differs, to `taker`.

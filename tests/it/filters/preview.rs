@@ -1,5 +1,7 @@
 //! What would be sent, and why: told without a look at one blob.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
 use super::{IGNORE_FILE, spoil_all, unpack};
 use crate::support::Repo;
 
@@ -21,7 +23,7 @@ fn hollow() -> Repo {
 
 #[track_caller]
 fn said(repo: &Repo, args: &[&str]) -> String {
-    String::from_utf8(repo.sluice(args).success()).expect("it is text")
+    String::from_utf8_lossy(&repo.sluice(args).success()).into_owned()
 }
 
 #[test]
@@ -221,4 +223,39 @@ fn a_path_is_one_of_the_current_directory() {
         repo.sluice([&explain, "HEAD"])
             .assert_failure(128, &message);
     }
+}
+
+/// Names are shown as they are, without what controls a terminal.
+#[test]
+fn names_of_any_bytes() {
+    let repo = Repo::init();
+    let name = |bytes: &'static [u8]| OsStr::from_bytes(bytes);
+    repo.write(name(b"n\xff"), "text");
+    repo.write(name(b"e\x1b[2J"), "text");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "odd"]);
+    let said = |args: &[&OsStr]| repo.sluice(args).success();
+    let list = said(&[name(b"--dry-run"), name(b"HEAD")]);
+    let expected = b"content                4 e?[2J\ncontent                4 n\xff\n";
+    assert!(list.starts_with(expected), "{}", list.escape_ascii());
+    let explained = |args: &[&OsStr]| {
+        let said = said(args);
+        said.escape_ascii().to_string()
+    };
+    let (why, head) = (name(b"--explain=n\xff"), name(b"HEAD"));
+    assert_eq!(explained(&[why, head]), r"n\xff: sent\n");
+    let (rule, why) = (name(b"--ignore=/e*"), name(b"--explain=e\x1b[2J"));
+    assert_eq!(
+        explained(&[rule, why, head]),
+        r"e?[2J: omitted: \'/e*\' (--ignore, line 1) ignores it\n"
+    );
+    let refused = repo.sluice([name(b"--ignore=[\xff\x1b"), head]);
+    let words = refused.stderr.escape_ascii().to_string();
+    assert!(words.contains(r"line 1: \'[\xff?\'"), "{words}");
+    let channel = repo.sluice([name(b"--manifest=no/\xff"), head]);
+    let words = channel.stderr.escape_ascii().to_string();
+    assert!(
+        words.contains(r"could not open \'no/\xff\' for writing"),
+        "{words}"
+    );
 }
