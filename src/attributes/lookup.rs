@@ -111,6 +111,12 @@ impl Lookup {
         self.levels.push(matters.then(|| Arc::new(level)));
     }
 
+    /// The memory that the files of the directories take which were entered, in bytes, about.
+    pub(super) fn weight(&self) -> usize {
+        let levels = self.levels.iter().flatten();
+        levels.map(|level| level.weight()).sum()
+    }
+
     /// Enter a directory without attributes.
     pub(super) fn skip(&mut self) {
         self.levels.push(None);

@@ -25,7 +25,11 @@ pub(super) struct Matcher<T> {
     /// Lines by the extension in which their names end.
     by_extension: Lines,
     others: Vec<usize>,
+    weight: usize,
 }
+
+/// Memory that a line takes beside the text of its pattern, in bytes, about.
+const LINE_WEIGHT: usize = 256;
 
 /// Numbers of lines by what they name.
 #[derive(Default)]
@@ -65,6 +69,7 @@ impl<T> Default for Matcher<T> {
             by_name: Lines::default(),
             by_extension: Lines::default(),
             others: Vec::new(),
+            weight: 0,
         }
     }
 }
@@ -97,8 +102,17 @@ impl<T> Matcher<T> {
             }
             index.add(key, at);
         }
+        let weights = lines
+            .iter()
+            .map(|(pattern, _)| LINE_WEIGHT + pattern.text.len());
+        matcher.weight = weights.sum();
         matcher.lines = lines;
         matcher
+    }
+
+    /// The memory that all lines take, in bytes, about.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Whether there is nothing to match.

@@ -27,7 +27,7 @@ use crate::{
     convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
     decode::reader::Reader,
     emit::Kind,
-    error::Result,
+    error::{Error, Result, filled},
 };
 use complaints::{Asker, Complaints};
 use file::{Origin, Value, parse};
@@ -114,7 +114,11 @@ pub struct Attributes {
     demand: Demand,
     lookup: Lookup,
     complaints: Complaints,
+    max_weight: usize,
 }
+
+/// Memory that the attribute files of nested directories may take together, in bytes: a million lines.
+const MAX_WEIGHT: usize = 256 << 20;
 
 impl Attributes {
     /// Read the files that lie outside of the tree.
@@ -134,6 +138,7 @@ impl Attributes {
             demand,
             lookup,
             complaints,
+            max_weight: MAX_WEIGHT,
         })
     }
 
@@ -162,6 +167,10 @@ impl Attributes {
         let lines = parse(&content.bytes, &origin, &mut complaints);
         self.lookup.enter(directory, lines);
         self.complaints.enter(root, complaints);
+        if !content.bytes.is_empty() && self.lookup.weight() > self.max_weight {
+            let refused = filled("too many attributes in '{}' and above it", &[name]);
+            return Err(Error::fatal(refused));
+        }
         Ok(())
     }
 
@@ -413,6 +422,25 @@ mod tests {
                 .expect("readable");
         }
         (attributes, top)
+    }
+
+    /// Lines that are of no interest weigh nothing, and those of a directory that was left no more.
+    #[test]
+    fn nested_files_are_bounded_together() {
+        let lines = "x ident\n".repeat(5);
+        let files = [".gitattributes", "d/.gitattributes", "e/.gitattributes"];
+        let (mut attributes, _top) = in_work_tree(&files.map(|name| (name, lines.as_str())), false);
+        attributes.max_weight = 3000;
+        let enter = |attributes: &mut Attributes, directory: &str| {
+            attributes.enter(&mut reader(), directory.as_bytes(), |_| Ok(None))
+        };
+        attributes.leave();
+        assert!(enter(&mut attributes, "e").is_ok());
+        let refused = enter(&mut attributes, "d").map_err(|error| error.to_string());
+        assert_eq!(
+            refused,
+            Err("fatal: too many attributes in 'd/.gitattributes' and above it".to_owned())
+        );
     }
 
     #[test]

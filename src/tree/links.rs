@@ -16,6 +16,9 @@ use rustc_hash::FxBuildHasher;
 use super::entry::{Mode, entries};
 use crate::{buffer::Buffer, decode::reader::Reader};
 
+/// Trees that are remembered to hold no link. Only forged trees make us look.
+const MAX_LINKLESS: usize = 1 << 17;
+
 /// Names in one tree, so far.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
@@ -61,7 +64,8 @@ impl Seen {
 }
 
 /// Whether there is a symbolic link in `tree` or below it, sent or not. Trees in which there is none are
-/// added to `linkless`, and not read again. What cannot be read holds none.
+/// added to `linkless`, and not read again. What cannot be read holds none; where there are too many trees to
+/// remember, one is taken to hold a link.
 pub(super) fn holds_link(
     reader: &mut Reader,
     tree: ObjectId,
@@ -70,6 +74,9 @@ pub(super) fn holds_link(
     let mut unread = vec![tree];
     let mut content = Buffer::default();
     while let Some(tree) = unread.pop() {
+        if linkless.len() >= MAX_LINKLESS {
+            return true;
+        }
         let is_known = !linkless.insert(tree);
         if is_known || !matches!(reader.read(&tree, &mut content), Ok(Some(ObjectKind::Tree))) {
             continue;
