@@ -134,12 +134,12 @@ impl Planner {
         Arc::clone(&self.directories)
     }
 
-    /// Whether the builder holds a window.
+    /// Whether the builder holds a full window.
     fn is_full(&self) -> bool {
         self.builder.len() >= self.window || self.builder.text_bytes() >= WINDOW_TEXT
     }
 
-    /// Fill the builder; whether the walk is at its end.
+    /// Fill the builder. True at the end of the walk.
     fn fill(&mut self) -> bool {
         let enough = self.route.directories() + DIRECTORIES;
         while !self.is_full() && self.route.directories() < enough {
