@@ -45,7 +45,7 @@ fn big() {
         Repo::from("big-loose").assert_same_within(&["2"], &["1m"], [format, "-0", "HEAD"]);
         Repo::from("big-delta").assert_same_within(&["2"], &["8m"], [format, "-0", "HEAD"]);
     }
-    Repo::from("big").assert_same_within(&["8"], &["1m"], ["--format=zip", "HEAD"]);
+    Repo::from("big").assert_same_within(&["8"], &["1m"], ["--format=zip", "-1", "HEAD"]);
 }
 
 /// All levels, and those that are none. An archive of its own right has each, however it is asked for.

@@ -6,6 +6,7 @@ mod binary;
 mod compare;
 mod corpus;
 mod crowd;
+mod fuzz;
 mod gate;
 mod process;
 mod scenario;
@@ -14,7 +15,7 @@ mod zoekt;
 
 use clap::Parser;
 
-/// Chores of git-sluice: make a repository to measure on, measure, watch the measure, and ask an indexer
+/// Chores of git-sluice: make a repository to measure on, measure, watch the measure, ask an indexer, and fuzz
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
@@ -23,6 +24,7 @@ enum Task {
     Zoekt(zoekt::Args),
     Gate(gate::Args),
     Crowd(crowd::Args),
+    Fuzz(fuzz::Args),
     Scenario(scenario::Args),
 }
 
@@ -33,6 +35,7 @@ fn main() -> anyhow::Result<()> {
         Task::Zoekt(args) => zoekt::run(&args),
         Task::Gate(args) => gate::run(&args),
         Task::Crowd(args) => crowd::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Scenario(args) => scenario::run(&args),
     }
 }

@@ -1,0 +1,26 @@
+//! Access rules: what is decided of a directory holds for every path below it.
+//!
+//! The input is rules, and behind a NUL a path.
+
+#![no_main]
+
+use git_sluice::filter::access::Access;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(2, |&byte| byte == 0);
+    let [rules, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
+    let Ok(access) = Access::parse(rules) else {
+        return;
+    };
+    let allowed = access.allows(path);
+    assert!(
+        !(allowed && access.is_empty()),
+        "without rules nothing is seen"
+    );
+    for end in (1..path.len()).filter(|&end| path[end] == b'/') {
+        let directory = &path[..end];
+        assert!(!(allowed && access.prunes(directory)), "hidden");
+        assert!(allowed || !access.admits_all(directory), "shown");
+    }
+});

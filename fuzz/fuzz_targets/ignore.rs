@@ -1,0 +1,26 @@
+//! Ignore rules: what the index says of a path, a rule says as well, and a directory that is not read holds
+//! nothing that is sent.
+//!
+//! The input is rules, and behind a NUL a path.
+
+#![no_main]
+
+use git_sluice::filter::ignore::{Ignore, Strictness};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(2, |&byte| byte == 0);
+    let [rules, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
+    let mut ignore = Ignore::new();
+    let bad = ignore.add("input", rules, Strictness::Warn);
+    let bad = bad.expect("bad lines are returned");
+    let refused = Ignore::new().add("input", rules, Strictness::Error);
+    assert_eq!(refused.err(), bad.into_iter().next());
+    assert_eq!(ignore.ignores(path), ignore.rule(path).is_some());
+    assert_eq!(ignore.prunes(path), ignore.pruning_rule(path).is_some());
+    for end in (0..path.len()).filter(|&end| path[end] == b'/') {
+        if ignore.prunes(&path[..end]) && end > 0 {
+            assert!(ignore.ignores(path), "a directory is not read");
+        }
+    }
+});

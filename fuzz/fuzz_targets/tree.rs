@@ -1,0 +1,78 @@
+//! Tree objects: a walk ends, and every path it finds is one that a checkout may write.
+//!
+//! The input is a tree, loose in an object directory. An entry with its id leads to it again.
+
+#![no_main]
+
+use std::cell::RefCell;
+
+use git_sluice::{
+    decode::reader::Reader,
+    tree::{Found, Protect, Rules, Trees, look_up},
+};
+use git_sluice_fuzz::{HASH, Objects, id_of};
+use libfuzzer_sys::fuzz_target;
+
+const MAX_STEPS: usize = 2000;
+
+thread_local! {
+    static OBJECTS: RefCell<Objects> = RefCell::default();
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&choices, tree)) = input.split_first() else {
+        return;
+    };
+    let root = id_of(1);
+    OBJECTS.with_borrow(|objects| {
+        objects.write_loose(root, "tree", tree);
+        let mut reader = Reader::new(objects.open());
+        let protect = Protect {
+            hfs: choices & 2 != 0,
+            ntfs: choices & 4 != 0,
+        };
+        let is_verified = choices & 1 != 0;
+        let mut trees = Trees::new(
+            root,
+            Rules {
+                hash: HASH,
+                protect: is_verified.then_some(protect),
+                max_depth: 3,
+                max_held: usize::from(choices) << 4,
+                discreet: choices & 8 != 0,
+            },
+        );
+        let mut path = Vec::new();
+        if trees.enter(&mut reader, root, 0).is_err() {
+            return;
+        }
+        for _ in 0..MAX_STEPS {
+            match trees.next(&mut reader, &mut path) {
+                Ok(Some(Found::Directory(id))) => {
+                    assert_safe(&path, is_verified);
+                    trees.attribute_file();
+                    if trees.enter(&mut reader, id, path.len()).is_err() {
+                        break;
+                    }
+                }
+                Ok(Some(Found::Leaf { .. })) => {
+                    assert_safe(&path, is_verified);
+                    let _ = look_up(&mut reader, root, HASH, b"", &path);
+                }
+                Ok(Some(Found::End)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+    });
+});
+
+/// No name leads out of the directory that the path is extracted to. A tree that is verified as for a checkout
+/// has no `.git` either.
+fn assert_safe(path: &[u8], is_verified: bool) {
+    let mut names = path.split(|&byte| byte == b'/');
+    let is_unsafe = |name: &[u8]| {
+        let is_git = is_verified && name.eq_ignore_ascii_case(b".git");
+        matches!(name, b"" | b"." | b"..") || is_git
+    };
+    assert!(!names.any(is_unsafe), "{}", path.escape_ascii());
+}

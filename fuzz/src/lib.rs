@@ -1,0 +1,65 @@
+//! What several fuzz targets share: an object directory that is written anew for each input.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, write::ZlibEncoder};
+use git_sluice::odb::{Config, Odb, Replacements};
+use gix::{ObjectId, hash::Kind};
+use tempfile::TempDir;
+
+/// The only object format that is tried.
+pub const HASH: Kind = Kind::Sha1;
+
+/// An object directory in a temporary directory.
+pub struct Objects(TempDir);
+
+impl Default for Objects {
+    fn default() -> Self {
+        let directory = TempDir::new().expect("temporary directories can be made");
+        fs::create_dir(directory.path().join("pack")).expect("the directory is new");
+        Self(directory)
+    }
+}
+
+impl Objects {
+    /// The file `name` among the packs.
+    pub fn pack_file(&self, name: &str) -> PathBuf {
+        self.0.path().join("pack").join(name)
+    }
+
+    /// Writes a loose object that is found by `id`, whatever its content hashes to.
+    pub fn write_loose(&self, id: ObjectId, kind: &str, content: &[u8]) {
+        let path = git_sluice::odb::loose::path(self.0.path(), &id);
+        let parent = path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(parent).expect("the directory can be written to");
+        let mut object = format!("{kind} {}\0", content.len()).into_bytes();
+        object.extend_from_slice(content);
+        fs::write(path, deflated(&object)).expect("the directory can be written to");
+    }
+
+    /// A reader of what the directory holds now.
+    pub fn open(&self) -> Odb {
+        Odb::open(Config {
+            dirs: vec![self.0.path().to_owned()],
+            hash: HASH,
+            multi_pack_index: true,
+            replacements: Replacements::default(),
+        })
+    }
+}
+
+/// The object id that consists of `byte` alone.
+pub fn id_of(byte: u8) -> ObjectId {
+    ObjectId::from_bytes_or_panic(&[byte; 20])
+}
+
+/// `bytes` as a zlib stream.
+pub fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::none());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
