@@ -43,6 +43,14 @@ enum Way {
     Blocked(Vec<u8>),
 }
 
+impl Drop for Tree {
+    /// Unlocks the directory. To close it is not enough: a process that another thread starts at this moment
+    /// holds a copy of the handle until it executes its program.
+    fn drop(&mut self) {
+        let _ = self.handle.unlock();
+    }
+}
+
 impl Tree {
     /// Open the directory, after making it if it is `new`, and keep others of us out.
     pub(super) fn open(path: &Path, new: bool) -> Result<Self> {

@@ -77,10 +77,11 @@ impl<S, W: Worker> Tasks<S, W> {
         }
     }
 
-    /// The next task, if there is one now.
+    /// The next task for the coordinator, if there is one now. Jobs are short and come first: while the
+    /// coordinator plans, it hands out nothing, and the helpers run dry.
     fn try_receive(&self) -> Option<Task<S, W>> {
-        let plan = self.plans.try_recv();
-        plan.or_else(|_| self.jobs.try_recv()).ok()
+        let job = self.jobs.try_recv();
+        job.or_else(|_| self.plans.try_recv()).ok()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Bytes that each thread may run ahead of the first job. A window that grows whenever its first job
 /// has to wait for a processor touches new memory again and again, which costs more than waiting.
-const AHEAD: usize = 512 << 10;
+const AHEAD: usize = 1 << 20;
 
 /// Jobs in order, and free outputs for later jobs.
 pub(super) struct Window<'a, W: Worker> {
@@ -84,9 +84,10 @@ impl<'a, W: Worker> Window<'a, W> {
         self.planned_cost
     }
 
-    /// Whether so many `threads` need more planned jobs, and the budget may soon have room for them.
+    /// Whether so many `threads` need more planned jobs, and the budget may soon have room for them. The jobs
+    /// that are planned keep the other threads busy while one thread plans and another locates the next window.
     pub(super) fn wants_jobs(&self, threads: usize) -> bool {
-        self.planned() < 4 * threads + 16 && self.planned_cost <= self.budget
+        self.planned() < 16 * threads + 16 && self.planned_cost <= self.budget
     }
 
     pub(super) fn push(&mut self, job: Result<W::Job>) {
