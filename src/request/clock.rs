@@ -1,4 +1,4 @@
-//! Local time as MS-DOS had it, for formats that tell no other.
+//! Local time in MS-DOS format, for zip (APPNOTE.TXT, section 4.4.6).
 
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// `time`, in seconds since 1970, as the time and the date on the clock here: two-second steps since
-/// 1980, 16 bits each of what may be more.
+/// Converts `time`, in seconds since 1970, to local time and date: two-second steps, years since 1980. As in
+/// git, only the low 16 bits of each are kept.
 pub(super) fn dos(time: u64) -> Result<[u16; 2]> {
     let seconds = i64::try_from(time)
         .map_err(|_| Error::fatal(format!("timestamp too large for this system: {time}")))?;
-    // Beyond the years for which there are rules, the last rule stays.
+    // Beyond the last known year the last rule of the time zone holds.
     let known = seconds.min(Timestamp::MAX.as_second());
     let offset = Timestamp::from_second(known)
         .map_or(0, |known| TimeZone::system().to_offset(known).seconds());

@@ -1,5 +1,4 @@
-//! Only what changed: the base resolved, both sides viewed by the same options, and a first look taken
-//! at what differs, all before anything is written.
+//! A delta: both sides viewed with the same options and compared once, before the first byte is written.
 
 use std::{io::Write, sync::Arc};
 
@@ -15,7 +14,7 @@ use crate::{
     report::ChangeCounts,
 };
 
-/// A delta that is to be sent.
+/// A delta to be sent.
 pub struct Delta {
     /// The changes, for the archive.
     pub changes: Changes,
@@ -74,7 +73,7 @@ impl Delta {
         })
     }
 
-    /// What whiteouts are sent for.
+    /// The paths that whiteouts are written for.
     pub fn whiteouts(&self) -> Result<Option<Names>> {
         match self.carrier {
             Deletions::Whiteout => self.deletions.topmost(self.deletions_memory).map(Some),
@@ -91,7 +90,7 @@ pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
         .hinted("ask for the whole archive")
 }
 
-/// Fail if a zip cannot carry what was asked for.
+/// Refuses deletions that a zip cannot carry.
 pub(super) fn fit_zip(args: &Args) -> Result<()> {
     if args.base.is_some() && args.deletions != Some(Deletions::None) {
         return Err(Error::fatal("a zip cannot carry deletions")

@@ -24,7 +24,7 @@ use crate::{
     tree::{ABSENT, look_up},
 };
 
-/// What one tree is filtered by. The rules in its own ignore files are its own.
+/// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
 pub(super) struct Rules<'a> {
     given: &'a Filters,
     settings: Settings,
@@ -33,7 +33,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// What `given` asks for.
+    /// Reads the filters that the options in `given` ask for.
     pub(super) fn new(given: &'a Filters) -> Result<Self> {
         let profile = Settings::of(given.profile.unwrap_or_default());
         given
@@ -52,7 +52,7 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// Whether `one` and `other` have other ignore rules.
+    /// Whether the trees `one` and `other` have different ignore rules.
     pub(super) fn differ(&self, reader: &mut Reader, one: ObjectId, other: ObjectId) -> bool {
         let mut blob = |root, path| blob_at(reader, root, path).ok();
         self.ignore_files()
@@ -65,12 +65,12 @@ impl<'a> Rules<'a> {
         profiled.chain(named)
     }
 
-    /// Whether nothing is to touch the bytes of a file.
+    /// Whether every file keeps its stored bytes (`--raw`).
     pub(super) fn is_raw(&self) -> bool {
         self.settings.raw
     }
 
-    /// Fail if the tree-ish `name` could tell whether a path is there that may not be known.
+    /// Refuses a tree-ish `name` whose failure could tell whether a hidden path exists.
     pub(super) fn fit_name(&self, name: &[u8]) -> Result<()> {
         match self.access.is_some() && name.contains(&b':') {
             true => Err(Error::fatal("cannot apply access rules to a path")
@@ -79,7 +79,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Fail if a zip cannot hold what was asked for.
+    /// Refuses options that a zip cannot carry out.
     pub(super) fn fit_zip(&self) -> Result<()> {
         let has_holes = self.settings.oversize == Some(Oversize::Sparse);
         if self.settings.max_size.is_some() && has_holes {
@@ -91,12 +91,12 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    /// What is done about files once their size or content is known.
+    /// The policy for files whose size or content decides.
     pub(super) fn policy(&self) -> Policy {
         self.policy.clone()
     }
 
-    /// The filter for the tree `root`. What is odd about its rules is told to `diagnostics`.
+    /// The filter for the tree `root`. Warnings about its rules go to `diagnostics`.
     pub(super) fn filter(
         &self,
         reader: &mut Reader,
@@ -153,7 +153,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// What `settings` and the exceptions in `given` come to.
+/// The policy that `settings` and the exceptions in `given` make together.
 fn policy(settings: &Settings, given: &Filters) -> Policy {
     let limit = settings
         .max_size
@@ -189,7 +189,7 @@ fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
         Oversize::Full => return None,
         Oversize::Omit => Remedy::Omit,
         Oversize::Zero => Remedy::Replace(StandIn::Empty),
-        // Whatever the true size is: readers may make room for it.
+        // The true size is left out: a reader may set memory aside for it.
         Oversize::Sparse => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
     };
     let globs = given.large_file.iter().map(|glob| glob.as_bytes());
@@ -200,7 +200,7 @@ fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
     })
 }
 
-/// Fail if something is `given` that means nothing without what neither the profile sets nor anybody gave.
+/// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
 fn fit_together(settings: &Settings, given: &Filters) -> Result<()> {
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
@@ -218,7 +218,7 @@ fn fit_together(settings: &Settings, given: &Filters) -> Result<()> {
     Ok(())
 }
 
-/// Fail if no tree has such a path: the rules that were meant would be none, and nobody would know.
+/// Refuses the path of an ignore file that no tree can have: the rules would silently be empty.
 fn fit_tree(path: &OsStr) -> Result<()> {
     let odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
     if !path.as_bytes().split_str("/").any(odd) {
@@ -231,32 +231,32 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     Err(Error::fatal(refused).hinted("it starts at the root, without '/' or './'"))
 }
 
-/// The rules that are named so. Fails closed: without rules that are understood there is no archive.
+/// Reads access rules. Fails closed: rules that cannot be read or parsed end the run.
 fn access_rules(name: &OsStr) -> Result<Access> {
     let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = Access::parse(&text).map_err(|error| failed().caused_by(error))?;
     match rules.is_empty() {
-        // Whoever may see nothing asks for no archive: they were lost on the way.
+        // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
         true => Err(failed().caused_by("there are none")),
         false => Ok(rules),
     }
 }
 
-/// Ignore rules as they come together.
+/// Collects ignore rules from all their origins.
 struct Sources<'a> {
     ignore: Ignore,
-    /// Whether there are rules that may not be known.
+    /// Whether some rules are hidden from the reader.
     any_secret: bool,
     strictness: Strictness,
-    /// Whether somebody wants to know what the rules do.
+    /// Whether `--explain` asks which rule decides.
     verbose: bool,
     diagnostics: &'a mut dyn Write,
 }
 
 impl Sources<'_> {
-    /// Add rules that hold for a reader who must not see them: nothing is said of what is in them.
+    /// Adds rules that the reader must not see: no message quotes them.
     fn add_secret(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         self.any_secret = true;
         let added = self.ignore.add(origin, text, self.strictness);
@@ -289,8 +289,8 @@ impl Sources<'_> {
     }
 }
 
-/// The text of the file or link at `path` of the tree `root`; nothing if it is not there or is anything
-/// else. One that is there and not in the repository ends the run: what it keeps out would be sent.
+/// The text of the file or link at `path` of the tree `root`; empty if the tree has neither there. A blob that
+/// the repository lacks ends the run: its rules might keep files back.
 fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
     let mut text = Buffer::default();
     let kind = blob_at(reader, root, path).and_then(|id| match id {
@@ -313,7 +313,7 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
     }
 }
 
-/// What is at `path` of the tree `root` and is no tree.
+/// The entry at `path` of the tree `root`, unless the entry is a tree.
 fn blob_at(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<ObjectId>, Failure> {
     let (directory, name) = match path.rfind_byte(b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),

@@ -1,7 +1,8 @@
-//! The formats there are, and which of them is meant (git-archive(1), "CONFIGURATION").
+//! The formats of archives, and the choice between them (git-archive(1), "CONFIGURATION").
 //!
-//! Built in are git's, in git's order, and behind them Zstandard. The configuration may add formats
-//! that pipe the tar through a command, and may change or take away the built-in compressors.
+//! git's formats are built in, in git's order, and Zstandard behind them. The configuration may add formats
+//! that pipe the tar through a command, and may change or remove the built-in compressors. Must not start a
+//! command.
 
 use std::ffi::OsStr;
 
@@ -17,17 +18,17 @@ use crate::{
     repository::settings::truth,
 };
 
-/// The command that stands for the compressor that is built in.
+/// The command of the configuration that means the built-in compressor, as in git.
 const INTERNAL_GZIP: &str = "git archive gzip";
 
-/// What the bytes of an archive are.
+/// The format of an archive, with its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Plain tar.
     Tar,
-    /// Tar, compressed as gzip does.
+    /// Tar in a gzip stream.
     TarGz(deflate::Level),
-    /// Tar, compressed as zstd does.
+    /// Tar in a zstd stream.
     TarZst(zstd::Level),
     /// Tar, piped through this command.
     Filtered(BString),
@@ -57,13 +58,13 @@ enum Family {
 #[derive(Clone, Debug)]
 pub struct Formats {
     all: Vec<Named>,
-    /// Whether only those are offered that are served to others. The others still take their names: a
-    /// format that is not served hides a later one of its name.
+    /// Whether only formats that are served to remote clients can be chosen. A format that is not served
+    /// still hides a later format of its name.
     only_served: bool,
 }
 
 impl Formats {
-    /// The formats that are built in or that `config` adds; `bare_keys` were given without a value.
+    /// Reads the formats that `config` adds to the built-in ones. `bare_keys` are keys without a value.
     pub fn read<'k>(
         config: &gix::config::File,
         mut bare_keys: impl Iterator<Item = &'k str>,
@@ -103,7 +104,7 @@ impl Formats {
         })
     }
 
-    /// The same, as they are offered to others.
+    /// The formats that remote clients may choose.
     pub fn served(self) -> Self {
         Self {
             only_served: true,
@@ -115,7 +116,7 @@ impl Formats {
         format.remote || !self.only_served
     }
 
-    /// The names of the formats that git has too, in its order.
+    /// The names of git's formats, in git's order.
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
         let known_to_git = |format: &&Named| format.family != Family::Zstd;
         let offered = self.all.iter().filter(|format| self.offers(format));
@@ -123,7 +124,7 @@ impl Formats {
         names.map(|format| format.name.as_bstr())
     }
 
-    /// The format that is called `name`, else the one that the file name `output` tells, else tar.
+    /// Chooses the format `name`, else the one that the end of the file name `output` means, else tar.
     pub fn choose(&self, name: Option<&OsStr>, output: Option<&[u8]>) -> Result<&Named> {
         if let Some(name) = name {
             let name = name.as_encoded_bytes();
@@ -148,7 +149,7 @@ impl Named {
         }
     }
 
-    /// Whether the time is told as MS-DOS had it.
+    /// Whether the format is zip.
     pub fn is_zip(&self) -> bool {
         self.family == Family::Zip
     }
@@ -160,7 +161,7 @@ impl Named {
         stem.is_some_and(|stem| !stem.is_empty())
     }
 
-    /// Refuse a compression level that this format never has.
+    /// Refuses a compression level that this format does not have.
     pub fn check_level(&self, level: Option<i32>) -> Result<()> {
         let Some(level) = level else { return Ok(()) };
         let known = match self.family {
@@ -228,7 +229,7 @@ impl Filter {
         }
     }
 
-    /// Take over what `section` says of `key` in the end.
+    /// Takes the last value of `key` in `section`.
     fn set(&mut self, key: &[u8], section: &SectionRef<'_>) -> Result<()> {
         let name = &self.name;
         let full = |key: &str| format!("tar.{name}.{key}");
@@ -250,7 +251,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Without a command there is no format.
+    /// The format, if the configuration gives a command.
     fn named(self) -> Option<Named> {
         let command = self.command?;
         Some(Named {

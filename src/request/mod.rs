@@ -1,6 +1,7 @@
 //! What the arguments mean, settled once: revision resolved, pathspecs parsed, limits fixed.
 //!
-//! Made from arguments and an environment that are handed in; after this nobody looks at a flag.
+//! A request is made from arguments and an environment that the caller hands in. After this no module looks at a
+//! flag. Must not read arguments or variables itself, nor write to standard streams.
 
 mod budget;
 pub mod format;
@@ -42,19 +43,19 @@ pub enum Access {
 
 /// One archive to be made.
 pub struct Request {
-    /// Its format.
+    /// The format of the archive.
     pub format: Format,
-    /// What to archive.
+    /// The commit or tree that is archived.
     pub treeish: Treeish,
     /// Where commands run.
     pub command_context: CommandContext,
-    /// What of it, as what, and under which names.
+    /// The paths that are archived, their kinds and their names in the archive.
     pub scope: Scope,
-    /// What is wanted of the blobs.
+    /// What becomes of blobs that are large, missing or binary.
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
-    /// Whose bytes a tar.gz has.
+    /// The program whose bytes a tar.gz has: git's zlib, or gzip.
     pub gzip_dialect: Dialect,
     /// Files that come behind the tree's.
     pub extras: Arc<[Extra]>,
@@ -66,18 +67,18 @@ pub struct Request {
     pub umask: Umask,
     /// Files above this many bytes are not converted.
     pub big_file: u64,
-    /// Threads, the calling one included; by default as many as there are cores to run on.
+    /// Threads, the calling one included; by default as many as have a processor to spare.
     pub threads: Option<usize>,
     /// Ceiling for buffers and caches.
     pub budget: Budget,
-    /// Whether the names of entries are told.
+    /// Whether the names of entries go to standard error.
     pub verbose: bool,
     /// Reads the objects of the repository.
     pub reader: Reader,
 }
 
 impl Request {
-    /// What is archived, as reports have it.
+    /// The ids of the archived commit, tree and base, for reports.
     pub fn subject(&self) -> Subject {
         Subject {
             commit: self.treeish.commit.map(|id| id.to_hex().to_string()),

@@ -1,4 +1,4 @@
-//! What each profile stands for, and what is left of it beside the options that were given.
+//! The options of each profile, and how options of the command line override them. Must not read anything.
 
 use clap::ValueEnum;
 
@@ -18,15 +18,15 @@ pub(super) struct Settings {
     pub(super) missing: Option<OnMissing>,
 }
 
-/// Where the readers that have a profile look for ignore rules.
+/// Where zoekt and the searcher look for ignore rules.
 const IGNORE_FILE: &str = ".sourcegraph/ignore";
-/// The largest file that they read, in bytes, unless told otherwise.
+/// The largest file that zoekt and the searcher read by default, in bytes.
 const FILE_LIMIT: u64 = 2 << 20;
 /// How much of a file the searcher looks at to tell whether it is binary.
 const SEARCHER_SAMPLE: u64 = 32 << 10;
 
 impl Settings {
-    /// What `profile` sets.
+    /// The options of `profile`.
     pub(super) fn of(profile: Profile) -> Self {
         let reader = Self {
             raw: true,
@@ -54,7 +54,7 @@ impl Settings {
         }
     }
 
-    /// The same with what `given` says beside its profile.
+    /// These options, overridden by those in `given`.
     pub(super) fn with(self, given: &Filters) -> Self {
         Self {
             raw: self.raw || given.raw,
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// The options that mean the same, one a line.
+    /// The same as options of the command line, one a line.
     fn options(&self) -> String {
         let named = |name: &str, value: Option<String>| {
             value.map_or_else(String::new, |value| format!("--{name}={value}\n"))
@@ -92,7 +92,7 @@ impl Settings {
     }
 }
 
-/// The options that the profile in `given` and what was given beside it come to, one a line.
+/// The options of the profile in `given`, overridden by the other options in `given`, one a line.
 pub fn printed(given: &Filters) -> String {
     let profile = given.profile.unwrap_or_default();
     Settings::of(profile).with(given).options()

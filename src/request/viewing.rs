@@ -1,5 +1,5 @@
-//! What is archived of a tree, as what, and under which names: one view of a tree, or two of them where
-//! only what changed is sent.
+//! The scope of a request: one view of a tree, or two views where only the changes are sent. A view decides about
+//! paths, kinds and names. Must not read blobs other than attribute and ignore files.
 
 use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
@@ -29,15 +29,15 @@ use crate::{
     tree::Rules,
 };
 
-/// What of a tree is archived.
+/// The part of a tree that is archived.
 pub enum Scope {
-    /// All that its view shows.
+    /// Everything that the view shows.
     Whole(Box<View>),
-    /// What changed.
+    /// The changes between two views.
     Delta(Box<Delta>),
 }
 
-/// What a view is made of.
+/// The inputs of a view.
 pub(super) struct Viewing<'a> {
     pub(super) args: &'a Args,
     pub(super) filters: &'a filter::Rules<'a>,
@@ -47,14 +47,14 @@ pub(super) struct Viewing<'a> {
     /// The top of the work tree.
     pub(super) top: Top<'a>,
     pub(super) environment: &'a Environment,
-    /// Whether the format tells what is text.
+    /// Whether the format marks text files.
     pub(super) text: bool,
     pub(super) rules: Rules,
     pub(super) budget: Budget,
 }
 
 impl Viewing<'_> {
-    /// What is archived of `target`; what is odd about it is told to `diagnostics`.
+    /// The scope in `target`. Warnings go to `diagnostics`.
     pub(super) fn scope(
         &self,
         gix: &gix::Repository,
@@ -72,11 +72,11 @@ impl Viewing<'_> {
         self.filters.fit_name(name)?;
         let base = treeish::resolve(gix, reader, name, diagnostics)
             .map_err(|error| delta::unavailable(name, error))?;
-        // What there is to say of rules was said of the target's.
+        // Warnings about rules were given for the target.
         let unheard = &mut std::io::sink();
         let (mut old_selection, old_filter) = self.parts(reader, &base, unheard)?;
         if let Err(error) = checked {
-            // What was asked for may have been there.
+            // A pathspec without a match in the target may match in the base.
             let old = old_selection.check(base.tree, self.rules, &old_filter, reader, unheard);
             old.map_err(|_| error)?;
         }
@@ -104,7 +104,7 @@ impl Viewing<'_> {
         Ok(Scope::Delta(Box::new(delta)))
     }
 
-    /// What decides about the paths of a tree.
+    /// The selection and the filter of a tree.
     fn parts(
         &self,
         reader: &mut Reader,
@@ -136,7 +136,7 @@ impl Viewing<'_> {
     }
 }
 
-/// What is archived of what lies `below` the top; some formats want to know what is `text`.
+/// The selection for the directory `below` the top. `text` asks attributes to mark text files.
 fn select(
     pathspecs: Pathspecs,
     below: &BString,
