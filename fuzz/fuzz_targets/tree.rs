@@ -39,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
                 protect: is_verified.then_some(protect),
                 max_depth: 3,
                 max_held: usize::from(choices) << 4,
-                discreet: choices & 8 != 0,
+                redacted: choices & 8 != 0,
             },
         );
         let mut path = Vec::new();

@@ -87,7 +87,7 @@ pub struct Archiver<F> {
     /// Whether size, reason and id of entries are noted in the archive.
     pub pax_notes: bool,
     /// Whether not all that is in a directory may be known.
-    pub discreet: bool,
+    pub redacted: bool,
     /// Whether git would have looked for all blobs before its first byte.
     pub verified: bool,
     /// Whether lines of a manifest are wanted.

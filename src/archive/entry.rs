@@ -236,7 +236,7 @@ impl<F: Format> Archiver<F> {
             }
             Blob::Extra(_) => &[],
             // It would tell whether anything in it changed that may not be known.
-            _ if self.discreet && entry.mode == Mode::Directory => &[],
+            _ if self.redacted && entry.mode == Mode::Directory => &[],
             _ => entry.id.as_bytes(),
         };
         let record = Record {

@@ -166,7 +166,7 @@ fn stream<F: emit::Format>(
         converter: Converter::new(origin, request.command_context),
         blob_policy: request.blob_policy,
         pax_notes: request.pax_notes,
-        discreet: request.rules.discreet,
+        redacted: request.rules.redacted,
         verified: request.rules.protect.is_some(),
         manifest: tally.manifest.is_some(),
         allowance: Allowance::new(request.budget.delta_bases()),
@@ -187,7 +187,7 @@ fn stream<F: emit::Format>(
         Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
         Scope::Delta(delta) => {
             tally.figures.changes = Some(delta.counts);
-            tell_gone(&delta, archiver.discreet, tally)?;
+            tell_gone(&delta, archiver.redacted, tally)?;
             let whiteouts = delta.whiteouts()?;
             DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
         }
@@ -211,7 +211,7 @@ fn stream<F: emit::Format>(
 }
 
 /// What is gone comes first in the manifest.
-fn tell_gone(delta: &Delta, discreet: bool, tally: &mut Tally) -> Result<()> {
+fn tell_gone(delta: &Delta, redacted: bool, tally: &mut Tally) -> Result<()> {
     let Some(manifest) = &mut tally.manifest else {
         return Ok(());
     };
@@ -222,7 +222,7 @@ fn tell_gone(delta: &Delta, discreet: bool, tally: &mut Tally) -> Result<()> {
             return Ok(());
         }
         let id = match deletion.mode {
-            Mode::Directory if discreet => &[],
+            Mode::Directory if redacted => &[],
             _ => deletion.id.as_bytes(),
         };
         let past = Past {

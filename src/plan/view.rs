@@ -118,7 +118,7 @@ impl View {
     }
 
     /// Whether failures name nothing of the tree: not all of it may be known.
-    fn is_discreet(&self) -> bool {
+    fn is_redacted(&self) -> bool {
         self.filter.access.is_some()
     }
 
@@ -149,7 +149,7 @@ impl View {
         path: &[u8],
     ) -> Result<()> {
         let entered = self.selection.enter(reader, trees, root, path);
-        entered.map_err(|error| reported(error, root, self.is_discreet()))
+        entered.map_err(|error| reported(error, root, self.is_redacted()))
     }
 
     /// Leave the directory entered last.
@@ -276,6 +276,6 @@ impl View {
         path: &[u8],
     ) -> Result<Option<bool>> {
         let text = self.selection.text_of(reader, root, path);
-        text.map_err(|error| reported(error, root, self.is_discreet()))
+        text.map_err(|error| reported(error, root, self.is_redacted()))
     }
 }

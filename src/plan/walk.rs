@@ -37,7 +37,7 @@ pub struct Walk {
     entered: u64,
     /// The innermost directories in which nothing was found yet that may be known.
     unknown: u64,
-    discreet: bool,
+    redacted: bool,
 }
 
 /// An entry that waits for the entries of the directories above it.
@@ -62,7 +62,7 @@ impl Walk {
             pending: None,
             entered: 0,
             unknown: 0,
-            discreet: rules.discreet,
+            redacted: rules.redacted,
         }
     }
 
@@ -74,7 +74,7 @@ impl Walk {
     /// Leave the later part of the walk to another.
     pub fn fork(&mut self) -> Option<Self> {
         // Whether a directory may be known of, or was complained of, is found out in order.
-        if self.discreet || !self.view.is_silent() {
+        if self.redacted || !self.view.is_silent() {
             return None;
         }
         let trees = &mut self.trees;
@@ -97,7 +97,7 @@ impl Walk {
             pending: None,
             entered: 0,
             unknown: 0,
-            discreet: false,
+            redacted: false,
         })
     }
 
@@ -163,7 +163,7 @@ impl Walk {
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, self.path.len())?;
         self.unknown += 1;
-        if !self.discreet {
+        if !self.redacted {
             self.reveal();
         }
         self.view.enter(reader, &self.trees, self.tree, &self.path)

@@ -159,7 +159,7 @@ impl<'a> Inputs<'a> {
             protect: (!self.args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
             max_held: budget.trees(),
-            discreet: self.args.filters.access_rules.is_some(),
+            redacted: self.args.filters.access_rules.is_some(),
         }
     }
 

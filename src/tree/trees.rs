@@ -51,7 +51,7 @@ pub struct Rules {
     /// Bytes of all trees on the way from the root, beyond which only the innermost one is held.
     pub max_held: usize,
     /// Whether failures name no path and no object below the root: not all may be known.
-    pub discreet: bool,
+    pub redacted: bool,
 }
 
 /// The trees between the root and the current path.
@@ -189,7 +189,7 @@ impl Trees {
     /// Go on with the entries of the tree `id`, whose path has `path_len` bytes.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
         self.push(reader, id, path_len)
-            .map_err(|error| reported(error, self.root, self.rules.discreet))
+            .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
     fn push(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
@@ -272,7 +272,7 @@ impl Trees {
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
         self.recall(reader)
             .and_then(|()| self.step(reader, path))
-            .map_err(|error| reported(error, self.root, self.rules.discreet))
+            .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
     /// Go past the files and directories that `one` and `other`, in directories of the same path, have next
@@ -453,8 +453,8 @@ fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
 
 /// The failure as it is reported: one about a tree of which not all may be known names nothing
 /// below the `root`.
-pub fn reported(error: Error, root: ObjectId, discreet: bool) -> Error {
-    match discreet {
+pub fn reported(error: Error, root: ObjectId, redacted: bool) -> Error {
+    match redacted {
         true => Error::fatal(format!("cannot read all of tree {root}")),
         false => error,
     }

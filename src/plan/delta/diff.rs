@@ -57,7 +57,7 @@ impl Diff {
     /// Compare `old` with `new`.
     pub fn new(old: Side, new: Side, rules: Rules) -> Self {
         Self {
-            frames: Frames::new(new.rules.discreet),
+            frames: Frames::new(new.rules.redacted),
             old,
             new,
             rules,
@@ -141,7 +141,7 @@ impl Diff {
     }
 
     fn begin(&mut self, reader: &mut Reader) -> Result<()> {
-        self.frames = Frames::new(self.new.rules.discreet);
+        self.frames = Frames::new(self.new.rules.redacted);
         self.path.clear();
         self.old.begin(reader).map_err(Error::without_base)?;
         self.new.begin(reader)?;

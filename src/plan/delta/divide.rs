@@ -17,7 +17,7 @@ impl Diff {
     pub fn fork(&mut self) -> Option<Self> {
         let Self { old, new, .. } = self;
         // Whether a directory may be known of, or was complained of, is found out in order.
-        if new.rules.discreet || !old.view.is_silent() || !new.view.is_silent() {
+        if new.rules.redacted || !old.view.is_silent() || !new.view.is_silent() {
             return None;
         }
         let Middle { number, old, new } = self.middle()?;

@@ -62,15 +62,15 @@ pub(super) struct Frames {
     directories: u64,
     /// The reader may not know of all entries. A directory counts as read only where a change in it is shown:
     /// otherwise the count would tell of changes that are not.
-    discreet: bool,
+    redacted: bool,
 }
 
 impl Frames {
-    pub(super) fn new(discreet: bool) -> Self {
+    pub(super) fn new(redacted: bool) -> Self {
         Self {
             stack: Vec::new(),
             directories: 0,
-            discreet,
+            redacted,
         }
     }
 
@@ -88,7 +88,7 @@ impl Frames {
 
     /// Enter `frame`, in which the rules that differ above differ as well.
     pub(super) fn push(&mut self, mut frame: Frame) {
-        if !self.discreet {
+        if !self.redacted {
             self.directories += u64::from(frame.old.is_some()) + u64::from(frame.new.is_some());
         }
         frame.wide |= self.is_wide();
@@ -102,7 +102,7 @@ impl Frames {
             above.changed |= frame.changed;
             above.unseen |= frame.unseen;
         }
-        if self.discreet && frame.changed {
+        if self.redacted && frame.changed {
             self.directories += u64::from(frame.old_shown) + u64::from(frame.new_shown);
         }
         Some(frame)
@@ -180,7 +180,7 @@ impl Frames {
     pub(super) fn fork(&self, number: usize) -> Self {
         Self {
             stack: self.stack[..=number].to_vec(),
-            ..Self::new(self.discreet)
+            ..Self::new(self.redacted)
         }
     }
 }

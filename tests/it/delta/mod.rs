@@ -109,8 +109,8 @@ impl History {
             assert!(told.is_none_or(|before| before == now));
             told = Some(now);
         }
-        let discreet = options.iter().any(|it| it.starts_with("--access-rules"));
-        self.told(ends, &manifest, discreet)
+        let redacted = options.iter().any(|it| it.starts_with("--access-rules"));
+        self.told(ends, &manifest, redacted)
     }
 
     #[track_caller]
@@ -152,9 +152,9 @@ impl History {
     }
 
     /// The lines of a manifest, for people: status, path, old mode and new, what became of it. What it
-    /// says of objects is what git says; if `discreet`, it says nothing of directories as objects.
+    /// says of objects is what git says; if `redacted`, it says nothing of directories as objects.
     #[track_caller]
-    fn told(&self, [base, target]: [&str; 2], manifest: &Path, discreet: bool) -> String {
+    fn told(&self, [base, target]: [&str; 2], manifest: &Path, redacted: bool) -> String {
         let schema = Schema::read("manifest");
         let text = fs::read_to_string(manifest).expect("written");
         let lines = text.lines().map(|line| {
@@ -178,7 +178,7 @@ impl History {
                 let same = |(end, object): &(Vec<u8>, String)| {
                     *object == stated && (path.ends_with(end) || end.ends_with(path))
                 };
-                if discreet && stated.starts_with("040000 ") {
+                if redacted && stated.starts_with("040000 ") {
                     return stated == "040000 -";
                 }
                 stated == "- -" || objects.iter().any(same)
