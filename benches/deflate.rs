@@ -8,7 +8,7 @@ use criterion::{
     BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
 use flate2::{Compress, Compression, FlushCompress};
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
 const SIZE: usize = 8 << 20;
@@ -40,11 +40,11 @@ fn source() -> Vec<u8> {
     text
 }
 
-fn settings(number: u8, threads: usize) -> Settings {
-    Settings {
+fn settings(number: u8, threads: usize) -> GzipSettings {
+    GzipSettings {
         level: Level::new(number).expect("a level"),
         threads,
-        ..Settings::default()
+        ..GzipSettings::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use git_sluice::emit::{
-    Format, Kind, Layout, Member, Part,
+    Format, Layout, Member, MemberKind, Part,
     tar::{Globals, Tar},
 };
 
@@ -27,7 +27,7 @@ fn tar(criterion: &mut Criterion) {
                     part.bytes.clear();
                     let member = Member {
                         name: name.as_bytes(),
-                        kind: Kind::File,
+                        kind: MemberKind::File,
                         id: &[7; 20],
                         text: None,
                         vendor: &[],

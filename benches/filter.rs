@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use git_sluice::filter::{
-    access::Access,
+    access::AccessRules,
     ignore::{Ignore, Strictness},
 };
 
@@ -82,7 +82,7 @@ fn filter(criterion: &mut Criterion) {
     let added = ignore.add("bench", patterns("").as_bytes(), Strictness::Error);
     added.expect("all lines are patterns");
     let rules = format!("/**\n{}", patterns("-/"));
-    let access = Access::parse(rules.as_bytes()).expect("all lines are rules");
+    let access = AccessRules::parse(rules.as_bytes()).expect("all lines are rules");
     let count =
         |is_so: &dyn Fn(&[u8]) -> bool| paths.iter().filter(|path| is_so(path.as_bytes())).count();
 

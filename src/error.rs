@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// How a run ends, after git: `fatal:` is 128, a usage error 129, an error of the archive writer 255;
 /// and in ways of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExitKind {
     /// The run cannot go on; exit status 128, printed as `fatal: …`.
     Fatal,
     /// An entry could not be written; exit status 255, printed as `error: …`.
@@ -35,7 +35,7 @@ pub enum Kind {
 /// What failed, why, and what may help.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
+    kind: ExitKind,
     message: BString,
     /// Lines that git prints before the last one, each complete with its `error: ` or `hint: `.
     context: Vec<BString>,
@@ -46,18 +46,18 @@ pub struct Error {
 impl Error {
     /// A failure that ends the run with status 128.
     pub fn fatal(message: impl Into<BString>) -> Self {
-        Self::new(Kind::Fatal, message)
+        Self::new(ExitKind::Fatal, message)
     }
 
     /// A failure of the archive writer, status 255.
     pub fn entry(message: impl Into<BString>) -> Self {
-        Self::new(Kind::Entry, message)
+        Self::new(ExitKind::Entry, message)
     }
 
     /// The same failure, since the base of a delta cannot be read: status 3.
     pub fn without_base(self) -> Self {
         Self {
-            kind: Kind::NoBase,
+            kind: ExitKind::NoBase,
             ..self
         }
     }
@@ -65,23 +65,23 @@ impl Error {
     /// More than `limit` paths changed; status 5.
     pub fn too_many_changes(limit: u64) -> Self {
         let message = format!("more than {limit} paths changed since the base");
-        Self::new(Kind::TooManyChanges, message).hinted("ask for the whole archive")
+        Self::new(ExitKind::TooManyChanges, message).hinted("ask for the whole archive")
     }
 
     /// There is no file to send, for those who asked to be told; status 4.
     pub fn empty() -> Self {
-        Self::new(Kind::Empty, "there is no file to send")
+        Self::new(ExitKind::Empty, "there is no file to send")
     }
 
     /// A failed write to the destination.
     pub fn write(source: &std::io::Error) -> Self {
         match source.kind() {
-            std::io::ErrorKind::BrokenPipe => Self::new(Kind::BrokenPipe, "write error"),
+            std::io::ErrorKind::BrokenPipe => Self::new(ExitKind::BrokenPipe, "write error"),
             _ => Self::fatal(format!("write error: {}", strerror(source))),
         }
     }
 
-    fn new(kind: Kind, message: impl Into<BString>) -> Self {
+    fn new(kind: ExitKind, message: impl Into<BString>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -144,29 +144,29 @@ impl Error {
 
     fn label(&self) -> &'static str {
         match self.kind {
-            Kind::Entry => "error: ",
+            ExitKind::Entry => "error: ",
             _ => "fatal: ",
         }
     }
 
     /// Whether what was to be sent is not, or not all of it.
     pub fn is_cut(&self) -> bool {
-        self.kind != Kind::Empty
+        self.kind != ExitKind::Empty
     }
 
     /// The kind, which settles the exit status.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ExitKind {
         self.kind
     }
 
     /// The process exit status, after git.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
-            Kind::Fatal | Kind::BrokenPipe => 128,
-            Kind::Entry => 255,
-            Kind::NoBase => 3,
-            Kind::Empty => 4,
-            Kind::TooManyChanges => 5,
+            ExitKind::Fatal | ExitKind::BrokenPipe => 128,
+            ExitKind::Entry => 255,
+            ExitKind::NoBase => 3,
+            ExitKind::Empty => 4,
+            ExitKind::TooManyChanges => 5,
         }
     }
 }

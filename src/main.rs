@@ -21,7 +21,7 @@ use signal_hook::consts::SIGPIPE;
 use git_sluice::{
     Outputs, Tally,
     cli::{Args, Filters, Stop, Typed, pathspecs_from},
-    error::{Error, Kind, Result, filled, strerror},
+    error::{Error, ExitKind, Result, filled, strerror},
     output::Destination,
     preview,
     process::git,
@@ -75,7 +75,7 @@ fn run() -> u8 {
         }
         Err(Stop::Fatal(error)) => {
             signals::await_death();
-            if error.kind() == Kind::BrokenPipe {
+            if error.kind() == ExitKind::BrokenPipe {
                 return die_of_broken_pipe();
             }
             // In one piece: others may write to the same place, as a client of ours does.
@@ -143,7 +143,7 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         let written = destination.write_all(answer.as_bytes());
         return match written.map_err(|error| Error::write(&error)) {
             // git has a list written with its program's last breath, where nobody looks whether it fits.
-            Err(error) if args.list && error.kind() != Kind::BrokenPipe => Ok(()),
+            Err(error) if args.list && error.kind() != ExitKind::BrokenPipe => Ok(()),
             Err(error) => Err(error.into()),
             Ok(()) => Ok(destination.complete()?),
         };

@@ -1,16 +1,16 @@
-//! Access rules: what is decided of a directory holds for every path below it.
+//! AccessRules rules: what is decided of a directory holds for every path below it.
 //!
 //! The input is rules, and behind a NUL a path.
 
 #![no_main]
 
-use git_sluice::filter::access::Access;
+use git_sluice::filter::access::AccessRules;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let mut parts = input.splitn(2, |&byte| byte == 0);
     let [rules, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
-    let Ok(access) = Access::parse(rules) else {
+    let Ok(access) = AccessRules::parse(rules) else {
         return;
     };
     let allowed = access.allows(path);

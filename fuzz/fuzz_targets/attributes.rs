@@ -4,14 +4,14 @@
 
 #![no_main]
 
-use git_sluice::attributes::file::{Line, Origin, is_valid_name, parse};
+use git_sluice::attributes::file::{Line, FileOrigin, is_valid_name, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let Some((&choices, content)) = input.split_first() else {
         return;
     };
-    let origin = Origin {
+    let origin = FileOrigin {
         name: ".gitattributes".into(),
         macros: choices & 1 != 0,
         in_tree: choices & 2 != 0,

@@ -12,7 +12,7 @@
 use std::io::Write;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, GzipSettings};
 use libfuzzer_sys::fuzz_target;
 
 /// The bytes that choose.
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(level) = Level::new(level % 10) else {
         return;
     };
-    let settings = Settings {
+    let settings = GzipSettings {
         level,
         dialect: [Dialect::Zlib, Dialect::Gzip][usize::from(dialect % 2)],
         threads: 1 + usize::from(threads % 4),
@@ -72,14 +72,14 @@ fn stir(state: u64, byte: u8) -> u64 {
 }
 
 /// One raw stream.
-fn once(settings: Settings, input: &[u8]) -> Vec<u8> {
+fn once(settings: GzipSettings, input: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     Encoder::new(settings.level, settings.dialect).compress(input, &mut out);
     out
 }
 
 /// A gzip member, written in parts whose lengths come from `cut`.
-fn member(settings: Settings, cut: u8, mut input: &[u8]) -> Vec<u8> {
+fn member(settings: GzipSettings, cut: u8, mut input: &[u8]) -> Vec<u8> {
     let mut stream = Gzip::new(settings, Vec::new());
     let mut length = 1 + usize::from(cut);
     while !input.is_empty() {

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use git_sluice::{
     decode::reader::Reader,
-    tree::{Found, Protect, Rules, Trees, look_up},
+    tree::{TreeStep, Protect, TreeRules, Trees, look_up},
 };
 use git_sluice_fuzz::{HASH, Objects, id_of};
 use libfuzzer_sys::fuzz_target;
@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
         let is_verified = choices & 1 != 0;
         let mut trees = Trees::new(
             root,
-            Rules {
+            TreeRules {
                 hash: HASH,
                 protect: is_verified.then_some(protect),
                 max_depth: 3,
@@ -48,18 +48,18 @@ fuzz_target!(|input: &[u8]| {
         }
         for _ in 0..MAX_STEPS {
             match trees.next(&mut reader, &mut path) {
-                Ok(Some(Found::Directory(id))) => {
+                Ok(Some(TreeStep::Directory(id))) => {
                     assert_safe(&path, is_verified);
                     trees.attribute_file();
                     if trees.enter(&mut reader, id, path.len()).is_err() {
                         break;
                     }
                 }
-                Ok(Some(Found::Leaf { .. })) => {
+                Ok(Some(TreeStep::Leaf { .. })) => {
                     assert_safe(&path, is_verified);
                     let _ = look_up(&mut reader, root, HASH, b"", &path);
                 }
-                Ok(Some(Found::End)) => {}
+                Ok(Some(TreeStep::End)) => {}
                 Ok(None) | Err(_) => break,
             }
         }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result, filled, listed, push_line};
 use super::{
     delta::Claim,
     path::ArchivePath,
-    reader::{Content, Item, Kind, Reader},
+    reader::{Content, Item, ItemKind, Reader},
     steps::{Step, Steps},
     tree::{Tree, failed},
 };
@@ -70,13 +70,13 @@ impl<'a> Extraction<'a> {
     fn write<R: BufRead>(
         &mut self,
         path: &ArchivePath<'_>,
-        kind: &Kind,
+        kind: &ItemKind,
         reader: &mut Reader<R>,
     ) -> Result<()> {
         match kind {
-            Kind::Directory { mode } => self.tree.make_directory(path, *mode)?,
-            Kind::Symlink { target } => self.tree.create_symlink(path, target)?,
-            Kind::File { mode, content } => {
+            ItemKind::Directory { mode } => self.tree.make_directory(path, *mode)?,
+            ItemKind::Symlink { target } => self.tree.create_symlink(path, target)?,
+            ItemKind::File { mode, content } => {
                 let mut file = self.tree.create_file(path, *mode)?;
                 let failed = |error| failed("write", path.bytes(), error);
                 match content {

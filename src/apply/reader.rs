@@ -35,11 +35,11 @@ pub(super) enum Item {
 pub(super) struct Entry {
     /// As the archive has it, not checked.
     pub(super) path: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: ItemKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ItemKind {
     Directory { mode: u32 },
     File { mode: u32, content: Content },
     Symlink { target: Vec<u8> },
@@ -186,7 +186,7 @@ impl<R: BufRead> Reader<R> {
         };
         self.begin(size);
         let kind = match kind(header) {
-            b'0' => Kind::File {
+            b'0' => ItemKind::File {
                 mode: mode(header)?,
                 content: match extended.hole()? {
                     Some(hole) => self.hole(hole)?,
@@ -196,13 +196,13 @@ impl<R: BufRead> Reader<R> {
             b'2' | b'5' if size > 0 => {
                 return Err(damaged("something that is no file has content"));
             }
-            b'2' => Kind::Symlink {
+            b'2' => ItemKind::Symlink {
                 target: match extended.link {
                     Some(link) => link,
                     None => header.link_name_bytes().unwrap_or_default().into_owned(),
                 },
             },
-            b'5' => Kind::Directory {
+            b'5' => ItemKind::Directory {
                 mode: mode(header)?,
             },
             other => {
@@ -278,7 +278,7 @@ fn malformed() -> Error {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Content, Item, Kind, Reader};
+    use super::{Content, Item, ItemKind, Reader};
     use crate::{
         buffer::Buffer,
         emit::{
@@ -306,12 +306,12 @@ mod tests {
         let mut head = Buffer::default();
         tar.head(&mut head);
         let mut part = Part::default();
-        tar.directory(&member(b"d/", emit::Kind::Directory), &mut part);
-        let file = member(b"d/f", emit::Kind::Executable);
+        tar.directory(&member(b"d/", emit::MemberKind::Directory), &mut part);
+        let file = member(b"d/f", emit::MemberKind::Executable);
         let begun = tar.begin_file(&file, &mut part);
         part.bytes.extend(b"content");
         tar.end_file(&mut (), begun, &file, Layout::Whole, &mut part);
-        tar.symlink(&member(&long, emit::Kind::Symlink), &long, &mut part);
+        tar.symlink(&member(&long, emit::MemberKind::Symlink), &long, &mut part);
         let mut archive = [&head[..], &part.bytes].concat();
         tar.end((), archive.len() as u64, &mut |end| {
             archive.extend_from_slice(end);
@@ -321,7 +321,7 @@ mod tests {
         archive
     }
 
-    type Found = (Vec<u8>, Kind, Vec<u8>);
+    type Found = (Vec<u8>, ItemKind, Vec<u8>);
 
     /// Names and contents up to the end, or as far as it is sound.
     fn read(bytes: &[u8]) -> (Vec<Found>, bool) {
@@ -349,14 +349,18 @@ mod tests {
     fn what_we_write_is_read() {
         let long = [&b"d/"[..], &b"n".repeat(300)].concat();
         let target = long.clone();
-        let file = Kind::File {
+        let file = ItemKind::File {
             mode: 0o775,
             content: Content::Bytes(7),
         };
         let expected = vec![
-            (b"d/".to_vec(), Kind::Directory { mode: 0o775 }, Vec::new()),
+            (
+                b"d/".to_vec(),
+                ItemKind::Directory { mode: 0o775 },
+                Vec::new(),
+            ),
             (b"d/f".to_vec(), file, b"content".to_vec()),
-            (long, Kind::Symlink { target }, Vec::new()),
+            (long, ItemKind::Symlink { target }, Vec::new()),
         ];
         assert_eq!(read(&archive()), (expected, true));
     }

@@ -11,7 +11,7 @@ use super::{
     delta::{Claim, deletions},
     input::damaged,
     path::ArchivePath,
-    reader::{Content, Entry, Item, Kind, Reader},
+    reader::{Content, Entry, Item, ItemKind, Reader},
 };
 
 /// One thing to do in the directory.
@@ -21,7 +21,7 @@ pub(super) enum Step<'a> {
     /// Delete whatever is there, with all that is in it.
     DeleteAll(ArchivePath<'a>),
     /// Bring what the entry says; the content of a file is still to be read.
-    Write(ArchivePath<'a>, &'a Kind),
+    Write(ArchivePath<'a>, &'a ItemKind),
 }
 
 /// The steps of one archive.
@@ -70,7 +70,7 @@ impl<'c> Steps<'c> {
 
     fn entry(&mut self, entry: &Entry, take: impl FnOnce(Step<'_>) -> Result<()>) -> Result<()> {
         let path = match entry.kind {
-            Kind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
+            ItemKind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
             _ => ArchivePath::new(&entry.path)?,
         };
         if self.claim.whiteouts
@@ -81,24 +81,24 @@ impl<'c> Steps<'c> {
         }
         self.brings = true;
         match &entry.kind {
-            Kind::Directory { .. } => {}
+            ItemKind::Directory { .. } => {}
             _ if path.is_directory() => {
                 return Err(damaged(
                     "something that is no directory has a directory's path",
                 ));
             }
-            Kind::Symlink { target } if target.is_empty() || target.contains(&0) => {
+            ItemKind::Symlink { target } if target.is_empty() || target.contains(&0) => {
                 return Err(damaged("a symbolic link has no sound target"));
             }
-            Kind::Symlink { .. } | Kind::File { .. } => {}
+            ItemKind::Symlink { .. } | ItemKind::File { .. } => {}
         }
         take(Step::Write(path, &entry.kind))
     }
 
-    fn check_whiteout(&self, kind: &Kind) -> Result<()> {
+    fn check_whiteout(&self, kind: &ItemKind) -> Result<()> {
         let is_empty = matches!(
             kind,
-            Kind::File {
+            ItemKind::File {
                 content: Content::Bytes(0),
                 ..
             }

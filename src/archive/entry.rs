@@ -16,9 +16,9 @@ use crate::{
         Decoder, Failure, rescue,
         size::{Size, Sizer},
     },
-    emit::{Format, Kind, Layout, Member},
+    emit::{Format, Layout, Member, MemberKind},
     error::{Error, Result, filled},
-    filter::{Disposition, Reason, StandIn},
+    filter::{Disposition, OmissionReason, StandIn},
     odb::Odb,
     plan::{Blob, Entry, Window},
     report::{Past, Record},
@@ -82,18 +82,18 @@ impl<F: Format> Archiver<F> {
         let Piece { part, log, .. } = &mut *piece;
         let mut size = None;
         match entry.kind {
-            Kind::Directory => {
+            MemberKind::Directory => {
                 self.format.check(&member, log)?;
                 self.format.directory(&member, part);
             }
-            Kind::Symlink => {
+            MemberKind::Symlink => {
                 content.clear();
                 self.decode(decoder, window, entry, limit, content)?;
                 self.format.check(&member, log)?;
                 self.format.symlink(&member, content, part);
                 size = Some(content.len() as u64);
             }
-            Kind::File | Kind::Executable => {
+            MemberKind::File | MemberKind::Executable => {
                 let begun = self.format.begin_file(&member, part);
                 let body = part.bytes.len();
                 let stored = if entry.treatment.is_none() {
@@ -182,7 +182,7 @@ impl<F: Format> Archiver<F> {
         scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
-        (reason, stand_in, size): (Reason, StandIn, Option<u64>),
+        (reason, stand_in, size): (OmissionReason, StandIn, Option<u64>),
         piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
         let notes = self.notes(entry, Disposition::Placeholder(reason, stand_in), size);
@@ -231,7 +231,9 @@ impl<F: Format> Archiver<F> {
     ) {
         let id = match entry.blob {
             // A whiteout, which stands for what is gone.
-            Blob::None if entry.kind == Kind::File && fate.disposition == Disposition::Content => {
+            Blob::None
+                if entry.kind == MemberKind::File && fate.disposition == Disposition::Content =>
+            {
                 return;
             }
             Blob::Extra(_) => &[],
@@ -254,14 +256,14 @@ impl<F: Format> Archiver<F> {
             }),
             disposition: match (entry.mode, fate.disposition) {
                 (Mode::Submodule, Disposition::Content) => {
-                    Disposition::Placeholder(Reason::Submodule, StandIn::Empty)
+                    Disposition::Placeholder(OmissionReason::Submodule, StandIn::Empty)
                 }
                 (_, disposition) => disposition,
             },
         };
         piece.counts.add(&record);
         let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));
-        if entry.mode == Mode::Symlink && entry.kind == Kind::File && !is_omitted {
+        if entry.mode == Mode::Symlink && entry.kind == MemberKind::File && !is_omitted {
             piece.counts.files += 1;
         }
         if self.manifest {
@@ -355,10 +357,10 @@ impl<F: Format> Archiver<F> {
     pub(super) fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
         let words = format!("cannot read '{}'", entry.id);
         let mode = match entry.kind {
-            Kind::File => "100644",
-            Kind::Executable => "100755",
-            Kind::Symlink => "120000",
-            Kind::Directory => "040000",
+            MemberKind::File => "100644",
+            MemberKind::Executable => "100755",
+            MemberKind::Symlink => "120000",
+            MemberKind::Directory => "040000",
         };
         match failure {
             Failure::Taker(error) | Failure::Refused(error) => error,
@@ -390,7 +392,7 @@ impl<F: Format> Archiver<F> {
     /// the archive's writer fails. An object without a readable header is never streamed.
     fn damaged(&self, entry: &Entry, words: String) -> Error {
         let size = Sizer::default().size(&mut Odb::open(self.odb.clone()), entry.id);
-        let is_file = matches!(entry.kind, Kind::File | Kind::Executable);
+        let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
         match size {
             Size::Exactly(size) if is_file && self.layout(entry, size) == Layout::Streamed => {
                 Error::entry(words)

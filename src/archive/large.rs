@@ -19,7 +19,7 @@ use crate::{
         rescue,
         stream::{self, Taker},
     },
-    emit::{Format, Kind, Layout, Member, Outline, Part},
+    emit::{Format, Layout, Member, MemberKind, Outline, Part},
     filter::Disposition,
     odb::{Odb, loose, pack::Damage},
     pipeline::Sink,
@@ -42,7 +42,7 @@ impl<F: Format> Archiver<F> {
         piece: &mut Piece<F::Records>,
         sink: &mut dyn Sink<Piece<F::Records>>,
     ) -> Result<Disposition, Attempt> {
-        if entry.kind == Kind::Symlink {
+        if entry.kind == MemberKind::Symlink {
             // git reads a target whole, whatever its size.
             let outcome = self.entry(scratch, window, entry, MAX_TARGET, piece);
             return outcome.map_err(Attempt::Untouched);

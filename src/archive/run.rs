@@ -110,7 +110,7 @@ fn formatted(
             outcome.and(flushed)
         }
         Format::TarGz(level) => {
-            let settings = deflate::Settings {
+            let settings = deflate::GzipSettings {
                 level,
                 dialect: request.gzip_dialect,
                 threads: request.threads.unwrap_or_else(pipeline::default_threads),

@@ -7,7 +7,7 @@ use crate::{
     buffer::Buffer,
     emit::{Format, Part},
     error::{Error, Result},
-    filter::Reason,
+    filter::OmissionReason,
     pipeline::Sink,
     report::{Counts, Manifest, Meter},
 };
@@ -15,7 +15,7 @@ use crate::{
 /// What is said of an archive that lacks files because the repository does: whoever reads it would find them
 /// empty, or not at all.
 fn missing(counts: &Counts) -> Option<String> {
-    let count = |numbers: &[u64]| numbers[Reason::Missing as usize];
+    let count = |numbers: &[u64]| numbers[OmissionReason::Missing as usize];
     let (replaced, omitted) = (count(&counts.placeholders), count(&counts.omitted));
     let what = match replaced + omitted {
         0 => return None,

@@ -18,7 +18,7 @@ const MACRO: &[u8] = b"[attr]";
 const RESERVED: &[u8] = b"builtin_";
 
 /// What is known of a file before it is read.
-pub struct Origin<'a> {
+pub struct FileOrigin<'a> {
     /// Its name in messages.
     pub name: &'a BStr,
     /// Macros may be defined in it.
@@ -64,7 +64,7 @@ pub struct Pattern {
 /// The lines of a file with this `content`; complaints about others are appended to `complaints`.
 pub fn parse<'a>(
     content: &'a [u8],
-    origin: &Origin<'_>,
+    origin: &FileOrigin<'_>,
     complaints: &mut Vec<u8>,
 ) -> Vec<Line<'a>> {
     let content = match origin.in_tree {
@@ -218,11 +218,11 @@ impl Pattern {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Origin, Pattern, Value, parse};
+    use super::{FileOrigin, Line, Pattern, Value, parse};
 
     fn parsed(content: &[u8], macros: bool, in_tree: bool) -> (Vec<Line<'_>>, String) {
         let mut complaints = Vec::new();
-        let origin = Origin {
+        let origin = FileOrigin {
             name: "d/.gitattributes".into(),
             macros,
             in_tree,

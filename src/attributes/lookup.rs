@@ -9,7 +9,7 @@ use std::{collections::HashMap, mem, sync::Arc};
 use gix::bstr::{BStr, BString};
 
 use super::{
-    file::{Line, Origin, Pattern, Value, parse},
+    file::{FileOrigin, Line, Pattern, Value, parse},
     matcher::Matcher,
 };
 
@@ -83,7 +83,7 @@ impl Lookup {
 
     /// Add a file that lies outside of the tree; of greater precedence than those before it.
     pub(super) fn outside(&mut self, content: &[u8], name: &BStr, complaints: &mut Vec<u8>) {
-        let origin = Origin {
+        let origin = FileOrigin {
             name,
             macros: true,
             in_tree: false,
@@ -301,13 +301,13 @@ fn assign(
 #[cfg(test)]
 mod tests {
     use super::Lookup;
-    use crate::attributes::file::{Origin, Value, parse};
+    use crate::attributes::file::{FileOrigin, Value, parse};
 
     fn lookup(wanted: &[&str], files: &[(&str, &str)], info: &str) -> Lookup {
         let mut lookup = Lookup::new(wanted.iter().map(|name| name.as_bytes()), false);
         lookup.outside(info.as_bytes(), "info".into(), &mut Vec::new());
         for (directory, content) in files {
-            let origin = Origin {
+            let origin = FileOrigin {
                 name: "x".into(),
                 macros: directory.is_empty(),
                 in_tree: true,

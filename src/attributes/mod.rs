@@ -26,17 +26,17 @@ use gix::{
 use crate::{
     convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::{Error, Result, filled},
 };
 use complaints::{Asker, Complaints};
-use file::{Origin, Value, parse};
+use file::{FileOrigin, Value, parse};
 use lookup::Lookup;
 use source::Links;
 
 pub use complaints::Note;
 pub use requirement::Requirements;
-pub use source::{NAME, Source};
+pub use source::{AttributeSource, NAME};
 
 /// The attributes that matter here, in the order in which they are asked for.
 const NAMES: [&str; 8] = [
@@ -65,9 +65,9 @@ const MODE: &str = "builtin_objectmode";
 
 /// What the configuration says about content.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct AttributeSettings {
     /// Where the files below the user's come from.
-    pub source: Source,
+    pub source: AttributeSource,
     /// The directory that names of files are relative to.
     pub top: PathBuf,
     /// `core.attributesFile` or its default, after the system's file: lowest precedence first.
@@ -110,7 +110,7 @@ pub enum AutoCrlf {
 /// The attribute files in force at the place where the walk is.
 #[derive(Clone)]
 pub struct Attributes {
-    settings: Arc<Settings>,
+    settings: Arc<AttributeSettings>,
     demand: Demand,
     lookup: Lookup,
     complaints: Complaints,
@@ -122,7 +122,7 @@ const MAX_WEIGHT: usize = 256 << 20;
 
 impl Attributes {
     /// Read the files that lie outside of the tree.
-    pub fn new(settings: Settings, demand: Demand) -> Result<Self> {
+    pub fn new(settings: AttributeSettings, demand: Demand) -> Result<Self> {
         let diff = demand.text.then_some(DIFF);
         let names = NAMES.iter().copied().chain(diff).map(str::as_bytes);
         let wanted = names.chain(demand.pathspecs.iter().map(|name| name.as_slice()));
@@ -159,7 +159,7 @@ impl Attributes {
         let content = source.read(reader, directory, name, find)?;
         let root = directory.is_empty();
         let mut complaints = content.complaint;
-        let origin = Origin {
+        let origin = FileOrigin {
             name,
             macros: root,
             in_tree: content.in_tree,
@@ -225,7 +225,12 @@ impl Attributes {
     }
 
     /// Whether `path` has all that a pathspec requires; its `kind` is known unless it is a directory.
-    pub fn meets(&mut self, required: &Requirements, path: &[u8], kind: Option<Kind>) -> bool {
+    pub fn meets(
+        &mut self,
+        required: &Requirements,
+        path: &[u8],
+        kind: Option<MemberKind>,
+    ) -> bool {
         self.complaints.tell(Asker::Pathspec(required.number));
         self.lookup.look_up(path, false);
         required.all.iter().all(|required| match kind {
@@ -352,7 +357,7 @@ impl Attributes {
 
 /// Add a file that lies outside of the tree to those of `lookup`.
 fn outside(
-    settings: &Settings,
+    settings: &AttributeSettings,
     path: &Path,
     lookup: &mut Lookup,
     complaints: &mut Vec<u8>,
@@ -366,12 +371,12 @@ fn outside(
 }
 
 /// The mode of an entry as git writes it.
-fn octal(kind: Kind) -> &'static str {
+fn octal(kind: MemberKind) -> &'static str {
     match kind {
-        Kind::File => "100644",
-        Kind::Executable => "100755",
-        Kind::Symlink => "120000",
-        Kind::Directory => "160000",
+        MemberKind::File => "100644",
+        MemberKind::Executable => "100755",
+        MemberKind::Symlink => "120000",
+        MemberKind::Directory => "160000",
     }
 }
 
@@ -382,9 +387,9 @@ fn encoding_named(name: &str) -> Option<Encoding> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attributes, Demand, Settings};
+    use super::{AttributeSettings, Attributes, Demand};
     use crate::{
-        attributes::Source,
+        attributes::AttributeSource,
         decode::reader::Reader,
         odb::{Config, Odb},
     };
@@ -405,11 +410,11 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("below the top")).expect("our own");
             std::fs::write(path, content).expect("our own");
         }
-        let settings = Settings {
-            source: Source::WorkTree(top.path().to_owned()),
+        let settings = AttributeSettings {
+            source: AttributeSource::WorkTree(top.path().to_owned()),
             top: top.path().to_owned(),
             diff_binary: [("pdf".into(), Some(true)), ("words".into(), Some(false))].into(),
-            ..Settings::default()
+            ..AttributeSettings::default()
         };
         let demand = Demand {
             text,

@@ -28,7 +28,7 @@ pub const NAME: &[u8] = b".gitattributes";
 
 /// Where `.gitattributes` are looked for.
 #[derive(Clone, Debug, Default)]
-pub enum Source {
+pub enum AttributeSource {
     /// In the tree that is archived.
     #[default]
     Archived,
@@ -51,7 +51,7 @@ pub(super) enum Links {
 
 /// An attribute file. One that is not there is empty.
 #[derive(Debug, Default)]
-pub struct Content {
+pub struct FileContent {
     /// What it holds.
     pub bytes: Vec<u8>,
     /// It is an object, not a file.
@@ -60,7 +60,7 @@ pub struct Content {
     pub complaint: Vec<u8>,
 }
 
-impl Source {
+impl AttributeSource {
     /// The attribute file of `directory`, whose path is `name`; `find` finds it in the tree that is
     /// archived.
     pub fn read(
@@ -69,7 +69,7 @@ impl Source {
         directory: &[u8],
         name: &BStr,
         find: impl FnOnce(&mut Reader) -> Result<Option<ObjectId>>,
-    ) -> Result<Content> {
+    ) -> Result<FileContent> {
         let id = match self {
             Self::Archived => find(reader)?,
             Self::Tree(tree) => file_at(reader, *tree, tree.kind(), directory, NAME)?,
@@ -79,11 +79,14 @@ impl Source {
             }
             Self::Nowhere => None,
         };
-        id.map_or_else(|| Ok(Content::default()), |id| read_blob(reader, id, name))
+        id.map_or_else(
+            || Ok(FileContent::default()),
+            |id| read_blob(reader, id, name),
+        )
     }
 }
 
-fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<Content> {
+fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileContent> {
     let mut bytes = Buffer::default();
     let size = match reader.read(&id, &mut bytes) {
         Ok(Some(_)) => Ok(bytes.len() as u64),
@@ -96,9 +99,9 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<Content> 
         Err(Failure::Refused(error)) => Err(error),
         Err(failure) => Err(unreadable(name, failure)),
     }?;
-    let mut content = Content {
+    let mut content = FileContent {
         in_tree: true,
-        ..Content::default()
+        ..FileContent::default()
     };
     match size >= MAX_FILE {
         true => content.complain("ignoring overly large gitattributes blob '{}'", &[name]),
@@ -112,8 +115,8 @@ fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + S
 }
 
 /// The file at `path`, called `name` in messages.
-pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Content> {
-    let mut content = Content::default();
+pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<FileContent> {
+    let mut content = FileContent::default();
     let mut options = OpenOptions::new();
     if links == Links::Refused {
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
@@ -144,7 +147,7 @@ pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<Conten
     Ok(content)
 }
 
-impl Content {
+impl FileContent {
     fn complain(&mut self, template: &str, values: &[&[u8]]) {
         push_line(&mut self.complaint, "warning: ", &filled(template, values));
     }

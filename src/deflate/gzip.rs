@@ -11,7 +11,7 @@ const FEED: usize = 1 << 18;
 
 /// How a stream is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct GzipSettings {
     /// The level.
     pub level: Level,
     /// The program whose bytes are made.
@@ -49,7 +49,7 @@ struct Stream {
 /// The length of pieces where memory allows: the longer they are, the less is indexed twice.
 const ROOMY_PIECE: usize = 1 << 20;
 
-impl Settings {
+impl GzipSettings {
     /// Limits the threads, and the length of their pieces, so that all of them hold about `memory` bytes.
     pub fn within(self, memory: usize) -> Self {
         let held = |piece| Shape::new(self.level, piece).held();
@@ -68,7 +68,7 @@ impl Settings {
 
 impl<W: Write> Gzip<W> {
     /// Begins a member that is written to `inner`.
-    pub fn new(settings: Settings, inner: W) -> Self {
+    pub fn new(settings: GzipSettings, inner: W) -> Self {
         let level = settings.level;
         let flags = match level.number() {
             9 => 2,
@@ -125,8 +125,8 @@ impl<W: Write> Write for Gzip<W> {
 }
 
 impl Core {
-    fn new(settings: Settings) -> Self {
-        let Settings {
+    fn new(settings: GzipSettings) -> Self {
+        let GzipSettings {
             level,
             dialect,
             threads,

@@ -44,5 +44,5 @@ mod words;
 
 pub use dialect::Dialect;
 pub use encoder::Encoder;
-pub use gzip::{Gzip, Settings};
+pub use gzip::{Gzip, GzipSettings};
 pub use level::Level;

@@ -13,7 +13,7 @@ use crate::{buffer::Buffer, error::Result};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MemberKind {
     /// A regular file.
     File,
     /// A regular file that may be run.
@@ -30,7 +30,7 @@ pub struct Member<'a> {
     /// Its full name in the archive, in raw bytes.
     pub name: &'a [u8],
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Its object id, in binary; stands in where the name does not fit.
     pub id: &'a [u8],
     /// Whether it counts as text; by its content if unknown.

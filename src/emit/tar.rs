@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part, Put};
+use super::{Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put};
 use crate::{buffer::Buffer, error::Result};
 
 /// The unit of a tar file, in bytes.
@@ -273,7 +273,7 @@ impl Format for Tar {
     fn torn(&self, out: &mut Buffer) {
         let member = Member {
             name: b"incomplete-archive",
-            kind: Kind::File,
+            kind: MemberKind::File,
             id: b"",
             text: None,
             vendor: &[],
@@ -285,7 +285,7 @@ impl Format for Tar {
 impl Tar {
     /// The header of a file of `size` bytes.
     fn file(&self, member: &Member<'_>, size: u64, out: &mut Buffer) {
-        let executable = member.kind == Kind::Executable;
+        let executable = member.kind == MemberKind::Executable;
         let header = Header {
             kind: b'0',
             mode: if executable { 0o777 } else { 0o666 } & !self.umask,
@@ -479,7 +479,7 @@ fn pax_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Globals, Kind, Layout, Member, Name, Part, Tar, pax_record};
+    use super::{Format, Globals, Layout, Member, MemberKind, Name, Part, Tar, pax_record};
     use crate::buffer::Buffer;
 
     const TAR: Tar = Tar {
@@ -492,7 +492,7 @@ mod tests {
     fn file(name: &[u8]) -> Member<'_> {
         Member {
             name,
-            kind: Kind::File,
+            kind: MemberKind::File,
             id: b"\x01\x23",
             text: None,
             vendor: &[],
@@ -578,7 +578,7 @@ mod tests {
     fn vendor_records_come_last() {
         let (name, target) = ([b'n'; 101], [b't'; 101]);
         let member = Member {
-            kind: Kind::Symlink,
+            kind: MemberKind::Symlink,
             vendor: &[("GITSLUICE.size", b"7"), ("GITSLUICE.reason", b"why")],
             ..file(&name)
         };
@@ -595,7 +595,7 @@ mod tests {
         );
         part = Part::default();
         let member = Member {
-            kind: Kind::File,
+            kind: MemberKind::File,
             ..member
         };
         let begun = TAR.begin_file(&member, &mut part);

@@ -20,12 +20,12 @@ pub struct BadRule {
     /// The number of its line, from 1.
     pub line: usize,
     /// What is wrong.
-    pub reason: Reason,
+    pub reason: AccessFault,
 }
 
 /// Why a rule cannot be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum AccessFault {
     /// It, or a directory above it, is no pattern.
     Glob(GlobError),
     /// There is white space around it, which would be part of it.
@@ -42,7 +42,7 @@ impl fmt::Display for BadRule {
 
 impl std::error::Error for BadRule {}
 
-impl fmt::Display for Reason {
+impl fmt::Display for AccessFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Glob(error) => error.fmt(f),
@@ -54,7 +54,7 @@ impl fmt::Display for Reason {
 
 /// Rules, in order. Not to be printed.
 #[derive(Clone, Default)]
-pub struct Access {
+pub struct AccessRules {
     /// Whether each rule lets in what it matches; its place is its rank.
     includes: Vec<bool>,
     /// All rules.
@@ -67,7 +67,7 @@ pub struct Access {
     excluded: Prefixes,
 }
 
-impl Access {
+impl AccessRules {
     /// Read rules, one a line: a glob, or `-` and a glob for what is denied. Blank lines are skipped;
     /// there are no comments.
     pub fn parse(text: &[u8]) -> Result<Self, BadRule> {
@@ -145,12 +145,12 @@ struct Rule {
 }
 
 impl Rule {
-    fn new(text: &[u8]) -> Result<Self, Reason> {
+    fn new(text: &[u8]) -> Result<Self, AccessFault> {
         if text.trim_with(char::is_whitespace) != text {
-            return Err(Reason::Space);
+            return Err(AccessFault::Space);
         }
         if text.starts_with("\u{feff}".as_bytes()) {
-            return Err(Reason::ByteOrderMark);
+            return Err(AccessFault::ByteOrderMark);
         }
         let (includes, pattern) = match text.strip_prefix(b"-") {
             Some(pattern) => (false, pattern),
@@ -172,9 +172,9 @@ impl Rule {
     }
 }
 
-fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, Reason> {
+fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, AccessFault> {
     let globs = patterns.into_iter().map(Glob::new);
-    globs.collect::<Result<_, _>>().map_err(Reason::Glob)
+    globs.collect::<Result<_, _>>().map_err(AccessFault::Glob)
 }
 
 /// The pattern for the root directory of one that starts with `/**/`, which would miss it.
@@ -198,11 +198,11 @@ fn parents(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Reason};
+    use super::{AccessFault, AccessRules};
     use crate::filter::glob::GlobError;
 
-    fn access(rules: &[&str]) -> Access {
-        Access::parse(rules.join("\n").as_bytes()).expect("good rules")
+    fn access(rules: &[&str]) -> AccessRules {
+        AccessRules::parse(rules.join("\n").as_bytes()).expect("good rules")
     }
 
     /// Rules, the paths they let in, and paths they do not. With a slash at its end, a directory: one that
@@ -270,18 +270,20 @@ mod tests {
     #[test]
     fn what_may_be_meant_otherwise_makes_all_void() {
         for (text, line, reason) in [
-            ("/[", 1, Reason::Glob(GlobError::Unclosed)),
-            ("/**\r\n\r\n-/a[", 3, Reason::Glob(GlobError::Unclosed)),
+            ("/[", 1, AccessFault::Glob(GlobError::Unclosed)),
+            ("/**\r\n\r\n-/a[", 3, AccessFault::Glob(GlobError::Unclosed)),
             // The directory above it.
-            ("/a[/]b", 1, Reason::Glob(GlobError::Unclosed)),
-            ("/**\n -/secret/**", 2, Reason::Space),
-            ("/**\n-/secret/** ", 2, Reason::Space),
-            ("\u{feff}/**", 1, Reason::ByteOrderMark),
+            ("/a[/]b", 1, AccessFault::Glob(GlobError::Unclosed)),
+            ("/**\n -/secret/**", 2, AccessFault::Space),
+            ("/**\n-/secret/** ", 2, AccessFault::Space),
+            ("\u{feff}/**", 1, AccessFault::ByteOrderMark),
         ] {
-            let error = Access::parse(text.as_bytes()).err().expect("a bad rule");
+            let error = AccessRules::parse(text.as_bytes())
+                .err()
+                .expect("a bad rule");
             assert_eq!((error.line, error.reason), (line, reason), "{text:?}");
         }
-        assert!(Access::parse(b"/\xff").is_err());
+        assert!(AccessRules::parse(b"/\xff").is_err());
     }
 
     #[test]

@@ -6,9 +6,9 @@ pub enum Disposition {
     /// It is sent with its content.
     Content,
     /// Its name is sent, and this in the place of its content.
-    Placeholder(Reason, StandIn),
+    Placeholder(OmissionReason, StandIn),
     /// It is not sent.
-    Omitted(Reason),
+    Omitted(OmissionReason),
 }
 
 impl Disposition {
@@ -22,7 +22,7 @@ impl Disposition {
     }
 
     /// Why it is not sent as it is, if so.
-    pub fn reason(self) -> Option<Reason> {
+    pub fn reason(self) -> Option<OmissionReason> {
         match self {
             Self::Content => None,
             Self::Placeholder(reason, _) | Self::Omitted(reason) => Some(reason),
@@ -32,7 +32,7 @@ impl Disposition {
 
 /// Why an entry is not sent as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum OmissionReason {
     /// An ignore rule matches its path.
     Ignored,
     /// It has more bytes than the limit allows.
@@ -45,7 +45,7 @@ pub enum Reason {
     Submodule,
 }
 
-impl Reason {
+impl OmissionReason {
     /// All of them, each at the index that it is as a number.
     pub const ALL: [Self; 5] = [
         Self::Ignored,
@@ -90,11 +90,11 @@ impl StandIn {
 
 #[cfg(test)]
 mod tests {
-    use super::Reason;
+    use super::OmissionReason;
 
     #[test]
     fn reasons_are_indices() {
-        for (at, reason) in Reason::ALL.into_iter().enumerate() {
+        for (at, reason) in OmissionReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, at);
         }
     }

@@ -15,8 +15,8 @@ mod policy;
 
 use std::sync::Arc;
 
-use access::Access;
-pub use disposition::{Disposition, Reason, StandIn};
+use access::AccessRules;
+pub use disposition::{Disposition, OmissionReason, StandIn};
 use ignore::Ignore;
 pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 
@@ -24,7 +24,7 @@ pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 #[derive(Default)]
 pub struct Filter {
     /// What may be known; everything if there are no such rules.
-    pub access: Option<Arc<Access>>,
+    pub access: Option<Arc<AccessRules>>,
     /// What is left out by its path.
     pub ignore: Ignore,
     /// Whether the lines of an ignore file may not be known.

@@ -3,7 +3,7 @@
 use gix::bstr::ByteSlice;
 
 use super::{
-    disposition::{Disposition, Reason, StandIn},
+    disposition::{Disposition, OmissionReason, StandIn},
     large::LargeFiles,
 };
 
@@ -56,7 +56,7 @@ pub enum Remedy {
 
 impl Remedy {
     /// What becomes of an entry, for this `reason`.
-    pub fn disposition(self, reason: Reason) -> Disposition {
+    pub fn disposition(self, reason: OmissionReason) -> Disposition {
         match self {
             Self::Omit => Disposition::Omitted(reason),
             Self::Replace(stand_in) => Disposition::Placeholder(reason, stand_in),
@@ -75,7 +75,7 @@ impl Policy {
     pub fn by_size<P: AsRef<[u8]>>(&self, size: u64, path: impl FnOnce() -> P) -> Disposition {
         match &self.limit {
             Some(limit) if size > limit.bytes && !limit.exceptions.allows(path().as_ref()) => {
-                limit.remedy.disposition(Reason::TooLarge)
+                limit.remedy.disposition(OmissionReason::TooLarge)
             }
             _ => Disposition::Content,
         }
@@ -84,7 +84,7 @@ impl Policy {
     /// What becomes of a file that is not in the repository.
     pub fn missing(&self) -> Disposition {
         match self.missing {
-            Some(remedy) => remedy.disposition(Reason::Missing),
+            Some(remedy) => remedy.disposition(OmissionReason::Missing),
             None => Disposition::Content,
         }
     }
@@ -96,7 +96,7 @@ impl Binary {
         match self.remedy {
             // Nothing is won, and an indexer has other words for what is as short as that.
             Remedy::Replace(stand_in) if size < stand_in.bytes().len() as u64 => None,
-            remedy => Some(remedy.disposition(Reason::Binary)),
+            remedy => Some(remedy.disposition(OmissionReason::Binary)),
         }
     }
 

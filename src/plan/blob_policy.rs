@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     decode::size::{Size, Sizer},
-    emit::Kind,
+    emit::MemberKind,
     filter::{Disposition, Policy},
     odb::{Odb, Place},
 };
@@ -57,8 +57,8 @@ fn leave_out(entry: &mut Entry, disposition: Disposition) {
     }
     entry.disposition = disposition;
     entry.blob = Blob::None;
-    if entry.kind == Kind::Symlink && matches!(disposition, Disposition::Placeholder(..)) {
+    if entry.kind == MemberKind::Symlink && matches!(disposition, Disposition::Placeholder(..)) {
         // A placeholder is no target of a link.
-        entry.kind = Kind::File;
+        entry.kind = MemberKind::File;
     }
 }

@@ -7,7 +7,9 @@ use super::{
     extra::{self, Extra},
     window::Window,
 };
-use crate::{attributes::Note, convert::Treatment, emit::Kind, filter::Disposition, tree::Mode};
+use crate::{
+    attributes::Note, convert::Treatment, emit::MemberKind, filter::Disposition, tree::Mode,
+};
 
 /// An entry on its way into a window.
 pub struct Item<'a> {
@@ -16,7 +18,7 @@ pub struct Item<'a> {
     /// What it is in the tree.
     pub mode: Mode,
     /// What it is in the archive.
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Its id as the tree has it.
     pub id: ObjectId,
     /// What becomes of it.
@@ -76,7 +78,7 @@ impl WindowBuilder {
     /// Append `item`.
     pub fn push(&mut self, item: Item<'_>) {
         let blob = match item.disposition {
-            Disposition::Content if item.kind != Kind::Directory => Blob::Unknown,
+            Disposition::Content if item.kind != MemberKind::Directory => Blob::Unknown,
             _ => Blob::None,
         };
         self.append(item, blob);
@@ -85,7 +87,7 @@ impl WindowBuilder {
     /// Append the extra file of this `number`; its id is of the kind `hash`.
     pub fn push_extra(&mut self, hash: HashKind, number: u32, extra: &Extra, text: Option<bool>) {
         let mode = match extra.kind {
-            Kind::Executable => Mode::Executable,
+            MemberKind::Executable => Mode::Executable,
             _ => Mode::File,
         };
         let name = [&extra.name[..]];

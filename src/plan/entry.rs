@@ -5,8 +5,8 @@ use std::ops::Range;
 use gix::ObjectId;
 
 use crate::{
-    attributes::Note, convert::Treatment, decode::chain::NodeId, emit::Kind, filter::Disposition,
-    report::Status, tree::Mode,
+    attributes::Note, convert::Treatment, decode::chain::NodeId, emit::MemberKind,
+    filter::Disposition, report::Status, tree::Mode,
 };
 
 /// One entry of the archive.
@@ -15,7 +15,7 @@ pub struct Entry {
     /// What it is in the tree.
     pub mode: Mode,
     /// What it is in the archive.
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Its id as the tree has it; a replacement does not show here.
     pub id: ObjectId,
     /// Where its content lies.

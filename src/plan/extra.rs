@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gix::{ObjectId, bstr::BString, hash::Kind as HashKind};
 
-use crate::emit::Kind;
+use crate::emit::MemberKind;
 
 /// A file that the command line names or holds.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Extra {
     /// Its full name in the archive.
     pub name: BString,
     /// What it is in the archive.
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Where its content is.
     pub content: Content,
 }

@@ -15,9 +15,9 @@ use crate::{
         reader::Reader,
         size::{Size, Sizer},
     },
-    emit::Kind,
+    emit::MemberKind,
     error::Result,
-    filter::{Disposition, Filter, Reason, Remedy, Verdict},
+    filter::{Disposition, Filter, OmissionReason, Remedy, Verdict},
     tree::{Mode, Trees, reported},
 };
 
@@ -49,7 +49,7 @@ pub enum Directory {
     /// To be entered.
     Entered,
     /// Left out, with all that is below.
-    Omitted(Reason),
+    Omitted(OmissionReason),
     /// Not there.
     Hidden,
 }
@@ -60,7 +60,7 @@ pub struct Leaf {
     /// What becomes of it.
     pub disposition: Disposition,
     /// What it is in the archive.
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// The size of its content in bytes, if that had to be known.
     pub size: Option<u64>,
     /// What is done to its content.
@@ -73,7 +73,7 @@ impl Leaf {
         matches!(self.disposition, Disposition::Omitted(_))
     }
 
-    fn omitted(mode: Mode, reason: Reason) -> Self {
+    fn omitted(mode: Mode, reason: OmissionReason) -> Self {
         Self {
             disposition: Disposition::Omitted(reason),
             kind: mode.kind(),
@@ -135,7 +135,7 @@ impl View {
         }
         match self.filter.directory(path) {
             Verdict::Passes => Directory::Entered,
-            Verdict::Ignored => Directory::Omitted(Reason::Ignored),
+            Verdict::Ignored => Directory::Omitted(OmissionReason::Ignored),
             Verdict::Denied => Directory::Hidden,
         }
     }
@@ -172,11 +172,11 @@ impl View {
     ) -> Option<Leaf> {
         let treatment = self.selection.treatment(path, mode.kind())?;
         if self.filter.ignore.ignores(path) {
-            return Some(Leaf::omitted(mode, Reason::Ignored));
+            return Some(Leaf::omitted(mode, OmissionReason::Ignored));
         }
         let policy = &self.filter.policy;
         if mode == Mode::Submodule && policy.no_submodules {
-            return Some(Leaf::omitted(mode, Reason::Submodule));
+            return Some(Leaf::omitted(mode, OmissionReason::Submodule));
         }
         let links_as_files = policy.links_as_files;
         let (disposition, size) = match mode {
@@ -184,9 +184,9 @@ impl View {
             _ => self.dispose(reader, path, id),
         };
         let kind = match (mode, disposition) {
-            (Mode::Symlink, _) if links_as_files => Kind::File,
+            (Mode::Symlink, _) if links_as_files => MemberKind::File,
             // What takes the place of a target is none.
-            (Mode::Symlink, Disposition::Placeholder(..)) => Kind::File,
+            (Mode::Symlink, Disposition::Placeholder(..)) => MemberKind::File,
             _ => mode.kind(),
         };
         Some(Leaf {
@@ -223,7 +223,7 @@ impl View {
     /// The name of what is at `path` in the archive, in parts.
     pub fn name<'a>(&'a self, path: &'a [u8], mode: Mode) -> [&'a [u8]; 3] {
         let slash: &[u8] = match mode.kind() {
-            Kind::Directory => b"/",
+            MemberKind::Directory => b"/",
             _ => b"",
         };
         [&self.prefix, &path[self.below()..], slash]
@@ -239,7 +239,9 @@ impl View {
     /// shown those of what is sent.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
         match leaf.map(|leaf| leaf.disposition) {
-            Some(Disposition::Omitted(Reason::Ignored | Reason::Submodule)) => false,
+            Some(Disposition::Omitted(OmissionReason::Ignored | OmissionReason::Submodule)) => {
+                false
+            }
             Some(Disposition::Omitted(_)) | None => self.filter.access.is_none(),
             Some(_) => true,
         }

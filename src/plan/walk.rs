@@ -16,8 +16,8 @@ use super::{
 use crate::{
     decode::reader::Reader,
     error::Result,
-    filter::{Disposition, Reason},
-    tree::{Found, Mode, Rules, Trees},
+    filter::{Disposition, OmissionReason},
+    tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
 /// Where the walk is.
@@ -50,7 +50,7 @@ struct Pending {
 
 impl Walk {
     /// Walk `tree` as `view` shows it, and then the `extras`.
-    pub fn new(tree: ObjectId, view: View, rules: Rules, extras: Arc<[Extra]>) -> Self {
+    pub fn new(tree: ObjectId, view: View, rules: TreeRules, extras: Arc<[Extra]>) -> Self {
         Self {
             tree,
             view,
@@ -118,16 +118,16 @@ impl Walk {
                 builder.say(self.view.note());
                 return self.extra(reader, builder);
             }
-            Some(Found::End) => {
+            Some(TreeStep::End) => {
                 self.unknown = self.unknown.saturating_sub(1);
                 self.view.leave();
             }
-            Some(Found::Directory(id)) => match self.view.directory(&self.path) {
+            Some(TreeStep::Directory(id)) => match self.view.directory(&self.path) {
                 Directory::Entered => self.enter(reader, id)?,
                 Directory::Omitted(reason) => self.omit_directory(builder, id, reason),
                 Directory::Hidden => {}
             },
-            Some(Found::Leaf { mode, id }) => {
+            Some(TreeStep::Leaf { mode, id }) => {
                 if self.view.admits(&self.path, mode) {
                     self.reveal();
                     self.leaf(reader, builder, mode, id);
@@ -217,7 +217,12 @@ impl Walk {
         builder.push(item);
     }
 
-    fn omit_directory(&mut self, builder: &mut WindowBuilder, id: ObjectId, reason: Reason) {
+    fn omit_directory(
+        &mut self,
+        builder: &mut WindowBuilder,
+        id: ObjectId,
+        reason: OmissionReason,
+    ) {
         self.reveal();
         if self.path.len() < self.view.below() {
             return;

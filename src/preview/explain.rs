@@ -14,7 +14,7 @@ use crate::{
     pathspec::from_root,
     plan::view::Sizes,
     request::{Request, Scope},
-    tree::{Found, Trees},
+    tree::{TreeStep, Trees},
 };
 
 /// Write to `out` what becomes of `path`, given from the current directory, in the archive of `request`, and
@@ -64,20 +64,20 @@ impl Search {
         self.enter(self.root, &at)?;
         while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
             match found {
-                Found::End => self.explainer.view.leave(),
-                Found::Directory(_) if at == path => {
+                TreeStep::End => self.explainer.view.leave(),
+                TreeStep::Directory(_) if at == path => {
                     return Ok(self.explainer.explain_directory(&at));
                 }
-                Found::Directory(id) if path.starts_with(&at) && path[at.len()] == b'/' => {
+                TreeStep::Directory(id) if path.starts_with(&at) && path[at.len()] == b'/' => {
                     if let Some(explanation) = self.explainer.explain_above(&at) {
                         return Ok(Some(explanation));
                     }
                     self.enter(id, &at)?;
                 }
-                Found::Leaf { mode, id } if at == path => {
+                TreeStep::Leaf { mode, id } if at == path => {
                     return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
                 }
-                Found::Directory(_) | Found::Leaf { .. } => {}
+                TreeStep::Directory(_) | TreeStep::Leaf { .. } => {}
             }
         }
         Ok(None)

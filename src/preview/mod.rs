@@ -11,7 +11,7 @@ pub use explain::explain;
 use std::io::{BufWriter, Write};
 
 use crate::{
-    emit::Kind,
+    emit::MemberKind,
     error::{Error, Result, listed},
     filter::Disposition,
     pipeline::Source,
@@ -95,7 +95,7 @@ fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> 
 impl Totals {
     fn add(&mut self, entry: &Entry) {
         match entry.disposition {
-            Disposition::Content if entry.kind == Kind::Directory => {}
+            Disposition::Content if entry.kind == MemberKind::Directory => {}
             Disposition::Content => {
                 self.sent += 1;
                 self.bytes += entry.size.unwrap_or(0);

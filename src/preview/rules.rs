@@ -6,9 +6,9 @@ use gix::{ObjectId, bstr::BString};
 
 use crate::{
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::{filled, listed},
-    filter::{Disposition, Reason, StandIn, ignore::Rule},
+    filter::{Disposition, OmissionReason, StandIn, ignore::Rule},
     plan::view::View,
     tree::Mode,
 };
@@ -104,7 +104,7 @@ impl Explainer {
         })
     }
 
-    fn sent(&self, path: &[u8], kind: Kind, size: Option<u64>) -> BString {
+    fn sent(&self, path: &[u8], kind: MemberKind, size: Option<u64>) -> BString {
         let mut words = BString::from("sent");
         let policy = &self.view.filter.policy;
         if let (Some(limit), Some(size)) = (&policy.limit, size)
@@ -115,26 +115,26 @@ impl Explainer {
             let template = ": {} bytes, allowed by --large-file='{}'";
             words.extend_from_slice(&filled(template, &[size.to_string().as_bytes(), &rule]));
         }
-        if policy.binary.is_some() && kind != Kind::Directory {
+        if policy.binary.is_some() && kind != MemberKind::Directory {
             words.extend_from_slice(b", unless its content turns out to be binary");
         }
         words
     }
 
-    fn why(&self, path: &[u8], reason: Reason, size: Option<u64>) -> BString {
+    fn why(&self, path: &[u8], reason: OmissionReason, size: Option<u64>) -> BString {
         match reason {
-            Reason::Ignored => match self.view.filter.ignore.rule(path) {
+            OmissionReason::Ignored => match self.view.filter.ignore.rule(path) {
                 Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
                 None => reason.as_str().into(),
             },
-            Reason::TooLarge => {
+            OmissionReason::TooLarge => {
                 let limit = self.view.filter.policy.limit.as_ref();
                 let limit = limit.map_or(0, |limit| limit.bytes);
                 format!("{} bytes, the limit is {limit}", size.unwrap_or(0)).into()
             }
-            Reason::Missing => "its content is not in the repository".into(),
-            Reason::Submodule => "it is a submodule".into(),
-            Reason::Binary => "it is binary".into(),
+            OmissionReason::Missing => "its content is not in the repository".into(),
+            OmissionReason::Submodule => "it is a submodule".into(),
+            OmissionReason::Binary => "it is binary".into(),
         }
     }
 }

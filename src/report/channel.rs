@@ -387,7 +387,7 @@ mod tests {
         let mut outlet = left_open(&writer).open().expect("open");
         drop(reader);
         let error = outlet.write(b"a").expect_err("nobody reads");
-        assert_eq!(error.kind(), crate::error::Kind::Fatal);
+        assert_eq!(error.kind(), crate::error::ExitKind::Fatal);
         assert!(error.to_string().ends_with("Broken pipe"));
     }
 }

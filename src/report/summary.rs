@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::{Outlet, Record, Status, Subject};
 use crate::{
     error::{Error, Result},
-    filter::{Disposition, Reason},
+    filter::{Disposition, OmissionReason},
 };
 
 /// Counts what a reader must know of; see `schema/summary.schema.json`.
@@ -22,8 +22,8 @@ const SUBMODULE: u32 = 0o160000;
 const TYPE: u32 = 0o170000;
 const REGULAR: u32 = 0o100000;
 
-/// A number for each reason, at [`Reason`] as an index.
-type ByReason = [u64; Reason::ALL.len()];
+/// A number for each reason, at [`OmissionReason`] as an index.
+type ByReason = [u64; OmissionReason::ALL.len()];
 
 /// How many paths differ from the base.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
@@ -123,9 +123,11 @@ impl Counts {
         self.blobs.read += u64::from(record.decoded);
         match record.disposition.reason() {
             None if has_content => self.bytes_in += record.size.unwrap_or(0),
-            Some(Reason::Ignored) if directory => self.directories.pruned += 1,
-            Some(Reason::TooLarge) if record.decoded => self.blobs.wasted += 1,
-            Some(Reason::Ignored | Reason::TooLarge) if has_content => self.blobs.skipped += 1,
+            Some(OmissionReason::Ignored) if directory => self.directories.pruned += 1,
+            Some(OmissionReason::TooLarge) if record.decoded => self.blobs.wasted += 1,
+            Some(OmissionReason::Ignored | OmissionReason::TooLarge) if has_content => {
+                self.blobs.skipped += 1
+            }
             _ => {}
         }
     }
@@ -141,7 +143,7 @@ impl AddAssign for Counts {
         self.entries += other.entries;
         self.files += other.files;
         self.bytes_in += other.bytes_in;
-        for at in 0..Reason::ALL.len() {
+        for at in 0..OmissionReason::ALL.len() {
             self.omitted[at] += other.omitted[at];
             self.placeholders[at] += other.placeholders[at];
         }
@@ -225,7 +227,12 @@ pub fn peak_memory() -> Option<u64> {
 }
 
 fn by_reason<S: Serializer>(counts: &ByReason, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(Reason::ALL.map(Reason::as_str).iter().zip(counts))
+    to.collect_map(
+        OmissionReason::ALL
+            .map(OmissionReason::as_str)
+            .iter()
+            .zip(counts),
+    )
 }
 
 fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
@@ -236,7 +243,7 @@ fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
 #[cfg(test)]
 mod tests {
     use super::{Counts, peak_memory};
-    use crate::filter::{Disposition, Reason, StandIn};
+    use crate::filter::{Disposition, OmissionReason, StandIn};
     use crate::report::Record;
 
     fn counted(records: &[(u32, Disposition, bool)]) -> Counts {
@@ -264,12 +271,12 @@ mod tests {
             (0o120000, Content, true),
             (0o040000, Content, false),
             (0o160000, Content, false),
-            (0o100755, placeholder(Reason::Binary), true),
-            (0o100644, placeholder(Reason::TooLarge), false),
-            (0o100644, Omitted(Reason::TooLarge), true),
-            (0o100644, Omitted(Reason::Missing), false),
-            (0o100644, Omitted(Reason::Ignored), false),
-            (0o040000, Omitted(Reason::Ignored), false),
+            (0o100755, placeholder(OmissionReason::Binary), true),
+            (0o100644, placeholder(OmissionReason::TooLarge), false),
+            (0o100644, Omitted(OmissionReason::TooLarge), true),
+            (0o100644, Omitted(OmissionReason::Missing), false),
+            (0o100644, Omitted(OmissionReason::Ignored), false),
+            (0o040000, Omitted(OmissionReason::Ignored), false),
         ]);
         assert_eq!((counts.entries, counts.files, counts.bytes_in), (6, 3, 20));
         assert_eq!(counts.omitted, [2, 1, 0, 1, 0]);
@@ -284,12 +291,24 @@ mod tests {
     fn sums_have_every_field() {
         let mut counts = counted(&[
             (0o100644, Disposition::Content, true),
-            (0o100644, Disposition::Omitted(Reason::Ignored), false),
-            (0o040000, Disposition::Omitted(Reason::Ignored), false),
-            (0o100644, Disposition::Omitted(Reason::TooLarge), true),
             (
                 0o100644,
-                Disposition::Placeholder(Reason::Binary, StandIn::Empty),
+                Disposition::Omitted(OmissionReason::Ignored),
+                false,
+            ),
+            (
+                0o040000,
+                Disposition::Omitted(OmissionReason::Ignored),
+                false,
+            ),
+            (
+                0o100644,
+                Disposition::Omitted(OmissionReason::TooLarge),
+                true,
+            ),
+            (
+                0o100644,
+                Disposition::Placeholder(OmissionReason::Binary, StandIn::Empty),
                 true,
             ),
         ]);

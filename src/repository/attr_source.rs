@@ -9,7 +9,7 @@ use gix::{
 
 use super::{environment::Environment, settings::missing_value, treeish};
 use crate::{
-    attributes::Source,
+    attributes::AttributeSource,
     decode::reader::Reader,
     error::{Error, Result},
 };
@@ -49,10 +49,10 @@ pub fn tree(
 
 /// Where attribute files come from with `--worktree-attributes`, if `named` is the tree that is
 /// named: as in git, from the `directory` in which git runs unless the repository `is_bare`.
-pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> Source {
+pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> AttributeSource {
     match named {
-        Some(tree) => Source::Tree(tree),
-        None if is_bare => Source::Nowhere,
-        None => Source::WorkTree(directory),
+        Some(tree) => AttributeSource::Tree(tree),
+        None if is_bare => AttributeSource::Nowhere,
+        None => AttributeSource::WorkTree(directory),
     }
 }

@@ -27,7 +27,7 @@ const ZLIB_LEVELS: std::ops::RangeInclusive<i64> = -1..=9;
 
 /// What a value has to be.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ValueKind {
     Abbrev,
     Bool,
     Path,
@@ -38,35 +38,35 @@ enum Kind {
 }
 
 /// The settings that decide how git reads objects, refs and attributes.
-const CHECKED: [(&str, Kind); 28] = [
-    ("core.abbrev", Kind::Abbrev),
-    ("core.attributesFile", Kind::Path),
-    ("core.bare", Kind::Bool),
-    ("core.bigFileThreshold", Kind::Size),
-    ("core.commitGraph", Kind::Bool),
-    ("core.compression", Kind::ZlibLevel),
-    ("core.deltaBaseCacheLimit", Kind::Size),
-    ("core.fileMode", Kind::Bool),
-    ("core.ignoreCase", Kind::Bool),
-    ("core.lockfilePid", Kind::Bool),
-    ("core.logAllRefUpdates", Kind::RefLogs),
-    ("core.looseCompression", Kind::ZlibLevel),
-    ("core.multiPackIndex", Kind::Bool),
-    ("core.packedGitLimit", Kind::Size),
-    ("core.packedGitWindowSize", Kind::Size),
-    ("core.precomposeUnicode", Kind::Bool),
-    ("core.preferSymlinkRefs", Kind::Bool),
-    ("core.protectHFS", Kind::Bool),
-    ("core.protectNTFS", Kind::Bool),
-    ("core.quotePath", Kind::Bool),
-    ("core.sparseCheckout", Kind::Bool),
-    ("core.symlinks", Kind::Bool),
-    ("core.trustCtime", Kind::Bool),
-    ("core.useReplaceRefs", Kind::Bool),
-    ("core.warnAmbiguousRefs", Kind::Bool),
-    ("extensions.preciousObjects", Kind::Bool),
-    ("extensions.relativeWorktrees", Kind::Bool),
-    ("extensions.worktreeConfig", Kind::Bool),
+const CHECKED: [(&str, ValueKind); 28] = [
+    ("core.abbrev", ValueKind::Abbrev),
+    ("core.attributesFile", ValueKind::Path),
+    ("core.bare", ValueKind::Bool),
+    ("core.bigFileThreshold", ValueKind::Size),
+    ("core.commitGraph", ValueKind::Bool),
+    ("core.compression", ValueKind::ZlibLevel),
+    ("core.deltaBaseCacheLimit", ValueKind::Size),
+    ("core.fileMode", ValueKind::Bool),
+    ("core.ignoreCase", ValueKind::Bool),
+    ("core.lockfilePid", ValueKind::Bool),
+    ("core.logAllRefUpdates", ValueKind::RefLogs),
+    ("core.looseCompression", ValueKind::ZlibLevel),
+    ("core.multiPackIndex", ValueKind::Bool),
+    ("core.packedGitLimit", ValueKind::Size),
+    ("core.packedGitWindowSize", ValueKind::Size),
+    ("core.precomposeUnicode", ValueKind::Bool),
+    ("core.preferSymlinkRefs", ValueKind::Bool),
+    ("core.protectHFS", ValueKind::Bool),
+    ("core.protectNTFS", ValueKind::Bool),
+    ("core.quotePath", ValueKind::Bool),
+    ("core.sparseCheckout", ValueKind::Bool),
+    ("core.symlinks", ValueKind::Bool),
+    ("core.trustCtime", ValueKind::Bool),
+    ("core.useReplaceRefs", ValueKind::Bool),
+    ("core.warnAmbiguousRefs", ValueKind::Bool),
+    ("extensions.preciousObjects", ValueKind::Bool),
+    ("extensions.relativeWorktrees", ValueKind::Bool),
+    ("extensions.worktreeConfig", ValueKind::Bool),
 ];
 
 /// Further keys that hold if they have no value.
@@ -185,7 +185,7 @@ fn may_lack_value(section: &str, key: &str) -> bool {
         let name = name.split_once('.');
         let is_it =
             name.is_some_and(|(first, last)| first == section && last.eq_ignore_ascii_case(key));
-        is_it && matches!(kind, Kind::Bool)
+        is_it && matches!(kind, ValueKind::Bool)
     });
     is_checked
         || TRUE_WITHOUT_VALUE
@@ -193,7 +193,7 @@ fn may_lack_value(section: &str, key: &str) -> bool {
             .any(|name| name.eq_ignore_ascii_case(key))
 }
 
-impl Kind {
+impl ValueKind {
     fn check(self, key: &str, value: &BStr) -> Result<()> {
         let is_sound = match self {
             Self::Abbrev => {

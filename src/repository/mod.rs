@@ -23,7 +23,7 @@ use gix::bstr::BString;
 
 use crate::{error::Result, odb};
 use environment::Environment;
-use settings::Settings;
+use settings::RepositorySettings;
 use work_tree::WorkTree;
 
 /// An open repository.
@@ -31,7 +31,7 @@ pub struct Repository {
     /// Refs and revisions.
     pub gix: gix::Repository,
     /// What the configuration says.
-    pub settings: Settings,
+    pub settings: RepositorySettings,
     /// Where the objects lie.
     pub objects: odb::Config,
     /// The current directory as a path from the top of the work tree: empty, or with a slash at its
@@ -55,7 +55,7 @@ impl Repository {
         };
         config_check::check(&gix)?;
         let work_tree = WorkTree::find(&gix, environment);
-        let settings = Settings::read(&gix, work_tree.directory)?;
+        let settings = RepositorySettings::read(&gix, work_tree.directory)?;
         let objects = match open::objects(&gix, environment) {
             Ok(objects) => objects,
             Err(error) => return Ok(Err(error)),

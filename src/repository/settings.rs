@@ -12,7 +12,7 @@ use gix::{
 };
 
 use crate::{
-    attributes::{self, AutoCrlf, Source},
+    attributes::{self, AttributeSource, AutoCrlf},
     convert::Driver,
     error::{Error, Result, filled},
     tree::Protect,
@@ -26,7 +26,7 @@ const DEFAULT_BIG_FILE: u64 = 512 << 20;
 const DEFAULT_TREE_DEPTH: i64 = 2048;
 
 /// Everything read from the configuration.
-pub struct Settings {
+pub struct RepositorySettings {
     /// `tar.umask`
     pub umask: Umask,
     /// `core.bigFileThreshold` in bytes.
@@ -38,7 +38,7 @@ pub struct Settings {
     /// `uploadarchive.allowUnreachable`: clients of a server may name what they like.
     pub allow_unreachable: bool,
     /// What affects the content of files.
-    pub attributes: attributes::Settings,
+    pub attributes: attributes::AttributeSettings,
 }
 
 /// Which permission bits are withheld.
@@ -66,7 +66,7 @@ impl Umask {
     }
 }
 
-impl Settings {
+impl RepositorySettings {
     /// Read the configuration of `repository`, in which git runs in `directory`.
     pub fn read(repository: &gix::Repository, directory: PathBuf) -> Result<Self> {
         let config = repository.config_snapshot();
@@ -95,8 +95,8 @@ impl Settings {
                 ntfs: boolean("core.protectNTFS")?.unwrap_or(true),
             },
             allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
-            attributes: attributes::Settings {
-                source: Source::Archived,
+            attributes: attributes::AttributeSettings {
+                source: AttributeSource::Archived,
                 top: directory,
                 files: repository.attribute_global_paths().map_err(|error| {
                     Error::fatal("cannot tell where the user's attributes are").caused_by(error)

@@ -9,7 +9,7 @@ use crate::{
     decode::reader::Reader,
     error::{Error, Result, filled},
     plan::delta::{
-        Bounds, Changes, Deletions as Gone, Diff, DiffSummary, Names, Rules, Side, verify,
+        Bounds, Changes, Deletions as Gone, DeltaRules, Diff, DiffSummary, Names, Side, verify,
     },
     report::ChangeCounts,
 };
@@ -39,7 +39,7 @@ impl Delta {
         args: &Args,
         (base, old): (ObjectId, Side),
         (target, mut new): (ObjectId, Side),
-        (rules, bounds): (Rules, Bounds),
+        (rules, bounds): (DeltaRules, Bounds),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {

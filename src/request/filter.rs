@@ -8,7 +8,7 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::profile::Settings;
+use super::profile::ProfileSettings;
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result, Words, filled, listed, push_line, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
-        access::Access,
+        access::AccessRules,
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
@@ -25,17 +25,17 @@ use crate::{
 };
 
 /// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
-pub(super) struct Rules<'a> {
+pub(super) struct FilterRules<'a> {
     given: &'a Filters,
-    settings: Settings,
-    access: Option<Arc<Access>>,
+    settings: ProfileSettings,
+    access: Option<Arc<AccessRules>>,
     policy: Policy,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> FilterRules<'a> {
     /// Reads the filters that the options in `given` ask for.
     pub(super) fn new(given: &'a Filters) -> Result<Self> {
-        let profile = Settings::of(given.profile.unwrap_or_default());
+        let profile = ProfileSettings::of(given.profile.unwrap_or_default());
         given
             .ignore_file
             .iter()
@@ -154,7 +154,7 @@ impl<'a> Rules<'a> {
 }
 
 /// The policy that `settings` and the exceptions in `given` make together.
-fn policy(settings: &Settings, given: &Filters) -> Policy {
+fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
     let limit = settings
         .max_size
         .and_then(|bytes| limit(bytes, settings, given));
@@ -184,7 +184,7 @@ fn policy(settings: &Settings, given: &Filters) -> Policy {
     }
 }
 
-fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
+fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limit> {
     let remedy = match settings.oversize.unwrap_or(Oversize::Omit) {
         Oversize::Full => return None,
         Oversize::Omit => Remedy::Omit,
@@ -201,7 +201,7 @@ fn limit(bytes: u64, settings: &Settings, given: &Filters) -> Option<Limit> {
 }
 
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
-fn fit_together(settings: &Settings, given: &Filters) -> Result<()> {
+fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
     for (option, is_given, (is_set, other)) in [
@@ -232,11 +232,11 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 }
 
 /// Reads access rules. Fails closed: rules that cannot be read or parsed end the run.
-fn access_rules(name: &OsStr) -> Result<Access> {
+fn access_rules(name: &OsStr) -> Result<AccessRules> {
     let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
-    let rules = Access::parse(&text).map_err(|error| failed().caused_by(error))?;
+    let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
     match rules.is_empty() {
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
         true => Err(failed().caused_by("there are none")),

@@ -28,7 +28,7 @@ use crate::{
     process::command::CommandContext,
     report::Subject,
     repository::{settings::Umask, treeish::Treeish},
-    tree::Rules,
+    tree::TreeRules,
 };
 use format::Format;
 
@@ -62,7 +62,7 @@ pub struct Request {
     /// The archive's time as zip tells it.
     pub times: Times,
     /// How trees are read.
-    pub rules: Rules,
+    pub rules: TreeRules,
     /// Permission bits that are withheld.
     pub umask: Umask,
     /// Files above this many bytes are not converted.

@@ -6,7 +6,7 @@ use crate::cli::{Filters, OnBinary, OnMissing, Oversize, Profile, Submodules, Sy
 
 /// The options that a profile sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct ProfileSettings {
     pub(super) raw: bool,
     pub(super) ignore_file: Option<&'static str>,
     pub(super) max_size: Option<u64>,
@@ -25,7 +25,7 @@ const FILE_LIMIT: u64 = 2 << 20;
 /// How much of a file the searcher looks at to tell whether it is binary.
 const SEARCHER_SAMPLE: u64 = 32 << 10;
 
-impl Settings {
+impl ProfileSettings {
     /// The options of `profile`.
     pub(super) fn of(profile: Profile) -> Self {
         let reader = Self {
@@ -95,7 +95,7 @@ impl Settings {
 /// The options of the profile in `given`, overridden by the other options in `given`, one a line.
 pub fn printed(given: &Filters) -> String {
     let profile = given.profile.unwrap_or_default();
-    Settings::of(profile).with(given).options()
+    ProfileSettings::of(profile).with(given).options()
 }
 
 /// A value as it is typed.

@@ -19,7 +19,7 @@ use crate::{
     cli::{self, Args, ExtraContent, GzipDialect},
     decode::reader::Reader,
     deflate::Dialect,
-    emit::{Kind, zip::Times},
+    emit::{MemberKind, zip::Times},
     error::Result,
     odb::Odb,
     pathspec::Top,
@@ -34,7 +34,7 @@ use crate::{
         settings,
         treeish::{self, Treeish},
     },
-    tree::Rules,
+    tree::TreeRules,
 };
 
 /// What a request is made of, beside the repository.
@@ -123,8 +123,8 @@ impl<'a> Inputs<'a> {
         Ok(format)
     }
 
-    fn filters(self, format: &Named) -> Result<filter::Rules<'a>> {
-        let filters = filter::Rules::new(&self.args.filters)?;
+    fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {
+        let filters = filter::FilterRules::new(&self.args.filters)?;
         if format.is_zip() {
             filters.fit_zip()?;
             delta::fit_zip(&self.args.delta)?;
@@ -135,7 +135,7 @@ impl<'a> Inputs<'a> {
     fn treeish(
         self,
         repository: &Repository,
-        filters: &filter::Rules<'_>,
+        filters: &filter::FilterRules<'_>,
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Treeish> {
@@ -152,9 +152,9 @@ impl<'a> Inputs<'a> {
         Ok(treeish)
     }
 
-    fn tree_rules(self, repository: &Repository, budget: Budget) -> Rules {
+    fn tree_rules(self, repository: &Repository, budget: Budget) -> TreeRules {
         let settings = &repository.settings;
-        Rules {
+        TreeRules {
             hash: repository.gix.object_hash(),
             protect: (!self.args.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
@@ -182,7 +182,7 @@ impl<'a> Inputs<'a> {
         top: &Path,
         format: &Named,
         reader: &mut Reader,
-    ) -> Result<attributes::Settings> {
+    ) -> Result<attributes::AttributeSettings> {
         let mut attributes = repository.settings.attributes.clone();
         // As in git, the tree has to exist even where it is not used.
         let tree = attr_source::tree(&repository.gix, reader, self.environment)?;
@@ -252,8 +252,8 @@ fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
 /// An extra file as it is planned, given in the directory `below` of the work tree.
 fn planned(extra: &cli::Extra, below: &BString) -> Extra {
     let kind = match extra.executable {
-        true => Kind::Executable,
-        false => Kind::File,
+        true => MemberKind::Executable,
+        false => MemberKind::File,
     };
     let from_top = |path: &[u8]| match path.starts_with(b"/") {
         true => path.into(),

@@ -11,14 +11,14 @@ use super::{
     filter,
 };
 use crate::{
-    attributes::{self, Attributes, Demand, Source},
+    attributes::{self, AttributeSource, Attributes, Demand},
     cli::Args,
     decode::reader::Reader,
     error::{Error, Result},
     filter::Filter,
     pathspec::{Pathspecs, Top},
     plan::{
-        delta::{Bounds, Rules as DeltaRules, Side},
+        delta::{Bounds, DeltaRules, Side},
         select::Selection,
         view::View,
     },
@@ -26,7 +26,7 @@ use crate::{
         environment::Environment,
         treeish::{self, Treeish},
     },
-    tree::Rules,
+    tree::TreeRules,
 };
 
 /// The part of a tree that is archived.
@@ -40,8 +40,8 @@ pub enum Scope {
 /// The inputs of a view.
 pub(super) struct Viewing<'a> {
     pub(super) args: &'a Args,
-    pub(super) filters: &'a filter::Rules<'a>,
-    pub(super) attributes: attributes::Settings,
+    pub(super) filters: &'a filter::FilterRules<'a>,
+    pub(super) attributes: attributes::AttributeSettings,
     /// The directory of the work tree that the user is in.
     pub(super) below: &'a BString,
     /// The top of the work tree.
@@ -49,7 +49,7 @@ pub(super) struct Viewing<'a> {
     pub(super) environment: &'a Environment,
     /// Whether the format marks text files.
     pub(super) text: bool,
-    pub(super) rules: Rules,
+    pub(super) rules: TreeRules,
     pub(super) budget: Budget,
 }
 
@@ -86,7 +86,7 @@ impl Viewing<'_> {
         let rules = DeltaRules {
             ignore_mode: self.args.delta.ignore_mode,
             other_ignore: self.filters.differ(reader, base.tree, target.tree),
-            attributes: !raw && matches!(self.attributes.source, Source::Archived),
+            attributes: !raw && matches!(self.attributes.source, AttributeSource::Archived),
             other_commit: !raw && base.commit != target.commit,
         };
         let side = |treeish: &Treeish, view| {
@@ -115,9 +115,9 @@ impl Viewing<'_> {
         let magic = self.environment.pathspecs;
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
         let attributes = match self.filters.is_raw() {
-            true => attributes::Settings {
-                source: Source::Nowhere,
-                ..attributes::Settings::default()
+            true => attributes::AttributeSettings {
+                source: AttributeSource::Nowhere,
+                ..attributes::AttributeSettings::default()
             },
             false => self.attributes.clone(),
         };
@@ -140,7 +140,7 @@ impl Viewing<'_> {
 fn select(
     pathspecs: Pathspecs,
     below: &BString,
-    attributes: attributes::Settings,
+    attributes: attributes::AttributeSettings,
     text: bool,
 ) -> Result<Selection> {
     let demand = Demand {

@@ -2,7 +2,7 @@
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
 
-use crate::emit::Kind;
+use crate::emit::MemberKind;
 
 /// One entry: `<mode> <name>\0<id>`.
 pub(super) struct TreeEntry<'a> {
@@ -97,12 +97,12 @@ pub enum Mode {
 
 impl Mode {
     /// What it becomes in an archive.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> MemberKind {
         match self {
-            Self::File => Kind::File,
-            Self::Executable => Kind::Executable,
-            Self::Symlink => Kind::Symlink,
-            Self::Submodule | Self::Directory => Kind::Directory,
+            Self::File => MemberKind::File,
+            Self::Executable => MemberKind::Executable,
+            Self::Symlink => MemberKind::Symlink,
+            Self::Submodule | Self::Directory => MemberKind::Directory,
         }
     }
 

@@ -30,9 +30,9 @@ pub(super) struct Seen {
 
 /// What a name in a tree has to do with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum NameClash {
     /// No path through it leads anywhere else.
-    Single,
+    None,
     /// Another entry may have a path through it.
     Overlap,
     /// It is the name of a link.
@@ -41,19 +41,19 @@ pub(super) enum Sight {
 
 impl Seen {
     /// Note an entry, and tell what was seen of its name before.
-    pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> Sight {
+    pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> NameClash {
         let comes_twice = match mode {
             Mode::Symlink => {
                 self.links.insert(FxBuildHasher.hash_one(name));
                 false
             }
-            _ if self.has_link(name) => return Sight::Link,
+            _ if self.has_link(name) => return NameClash::Link,
             Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
             _ => false,
         };
         match comes_twice || name.find_byte(b'/').is_some() {
-            true => Sight::Overlap,
-            false => Sight::Single,
+            true => NameClash::Overlap,
+            false => NameClash::None,
         }
     }
 

@@ -12,4 +12,4 @@ mod trees;
 pub use entry::Mode;
 pub use lookup::{ABSENT, file_at, look_up};
 pub use name::{Protect, is_valid};
-pub use trees::{Found, Rules, Trees, reported};
+pub use trees::{TreeRules, TreeStep, Trees, reported};

@@ -18,7 +18,7 @@ use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as Objec
 
 use super::{
     entry::{Mode, TreeEntry, entries, find},
-    links::{Seen, Sight, holds_link},
+    links::{NameClash, Seen, holds_link},
     name::{Protect, is_valid},
 };
 use crate::{
@@ -41,7 +41,7 @@ const MAX_SHOWN: usize = 4096;
 
 /// How trees are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct TreeRules {
     /// The hash that names objects.
     pub hash: HashKind,
     /// Which names are refused, if the whole tree is verified as for a checkout.
@@ -57,7 +57,7 @@ pub struct Rules {
 /// The trees between the root and the current path.
 pub struct Trees {
     root: ObjectId,
-    rules: Rules,
+    rules: TreeRules,
     stack: Vec<Frame>,
     spare: Vec<Buffer>,
     /// Trees that were looked through for links.
@@ -159,7 +159,7 @@ impl Frame {
 
 /// What a tree holds next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum TreeStep {
     /// A directory, which was not entered yet.
     Directory(ObjectId),
     /// Anything else. A submodule is a directory in the archive.
@@ -175,7 +175,7 @@ pub enum Found {
 
 impl Trees {
     /// Nothing entered yet; `root` is the tree that messages speak of.
-    pub fn new(root: ObjectId, rules: Rules) -> Self {
+    pub fn new(root: ObjectId, rules: TreeRules) -> Self {
         Self {
             root,
             rules,
@@ -269,7 +269,7 @@ impl Trees {
     }
 
     /// The next entry, with `path` set to its path; nothing at the end of the root.
-    pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
+    pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         self.recall(reader)
             .and_then(|()| self.step(reader, path))
             .map_err(|error| reported(error, self.root, self.rules.redacted))
@@ -373,7 +373,7 @@ impl Trees {
         (rest, path_len)
     }
 
-    fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<Found>> {
+    fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
         };
@@ -381,7 +381,7 @@ impl Trees {
         if frame.at >= frame.end {
             let frame = self.stack.pop().expect("it was just looked at");
             self.give_back(frame.content);
-            return Ok(Some(Found::End));
+            return Ok(Some(TreeStep::End));
         }
         let entry = TreeEntry::parse(&frame.content[frame.at..], self.rules.hash)
             .map_err(|fault| Error::fatal(fault).caused_by(format!("in tree {}", frame.id)))?;
@@ -392,9 +392,9 @@ impl Trees {
         let mode = entry.mode;
         let is_tree = mode == Mode::Directory;
         let leads_out = match frame.seen.see(entry.name, mode) {
-            Sight::Single => false,
-            Sight::Overlap => holds_link(reader, frame.id, &mut self.linkless),
-            Sight::Link => true,
+            NameClash::None => false,
+            NameClash::Overlap => holds_link(reader, frame.id, &mut self.linkless),
+            NameClash::Link => true,
         };
         if leads_out || !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect) {
             let error = Error::fatal(format!("failed to unpack tree object {}", self.root));
@@ -406,8 +406,8 @@ impl Trees {
         let id = ObjectId::from_bytes_or_panic(entry.id);
         frame.at += entry.len;
         Ok(Some(match is_tree {
-            true => Found::Directory(id),
-            false => Found::Leaf { mode, id },
+            true => TreeStep::Directory(id),
+            false => TreeStep::Leaf { mode, id },
         }))
     }
 

@@ -2,7 +2,7 @@
 //! pruned must be what one pattern after the other would say.
 
 use git_sluice::filter::{
-    access::Access,
+    access::AccessRules,
     glob::Glob,
     ignore::{Ignore, Strictness},
 };
@@ -239,7 +239,7 @@ proptest! {
         rules in lines("-"),
         paths in vec(path(), 1..20),
     ) {
-        let access = Access::parse(rules.join("\n").as_bytes()).ok();
+        let access = AccessRules::parse(rules.join("\n").as_bytes()).ok();
         prop_assume!(access.is_some());
         for (access, path) in access.iter().flat_map(|access| paths.iter().map(move |path| (access, path))) {
             let expected = slow_access(&rules, path);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use git_sluice::buffer::Buffer;
 use git_sluice::error::Error;
-use git_sluice::filter::{Disposition, Reason, StandIn};
+use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::report::{
     ChangeCounts, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, Status, Subject,
     Summary, gone,
@@ -67,7 +67,7 @@ fn tree() -> Subject {
 
 /// An entry of every disposition, reason, mode and kind of path.
 fn records() -> Vec<Record<'static>> {
-    let reasons = Reason::ALL.into_iter();
+    let reasons = OmissionReason::ALL.into_iter();
     let dispositions = reasons
         .flat_map(|reason| {
             [
@@ -152,7 +152,7 @@ fn a_manifest_reads_like_this() {
         mode: 0o040000,
         id: &[0xab; 32],
         size: None,
-        disposition: Disposition::Omitted(Reason::Ignored),
+        disposition: Disposition::Omitted(OmissionReason::Ignored),
         decoded: false,
         past: None,
     };

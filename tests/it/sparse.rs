@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use git_sluice::emit::{
-    Format, Kind, Layout, Member, Part,
+    Format, Layout, Member, MemberKind, Part,
     tar::{Globals, Tar},
 };
 
@@ -16,7 +16,7 @@ use crate::support::{Repo, installed};
 /// One byte above what an indexer takes.
 const SIZE: u64 = (1 << 20) + 1;
 
-fn member(name: &[u8], kind: Kind) -> Member<'_> {
+fn member(name: &[u8], kind: MemberKind) -> Member<'_> {
     Member {
         name,
         kind,
@@ -54,12 +54,12 @@ fn archive(holes: &[Vec<u8>]) -> Vec<u8> {
     };
     let mut part = Part::default();
     tar.head(&mut part.bytes);
-    tar.directory(&member(b"d/", Kind::Directory), &mut part);
-    tar.symlink(&member(b"d/link", Kind::Symlink), b"hole", &mut part);
+    tar.directory(&member(b"d/", MemberKind::Directory), &mut part);
+    tar.symlink(&member(b"d/link", MemberKind::Symlink), b"hole", &mut part);
     for name in holes {
-        tar.sparse_file(&member(name, Kind::File), SIZE, &mut part);
+        tar.sparse_file(&member(name, MemberKind::File), SIZE, &mut part);
     }
-    let last = member(b"last", Kind::Executable);
+    let last = member(b"last", MemberKind::Executable);
     let begun = tar.begin_file(&last, &mut part);
     part.bytes.extend(b"body");
     tar.end_file(&mut (), begun, &last, Layout::Whole, &mut part);

@@ -10,7 +10,7 @@ mod record;
 use std::io::{self, Read, Write};
 
 use super::{
-    Begun, Body, Flush, Format, Kind, Layout, Member, Outline, Part, Put,
+    Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put,
     deflate::{Deflater, Stream},
 };
 use crate::{
@@ -192,7 +192,7 @@ impl Format for Zip {
     fn torn(&self, out: &mut Buffer) {
         let member = Member {
             name: b"incomplete-archive",
-            kind: Kind::File,
+            kind: MemberKind::File,
             id: b"",
             text: None,
             vendor: &[],
@@ -383,10 +383,10 @@ impl Entry {
 /// An entry of which nothing is known but what it is.
 fn entry(member: &Member<'_>) -> Entry {
     let (made_by, attributes) = match member.kind {
-        Kind::File => (MADE_BY_DOS, 0),
-        Kind::Executable => (MADE_BY_UNIX, EXECUTABLE),
-        Kind::Symlink => (MADE_BY_UNIX, SYMLINK),
-        Kind::Directory => (MADE_BY_DOS, DIRECTORY),
+        MemberKind::File => (MADE_BY_DOS, 0),
+        MemberKind::Executable => (MADE_BY_UNIX, EXECUTABLE),
+        MemberKind::Symlink => (MADE_BY_UNIX, SYMLINK),
+        MemberKind::Directory => (MADE_BY_DOS, DIRECTORY),
     };
     Entry {
         made_by,

@@ -39,12 +39,12 @@ pub struct BadLine {
     /// The line as written, without the space around it; if it is too long, the start of it.
     pub pattern: BString,
     /// What is wrong.
-    pub reason: Reason,
+    pub reason: IgnoreFault,
 }
 
 /// Why a line cannot be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum IgnoreFault {
     /// It has 65,536 bytes or more.
     TooLong,
     /// It is no pattern.
@@ -60,7 +60,7 @@ impl BadLine {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for IgnoreFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "line too long"),
@@ -203,14 +203,14 @@ fn read(number: usize, line: &[u8]) -> Result<Option<Pattern<'_>>, BadLine> {
         reason,
     };
     if line.len() >= TOO_LONG {
-        return Err(bad(&pattern[..pattern.len().min(40)], Reason::TooLong));
+        return Err(bad(&pattern[..pattern.len().min(40)], IgnoreFault::TooLong));
     }
     if pattern.is_empty() || pattern.starts_with(b"#") {
         return Ok(None);
     }
     match parse(&completed(pattern)) {
         Ok(tokens) => Ok(Some((pattern, tokens))),
-        Err(error) => Err(bad(pattern, Reason::Glob(error))),
+        Err(error) => Err(bad(pattern, IgnoreFault::Glob(error))),
     }
 }
 
@@ -225,7 +225,7 @@ fn completed(pattern: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ignore, Reason, Strictness, TOO_LONG};
+    use super::{Ignore, IgnoreFault, Strictness, TOO_LONG};
     use crate::filter::glob::GlobError;
 
     fn ignore(text: &[u8]) -> Ignore {
@@ -254,7 +254,7 @@ mod tests {
         ] {
             assert_eq!(bad(pattern.as_bytes()).line, 1, "{pattern}");
         }
-        assert_eq!(bad(b"*\xff*").reason, Reason::Glob(GlobError::NotUtf8));
+        assert_eq!(bad(b"*\xff*").reason, IgnoreFault::Glob(GlobError::NotUtf8));
         let mut rules = ignore(b"before");
         let text = b"good\n# a comment with [\n[\nother";
         let error = rules
@@ -279,7 +279,10 @@ mod tests {
         // A carriage return counts.
         for end in ["#", "#\nother", "\r\nother"] {
             let error = Ignore::new().add("test", &with_end(end), Strictness::Error);
-            assert_eq!(error.map_err(|error| error.reason), Err(Reason::TooLong));
+            assert_eq!(
+                error.map_err(|error| error.reason),
+                Err(IgnoreFault::TooLong)
+            );
         }
     }
 

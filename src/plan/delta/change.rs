@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use crate::{emit::Kind, plan::view::Leaf, report::Status, tree::Mode};
+use crate::{emit::MemberKind, plan::view::Leaf, report::Status, tree::Mode};
 
 /// An entry as a view shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Step {
 /// What happened to a path that was `old` and is `new`.
 pub(super) fn change(old: Option<Shown>, new: Option<Shown>) -> Step {
     let kind = |shown: &Shown| match shown.leaf.kind {
-        Kind::Executable => Kind::File,
+        MemberKind::Executable => MemberKind::File,
         kind => kind,
     };
     let status = match (&old, &new) {

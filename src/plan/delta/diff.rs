@@ -10,16 +10,16 @@ use super::{
 use crate::{
     attributes::Note,
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::{Error, Result},
     plan::view::{Directory, Sizes, View},
     report::Status,
-    tree::{Found, Mode, Trees},
+    tree::{Mode, TreeStep, Trees},
 };
 
 /// What does not count as a difference, and what does although it is the same.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Rules {
+pub struct DeltaRules {
     /// Permissions do not count.
     pub ignore_mode: bool,
     /// The ignore rules of the two sides differ.
@@ -34,7 +34,7 @@ pub struct Rules {
 pub struct Diff {
     pub(super) old: Side,
     pub(super) new: Side,
-    pub(super) rules: Rules,
+    pub(super) rules: DeltaRules,
     /// The directories from the root to where the comparison is.
     pub(super) frames: Frames,
     /// The path that the last step was about.
@@ -55,7 +55,7 @@ pub(super) enum Stage {
 
 impl Diff {
     /// Compare `old` with `new`.
-    pub fn new(old: Side, new: Side, rules: Rules) -> Self {
+    pub fn new(old: Side, new: Side, rules: DeltaRules) -> Self {
         Self {
             frames: Frames::new(new.rules.redacted),
             old,
@@ -171,18 +171,18 @@ impl Diff {
         });
     }
 
-    fn old_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+    fn old_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<Step> {
         let advance = |side: &mut Side, reader: &mut Reader| {
             side.advance(reader).map_err(Error::without_base)
         };
         match found {
-            Found::End => {
+            TreeStep::End => {
                 self.old.view.leave();
                 advance(&mut self.old, reader)?;
                 let gone = self.frames.leave().filter(|frame| frame.old_shown);
                 Ok(self.directory(Status::Deleted, gone.and_then(|frame| frame.old)))
             }
-            Found::Directory(id) => {
+            TreeStep::Directory(id) => {
                 match self.old.view.directory(&self.path) {
                     Directory::Entered => {
                         self.old.enter(reader, id).map_err(Error::without_base)?;
@@ -192,7 +192,7 @@ impl Diff {
                 }
                 Ok(Step::Nothing)
             }
-            Found::Leaf { mode, id } => {
+            TreeStep::Leaf { mode, id } => {
                 let old = self.old.show(reader, &self.path, mode, id);
                 advance(&mut self.old, reader)?;
                 self.frames.show(old.in_directory, false);
@@ -201,16 +201,16 @@ impl Diff {
         }
     }
 
-    fn new_only(&mut self, reader: &mut Reader, found: Found) -> Result<Step> {
+    fn new_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<Step> {
         match found {
-            Found::End => {
+            TreeStep::End => {
                 self.new.view.leave();
                 self.new.advance(reader)?;
                 let came = self.frames.leave();
                 let came = came.filter(|frame| frame.new_shown && !frame.written);
                 Ok(self.directory(Status::Added, came.and_then(|frame| frame.new)))
             }
-            Found::Directory(id) => {
+            TreeStep::Directory(id) => {
                 match self.new.view.directory(&self.path) {
                     Directory::Entered => {
                         self.new.enter(reader, id)?;
@@ -220,7 +220,7 @@ impl Diff {
                 }
                 Ok(Step::Nothing)
             }
-            Found::Leaf { mode, id } => {
+            TreeStep::Leaf { mode, id } => {
                 let new = self.new.show(reader, &self.path, mode, id);
                 self.new.advance(reader)?;
                 self.frames.show(false, new.in_directory);
@@ -229,21 +229,21 @@ impl Diff {
         }
     }
 
-    fn both(&mut self, reader: &mut Reader, old: Found, new: Found) -> Result<Step> {
-        if old == new && old != Found::End && !self.frames.reads_equal() {
+    fn both(&mut self, reader: &mut Reader, old: TreeStep, new: TreeStep) -> Result<Step> {
+        if old == new && old != TreeStep::End && !self.frames.reads_equal() {
             self.frames.skip();
             Trees::skip_equal(&mut self.old.trees, &mut self.new.trees);
             self.advance_both(reader)?;
             return Ok(Step::Nothing);
         }
         match (old, new) {
-            (Found::Directory(old), Found::Directory(new)) => {
+            (TreeStep::Directory(old), TreeStep::Directory(new)) => {
                 self.both_directories(reader, old, new)?;
                 Ok(Step::Nothing)
             }
             (
-                Found::Leaf { mode, id },
-                Found::Leaf {
+                TreeStep::Leaf { mode, id },
+                TreeStep::Leaf {
                     mode: new_mode,
                     id: new_id,
                 },
@@ -296,7 +296,7 @@ impl Diff {
 
     fn is_same(&self, old: &Shown, new: &Shown) -> bool {
         let kind = |shown: &Shown| match shown.leaf.kind {
-            Kind::Executable if self.rules.ignore_mode => Kind::File,
+            MemberKind::Executable if self.rules.ignore_mode => MemberKind::File,
             kind => kind,
         };
         let expands = new.leaf.treatment.substitute && self.rules.other_commit;

@@ -22,7 +22,7 @@ mod walk;
 pub use change::{Change, Shown, Step};
 pub use changes::Changes;
 pub use deletions::{Deletion, Deletions, Names};
-pub use diff::{Diff, Rules};
+pub use diff::{DeltaRules, Diff};
 pub use side::Side;
 pub use summary::{Bounds, DiffSummary, whiteout};
 pub use verify::verify;

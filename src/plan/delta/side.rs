@@ -9,7 +9,7 @@ use crate::{
     decode::reader::Reader,
     error::Result,
     plan::view::{Directory, Sizes, View},
-    tree::{Found, Mode, Rules, Trees},
+    tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
 /// A tree, its view, and where the walk over it is.
@@ -19,8 +19,8 @@ pub struct Side {
     pub(super) trees: Trees,
     pub(super) path: Vec<u8>,
     /// What is at the path.
-    pub(super) head: Option<Found>,
-    pub(super) rules: Rules,
+    pub(super) head: Option<TreeStep>,
+    pub(super) rules: TreeRules,
 }
 
 /// Which side comes next in the order of trees.
@@ -33,7 +33,7 @@ pub(super) enum Order {
 
 /// What a view shows at a path.
 #[derive(Clone)]
-pub(super) struct Sight {
+pub(super) struct Visibility {
     /// The entry, if it is shown.
     pub(super) shown: Option<Shown>,
     /// Whether the directory it is in is shown because of it.
@@ -42,7 +42,7 @@ pub(super) struct Sight {
 
 impl Side {
     /// `tree` as `view` shows it, decided by sizes before anything is decoded.
-    pub fn new(tree: ObjectId, view: View, rules: Rules) -> Self {
+    pub fn new(tree: ObjectId, view: View, rules: TreeRules) -> Self {
         Self {
             tree,
             view: view.with(Sizes::Limited),
@@ -111,15 +111,15 @@ impl Side {
         self.begin(reader)?;
         while let Some(found) = self.head {
             match found {
-                Found::End => {
+                TreeStep::End => {
                     self.view.leave();
                     self.advance(reader)?;
                 }
-                Found::Directory(id) => match self.view.directory(&self.path) {
+                TreeStep::Directory(id) => match self.view.directory(&self.path) {
                     Directory::Entered => self.enter(reader, id)?,
                     Directory::Omitted(_) | Directory::Hidden => self.advance(reader)?,
                 },
-                Found::Leaf { mode, id } => {
+                TreeStep::Leaf { mode, id } => {
                     let path = std::mem::take(&mut self.path);
                     if let Some(shown) = self.show(reader, &path, mode, id).shown {
                         taker(&path, &shown);
@@ -139,15 +139,15 @@ impl Side {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Sight {
+    ) -> Visibility {
         if !self.view.admits(path, mode) {
-            return Sight {
+            return Visibility {
                 shown: None,
                 in_directory: false,
             };
         }
         let leaf = self.view.leaf(reader, path, mode, id);
-        Sight {
+        Visibility {
             in_directory: self.view.brings_directories(leaf.as_ref()),
             shown: leaf
                 .filter(|leaf| !leaf.is_omitted())
@@ -168,23 +168,23 @@ impl Side {
         let mut below = 0;
         let shows = loop {
             match trees.next(reader, &mut at)? {
-                Some(Found::Directory(id)) => {
+                Some(TreeStep::Directory(id)) => {
                     if matches!(self.view.directory(&at), Directory::Entered) {
                         trees.enter(reader, id, at.len())?;
                         self.view.enter(reader, &trees, self.tree, &at)?;
                         below += 1;
                     }
                 }
-                Some(Found::Leaf { mode, id }) => {
+                Some(TreeStep::Leaf { mode, id }) => {
                     if self.show(reader, &at, mode, id).in_directory {
                         break true;
                     }
                 }
-                Some(Found::End) if below > 0 => {
+                Some(TreeStep::End) if below > 0 => {
                     self.view.leave();
                     below -= 1;
                 }
-                Some(Found::End) | None => break false,
+                Some(TreeStep::End) | None => break false,
             }
         };
         for _ in 0..below {
@@ -211,26 +211,26 @@ pub(super) fn order(old: &Side, new: &Side) -> Order {
 }
 
 /// As trees sort: a directory as if its name ended in a slash, and its end behind all that is in it.
-fn compare(one: (Found, &[u8]), other: (Found, &[u8])) -> Ordering {
+fn compare(one: (TreeStep, &[u8]), other: (TreeStep, &[u8])) -> Ordering {
     let is_in = |path: &[u8], directory: &[u8]| {
         directory.is_empty()
             || path.starts_with(directory) && path.get(directory.len()) == Some(&b'/')
     };
     match (one.0, other.0) {
-        (Found::End, Found::End) if one.1 == other.1 => return Ordering::Equal,
-        (Found::End, _) if is_in(other.1, one.1) => return Ordering::Greater,
-        (_, Found::End) if is_in(one.1, other.1) => return Ordering::Less,
+        (TreeStep::End, TreeStep::End) if one.1 == other.1 => return Ordering::Equal,
+        (TreeStep::End, _) if is_in(other.1, one.1) => return Ordering::Greater,
+        (_, TreeStep::End) if is_in(one.1, other.1) => return Ordering::Less,
         // What is at the same path and no end was not entered: that comes when the end has gone.
-        (Found::End, _) if one.1 == other.1 => return Ordering::Less,
-        (_, Found::End) if one.1 == other.1 => return Ordering::Greater,
+        (TreeStep::End, _) if one.1 == other.1 => return Ordering::Less,
+        (_, TreeStep::End) if one.1 == other.1 => return Ordering::Greater,
         _ => {}
     }
-    let last = |found: Found| match found {
-        Found::Leaf { .. } => 0,
-        Found::Directory(_) | Found::End => b'/',
+    let last = |found: TreeStep| match found {
+        TreeStep::Leaf { .. } => 0,
+        TreeStep::Directory(_) | TreeStep::End => b'/',
     };
     let len = one.1.len().min(other.1.len());
-    let rest = |(found, path): (Found, &[u8])| path.get(len).copied().unwrap_or(last(found));
+    let rest = |(found, path): (TreeStep, &[u8])| path.get(len).copied().unwrap_or(last(found));
     let common = one.1[..len].cmp(&other.1[..len]);
     common
         .then_with(|| rest(one).cmp(&rest(other)))

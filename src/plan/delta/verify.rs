@@ -10,11 +10,11 @@ use std::{
 
 use super::{
     change::{Shown, Step},
-    diff::{Diff, Rules},
+    diff::{DeltaRules, Diff},
 };
 use crate::{
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::{Error, Result, filled},
 };
 
@@ -121,9 +121,9 @@ impl Hashers {
         usize::try_from(self.0[0].hash_one(path) % SUMS as u64).unwrap_or(0)
     }
 
-    fn entry(&self, path: &[u8], shown: &Shown, is_stale: bool, rules: Rules) -> [u64; 2] {
+    fn entry(&self, path: &[u8], shown: &Shown, is_stale: bool, rules: DeltaRules) -> [u64; 2] {
         let kind = match shown.leaf.kind {
-            Kind::Executable if rules.ignore_mode => Kind::File,
+            MemberKind::Executable if rules.ignore_mode => MemberKind::File,
             kind => kind,
         };
         let leaf = &shown.leaf;

@@ -13,11 +13,11 @@ use super::Selection;
 use crate::{
     attributes::Attributes,
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::{self, Error, Result, filled},
     filter::{Filter, Verdict},
     pathspec::{Pathspec, Pathspecs},
-    tree::{Found, Rules, Trees, reported},
+    tree::{TreeRules, TreeStep, Trees, reported},
 };
 
 /// What was found out about one pathspec.
@@ -52,7 +52,7 @@ impl Selection {
     pub fn check(
         &mut self,
         tree: ObjectId,
-        rules: Rules,
+        rules: TreeRules,
         filter: &Filter,
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
@@ -106,15 +106,15 @@ impl Selection {
 }
 
 impl Check<'_> {
-    fn walk(&mut self, tree: ObjectId, rules: Rules, reader: &mut Reader) -> Result<()> {
+    fn walk(&mut self, tree: ObjectId, rules: TreeRules, reader: &mut Reader) -> Result<()> {
         let mut trees = Trees::new(tree, rules);
         let mut path = Vec::new();
         self.enter(&mut trees, tree, reader, &path)?;
         while self.open > 0 || !self.below.is_empty() {
             match trees.next(reader, &mut path)? {
                 None => break,
-                Some(Found::End) => self.leave(),
-                Some(Found::Directory(id)) => {
+                Some(TreeStep::End) => self.leave(),
+                Some(TreeStep::Directory(id)) => {
                     // One that holds nothing to be known is not there either.
                     if self.filter.access.is_none() {
                         self.look_at(&path, None);
@@ -128,10 +128,10 @@ impl Check<'_> {
                         }
                     }
                 }
-                Some(Found::Leaf { mode, .. }) if self.filter.allows(&path) => {
+                Some(TreeStep::Leaf { mode, .. }) if self.filter.allows(&path) => {
                     self.look_at(&path, Some(mode.kind()));
                 }
-                Some(Found::Leaf { .. }) => {}
+                Some(TreeStep::Leaf { .. }) => {}
             }
         }
         Ok(())
@@ -160,9 +160,9 @@ impl Check<'_> {
     }
 
     /// Test all pathspecs against `path`: a directory unless its `kind` is known.
-    fn look_at(&mut self, path: &[u8], kind: Option<Kind>) {
+    fn look_at(&mut self, path: &[u8], kind: Option<MemberKind>) {
         let pathspecs = self.pathspecs;
-        let is_dir = kind.is_none_or(|kind| kind == Kind::Directory);
+        let is_dir = kind.is_none_or(|kind| kind == MemberKind::Directory);
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
         let outside = kind.is_some() && !is_inside;
@@ -210,7 +210,7 @@ impl Check<'_> {
 
     /// Whether `error` ends the search for those pathspecs only that lead to where it was met.
     fn is_missing_tree(&self, error: &Error) -> bool {
-        error.kind() == error::Kind::Entry && self.filter.access.is_none()
+        error.kind() == error::ExitKind::Entry && self.filter.access.is_none()
     }
 
     /// The directory `path` cannot be entered because of `error`.

@@ -16,7 +16,7 @@ use crate::{
     attributes::{self, Attributes, Note},
     convert::Treatment,
     decode::reader::Reader,
-    emit::Kind,
+    emit::MemberKind,
     error::Result,
     pathspec::Pathspecs,
     tree::{Trees, file_at},
@@ -52,22 +52,22 @@ impl Selection {
 
     /// Whether the entry at `path`, which is no directory of the tree, was asked for. A submodule is
     /// of the kind of a directory.
-    pub fn admits(&mut self, path: &[u8], kind: Kind) -> bool {
+    pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> bool {
         let attributes = &mut self.attributes;
         path.starts_with(&self.below)
             && self
                 .pathspecs
-                .select(path, kind == Kind::Directory, |required| {
+                .select(path, kind == MemberKind::Directory, |required| {
                     attributes.meets(required, path, Some(kind))
                 })
     }
 
     /// How an entry that was asked for is treated; nothing if the tree keeps it out of archives.
-    pub fn treatment(&mut self, path: &[u8], kind: Kind) -> Option<Treatment> {
-        let is_file = matches!(kind, Kind::File | Kind::Executable);
+    pub fn treatment(&mut self, path: &[u8], kind: MemberKind) -> Option<Treatment> {
+        let is_file = matches!(kind, MemberKind::File | MemberKind::Executable);
         let treatment = match is_file {
             true => self.attributes.treatment(path),
-            false if self.attributes.ignores(path, kind == Kind::Directory) => None,
+            false if self.attributes.ignores(path, kind == MemberKind::Directory) => None,
             false => Some(Treatment::default()),
         };
         let treatment = treatment?;
@@ -76,13 +76,13 @@ impl Selection {
             None => (&mut self.attributes, path),
         };
         Some(match kind {
-            Kind::Directory => treatment,
-            Kind::Symlink => Treatment {
+            MemberKind::Directory => treatment,
+            MemberKind::Symlink => Treatment {
                 text: attributes.text(path),
                 ..treatment
             },
-            Kind::File | Kind::Executable if self.below.is_empty() => treatment,
-            Kind::File | Kind::Executable => Treatment {
+            MemberKind::File | MemberKind::Executable if self.below.is_empty() => treatment,
+            MemberKind::File | MemberKind::Executable => Treatment {
                 substitute: treatment.substitute,
                 ..attributes.conversion(path)
             },

@@ -9,7 +9,7 @@ mod samples;
 
 use std::io::Write;
 
-use git_sluice::deflate::{Dialect, Encoder, Gzip, Level, Settings};
+use git_sluice::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn ours(number: u8, dialect: Dialect, input: &[u8]) -> Vec<u8> {
 }
 
 /// What we make of it as a gzip member, written `feed` bytes at a time.
-fn member(settings: Settings, feed: usize, input: &[u8]) -> Vec<u8> {
+fn member(settings: GzipSettings, feed: usize, input: &[u8]) -> Vec<u8> {
     let mut stream = Gzip::new(settings, Vec::new());
     for bytes in input.chunks(feed) {
         stream.write_all(bytes).expect("a vector takes it");
@@ -132,10 +132,10 @@ fn every_period_is_zlibs() {
 fn stored_blocks_are_zlibs() {
     for records in [0, 1, 3, 4, 5, 8, 9, 13] {
         let input = Kind::Source.bytes(records * 10240, 1);
-        let settings = Settings {
+        let settings = GzipSettings {
             level: level(0),
             threads: 2,
-            ..Settings::default()
+            ..GzipSettings::default()
         };
         let theirs = wrapped(0, &zlib_stored(&input), &input);
         assert_same(&member(settings, 512, &input), &theirs, records);
@@ -176,7 +176,7 @@ fn streams_do_not_depend_on_threads_and_pieces() {
             (8, Some(1 << 16), usize::MAX),
             (2, None, 65536),
         ] {
-            let settings = Settings {
+            let settings = GzipSettings {
                 level: level(number),
                 dialect,
                 threads,
@@ -221,11 +221,11 @@ fn runs_of_many_pieces_are_zlibs() {
     {
         for number in [1 + turn as u8, 6 + turn as u8] {
             let theirs = wrapped(number, &zlib(number, &input), &input);
-            let settings = Settings {
+            let settings = GzipSettings {
                 level: level(number),
                 threads: 2,
                 piece: Some(PIECE),
-                ..Settings::default()
+                ..GzipSettings::default()
             };
             let ours = member(settings, 10240, &input);
             assert_same(&ours, &theirs, (turn, number));
@@ -238,10 +238,10 @@ fn runs_of_many_pieces_are_zlibs() {
 fn bytes_come_out_early() {
     let input = Kind::Random.bytes(2 << 20, 1);
     for threads in [1, 2] {
-        let settings = Settings {
+        let settings = GzipSettings {
             threads,
             piece: Some(1 << 16),
-            ..Settings::default()
+            ..GzipSettings::default()
         };
         let mut stream = Gzip::new(settings, Vec::new());
         stream.write_all(&input).expect("a vector takes it");
@@ -254,10 +254,10 @@ fn bytes_come_out_early() {
 #[test]
 fn a_failure_comes_through() {
     for threads in [1, 2] {
-        let settings = Settings {
+        let settings = GzipSettings {
             threads,
             piece: Some(1 << 16),
-            ..Settings::default()
+            ..GzipSettings::default()
         };
         let mut room = [0; 70_000];
         let mut stream = Gzip::new(settings, &mut room[..]);
@@ -343,11 +343,11 @@ proptest! {
         let parts = parts.into_iter();
         let input: Vec<u8> = parts.flat_map(|(kind, length, seed)| kind.bytes(length, seed)).collect();
         let theirs = wrapped(number, &zlib(number, &input), &input);
-        let settings = Settings {
+        let settings = GzipSettings {
             level: level(number),
             threads,
             piece: Some(1),
-            ..Settings::default()
+            ..GzipSettings::default()
         };
         prop_assert!(member(settings, feed, &input) == theirs);
     }
