@@ -1,5 +1,5 @@
-//! What git says about attribute files, as often as git says it: each kind of look-up reads the
-//! files for itself, and complains when it first needs them.
+//! Warnings about attribute files, printed as often as git prints them: each kind of look-up reads the
+//! files for itself, and warns when it first needs a file.
 
 /// Why attributes are looked up.
 #[derive(Clone, Copy)]
@@ -17,30 +17,30 @@ pub(super) enum Asker {
 /// The complaints about the files in force.
 #[derive(Clone, Default)]
 pub(super) struct Complaints {
-    /// About the files that git reads before that of the root.
+    /// Warnings about the files that git reads before the root's file.
     pub first: Vec<u8>,
-    /// About the file that it reads just after.
+    /// Warnings about the file that git reads just after the root's file.
     pub last: Vec<u8>,
     levels: Vec<Level>,
-    /// What is to be said now.
+    /// Warnings to print with the next entry.
     pub note: Note,
 }
 
 #[derive(Clone, Default)]
 struct Level {
     text: Vec<u8>,
-    /// A bit for each that heard it.
-    told: u64,
+    /// One bit for each [`Asker`] that has received the text.
+    heard: u64,
 }
 
 impl Complaints {
-    /// Enter a directory, perhaps the root, with these complaints about its file.
+    /// Enter a directory whose attribute file has the complaints `own`. `root` marks the root of the tree.
     pub(super) fn enter(&mut self, root: bool, own: Vec<u8>) {
         let text = match root {
             true => [&self.first[..], &own, &self.last].concat(),
             false => own,
         };
-        self.levels.push(Level { text, told: 0 });
+        self.levels.push(Level { text, heard: 0 });
     }
 
     /// Leave the directory entered last.
@@ -53,13 +53,13 @@ impl Complaints {
         self.levels.clear();
     }
 
-    /// Whether there is nothing to be said, nor was, in the directories that were entered.
+    /// Whether no file of the entered directories has a complaint, printed or pending.
     pub(super) fn is_empty(&self) -> bool {
         let is_silent = |level: &Level| level.text.is_empty();
         self.note == Note::default() && self.levels.iter().all(is_silent)
     }
 
-    /// Complain to `asker` about what it has not heard yet.
+    /// Add to the note every complaint that `asker` has not received yet.
     pub(super) fn tell(&mut self, asker: Asker) {
         let (bit, behind) = match asker {
             Asker::Export => (0, false),
@@ -72,8 +72,8 @@ impl Complaints {
             .iter_mut()
             .filter(|level| !level.text.is_empty())
         {
-            if level.told & (1 << bit) == 0 {
-                level.told |= 1 << bit;
+            if level.heard & (1 << bit) == 0 {
+                level.heard |= 1 << bit;
                 let note = match behind {
                     true => &mut self.note.after,
                     false => &mut self.note.before,
@@ -84,12 +84,12 @@ impl Complaints {
     }
 }
 
-/// What is to be said on stderr, before and after the name of an entry where names are told.
+/// Text for stderr, around the name of an entry where names are printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note {
-    /// What was noticed on the way to the entry.
+    /// Printed before the name: warnings from the way to the entry.
     pub before: Vec<u8>,
-    /// What was noticed about the entry.
+    /// Printed after the name: warnings about the entry.
     pub after: Vec<u8>,
 }
 

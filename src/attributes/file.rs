@@ -1,6 +1,6 @@
-//! The lines of an attribute file (gitattributes(5)), and what git says about those that it drops.
+//! Parses the lines of an attribute file (gitattributes(5)) and words git's warnings about dropped lines.
 //!
-//! Knows nothing of where a file comes from, but for its name in messages and what is allowed in it.
+//! Of a file's origin the parser knows only the name for messages and the rules for its content.
 
 use std::borrow::Cow;
 
@@ -17,51 +17,51 @@ const MACRO: &[u8] = b"[attr]";
 /// Attributes that only git itself sets.
 const RESERVED: &[u8] = b"builtin_";
 
-/// What is known of a file before it is read.
+/// The origin of an attribute file.
 pub struct FileOrigin<'a> {
-    /// Its name in messages.
+    /// The file's name in messages.
     pub name: &'a BStr,
-    /// Macros may be defined in it.
+    /// The file may define macros.
     pub macros: bool,
-    /// It lies in a tree, where a NUL ends it and a byte order mark spoils its first line.
+    /// The file is an object of a tree: a NUL ends the file, and a byte order mark spoils the first line.
     pub in_tree: bool,
 }
 
-/// A line that counts.
+/// A valid line.
 pub enum Line<'a> {
-    /// The attributes of all paths that match.
+    /// Assigns attributes to all paths that match.
     Pattern(Pattern, Vec<(&'a [u8], Value)>),
-    /// What else is set where an attribute of this name is.
+    /// Defines a macro: the attributes that come with an attribute of this name.
     Macro(BString, Vec<(&'a [u8], Value)>),
 }
 
-/// What a line says of an attribute.
+/// The state that a line gives an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `name`
     Set,
     /// `-name`
     Unset,
-    /// `!name`: as if no line had spoken of it.
+    /// `!name`: the state of an attribute that no line mentions.
     Unspecified,
     /// `name=text`
     Text(BString),
 }
 
-/// Which paths a line is about: like a line of an ignore file, without negation.
+/// The pattern that selects a line's paths. The syntax is that of an ignore file without negation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Without the slash at either end.
+    /// The pattern without a slash at either end.
     pub text: BString,
-    /// It is about directories alone.
+    /// The pattern matches only directories.
     pub directory: bool,
-    /// It holds no slash, and is about names at any depth.
+    /// The pattern has no slash, so it matches base names at any depth.
     pub base_name: bool,
     /// The bytes before the first wildcard.
     pub literal: usize,
 }
 
-/// The lines of a file with this `content`; complaints about others are appended to `complaints`.
+/// Parse the valid lines of `content`. Warnings about the dropped lines are appended to `complaints`.
 pub fn parse<'a>(
     content: &'a [u8],
     origin: &FileOrigin<'_>,
@@ -124,7 +124,7 @@ fn parse_line(line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'
     let (first, rest) = first_word(text);
     if first.len() > MACRO.len() && first.starts_with(MACRO) {
         if !macros {
-            // git shows all that follows, unless it came in quotes.
+            // git shows the rest of the line, or the word alone if it is quoted.
             return Err(Complaint::MacroNotAllowed(match first {
                 Cow::Borrowed(_) => text.into(),
                 quoted => quoted,
@@ -184,7 +184,7 @@ fn assignments(text: &[u8]) -> Result<Vec<(&[u8], Value)>, Complaint<'_>> {
     Ok(assignments)
 }
 
-/// Whether an attribute may be called so.
+/// Whether `name` is a valid attribute name.
 pub fn is_valid_name(name: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte);
     !name.is_empty() && !name.starts_with(b"-") && name.iter().all(allowed)
@@ -204,12 +204,12 @@ impl Pattern {
         }
     }
 
-    /// Whether it holds no wildcard.
+    /// Whether the pattern has no wildcard.
     pub fn is_literal(&self) -> bool {
         self.literal == self.text.len()
     }
 
-    /// What a name has to end in, if that is all there is to it.
+    /// The suffix of a pattern `*suffix` that matches base names and has no other wildcard.
     pub fn ending(&self) -> Option<&[u8]> {
         let ending = self.text.strip_prefix(b"*")?;
         (self.base_name && ending.find_byteset(b"*?[\\").is_none()).then_some(ending)

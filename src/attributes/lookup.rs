@@ -1,8 +1,8 @@
-//! The attributes of a path, from the files that are in force there (gitattributes(5)).
+//! Looks up the attributes of a path in the files in force (gitattributes(5)).
 //!
-//! What matters is known beforehand: lines that can have no influence on the attributes that will be
-//! asked for are dropped when their file is read, so that a tree without such lines costs nothing.
-//! Knows no attribute by its meaning.
+//! The caller names the wanted attributes first. Lines that cannot influence a wanted attribute are dropped
+//! when their file is read, so a tree without relevant lines costs nothing. The look-up never depends on the
+//! meaning of an attribute.
 
 use std::{collections::HashMap, mem, sync::Arc};
 
@@ -13,34 +13,34 @@ use super::{
     matcher::Matcher,
 };
 
-/// A macro that git brings along.
+/// Git's built-in macro.
 const BUILT_IN: &[u8] = b"[attr]binary -diff -merge -text";
 
-/// An attribute, by the order in which its name was met.
+/// An attribute: the position of its name in the order of first use.
 type Attribute = usize;
 
 type Assignments = Vec<(Attribute, Value)>;
 
-/// Finds the values of certain attributes. A clone shares what was read.
+/// Finds the values of the wanted attributes. Clones share the parsed files.
 #[derive(Clone)]
 pub(super) struct Lookup {
-    /// The first are those that are asked for.
+    /// All known attributes; the wanted ones come first.
     names: HashMap<BString, Attribute>,
     wanted: usize,
     fold: bool,
     /// The files outside of the tree as they were read, lowest precedence first, `info/attributes`
     /// last.
     outside: Vec<File>,
-    /// What is set along with an attribute.
+    /// The members of each macro: the attributes set along with it.
     macros: HashMap<Attribute, Assignments>,
-    /// Whether an attribute is asked for, or brings along one that is.
+    /// For each attribute, whether it is wanted or is a macro that sets a wanted attribute.
     relevant: Vec<bool>,
-    /// Below the files of the tree: without `info/attributes`.
+    /// The files with lower precedence than the tree's files.
     globals: Vec<Arc<Matcher<Assignments>>>,
     info: Arc<Matcher<Assignments>>,
-    /// The directories on the way down, where they have lines that matter.
+    /// The files of the entered directories; `None` for a directory without relevant lines.
     levels: Vec<Option<Arc<Matcher<Assignments>>>>,
-    /// How many of all files have lines that matter.
+    /// The number of files with relevant lines.
     live: usize,
     values: Vec<Option<Value>>,
 }
@@ -53,7 +53,7 @@ struct File {
 }
 
 impl Lookup {
-    /// Ask for the attributes `wanted`, with or without regard to case in paths.
+    /// Create a look-up of the attributes `wanted`. `fold` ignores case in paths.
     pub(super) fn new<'a>(wanted: impl IntoIterator<Item = &'a [u8]>, fold: bool) -> Self {
         let mut lookup = Self {
             names: HashMap::new(),
@@ -76,12 +76,12 @@ impl Lookup {
         lookup
     }
 
-    /// Which value of [`Lookup::value`] is that of the attribute `name`.
+    /// The position of the attribute `name`, for [`Lookup::value`].
     pub(super) fn position(&self, name: &[u8]) -> usize {
         self.names.get(name).copied().unwrap_or(usize::MAX)
     }
 
-    /// Add a file that lies outside of the tree; of greater precedence than those before it.
+    /// Add a file outside of the tree. Each file takes precedence over the files added earlier.
     pub(super) fn outside(&mut self, content: &[u8], name: &BStr, complaints: &mut Vec<u8>) {
         let origin = FileOrigin {
             name,
@@ -92,13 +92,13 @@ impl Lookup {
         self.outside.push(file);
     }
 
-    /// Enter `directory`, whose attribute file has these lines. The first is the root: only then is
-    /// known what the macros are, since they hold in all files.
+    /// Enter `directory`, whose attribute file has these lines. The root comes first and completes the set of
+    /// macros, which apply to all files.
     pub(super) fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
         let level = match directory.is_empty() {
             true => {
                 let root = self.read(lines);
-                self.settle(&root);
+                self.compile_outside(&root);
                 self.compile(directory, root)
             }
             false => {
@@ -111,7 +111,7 @@ impl Lookup {
         self.levels.push(matters.then(|| Arc::new(level)));
     }
 
-    /// The memory that the files of the directories take which were entered, in bytes, about.
+    /// The estimated memory of the entered directories' files in bytes.
     pub(super) fn weight(&self) -> usize {
         let levels = self.levels.iter().flatten();
         levels.map(|level| level.weight()).sum()
@@ -135,13 +135,13 @@ impl Lookup {
         }
     }
 
-    /// Whether any value may be other than unspecified.
+    /// Whether any attribute may have a value.
     pub(super) fn is_live(&self) -> bool {
         self.live > 0
     }
 
-    /// Whether any line in force speaks of the attribute at `position`, or any macro, which other macros
-    /// and the files of directories further down may use.
+    /// Whether a line in force or a macro mentions the attribute at `position`. Files further down may use
+    /// any macro.
     pub(super) fn mentions(&self, position: usize) -> bool {
         let levels = self.levels.iter().flatten();
         let files = self.globals.iter().chain(levels).chain([&self.info]);
@@ -151,8 +151,7 @@ impl Lookup {
         lines.any(|line| line.iter().any(|(attribute, _)| *attribute == position))
     }
 
-    /// Find the values at `path` (without slash at its end), which is below the directory entered
-    /// last.
+    /// Find the values of `path` (without slash at its end), which lies below the directory entered last.
     pub(super) fn look_up(&mut self, path: &[u8], is_dir: bool) {
         self.values.clear();
         self.values.resize(self.relevant.len(), None);
@@ -169,7 +168,7 @@ impl Lookup {
         }
     }
 
-    /// What [`Lookup::look_up`] found for the attribute at `position`.
+    /// The value that [`Lookup::look_up`] found for the attribute at `position`.
     pub(super) fn value(&self, position: usize) -> &Value {
         match self.values.get(position) {
             Some(Some(value)) => value,
@@ -210,8 +209,9 @@ impl Lookup {
         assignments.into_iter().map(intern).collect()
     }
 
-    /// With the macros of the root's file `root`, all are known, and so is what matters.
-    fn settle(&mut self, root: &File) {
+    /// Collect the macros of all files, `root` included, and compile the files outside of the tree for the
+    /// relevant attributes.
+    fn compile_outside(&mut self, root: &File) {
         let outside = mem::take(&mut self.outside);
         let (globals, info) = outside.split_at(outside.len() - 1);
         self.macros.clear();
@@ -232,7 +232,7 @@ impl Lookup {
         self.outside = outside;
     }
 
-    /// An attribute matters if it is asked for, or is a macro with a member that matters.
+    /// Mark the relevant attributes: the wanted ones, and macros with a relevant member.
     fn relevance(&self) -> Vec<bool> {
         let mut macros_of: HashMap<Attribute, Vec<Attribute>> = HashMap::new();
         for (&name, members) in &self.macros {
@@ -259,7 +259,7 @@ impl Lookup {
         Matcher::new(base, self.fold, lines)
     }
 
-    /// What matters of a file that may not define macros; remembers nothing else of it.
+    /// Keep the relevant lines of a file that may not define macros.
     fn keep_relevant(&self, lines: Vec<Line<'_>>) -> Vec<(Pattern, Assignments)> {
         let known = |(name, value)| {
             let attribute = *self.names.get(name)?;
@@ -276,8 +276,8 @@ impl Lookup {
     }
 }
 
-/// Give each attribute its value unless it has one, the last first. Macros may nest as deep as a
-/// file is long, so this does not call itself.
+/// Assign each attribute that has no value yet, the last assignment first. The loop keeps its own stack:
+/// macros may nest as deep as a file is long.
 fn assign(
     values: &mut [Option<Value>],
     macros: &HashMap<Attribute, Assignments>,

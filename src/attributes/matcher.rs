@@ -1,7 +1,7 @@
-//! Which lines of one attribute file are about a path.
+//! Finds the lines of one attribute file that match a path.
 //!
-//! Most lines name a path, a name or an extension outright; those are found by that, however many
-//! there are. Only what holds other wildcards is tried one by one.
+//! Most lines name a full path, a base name or an extension. Hash maps find such lines in constant time.
+//! Lines with other wildcards are tried one by one.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use gix::{
 
 use super::file::Pattern;
 
-/// The patterns of one attribute file, with what they stand for.
+/// The patterns of one attribute file, each with its value.
 pub(super) struct Matcher<T> {
     /// The directory of the file, without slash at its end.
     base: BString,
@@ -28,14 +28,14 @@ pub(super) struct Matcher<T> {
     weight: usize,
 }
 
-/// Memory that a line takes beside the text of its pattern, in bytes, about.
+/// Estimated bytes of memory of a line beside the text of its pattern.
 const LINE_WEIGHT: usize = 256;
 
-/// Numbers of lines by what they name.
+/// Line numbers by the path, name or extension in the pattern.
 #[derive(Default)]
 struct Lines {
     by_key: HashMap<Vec<u8>, Vec<usize>>,
-    /// A bit for each [`trait_of`] a key: most names are known by it to be none, without a hash.
+    /// One bit for the [`trait_of`] each key: a cleared bit rules out most names without hashing them.
     traits: u64,
 }
 
@@ -110,23 +110,23 @@ impl<T> Matcher<T> {
         matcher
     }
 
-    /// The memory that all lines take, in bytes, about.
+    /// The estimated memory of all lines in bytes.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Whether there is nothing to match.
+    /// Whether the file has no line.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// What the lines say, whatever they match.
+    /// The values of all lines.
     pub(super) fn values(&self) -> impl Iterator<Item = &T> {
         self.lines.iter().map(|(_, value)| value)
     }
 
-    /// What the lines about `path` stand for, the last line first; `path` is below the directory of
-    /// the file, and has no slash at its end.
+    /// The values of the lines that match `path`, the last line first. `path` lies below the directory of
+    /// the file and has no slash at its end.
     pub(super) fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
         let lower;
         let path = match self.fold {
@@ -162,7 +162,7 @@ impl<T> Matcher<T> {
         }
         let same = |a: &[u8], b: &[u8]| match self.fold {
             true => a.eq_ignore_ascii_case(b),
-            // The end tells most names apart.
+            // Most names already differ in the last byte.
             false => a.last() == b.last() && a == b,
         };
         let text = pattern.text.as_slice();
@@ -185,7 +185,7 @@ impl<T> Matcher<T> {
     }
 }
 
-/// What follows the last dot.
+/// The text behind the last dot.
 fn extension(name: &[u8]) -> Option<&[u8]> {
     name.rfind_byte(b'.').map(|dot| &name[dot + 1..])
 }

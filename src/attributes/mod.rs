@@ -1,7 +1,7 @@
 //! Attributes of the archived tree, and what they do to an entry (gitattributes(5)).
 //!
-//! The files are read on the way down, once a directory, and only where they exist; what cannot
-//! change an archive is forgotten at once. Precedence as in `git archive`: `info/attributes`, the
+//! The walk reads one file per directory, where one exists. Lines that cannot change an archive are dropped
+//! at once. Precedence as in `git archive`: `info/attributes`, the
 //! directory's own file, its parents', the user's, the system's.
 
 mod complaints;
@@ -38,7 +38,7 @@ pub use complaints::Note;
 pub use requirement::Requirements;
 pub use source::{AttributeSource, NAME};
 
-/// The attributes that matter here, in the order in which they are asked for.
+/// The attributes that an archive depends on, in the order of their positions in the look-up.
 const NAMES: [&str; 8] = [
     "export-ignore",
     "export-subst",
@@ -50,11 +50,11 @@ const NAMES: [&str; 8] = [
     "filter",
 ];
 
-/// Says what counts as text, in formats that tell.
+/// Decides whether a file is text, for formats that record it.
 const DIFF: &str = "diff";
-/// The driver of files that name none.
+/// The diff driver of files without a named driver.
 const DEFAULT_DRIVER: &str = "default";
-/// Drivers that git brings along, which say nothing of their files.
+/// Git's built-in diff drivers. A built-in driver leaves text or binary to the content.
 const BUILT_IN_DRIVERS: [&str; 26] = [
     "ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain",
     "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl",
@@ -63,10 +63,10 @@ const BUILT_IN_DRIVERS: [&str; 26] = [
 /// Set by git itself, to the mode of the entry.
 const MODE: &str = "builtin_objectmode";
 
-/// What the configuration says about content.
+/// The configuration of attributes and conversions.
 #[derive(Clone, Debug, Default)]
 pub struct AttributeSettings {
-    /// Where the files below the user's come from.
+    /// The origin of the directories' attribute files.
     pub source: AttributeSource,
     /// The directory that names of files are relative to.
     pub top: PathBuf,
@@ -80,18 +80,18 @@ pub struct AttributeSettings {
     pub autocrlf: AutoCrlf,
     /// `core.eol` is `crlf`
     pub eol_crlf: bool,
-    /// The filter drivers that do something, by name.
+    /// The filter drivers that have a command, by name.
     pub drivers: HashMap<String, Arc<Driver>>,
-    /// `diff.<name>.binary`, by name; nothing where the content decides.
+    /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<String, Option<bool>>,
 }
 
-/// What attributes will be asked for.
+/// The attributes that a run needs beside [`NAMES`].
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
-    /// What counts as text.
+    /// `diff`, which decides whether a file is text.
     pub text: bool,
-    /// Those that pathspecs speak of.
+    /// The attributes named in pathspecs.
     pub pathspecs: Vec<BString>,
 }
 
@@ -107,7 +107,7 @@ pub enum AutoCrlf {
     Input,
 }
 
-/// The attribute files in force at the place where the walk is.
+/// The attribute files in force in the current directory of the walk.
 #[derive(Clone)]
 pub struct Attributes {
     settings: Arc<AttributeSettings>,
@@ -174,7 +174,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// Enter a directory whose attributes do not count.
+    /// Enter a directory without reading its attribute file.
     pub fn skip(&mut self) {
         self.lookup.skip();
         self.complaints.enter(false, Vec::new());
@@ -192,12 +192,12 @@ impl Attributes {
         self.complaints.reset();
     }
 
-    /// Whether there is nothing to complain of in the directories that were entered.
+    /// Whether the attribute files of the entered directories have no complaint, printed or pending.
     pub fn is_silent(&self) -> bool {
         self.complaints.is_empty()
     }
 
-    /// What was to be complained about since the last call.
+    /// Take the complaints that have come up since the last call.
     pub fn note(&mut self) -> Note {
         std::mem::take(&mut self.complaints.note)
     }
@@ -208,13 +208,12 @@ impl Attributes {
         self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True || text_by_default
     }
 
-    /// Whether `export-subst` may be set below the directory entered last, as far as the files in
-    /// force there tell.
+    /// Whether the files in force may set `export-subst` below the directory entered last.
     pub fn may_substitute(&self) -> bool {
         self.lookup.mentions(self.lookup.position(b"export-subst"))
     }
 
-    /// Whether `path` (without slash at its end) stays out of the archive.
+    /// Whether `export-ignore` excludes `path` (without slash at its end).
     pub fn ignores(&mut self, path: &[u8], is_dir: bool) -> bool {
         self.complaints.tell(Asker::Export);
         if !self.lookup.is_live() {
@@ -224,7 +223,7 @@ impl Attributes {
         *self.lookup.value(0) == Value::Set
     }
 
-    /// Whether `path` has all that a pathspec requires; its `kind` is known unless it is a directory.
+    /// Whether `path` meets all requirements of a pathspec. `kind` is `None` for a directory of the tree.
     pub fn meets(
         &mut self,
         required: &Requirements,
@@ -241,7 +240,7 @@ impl Attributes {
         })
     }
 
-    /// Whether the file or link at `path` counts as text, if attributes say so.
+    /// Whether the file or link at `path` is text; `None` if its content decides.
     pub fn text(&mut self, path: &[u8]) -> Option<bool> {
         if !self.demand.text {
             return None;
@@ -251,7 +250,7 @@ impl Attributes {
         self.text_found()
     }
 
-    /// The same at the path that was looked up last.
+    /// Whether the path looked up last is text; `None` if its content decides.
     fn text_found(&self) -> Option<bool> {
         match self.lookup.value(NAMES.len()) {
             Value::Set => Some(true),
@@ -261,7 +260,7 @@ impl Attributes {
         }
     }
 
-    /// Whether what `driver` is for counts as text; another takes the place of one that is not there.
+    /// Whether the files of `driver` are text. The default driver replaces an unknown one.
     fn driver_text(&self, driver: &str) -> Option<bool> {
         let drivers = &self.settings.diff_binary;
         let binary = match drivers.get(driver) {
@@ -272,7 +271,7 @@ impl Attributes {
         binary.map(|binary| !binary)
     }
 
-    /// What is done to the file at `path`; nothing if it stays out of the archive.
+    /// The treatment of the file at `path`; `None` if `export-ignore` excludes the file.
     pub fn treatment(&mut self, path: &[u8]) -> Option<Treatment> {
         self.complaints.tell(Asker::Export);
         if !self.in_force() {
@@ -286,7 +285,7 @@ impl Attributes {
         Some(self.convert())
     }
 
-    /// What is done to the content of the file at `path`, which is archived.
+    /// The treatment of the archived file at `path`, whatever `export-ignore` says.
     pub fn conversion(&mut self, path: &[u8]) -> Treatment {
         self.tell_conversion();
         if !self.in_force() {
@@ -303,7 +302,7 @@ impl Attributes {
         }
     }
 
-    /// What is done at the path that was looked up last.
+    /// The treatment of the path looked up last.
     fn convert(&self) -> Treatment {
         let values: [_; NAMES.len()] = std::array::from_fn(|position| self.lookup.value(position));
         let [_, subst, text, crlf, eol, ident, encoding, filter] = values;
@@ -328,7 +327,7 @@ impl Attributes {
         }
     }
 
-    /// The outcome of `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
+    /// The line endings that follow from `text`, `eol` and the configuration (gitattributes(5), "text", "eol").
     fn line_endings(&self, text: &Value, eol: &Value) -> Option<Crlf> {
         if *text == Value::Unset {
             return None;
@@ -355,7 +354,7 @@ impl Attributes {
     }
 }
 
-/// Add a file that lies outside of the tree to those of `lookup`.
+/// Add the file at `path`, outside of the tree, to `lookup`.
 fn outside(
     settings: &AttributeSettings,
     path: &Path,
@@ -380,7 +379,7 @@ fn octal(kind: MemberKind) -> &'static str {
     }
 }
 
-/// What is not UTF-8 anyway.
+/// The encoding of this `name`; `None` for UTF-8, which needs no conversion.
 fn encoding_named(name: &str) -> Option<Encoding> {
     (!name.is_empty() && !is_utf8(name)).then(|| Encoding::Named(name.into()))
 }

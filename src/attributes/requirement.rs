@@ -1,4 +1,4 @@
-//! What attributes a pathspec asks for: `:(attr:<requirement> …)` (gitglossary(7), "pathspec").
+//! The attributes that a pathspec requires: `:(attr:<requirement> …)` (gitglossary(7), "pathspec").
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
@@ -8,23 +8,23 @@ use crate::error::{Error, Result, filled};
 /// All requirements of one pathspec.
 #[derive(Clone, Debug, Default)]
 pub struct Requirements {
-    /// Which of the pathspecs that have some it is.
+    /// The number of the pathspec among those with requirements.
     pub number: usize,
-    /// All of them have to be met.
+    /// The requirements, all of which a path has to meet.
     pub all: Vec<Requirement>,
 }
 
-/// One attribute, and the value that it has to have.
+/// One attribute and its required value.
 #[derive(Clone, Debug)]
 pub struct Requirement {
     /// The attribute.
     pub name: BString,
-    /// Its value.
+    /// The required value.
     pub value: Value,
 }
 
 impl Requirements {
-    /// Read what follows `attr:`.
+    /// Parse the text behind `attr:`.
     pub fn parse(text: &BStr) -> Result<Self> {
         if text.is_empty() {
             return Err(Error::fatal("attr spec must not be empty"));
@@ -57,7 +57,7 @@ impl Requirement {
     }
 }
 
-/// Take away backslashes, and refuse what git keeps for later.
+/// Remove backslashes. Characters that git reserves are refused.
 fn unescape(value: &[u8]) -> Result<BString> {
     let mut bytes = value.iter();
     let mut plain = BString::default();

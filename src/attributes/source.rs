@@ -1,8 +1,7 @@
-//! Where the attribute files of directories come from: the archived tree, the work tree, another
-//! tree.
+//! Reads the attribute files of directories from the archived tree, the work tree or another tree.
 //!
-//! An attribute file that is there and cannot be read ends the run: without it, what it keeps out of
-//! the archive would be sent.
+//! An attribute file that exists and cannot be read ends the run: otherwise the archive would contain the
+//! paths that the file excludes.
 
 use std::{
     ffi::OsStr,
@@ -23,46 +22,45 @@ use crate::{
     tree::file_at,
 };
 
-/// What attribute files are called.
+/// The name of attribute files.
 pub const NAME: &[u8] = b".gitattributes";
 
-/// Where `.gitattributes` are looked for.
+/// The place of the directories' `.gitattributes`.
 #[derive(Clone, Debug, Default)]
 pub enum AttributeSource {
-    /// In the tree that is archived.
+    /// The archived tree.
     #[default]
     Archived,
-    /// In this tree.
+    /// Another tree.
     Tree(ObjectId),
-    /// In the work tree at this directory.
+    /// The work tree at this directory.
     WorkTree(PathBuf),
-    /// There is no work tree.
+    /// No place: attributes of a work tree are wanted, and there is none.
     Nowhere,
 }
 
 /// Whether a symbolic link may be an attribute file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Links {
-    /// It may.
+    /// A link may be an attribute file.
     Followed,
-    /// It may not.
+    /// A link is refused with a warning.
     Refused,
 }
 
-/// An attribute file. One that is not there is empty.
+/// The content of an attribute file; empty for a missing file.
 #[derive(Debug, Default)]
 pub struct FileContent {
-    /// What it holds.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
-    /// It is an object, not a file.
+    /// The file is an object of a tree.
     pub in_tree: bool,
-    /// Why git does not read it.
+    /// Git's warning about a file that git does not read.
     pub complaint: Vec<u8>,
 }
 
 impl AttributeSource {
-    /// The attribute file of `directory`, whose path is `name`; `find` finds it in the tree that is
-    /// archived.
+    /// Read the attribute file `name` of `directory`. `find` looks the file up in the archived tree.
     pub fn read(
         &self,
         reader: &mut Reader,
@@ -114,7 +112,7 @@ fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + S
     Error::fatal(filled("cannot read attribute file '{}'", &[name])).caused_by(cause)
 }
 
-/// The file at `path`, called `name` in messages.
+/// Read the file at `path`. Messages call the file `name`.
 pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<FileContent> {
     let mut content = FileContent::default();
     let mut options = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! Where in the tree a pathspec looks: its path, joined to the current directory as text.
+//! Resolves a pathspec's path against the current directory, as text.
 
 use std::{
     ffi::OsStr,
@@ -15,25 +15,25 @@ use crate::error::{Error, Result, filled, strerror};
 /// The directory that pathspecs may not leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Top<'a> {
-    /// Its path, for messages.
+    /// The directory's path, for messages.
     pub path: &'a BStr,
-    /// Whether it is the top of a work tree, in which absolute pathspecs can be.
+    /// Whether the directory is the top of a work tree. Only a work tree can contain absolute pathspecs.
     pub is_work_tree: bool,
 }
 
 /// A path from the root of the tree.
 pub(super) struct Location {
-    /// Without slash at its end.
+    /// The path without slash at its end.
     pub(super) path: BString,
-    /// It ended in a slash.
+    /// The given path ended in a slash.
     pub(super) only_directory: bool,
-    /// How much of it is from the current directory.
+    /// The length of the part that comes from the current directory.
     pub(super) prefix_len: usize,
 }
 
 impl Location {
-    /// The path that was given as `path` in the directory `cwd` of the work tree at `top` (`cwd` is
-    /// empty or ends in a slash). Nothing if it leaves the top.
+    /// Resolve `path`, given in the directory `cwd` of the work tree at `top` (`cwd` is empty or ends in a
+    /// slash). `None` if the path leaves the top.
     pub(super) fn of(path: &BStr, cwd: &BStr, top: Top<'_>) -> Result<Option<Self>> {
         Ok(match path.starts_with(b"/") {
             false => Self::joined(cwd, path),
@@ -42,7 +42,7 @@ impl Location {
         })
     }
 
-    /// What git takes from the top without a further look.
+    /// Take `path` from the top as it is, as git does for `:(top)`.
     pub(super) fn from_top(path: &BStr) -> Self {
         let bare = path.strip_suffix(b"/").filter(|bare| !bare.is_empty());
         Self {
@@ -84,8 +84,8 @@ impl Location {
     }
 }
 
-/// Where `path` of the directory `cwd` (empty, or with a slash at its end) is, seen from the root of the
-/// tree; one that starts with a slash is seen from there already. Nothing if it leaves the root.
+/// The path from the root of the tree to `path` in the directory `cwd` (empty, or with a slash at its end).
+/// A leading slash means the root. `None` if the path leaves the root.
 pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
     let directory = if path.starts_with(b"/") {
         BStr::new("")
@@ -95,8 +95,8 @@ pub fn from_root(path: &BStr, cwd: &BStr) -> Option<BString> {
     Location::joined(directory, path).map(|location| location.path)
 }
 
-/// What is left of an absolute `path` inside of the work tree at `root`, perhaps through symbolic
-/// links. As in git, all directories on a path that is not below `root` by name have to exist.
+/// The part of an absolute `path` below the work tree at `root`, perhaps through symbolic links. As in git,
+/// all directories on the path have to exist unless the path starts with the name of `root`.
 fn below<'a>(root: &BStr, path: &'a BStr) -> Result<Option<&'a BStr>> {
     let inside = |rest: &'a [u8]| Some(rest.trim_start_with(|c| c == '/').as_bstr());
     if let Some(rest @ ([] | [b'/', ..])) = path.strip_prefix(root.as_bytes()) {
@@ -120,7 +120,7 @@ fn below<'a>(root: &BStr, path: &'a BStr) -> Result<Option<&'a BStr>> {
     Ok(None)
 }
 
-/// The failure that a `path` stands for which cannot be looked at.
+/// The failure to resolve `path`.
 fn invalid(path: &Path, error: &io::Error) -> Error {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     let resolved = parent.zip(path.file_name());

@@ -7,22 +7,22 @@ use crate::{
     error::{Error, Result, filled},
 };
 
-/// What is asked for in front of a path.
+/// The magic of one pathspec.
 #[derive(Default)]
 pub(super) struct Magic {
-    /// From the root of the tree.
+    /// The path starts at the root of the tree.
     pub(super) top: bool,
-    /// No character is a wildcard.
+    /// The path has no wildcards.
     pub(super) literal: bool,
     /// Wildcards stop at slashes.
     pub(super) glob: bool,
     /// Case does not matter.
     pub(super) icase: bool,
-    /// What it matches is left out.
+    /// Matching paths are excluded.
     pub(super) exclude: bool,
-    /// How much of the path is from the current directory: git tells itself.
+    /// The length of the current directory in the path. Git passes this word to its own child processes.
     pub(super) prefix: Option<usize>,
-    /// Attributes.
+    /// The required attributes.
     pub(super) requirements: Option<Requirements>,
 }
 
@@ -111,7 +111,7 @@ impl Magic {
     }
 }
 
-/// Where a word of long magic ends; a backslash hides what follows it.
+/// The length of the first word of long magic. A backslash escapes the next byte.
 fn word_len(rest: &[u8]) -> usize {
     let mut hidden = false;
     let end = rest.iter().position(|&byte| {

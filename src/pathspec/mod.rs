@@ -1,4 +1,4 @@
-//! Pathspecs (gitglossary(7), "pathspec"): parsing, matching, and what may lie below a directory.
+//! Pathspecs (gitglossary(7), "pathspec"): parsing, matching, and whether a directory may contain a match.
 //!
 //! Own code, since the exact messages and the rules for directories are part of what scripts see,
 //! and gix takes a pathspec that normalises to the root for something else. Wildcards are matched
@@ -26,50 +26,50 @@ pub use location::{Top, from_root};
 /// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Defaults {
-    /// No magic at all.
+    /// No pathspec has magic or wildcards.
     pub literal: bool,
-    /// `:(glob)` for all that say nothing else.
+    /// `:(glob)` unless a pathspec says otherwise.
     pub glob: bool,
-    /// `:(literal)` for all that say nothing else.
+    /// `:(literal)` unless a pathspec says otherwise.
     pub noglob: bool,
     /// `:(icase)` for all.
     pub icase: bool,
 }
 
-/// The bytes that begin what is not literal.
+/// The bytes that begin a wildcard or an escape.
 const WILDCARDS: &[u8] = b"*?[\\";
 
 /// One pathspec.
 #[derive(Clone, Debug)]
 pub struct Pathspec {
-    /// From the root of the tree; without slash at its end.
+    /// The path from the root of the tree, without slash at its end.
     path: BString,
-    /// It ended in a slash.
+    /// The given path ended in a slash.
     only_directory: bool,
     /// The first bytes of `path`, which come from the current directory: case matters in them.
     prefix_len: usize,
     /// The bytes before the first wildcard.
     literal_len: usize,
-    /// All of the wildcards is one star, and slashes are nothing special.
+    /// The only wildcard is one star, which also matches slashes.
     is_suffix: bool,
     glob: bool,
     icase: bool,
-    /// What it matches is left out.
+    /// Matching paths are excluded.
     pub exclude: bool,
-    /// What attributes a path has to have as well.
+    /// The attributes that a matching path needs as well.
     pub requirements: Option<Requirements>,
 }
 
 /// All pathspecs of a run.
 #[derive(Debug, Default)]
 pub struct Pathspecs {
-    /// As they were given, by their numbers.
+    /// The pathspecs as given, by number.
     given: Vec<BString>,
-    /// Those that are plain names.
+    /// The pathspecs that are plain names.
     named: Named,
-    /// All others, with their numbers.
+    /// All other pathspecs, with their numbers.
     searched: Vec<(usize, Pathspec)>,
-    /// There is one that does not exclude.
+    /// At least one pathspec includes paths.
     include: bool,
 }
 
@@ -102,27 +102,27 @@ impl Pathspecs {
         Ok(parsed)
     }
 
-    /// As they were given, by their numbers.
+    /// The pathspecs as given, by number.
     pub fn given(&self) -> &[BString] {
         &self.given
     }
 
-    /// Those that are plain names.
+    /// The pathspecs that are plain names.
     pub fn named(&self) -> &Named {
         &self.named
     }
 
-    /// All others, with their numbers.
+    /// All other pathspecs, with their numbers.
     pub fn searched(&self) -> &[(usize, Pathspec)] {
         &self.searched
     }
 
-    /// Whether there are none, so that everything is selected.
+    /// Whether no pathspec was given, so that every path is selected.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// The attributes that they ask for.
+    /// The attributes that the pathspecs require.
     pub fn attributes(&self) -> impl Iterator<Item = &BString> {
         let requirements = self
             .searched
@@ -131,8 +131,8 @@ impl Pathspecs {
         requirements.flat_map(|requirements| requirements.all.iter().map(|one| &one.name))
     }
 
-    /// Whether `path`, which is no directory of the tree, is selected; `is_dir` for submodules.
-    /// Whether it has the attributes that are required is told by `meets`.
+    /// Whether the file, link or submodule at `path` is selected; `is_dir` for submodules. `meets` says whether
+    /// the path has the required attributes.
     pub fn select(
         &self,
         path: &[u8],
@@ -157,7 +157,7 @@ impl Pathspecs {
             && !excluded.any(|spec| spec.requirements.is_none() && spec.covers(path))
     }
 
-    /// Those that are no plain names, from the last to the first, as git tries them.
+    /// The pathspecs with wildcards or magic, from the last to the first, as git tries them.
     fn others(&self, exclude: bool) -> impl Iterator<Item = &Pathspec> {
         let others = self.searched.iter().rev().map(|(_, spec)| spec);
         others.filter(move |spec| spec.exclude == exclude)
@@ -222,14 +222,14 @@ impl Pathspec {
         })
     }
 
-    /// Whether it selects a path and what is below it, and asks for nothing else.
+    /// Whether the pathspec is a plain name: it selects one path with everything below.
     fn is_name(&self) -> bool {
         let plain = self.literal_len == self.path.len() && !self.icase && !self.exclude;
         plain && !self.path.is_empty() && self.requirements.is_none()
     }
 
-    /// Whether it selects the entry at `path`, by itself or by a directory above it. `path` is no directory of
-    /// the tree; `is_dir` for submodules.
+    /// Whether the pathspec matches the file, link or submodule at `path`, or a directory above. `is_dir` for
+    /// submodules.
     pub fn matches(&self, path: &[u8], is_dir: bool) -> bool {
         if self.covers(path) {
             return !(self.only_directory && path.len() == self.path.len()) || is_dir;
@@ -241,12 +241,12 @@ impl Pathspec {
         self.matches_from(if is_named { base } else { 0 }, path)
     }
 
-    /// Whether it matches the directory `path` of the tree, by itself or by a directory above it.
+    /// Whether the pathspec matches the directory `path` of the tree, or a directory above.
     pub fn matches_directory(&self, path: &[u8]) -> bool {
         self.covers(path) || self.matches_from(0, path)
     }
 
-    /// Whether it names `path` or a directory above it, letter by letter.
+    /// Whether the pathspec names `path` or a directory above literally.
     fn covers(&self, path: &[u8]) -> bool {
         let len = self.path.len();
         if len == 0 {
@@ -257,7 +257,7 @@ impl Pathspec {
             && path.get(len).is_none_or(|&next| next == b'/')
     }
 
-    /// Whether it may match something below the directory `path`.
+    /// Whether the pathspec may match something below the directory `path`.
     pub fn may_match_below(&self, path: &[u8]) -> bool {
         if self.covers(path) {
             return true;
@@ -270,7 +270,7 @@ impl Pathspec {
         literal[path.len()] == b'/' && self.same(&literal[..path.len()], path)
     }
 
-    /// Whether `path` matches by its wildcards, if both are compared from the byte at `start`.
+    /// Whether the wildcards match `path`. The comparison begins at the byte `start` of both.
     fn matches_from(&self, start: usize, path: &[u8]) -> bool {
         // No path has the slash at the end.
         if self.literal_len == self.path.len() || self.only_directory {
@@ -293,7 +293,8 @@ impl Pathspec {
         gix::glob::wildmatch(pattern.as_bstr(), rest.as_bstr(), mode)
     }
 
-    /// Whether two beginnings of equal length are the same, as far as this pathspec minds case.
+    /// Whether two beginnings of equal length are equal under this pathspec's rule for case. Case always
+    /// matters in the prefix.
     fn same(&self, a: &[u8], b: &[u8]) -> bool {
         if !self.icase {
             return a == b;
@@ -302,7 +303,7 @@ impl Pathspec {
         a[..prefix] == b[..prefix] && self.same_letters(&a[prefix..], &b[prefix..])
     }
 
-    /// Whether two texts of no prefix are the same, as far as this pathspec minds case.
+    /// Whether two texts behind the prefix are equal under this pathspec's rule for case.
     fn same_letters(&self, a: &[u8], b: &[u8]) -> bool {
         match self.icase {
             true => a.eq_ignore_ascii_case(b),

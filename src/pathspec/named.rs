@@ -1,8 +1,6 @@
-//! Pathspecs that name their paths outright, found without a look at the others: there may be a
-//! hundred thousand of them.
+//! Pathspecs that are plain names, in a sorted table: a run may have a hundred thousand.
 //!
-//! A walk asks for paths in nearly the order in which they are sorted here, so that the next answer
-//! mostly lies beside the last one.
+//! A walk looks up paths in nearly the table's order, so each look-up begins beside the last result.
 
 use std::{
     cmp::Ordering,
@@ -12,32 +10,32 @@ use std::{
 
 use gix::bstr::ByteSlice;
 
-/// How far from the last answer the next one is looked for first.
+/// The distance from the last result within which a look-up searches first.
 const NEAR: usize = 4;
 
-/// Paths with all that is below them.
+/// Named paths. A name selects its path and everything below.
 #[derive(Debug, Default)]
 pub struct Named {
-    /// All paths, one after the other.
+    /// The bytes of all paths, one after the other.
     text: Vec<u8>,
-    /// By path.
+    /// The names, sorted by path.
     names: Vec<Name>,
-    /// The last answer, whoever asked: where the next one is looked for first.
+    /// The position of the last result, shared by all threads: the next search begins there.
     last: AtomicUsize,
 }
 
-/// A path that is named.
+/// One named path.
 #[derive(Clone, Debug)]
 pub struct Name {
     path: Range<usize>,
     /// The number of the pathspec.
     pub number: usize,
-    /// It has to be a directory.
+    /// Only a directory matches.
     pub only_directory: bool,
 }
 
 impl Named {
-    /// Add `path` as that of the pathspec `number`, perhaps `only_directory`.
+    /// Add the path of the pathspec `number`. [`Named::sort`] has to follow.
     pub fn push(&mut self, path: &[u8], only_directory: bool, number: usize) {
         let start = self.text.len();
         self.text.extend_from_slice(path);
@@ -48,14 +46,14 @@ impl Named {
         });
     }
 
-    /// All are added: they can be asked for.
+    /// Sort the names, which makes the table ready for look-ups.
     pub fn sort(&mut self) {
         let text = &self.text;
         self.names
             .sort_by(|a, b| text[a.path.clone()].cmp(&text[b.path.clone()]));
     }
 
-    /// Those that name `path` itself.
+    /// The names equal to `path`.
     pub fn at(&self, path: &[u8]) -> &[Name] {
         let start = self.position(|name| name.cmp(path));
         let rest = &self.names[start..];
@@ -63,7 +61,7 @@ impl Named {
         &rest[..same.count()]
     }
 
-    /// Those that name a directory above `path`.
+    /// The names of directories above `path`.
     pub fn above(&self, path: &[u8]) -> impl Iterator<Item = &Name> {
         let directories = path.rfind_iter(b"/").map(|slash| &path[..slash]);
         directories.flat_map(|directory| self.at(directory))
@@ -81,7 +79,7 @@ impl Named {
         self.below(path).next().is_some()
     }
 
-    /// Those that name something below the directory `path`.
+    /// The names of paths below the directory `path`.
     pub fn below<'a>(&'a self, path: &'a [u8]) -> impl Iterator<Item = &'a Name> {
         let order = |name: &[u8]| name.iter().cmp(path.iter().chain(b"/"));
         let names = self.names[self.position(|name| order(name))..].iter();
@@ -95,7 +93,7 @@ impl Named {
         &self.text[name.path.clone()]
     }
 
-    /// The number of the first name that is not less than what `order` compares it to.
+    /// The position of the first name that `order` does not call less.
     fn position(&self, order: impl Fn(&[u8]) -> Ordering) -> usize {
         let is_less = |name: &Name| order(self.path(name)) == Ordering::Less;
         let last = self.last.load(atomic::Ordering::Relaxed);

@@ -9,12 +9,12 @@ pub(super) struct TreeEntry<'a> {
     pub(super) mode: Mode,
     pub(super) name: &'a [u8],
     pub(super) id: &'a [u8],
-    /// The bytes it takes.
+    /// The length of the entry in bytes.
     pub(super) len: usize,
 }
 
 impl<'a> TreeEntry<'a> {
-    /// Parse the entry at the start of `tree`, or say in git's words what is wrong with it.
+    /// Parse the entry at the start of `tree`, or return git's message about the fault.
     pub(super) fn parse(tree: &'a [u8], hash: HashKind) -> Result<Self, &'static str> {
         let id_len = hash.len_in_bytes();
         if tree.len() < id_len + 3 || tree[tree.len() - id_len - 1] != 0 {
@@ -47,7 +47,7 @@ impl<'a> TreeEntry<'a> {
     }
 }
 
-/// The entries of `tree` from byte `start` on, as far as they can be understood, with where they begin.
+/// The entries of `tree` from byte `start` up to the first malformed one, each with its offset.
 pub(super) fn entries(
     tree: &[u8],
     start: usize,
@@ -62,14 +62,13 @@ pub(super) fn entries(
     })
 }
 
-/// The id of the entry `name` of `tree`, and what it is.
+/// The id and mode of the entry `name` of `tree`.
 pub(super) fn find(tree: &[u8], hash: HashKind, name: &[u8]) -> Option<(ObjectId, Mode)> {
     let (_, entry) = entries(tree, 0, hash).find(|(_, entry)| entry.name == name)?;
     Some((ObjectId::from_bytes_or_panic(entry.id), entry.mode))
 }
 
-/// What a tree entry's mode means, as git reads it: what is no file, link or tree counts as a
-/// submodule.
+/// The meaning of a tree entry's mode bits, as git reads them: any other type is a submodule.
 fn mode(bits: u32) -> Mode {
     match bits & 0o170_000 {
         0o100_000 if bits & 0o100 != 0 => Mode::Executable,
@@ -80,7 +79,7 @@ fn mode(bits: u32) -> Mode {
     }
 }
 
-/// What an entry is in the tree.
+/// The type of an entry in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A regular file.
@@ -89,14 +88,14 @@ pub enum Mode {
     Executable,
     /// A symbolic link.
     Symlink,
-    /// A commit of another repository, or what no git knows.
+    /// A commit of another repository, or an unknown type.
     Submodule,
     /// A tree.
     Directory,
 }
 
 impl Mode {
-    /// What it becomes in an archive.
+    /// The type of the entry in an archive.
     pub fn kind(self) -> MemberKind {
         match self {
             Self::File => MemberKind::File,

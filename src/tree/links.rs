@@ -19,23 +19,23 @@ use crate::{buffer::Buffer, decode::reader::Reader};
 /// Trees that are remembered to hold no link. Only forged trees make us look.
 const MAX_LINKLESS: usize = 1 << 17;
 
-/// Names in one tree, so far.
+/// The names that came up so far in one tree.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
-    /// By their hashes: there may be many, and should two be equal, it is no harm if one tree is refused.
+    /// Hashes of the names of links: there may be many names. A collision only refuses a forged tree.
     links: HashSet<u64, FxBuildHasher>,
-    /// The same.
+    /// Hashes of the names of directories.
     directories: HashSet<u64, FxBuildHasher>,
 }
 
-/// What a name in a tree has to do with those before it.
+/// The relation of a name to the earlier names of its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameClash {
-    /// No path through it leads anywhere else.
+    /// The name overlaps no earlier name.
     None,
-    /// Another entry may have a path through it.
+    /// The name may lie on the path of another entry.
     Overlap,
-    /// It is the name of a link.
+    /// The name is that of an earlier link.
     Link,
 }
 

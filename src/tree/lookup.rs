@@ -1,4 +1,4 @@
-//! The way from the root of a tree to one file, without a walk.
+//! Looks up one file by its path from the root of a tree, without a walk.
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
 
@@ -13,8 +13,8 @@ use crate::{
 /// An object is not in the repository, as in a partial clone.
 pub const ABSENT: Damage = Damage("object does not exist");
 
-/// The id of the file `name` in the directory `path`, from the tree `root` down; nothing if
-/// anything on the way is not there.
+/// The id of the file `name` in the directory `path`, from the tree `root` down; `None` if
+/// a directory on the way or the file does not exist.
 pub fn file_at(
     reader: &mut Reader,
     root: ObjectId,
@@ -34,7 +34,7 @@ pub fn file_at(
     })
 }
 
-/// The same, with the bare failure; a directory that is not in the repository is [`ABSENT`].
+/// Like [`file_at`], with the bare failure: [`ABSENT`] for a directory that is not in the repository.
 pub fn look_up(
     reader: &mut Reader,
     root: ObjectId,

@@ -1,8 +1,8 @@
-//! Trees read one entry at a time, depth first, in the order in which they hold them.
+//! Reads trees one entry at a time, depth first, in the order of their entries.
 //!
-//! Keeps its own stack, with git's limit on depth: no tree can exhaust the process's. The trees on the stack
-//! are held within a share of the budget: beyond it, outer trees are forgotten, and read again when the walk
-//! comes back to them. Every name is verified before anybody sees it. Decides nothing.
+//! The walk keeps its own stack, with git's limit on depth, so that no tree can exhaust the process's stack.
+//! The trees on the stack stay within a share of the budget: above the share the walk drops outer trees and
+//! reads them again on the way back. Every name is verified before a caller sees it. The walk decides nothing.
 
 use std::{
     cell::OnceCell,
@@ -27,30 +27,32 @@ use crate::{
     error::{Error, Result, filled},
 };
 
-/// Entries near the middle of a tree that are looked for in another.
+/// The number of entries near the middle of a tree that are searched in the other tree.
 const MIDDLES: usize = 4;
-/// A tree of more bytes is not divided, since both parts would hold all of it; those below it are.
+/// The size in bytes above which a tree is not divided: both walks would hold the whole tree. Smaller trees
+/// below are divided.
 const MAX_DIVIDED: usize = 1 << 20;
-/// A buffer of more bytes is not kept for the next tree.
+/// The largest buffer in bytes that is reused for the next tree.
 const MAX_SPARE: usize = 64 << 10;
-/// Buffers that are kept for the next trees.
+/// The number of buffers that are kept for reuse.
 const MAX_SPARES: usize = 32;
 
-/// Bytes of a path from which on a message would be cut.
+/// The longest path in bytes that a message shows in full.
 const MAX_SHOWN: usize = 4096;
 
-/// How trees are read.
+/// The rules of reading trees.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeRules {
     /// The hash that names objects.
     pub hash: HashKind,
-    /// Which names are refused, if the whole tree is verified as for a checkout.
+    /// The names to refuse, if the whole tree is verified as for a checkout.
     pub protect: Option<Protect>,
     /// `core.maxTreeDepth`
     pub max_depth: usize,
-    /// Bytes of all trees on the way from the root, beyond which only the innermost one is held.
+    /// The budget in bytes for the trees between the root and the current path. The innermost tree is always
+    /// held.
     pub max_held: usize,
-    /// Whether failures name no path and no object below the root: not all may be known.
+    /// Failures name no path and no object below the root: the reader may not know all of the tree.
     pub redacted: bool,
 }
 
@@ -60,25 +62,25 @@ pub struct Trees {
     rules: TreeRules,
     stack: Vec<Frame>,
     spare: Vec<Buffer>,
-    /// Trees that were looked through for links.
+    /// Trees without links, found by an earlier search.
     linkless: HashSet<ObjectId>,
-    /// Bytes of the trees that are held, by all walks that this one was divided into.
+    /// The bytes of all held trees, summed over the walks that share a root by division.
     held: Arc<AtomicUsize>,
 }
 
 struct Frame {
     id: ObjectId,
-    /// The tree; empty while it is forgotten.
+    /// The tree's bytes; empty while the tree is dropped.
     content: Buffer,
     at: usize,
-    /// Where the tree ends, for this walk.
+    /// The end of this walk's part of the tree.
     end: usize,
     /// The length of the directory's path, without slash at its end.
     path_len: usize,
-    /// Its own entry is in the archive.
+    /// The directory's entry is in the archive.
     written: bool,
     seen: Seen,
-    /// What is asked for more than once.
+    /// The cached id of the directory's attribute file.
     attribute_file: OnceCell<Option<ObjectId>>,
 }
 
@@ -88,19 +90,19 @@ impl Frame {
         self.content.len() <= MAX_DIVIDED && !self.is_forgotten()
     }
 
-    /// Whether the tree has to be read again, unless all of it was walked.
+    /// Whether the tree was dropped from memory.
     fn is_forgotten(&self) -> bool {
         self.content.len() < self.end
     }
 
-    /// Forget the tree, and say how many bytes that frees.
+    /// Drop the tree's bytes. Returns the number of bytes freed.
     fn forget(&mut self, hash: HashKind) -> usize {
         self.attribute_file(hash);
         self.seen = Seen::default();
         mem::take(&mut self.content).capacity()
     }
 
-    /// Take back the tree, which was read again.
+    /// Take the tree's bytes `content`, which were read again.
     fn recall(&mut self, content: Buffer, hash: HashKind) {
         self.content = content;
         for (_, entry) in entries(&self.content, 0, hash).take_while(|(at, _)| *at < self.at) {
@@ -119,12 +121,12 @@ impl Frame {
         })
     }
 
-    /// The entries that are left, with where they begin.
+    /// The remaining entries, each with its offset.
     fn rest(&self, hash: HashKind) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
         entries(&self.content[..self.end], self.at, hash)
     }
 
-    /// Keep what comes before the entry at `cut`, for another to go on there.
+    /// Split off the entries from `cut` on as a frame for another walk.
     fn divide(&mut self, cut: usize, hash: HashKind) -> Self {
         if cut == self.at {
             return self.give_up();
@@ -144,7 +146,7 @@ impl Frame {
         }
     }
 
-    /// Keep nothing of what is left.
+    /// Split off all remaining entries.
     fn give_up(&mut self) -> Self {
         Self {
             content: mem::take(&mut self.content),
@@ -157,24 +159,24 @@ impl Frame {
     }
 }
 
-/// What a tree holds next.
+/// One step of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeStep {
-    /// A directory, which was not entered yet.
+    /// A directory, not entered yet.
     Directory(ObjectId),
-    /// Anything else. A submodule is a directory in the archive.
+    /// A file, link or submodule. A submodule is a directory in the archive.
     Leaf {
-        /// What it is.
+        /// The entry's mode.
         mode: Mode,
-        /// Its id as the tree has it.
+        /// The entry's id in the tree, before replacement.
         id: ObjectId,
     },
-    /// Nothing more: the directory was left.
+    /// The end of a directory, which has been left.
     End,
 }
 
 impl Trees {
-    /// Nothing entered yet; `root` is the tree that messages speak of.
+    /// Create a walk that has entered no tree. Messages name the tree `root`.
     pub fn new(root: ObjectId, rules: TreeRules) -> Self {
         Self {
             root,
@@ -186,7 +188,7 @@ impl Trees {
         }
     }
 
-    /// Go on with the entries of the tree `id`, whose path has `path_len` bytes.
+    /// Enter the tree `id`, whose path has `path_len` bytes.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
         self.push(reader, id, path_len)
             .map_err(|error| reported(error, self.root, self.rules.redacted))
@@ -217,13 +219,13 @@ impl Trees {
         Ok(())
     }
 
-    /// Read the tree `id`, which is held from now on.
+    /// Read the tree `id` and count its bytes as held.
     fn read(&mut self, reader: &mut Reader, id: ObjectId) -> Result<Buffer> {
         let mut content = self.spare.pop().unwrap_or_default();
         let failed = || Error::fatal(format!("unable to read tree ({id})"));
         match reader.read(&id, &mut content) {
             Ok(Some(ObjectKind::Tree)) => {}
-            // Where git does not go over the whole tree beforehand, it finds that out while it writes.
+            // Without the check of the whole tree, git notices a missing tree while it writes.
             Ok(None) if self.rules.protect.is_none() => {
                 return Err(Error::entry(format!("Could not read {id}")));
             }
@@ -234,8 +236,7 @@ impl Trees {
         Ok(content)
     }
 
-    /// Forget trees, the outermost first, until those that are held take no more than they may. The innermost
-    /// one is never forgotten.
+    /// Drop trees, the outermost first, until the held trees fit the budget. The innermost tree stays.
     fn make_room(&mut self) {
         let Some((_, above)) = self.stack.split_last_mut() else {
             return;
@@ -250,7 +251,7 @@ impl Trees {
         }
     }
 
-    /// Read the innermost tree again if it was forgotten.
+    /// Read the innermost tree again if it was dropped and has entries left.
     fn recall(&mut self, reader: &mut Reader) -> Result<()> {
         let is_wanted = |frame: &&Frame| frame.is_forgotten() && frame.at < frame.end;
         let Some(frame) = self.stack.last().filter(is_wanted) else {
@@ -268,16 +269,16 @@ impl Trees {
         Ok(())
     }
 
-    /// The next entry, with `path` set to its path; nothing at the end of the root.
+    /// Take the next step and set `path` to its path; `None` behind the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         self.recall(reader)
             .and_then(|()| self.step(reader, path))
             .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
-    /// Go past the files and directories that `one` and `other`, in directories of the same path, have next
-    /// and have alike. Nobody sees them: their names are not verified, as those in trees that are not
-    /// read are not. Links are seen: what comes behind them is not to lie below them.
+    /// Skip the next files and directories that are equal in `one` and `other`, two directories of the same
+    /// path. Skipped names are not verified, like names in unread trees. Links are not skipped, so that
+    /// the walk can refuse later entries that lie below a link.
     pub fn skip_equal(one: &mut Self, other: &mut Self) {
         let hash = one.rules.hash;
         let (Some(one), Some(other)) = (one.stack.last_mut(), other.stack.last_mut()) else {
@@ -297,12 +298,12 @@ impl Trees {
         }
     }
 
-    /// The tree that messages speak of.
+    /// The tree that messages name.
     pub fn root(&self) -> ObjectId {
         self.root
     }
 
-    /// How many directories were entered and not left.
+    /// The number of directories on the stack.
     pub fn depth(&self) -> usize {
         self.stack.len()
     }
@@ -312,8 +313,8 @@ impl Trees {
         self.stack[number].written
     }
 
-    /// Where what is left of the directory of this `number` is to be divided: about in the middle. Nothing if
-    /// nothing would be left to one of two.
+    /// The offset near the middle of the remaining entries of the directory `number`, for a division. `None` if
+    /// one of the two parts would be empty.
     pub fn middle(&self, number: usize) -> Option<usize> {
         let frame = &self.stack[number];
         if !frame.is_divisible() {
@@ -326,8 +327,8 @@ impl Trees {
         keeps_some.then_some(cut)
     }
 
-    /// The same where two trees are compared, `one` and `other`: the cuts are in front of entries of the same
-    /// name. Nothing if none is found soon.
+    /// The offsets that divide two compared trees, `one` and `other`, in front of entries of the same name. `None`
+    /// if the entries near the middle have no common name.
     pub fn common_middle(one: &Self, other: &Self, number: usize) -> Option<(usize, usize)> {
         let hash = one.rules.hash;
         let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
@@ -345,13 +346,13 @@ impl Trees {
         })
     }
 
-    /// Where the walk is in the directory of this `number`.
+    /// The walk's offset in the directory of this `number`.
     pub fn at(&self, number: usize) -> usize {
         self.stack[number].at
     }
 
-    /// Leave to another what there is from `cut` on in the directory of this `number`, and what is left of
-    /// those above it; with the length of that directory's path.
+    /// Split off another walk: the entries from `cut` on in the directory of this `number`, and the remaining
+    /// entries of the directories above. Also returns the length of the directory's path.
     pub fn fork(&mut self, number: usize, cut: usize) -> (Self, usize) {
         let hash = self.rules.hash;
         let (above, below) = self.stack.split_at_mut(number);
@@ -411,7 +412,7 @@ impl Trees {
         }))
     }
 
-    /// Keep the memory of a tree that was left for the next one.
+    /// Keep the buffer of a finished tree for reuse.
     fn give_back(&mut self, content: Buffer) {
         self.held.fetch_sub(content.capacity(), Ordering::Relaxed);
         if content.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
@@ -424,8 +425,8 @@ impl Trees {
         self.stack.last()?.attribute_file(self.rules.hash)
     }
 
-    /// The directories from the root down whose entries are not in the archive yet, with the
-    /// lengths of their paths; they count as written from now on.
+    /// Mark as written the directories whose entries are not in the archive yet, from the root down. Yields the
+    /// id and the length of the path of each.
     pub fn unwritten(&mut self) -> impl Iterator<Item = (ObjectId, usize)> {
         let unwritten = self.stack.iter_mut().filter(|frame| !frame.written);
         unwritten.map(|frame| {
@@ -435,8 +436,8 @@ impl Trees {
     }
 }
 
-/// Add to `path`, which leads to `tree`, what leads to the first file in it: git refuses files, not the
-/// directories that they are in. Ends at a tree that is empty or cannot be read.
+/// Extend `path`, which leads to `tree`, to the first file in the tree: git's message names a file, never a
+/// directory. Stops at a tree that is empty or cannot be read.
 fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
     let mut content = Buffer::default();
     let mut next = Some(tree);
@@ -451,8 +452,7 @@ fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
     }
 }
 
-/// The failure as it is reported: one about a tree of which not all may be known names nothing
-/// below the `root`.
+/// The failure as reported: a `redacted` one names nothing below the `root`.
 pub fn reported(error: Error, root: ObjectId, redacted: bool) -> Error {
     match redacted {
         true => Error::fatal(format!("cannot read all of tree {root}")),
