@@ -1,9 +1,8 @@
-//! Many patterns at once: which is the last to match a path.
+//! Finds the last of many patterns that matches a path.
 //!
-//! A path is looked at once, not once a pattern. A pattern is filed under something that every match of
-//! it has, the most telling that there is: the whole path, the text before its `**`, a name, a
-//! directory, an extension. Of those that come into question, most are out again by a comparison of the
-//! pairs of letters in them; only the rest is matched.
+//! The index stores each pattern under a key that every match contains, the rarest available: the whole path,
+//! the text before `**`, a base name, a directory, an extension. A look-up visits only the keys of the path. A
+//! comparison of byte pairs rules out most candidates; only the rest is matched.
 //!
 //! Not `globset`, asked first with `*` for each wildcard, class and group, the exact glob then deciding
 //! from the highest rank down. With the paths and patterns of `benches/filter.rs`, building included, in
@@ -29,27 +28,27 @@ use super::{
 
 type Map<T> = FxHashMap<Vec<u8>, T>;
 
-/// Patterns, filed.
+/// An index of patterns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     globs: Vec<Glob>,
     highest: Option<Rank>,
-    /// Paths as they are.
+    /// Patterns without wildcards.
     literals: Map<Rank>,
-    /// What is followed by `**` and nothing else.
+    /// Patterns of the form `text**`.
     prefixes: Prefixes,
-    /// By what follows the last slash.
+    /// Patterns by base name.
     by_name: Map<Candidates>,
-    /// By the directory they are in, or one above.
+    /// Patterns by a leading directory.
     by_directory: Map<Candidates>,
-    /// By a component between two slashes.
+    /// Patterns by a component between two slashes.
     by_component: Map<Candidates>,
-    /// By what follows the last dot.
+    /// Patterns by extension.
     by_extension: Map<Candidates>,
     others: Candidates,
 }
 
-/// In ascending order of rank.
+/// Patterns under one key, in ascending order of rank.
 type Candidates = Vec<Candidate>;
 
 #[derive(Clone, Debug)]
@@ -60,7 +59,7 @@ struct Candidate {
 }
 
 impl Index {
-    /// File patterns, in ascending order of rank.
+    /// Index patterns, given in ascending order of rank.
     pub(super) fn new(globs: impl IntoIterator<Item = (Glob, Rank)>) -> Self {
         let mut index = Self::default();
         let mut prefixes = Vec::new();
@@ -78,7 +77,7 @@ impl Index {
         index
     }
 
-    /// Put `glob` where a path that it matches is sure to look.
+    /// Store `glob` under a key that every matching path contains.
     fn file(&mut self, glob: Glob, rank: Rank) {
         let name = glob
             .suffix()
@@ -89,7 +88,7 @@ impl Index {
             .rfind_byte(b'/')
             .map(|slash| &glob.prefix()[..slash]);
         let component = glob.inner_texts().find_map(component);
-        // The longer is the rarer.
+        // The longer key is the rarer one.
         let directory = directory.filter(|it| it.len() > component.map_or(0, <[u8]>::len));
         let extension = extension(glob.suffix());
         let candidates = match (name, directory, component, extension) {
@@ -142,7 +141,7 @@ impl Index {
 struct Search<'a> {
     globs: &'a [Glob],
     path: &'a [u8],
-    /// Those of the path, once they are needed.
+    /// The pairs of the path, computed on first use.
     pairs: Option<Pairs>,
     best: Option<Rank>,
 }
@@ -162,7 +161,7 @@ impl Search<'_> {
     }
 }
 
-/// What follows the last dot.
+/// The text behind the last dot.
 fn extension(text: &[u8]) -> Option<&[u8]> {
     text.rfind_byte(b'.').map(|dot| &text[dot + 1..])
 }
@@ -174,7 +173,7 @@ fn component(text: &[u8]) -> Option<&[u8]> {
     Some(&text[start..start + length])
 }
 
-/// The pairs of bytes in a text, as a set that may hold more than it should.
+/// The set of byte pairs in a text. The set may contain additional pairs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pairs([u64; 4]);
 

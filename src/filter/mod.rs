@@ -1,7 +1,7 @@
-//! What a reader does not want or may not see: decided by name, by size and by content.
+//! Excludes entries that a reader does not want or may not see, by name, size and content.
 //!
-//! Rules come in as text and leave as verdicts. Nothing here reads an object, knows an archive
-//! format, or prints; what becomes of an entry is a [`Disposition`], and those who carry it out need no rule.
+//! The module turns the text of rules into verdicts. The module never reads an object, prints, or depends on an
+//! archive format. A [`Disposition`] says how an entry is sent; its users need no rule.
 
 pub mod access;
 mod disposition;
@@ -20,50 +20,50 @@ pub use disposition::{Disposition, OmissionReason, StandIn};
 use ignore::Ignore;
 pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 
-/// All that keeps an entry from being sent as it is.
+/// All rules about entries for one reader.
 #[derive(Default)]
 pub struct Filter {
-    /// What may be known; everything if there are no such rules.
+    /// The access rules; without rules the reader may know everything.
     pub access: Option<Arc<AccessRules>>,
-    /// What is left out by its path.
+    /// The ignore rules, which omit entries by path.
     pub ignore: Ignore,
-    /// Whether the lines of an ignore file may not be known.
+    /// Whether the lines of the ignore file are secret.
     pub secret_ignore: bool,
-    /// What is done about the rest.
+    /// The policy for the remaining entries.
     pub policy: Policy,
 }
 
-/// What is said of a directory.
+/// The verdict on a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing against it.
+    /// The directory passes.
     Passes,
-    /// It is left out.
+    /// The directory is omitted.
     Ignored,
-    /// Nobody may know that it is there.
+    /// The reader may not know that the directory exists.
     Denied,
 }
 
 impl Filter {
-    /// What is said of everything below the directory `path`, which has no slash at its end.
+    /// The verdict on everything below the directory `path`, which has no slash at its end.
     pub fn directory(&self, path: &[u8]) -> Verdict {
         match &self.access {
             Some(access) if access.prunes(path) => Verdict::Denied,
             _ if !self.ignore.prunes(path) => Verdict::Passes,
             _ if self.allows_all(path) => Verdict::Ignored,
-            // That something is ignored in it tells that it is there.
+            // A report of the omission would reveal the directory.
             _ => Verdict::Denied,
         }
     }
 
-    /// Whether the directory `path` may be known with all that is below it.
+    /// Whether the reader may know the directory `path` with everything below.
     pub fn allows_all(&self, path: &[u8]) -> bool {
         self.access
             .as_ref()
             .is_none_or(|access| access.admits_all(path))
     }
 
-    /// Whether the entry at `path`, which is no directory, may be known.
+    /// Whether the reader may know the file, link or submodule at `path`.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.access
             .as_ref()

@@ -1,12 +1,12 @@
-//! Texts with ranks, found by what starts with them and by what they start with.
+//! Ranked texts: look-up of the texts that are a prefix of a path, or have the path as a prefix.
 
-/// The place of a pattern among the others; several may share one.
+/// The position of a pattern in its list. Several patterns may share a rank.
 pub(super) type Rank = u32;
 
-/// Texts, each with the greatest of its ranks.
+/// Texts, each with its greatest rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes {
-    /// In the order of their texts.
+    /// The texts in sorted order.
     texts: Vec<Text>,
 }
 
@@ -14,16 +14,16 @@ pub(super) struct Prefixes {
 struct Text {
     bytes: Vec<u8>,
     rank: Rank,
-    /// The greatest rank of this text and of those that it starts with.
+    /// The greatest rank of this text and of its prefixes in the table.
     inherited: Rank,
-    /// The longest of those that it starts with.
+    /// The position of the longest other text that is a prefix of this text.
     parent: Option<usize>,
 }
 
 impl Prefixes {
     pub(super) fn new(texts: impl IntoIterator<Item = (Vec<u8>, Rank)>) -> Self {
         let mut sorted: Vec<_> = texts.into_iter().collect();
-        // The greatest rank first, the one to keep.
+        // Of equal texts the one with the greatest rank comes first and is kept.
         sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         sorted.dedup_by(|a, b| a.0 == b.0);
         let mut texts: Vec<Text> = Vec::with_capacity(sorted.len());
@@ -46,7 +46,7 @@ impl Prefixes {
             .texts
             .partition_point(|text| &text.bytes[..] <= path)
             .checked_sub(1);
-        // Any of them is what the nearest text before `path` starts with, if not that text itself.
+        // Every prefix of `path` in the table is the text in front of `path` or a prefix of that text.
         let found =
             ancestors(&self.texts, before).find(|&at| path.starts_with(&self.texts[at].bytes));
         found.map(|at| self.texts[at].inherited)
@@ -62,7 +62,7 @@ impl Prefixes {
     }
 }
 
-/// The text at `start` and those that it starts with, the longest first.
+/// The positions of the text at `start` and of its prefixes, the longest first.
 fn ancestors(texts: &[Text], start: Option<usize>) -> impl Iterator<Item = usize> {
     std::iter::successors(start, |&at| texts[at].parent)
 }

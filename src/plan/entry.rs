@@ -1,4 +1,4 @@
-//! What the plan says of one entry.
+//! One planned entry of the archive.
 
 use std::ops::Range;
 
@@ -12,59 +12,59 @@ use crate::{
 /// One entry of the archive.
 pub struct Entry {
     pub(super) path: Range<usize>,
-    /// What it is in the tree.
+    /// The type of the entry in the tree.
     pub mode: Mode,
-    /// What it is in the archive.
+    /// The type of the entry in the archive.
     pub kind: MemberKind,
-    /// Its id as the tree has it; a replacement does not show here.
+    /// The entry's id in the tree, before replacement.
     pub id: ObjectId,
-    /// Where its content lies.
+    /// The place of the content.
     pub blob: Blob,
-    /// What becomes of it, as far as that can be told without its content; before its blob is located, by
-    /// its path.
+    /// The form in which the entry is sent, decided without its content. Before the blob is located, only the
+    /// path has been considered.
     pub disposition: Disposition,
-    /// The size of its content in bytes, if that had to be known.
+    /// The size of the content in bytes, if the plan looked the size up.
     pub size: Option<u64>,
-    /// What is done to the content on its way.
+    /// The treatment of the content.
     pub treatment: Treatment,
-    /// What is to be said about it; rarely anything.
+    /// Text to print around the entry's name; rarely present.
     pub note: Option<Box<Note>>,
-    /// What it was, if only what changed is archived.
+    /// The change of the path, in an archive of changes.
     pub past: Option<Box<Past>>,
 }
 
 /// What happened to the path of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// In a word.
+    /// The kind of change.
     pub status: Status,
-    /// What was there.
+    /// The mode and id of the old entry.
     pub old: Option<(Mode, ObjectId)>,
 }
 
 impl Entry {
-    /// Its full name in the archive, which lies in the `paths` of its window.
+    /// The entry's full name in the archive, from the `paths` of its window.
     pub(super) fn name<'a>(&self, paths: &'a [u8]) -> &'a [u8] {
         &paths[self.path.clone()]
     }
 
-    /// Whether the archive goes without it.
+    /// Whether the archive omits the entry.
     pub fn is_omitted(&self) -> bool {
         matches!(self.disposition, Disposition::Omitted(_))
     }
 }
 
-/// Where the content of an entry lies.
+/// The place of an entry's content.
 #[derive(Clone, Copy, Debug)]
 pub enum Blob {
-    /// It has none.
+    /// The entry has no content.
     None,
-    /// In a pack.
+    /// A pack.
     Packed(NodeId),
-    /// In the loose file of this object directory.
+    /// A loose file in the object directory of this number.
     Loose(u32),
-    /// In no object: the extra file of this number.
+    /// The extra file of this number.
     Extra(u32),
-    /// Not located yet; afterwards, not where it should be: what reads it has to look everywhere, and then fail.
+    /// Not located yet. After the search: not found, so the reader searches everywhere once more and then fails.
     Unknown,
 }

@@ -1,8 +1,9 @@
-//! Where the blobs of a window lie, found once: packs and chains of deltas, or loose files.
+//! Locates the blobs of a window in packs, with their delta chains, or in loose files, and cuts the window into
+//! jobs.
 //!
-//! Leaves out those whose size the reader does not want, guesses what the others will take, from headers of
-//! pack entries and lengths of files alone, and cuts the window into jobs by that; what the guess misses, the
-//! pipeline makes up for. Windows know nothing of each other, so each thread may locate another one.
+//! Blobs of unwanted size are omitted. The sizes of jobs are estimates from headers of pack entries and lengths
+//! of files; the pipeline corrects for wrong estimates. Windows are independent, so each thread locates
+//! another window.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,20 +21,20 @@ use crate::{
     odb::{Odb, Place},
 };
 
-/// Blobs that are looked for at once: as much memory as is waited for at a time, about.
+/// The number of blobs in one look-up: about as many as the processor loads from memory at once.
 const GROUP: usize = 16;
 
-/// Locators for as many threads as ask.
+/// The locators of all threads.
 pub struct Locators(Mutex<Pool>);
 
 struct Pool {
-    /// Until all is located.
+    /// The object database, until all blobs are located.
     odb: Option<Odb>,
     /// Idle locators, ready for the next thread.
     free: Vec<Locator>,
     blob_policy: Arc<BlobPolicy>,
     repeated: Arc<Repeated>,
-    /// Estimated bytes planned since pack pages were given back.
+    /// Estimated bytes planned since pack pages were released.
     unreleased: u64,
 }
 
@@ -60,8 +61,8 @@ impl Locators {
         Ok(jobs)
     }
 
-    /// All is located. Indices that were looked into all over take a while to unmap: better now than when
-    /// nothing else is left to do.
+    /// Drop the object database once all blobs are located. Unmapping a large index takes time, so it happens
+    /// while other threads still work.
     pub fn done(&self) {
         let mut pool = self.pool();
         let dropped = (pool.odb.take(), std::mem::take(&mut pool.free));
@@ -85,7 +86,7 @@ impl Pool {
         })
     }
 
-    /// Keep resident memory from growing with the packs: what lies behind the walk is not needed.
+    /// Release pack pages behind the walk, so that resident memory does not grow with the packs.
     fn release(&mut self, jobs: &[Job]) {
         self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
         if self.unreleased > RELEASE_BYTES
@@ -97,7 +98,7 @@ impl Pool {
     }
 }
 
-/// Locates the blobs of one window after the other.
+/// Locates the blobs of one window at a time.
 struct Locator {
     odb: Odb,
     blob_policy: Arc<BlobPolicy>,
@@ -107,14 +108,14 @@ struct Locator {
     places: Vec<Option<Place>>,
 }
 
-/// Where a blob lies and what it will take.
+/// A located blob and its estimated costs.
 #[derive(Clone, Copy)]
 struct Located {
-    /// Where its content is.
+    /// The place of the content.
     blob: Blob,
-    /// A guess at its size, in bytes.
+    /// The estimated size in bytes.
     size: u64,
-    /// A guess at the memory that decoding takes on top, in bytes.
+    /// The estimated memory in bytes for decoding, beside the content.
     scratch: u64,
 }
 
@@ -152,7 +153,7 @@ impl Locator {
                 cuts.count(entry, size, scratch);
             }
         }
-        // What was not found may be there: nothing may be made of that.
+        // After a refusal by the object database, a blob that was not found may still exist.
         match self.odb.refusal() {
             Some(refusal) => Err(refusal),
             None => {
@@ -162,7 +163,7 @@ impl Locator {
         }
     }
 
-    /// Find the objects of all `entries` that want to be found.
+    /// Find the objects of all `entries` with unlocated content.
     fn find(&mut self, entries: &[Entry]) -> Result<()> {
         let config = self.odb.config();
         let wanted = entries.iter().filter(|entry| is_wanted(entry));
@@ -174,7 +175,7 @@ impl Locator {
         Ok(())
     }
 
-    /// Decide about `entry`, whose object was found under this number.
+    /// Apply the policy to `entry`, whose object has this number in the look-up.
     fn apply_policy(&mut self, number: usize, entry: &mut Entry, paths: &[u8]) {
         let found = (&self.ids[number], self.places[number]);
         let name = entry.name(paths);
@@ -182,7 +183,7 @@ impl Locator {
         self.blob_policy.apply(reading, found, (entry, name));
     }
 
-    /// What the object found under this number comes to.
+    /// Locate the object of this number in the look-up and estimate its costs.
     fn locate(&mut self, number: usize) -> Located {
         let unknown = Located {
             blob: Blob::Unknown,
@@ -218,7 +219,7 @@ impl Locator {
     }
 }
 
-/// Whether the content of `entry` is in an object that was not looked for yet.
+/// Whether the content of `entry` is in an object and not located yet.
 fn is_wanted(entry: &Entry) -> bool {
     matches!(entry.blob, Blob::Unknown)
 }

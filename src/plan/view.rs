@@ -1,7 +1,7 @@
-//! A tree as one reader sees it: what of it is archived, under which name, and what becomes of it.
+//! A tree as one reader sees it: the archived entries, their names, and their dispositions.
 //!
-//! Joins what the tree and the user select with what the filter leaves of it. Asks for sizes where whoever
-//! walks wants them, and reads no blob.
+//! A view combines the selection (pathspecs, attributes) with the reader's filter. Sizes are looked up on
+//! demand of the walk. A view never reads a blob.
 
 use std::sync::Arc;
 
@@ -21,54 +21,54 @@ use crate::{
     tree::{Mode, Trees, reported},
 };
 
-/// What a reader sees of a tree.
+/// A reader's view of a tree.
 pub struct View {
-    /// Put in front of every name.
+    /// The prefix of every name.
     pub prefix: BString,
     /// Selects by pathspecs and attributes.
     pub selection: Selection,
-    /// Leaves out what this reader does not want or may not see.
+    /// Excludes entries that this reader does not want or may not see.
     pub filter: Arc<Filter>,
     sizes: Sizes,
     sizer: Sizer,
 }
 
-/// Which sizes have to be known before it is known where blobs lie.
+/// The sizes that have to be known before the blobs are located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// None.
+    /// No sizes.
     None,
-    /// Those of all files, if they decide about any.
+    /// The sizes of all files, if the policy depends on sizes.
     Limited,
-    /// Those of all files.
+    /// The sizes of all files.
     All,
 }
 
-/// What a directory is to a reader.
+/// The verdict on a directory.
 pub enum Directory {
-    /// To be entered.
+    /// The walk enters the directory.
     Entered,
-    /// Left out, with all that is below.
+    /// The directory is omitted with everything below.
     Omitted(OmissionReason),
-    /// Not there.
+    /// For this reader the directory does not exist.
     Hidden,
 }
 
-/// What an entry other than a directory is to a reader.
+/// The verdict on a file, link or submodule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// What becomes of it.
+    /// The form in which the entry is sent, or the reason of its omission.
     pub disposition: Disposition,
-    /// What it is in the archive.
+    /// The type of the entry in the archive.
     pub kind: MemberKind,
-    /// The size of its content in bytes, if that had to be known.
+    /// The size of the content in bytes, if the view looked the size up.
     pub size: Option<u64>,
-    /// What is done to its content.
+    /// The treatment of the content.
     pub treatment: Treatment,
 }
 
 impl Leaf {
-    /// Whether the archive goes without it.
+    /// Whether the archive omits the entry.
     pub fn is_omitted(&self) -> bool {
         matches!(self.disposition, Disposition::Omitted(_))
     }
@@ -84,10 +84,10 @@ impl Leaf {
 }
 
 impl View {
-    /// What `selection` selects and `filter` lets pass, with `prefix` in front of every name.
+    /// Create a view of the entries that `selection` selects and `filter` passes, named with `prefix`.
     pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
         let sizes = match filter.access {
-            // What is not sent is not to show in its directories.
+            // A directory must not reveal an entry that is not sent.
             Some(_) => Sizes::Limited,
             None => Sizes::None,
         };
@@ -100,13 +100,13 @@ impl View {
         }
     }
 
-    /// The same, with more sizes.
+    /// The same view with other `sizes`.
     pub fn with(mut self, sizes: Sizes) -> Self {
         self.sizes = sizes;
         self
     }
 
-    /// The same for another thread, which may leave the directories that were entered by itself.
+    /// A copy for another thread. The copy has entered the same directories.
     pub fn another(&self) -> Self {
         Self {
             prefix: self.prefix.clone(),
@@ -117,18 +117,18 @@ impl View {
         }
     }
 
-    /// Whether failures name nothing of the tree: not all of it may be known.
+    /// Whether failures name nothing below the root: the reader may not know all of the tree.
     fn is_redacted(&self) -> bool {
         self.filter.access.is_some()
     }
 
-    /// Whether there is nothing to complain of in the directories that were entered: what was said of that,
-    /// another would say again.
+    /// Whether the entered directories have no complaint about attribute files. With a complaint, a copy of the
+    /// view would repeat the complaint.
     pub fn is_silent(&self) -> bool {
         self.selection.is_silent()
     }
 
-    /// What is to be done about the directory `path`, which has no slash at its end.
+    /// Decide about the directory `path`, which has no slash at its end.
     pub fn directory(&mut self, path: &[u8]) -> Directory {
         if !self.selection.directory(path) {
             return Directory::Hidden;
@@ -157,12 +157,12 @@ impl View {
         self.selection.leave();
     }
 
-    /// Whether the entry at `path` was asked for, and may be known.
+    /// Whether the entry at `path` is selected and the reader may know about the entry.
     pub fn admits(&mut self, path: &[u8], mode: Mode) -> bool {
         self.selection.admits(path, mode.kind()) && self.filter.allows(path)
     }
 
-    /// What an entry that was admitted is to the reader; nothing if the tree keeps it out of archives.
+    /// The verdict on an admitted entry; `None` if `export-ignore` excludes the entry.
     pub fn leaf(
         &mut self,
         reader: &mut Reader,
@@ -185,7 +185,7 @@ impl View {
         };
         let kind = match (mode, disposition) {
             (Mode::Symlink, _) if links_as_files => MemberKind::File,
-            // What takes the place of a target is none.
+            // A placeholder is no link target.
             (Mode::Symlink, Disposition::Placeholder(..)) => MemberKind::File,
             _ => mode.kind(),
         };
@@ -215,12 +215,12 @@ impl View {
         match self.sizer.size(&mut reader.odb, id) {
             Size::Exactly(size) => (policy.by_size(size, || path), Some(size)),
             Size::Missing => (policy.missing(), None),
-            // What is damaged is there: for whoever reads it to say.
+            // A damaged object exists: the later read reports the damage.
             Size::Small | Size::Unknown => (Disposition::Content, None),
         }
     }
 
-    /// The name of what is at `path` in the archive, in parts.
+    /// The archive name of the entry at `path`, in parts.
     pub fn name<'a>(&'a self, path: &'a [u8], mode: Mode) -> [&'a [u8]; 3] {
         let slash: &[u8] = match mode.kind() {
             MemberKind::Directory => b"/",
@@ -229,14 +229,14 @@ impl View {
         [&self.prefix, &path[self.below()..], slash]
     }
 
-    /// How much of each path lies outside of what is archived, in bytes.
+    /// The length in bytes of the path to the archived directory.
     pub fn below(&self) -> usize {
         self.selection.below.len()
     }
 
-    /// Whether the directories above an entry that was admitted are shown: its path decides, and neither size
-    /// nor content; as in git, they are if the tree keeps it out. A reader who may not see all that is in them is
-    /// shown those of what is sent.
+    /// Whether an admitted entry brings the directories above into the archive. The path of the entry decides,
+    /// not its size or content. As in git, an entry under `export-ignore` brings its directories. Under access
+    /// rules only an entry that is sent does.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
         match leaf.map(|leaf| leaf.disposition) {
             Some(Disposition::Omitted(OmissionReason::Ignored | OmissionReason::Submodule)) => {
@@ -247,30 +247,28 @@ impl View {
         }
     }
 
-    /// Whether a file is left out if its content turns out to be binary.
+    /// Whether files with binary content are omitted.
     pub fn may_omit_binary(&self) -> bool {
         let binary = self.filter.policy.binary;
         binary.is_some_and(|binary| binary.remedy == Remedy::Omit)
     }
 
-    /// Whether `$Format:…$` may be expanded in files below the directory entered last, as far as the
-    /// attribute files above them tell.
+    /// Whether the attribute files in force may set `export-subst` below the directory entered last.
     pub fn may_substitute(&self) -> bool {
         self.selection.attributes.may_substitute()
     }
 
-    /// What is to be said before and after the name of the next entry.
+    /// Take the text to print around the name of the next entry.
     pub fn note(&mut self) -> Note {
         let note = self.selection.note();
         match self.filter.access {
-            // Attribute files may be about what nobody may know, and be that themselves.
+            // The warnings could name paths that the reader may not know.
             Some(_) => Note::default(),
             None => note,
         }
     }
 
-    /// Whether the file at `path`, which is not of the tree `root`, counts as text, if attributes say
-    /// so.
+    /// Whether the extra file at `path`, outside of the tree `root`, is text; `None` if its content decides.
     pub fn text_of(
         &mut self,
         reader: &mut Reader,

@@ -1,8 +1,7 @@
-//! The walk over the archived tree: what it finds and the selection admits becomes an entry.
+//! Walks the archived tree and turns every selected path into an entry.
 //!
-//! A directory's entry is written just before the first entry below it that was asked for, so that
-//! directories in which nothing was asked for never appear. Attribute files are read on entering a directory, and
-//! only if they are there.
+//! A directory's entry is written just before the first selected entry below, so a directory without selected
+//! entries never appears. The walk reads a directory's attribute file, if there is one, on entering.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::{
     tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
-/// Where the walk is.
+/// The state of the walk.
 pub struct Walk {
     tree: ObjectId,
     view: View,
@@ -29,27 +28,27 @@ pub struct Walk {
     path: Vec<u8>,
     begun: bool,
     extras: Arc<[Extra]>,
-    /// Extra files that had their turn.
+    /// The number of extra files already appended.
     added: usize,
-    /// A file, link or submodule at the current path whose directories come first.
+    /// The entry at the current path, while the directories above are appended.
     pending: Option<Pending>,
-    /// Directories that were entered, as far as they may be known.
+    /// The number of directories entered, counting only those that the reader may know.
     entered: u64,
-    /// The innermost directories in which nothing was found yet that may be known.
+    /// The number of innermost directories without any entry so far that the reader may know.
     unknown: u64,
     redacted: bool,
 }
 
-/// An entry that waits for the entries of the directories above it.
+/// A file, link or submodule that waits for the entries of the directories above.
 struct Pending {
     mode: Mode,
     id: ObjectId,
-    /// What it is to the reader; nothing if only its directories are in the archive.
+    /// The verdict on the entry; `None` if only the directories above are in the archive.
     leaf: Option<Leaf>,
 }
 
 impl Walk {
-    /// Walk `tree` as `view` shows it, and then the `extras`.
+    /// Create a walk over `tree` through `view`, followed by the `extras`.
     pub fn new(tree: ObjectId, view: View, rules: TreeRules, extras: Arc<[Extra]>) -> Self {
         Self {
             tree,
@@ -66,14 +65,14 @@ impl Walk {
         }
     }
 
-    /// How many directories were read; not those of which nothing may be known.
+    /// The number of directories read, counting only those that the reader may know.
     pub fn directories(&self) -> u64 {
         self.entered
     }
 
-    /// Leave the later part of the walk to another.
+    /// Split off the later part of the walk. `None` if the walk cannot be divided.
     pub fn fork(&mut self) -> Option<Self> {
-        // Whether a directory may be known of, or was complained of, is found out in order.
+        // Access rules and complaints about attribute files depend on the order of the walk.
         if self.redacted || !self.view.is_silent() {
             return None;
         }
@@ -81,7 +80,7 @@ impl Walk {
         let middle = |number| Some((number, trees.middle(number)?));
         let (number, cut) = (0..trees.depth()).find_map(middle)?;
         if !trees.is_written(number) {
-            return None; // Whether it will be is for one to find out.
+            return None; // Both walks would write the directory's entry.
         }
         let mut view = self.view.another();
         (number + 1..trees.depth()).for_each(|_| view.leave());
@@ -101,8 +100,8 @@ impl Walk {
         })
     }
 
-    /// Go one step further: append at most one entry to `builder`, since the names of many directories may
-    /// take more memory than there is; `false` at the end.
+    /// Take one step, which appends at most one entry to `builder`: the names of many directories together
+    /// could exceed the memory. `false` at the end.
     pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         if let Some(pending) = self.pending.take() {
             self.append_next(builder, pending);
@@ -151,7 +150,7 @@ impl Walk {
         let Some(extra) = self.extras.get(self.added) else {
             return Ok(false);
         };
-        // As in git, whatever stands where the prefix would.
+        // As in git, the path is cut at the length of the prefix, whatever the name starts with.
         let path = extra.name.get(self.view.prefix.len()..);
         let text = path.map(|path| self.view.text_of(reader, self.tree, path));
         let text = text.transpose()?.flatten();
@@ -169,7 +168,7 @@ impl Walk {
         self.view.enter(reader, &self.trees, self.tree, &self.path)
     }
 
-    /// There is something that may be known, so all directories above it may be.
+    /// Count the directories above an entry that the reader may know: the reader may know them too.
     fn reveal(&mut self) {
         self.entered += std::mem::take(&mut self.unknown);
     }
@@ -184,8 +183,7 @@ impl Walk {
         }
     }
 
-    /// Append the next directory above the `pending` entry that is not in the archive yet, or the entry if all
-    /// directories are.
+    /// Append the next unwritten directory above the `pending` entry, or else the entry.
     fn append_next(&mut self, builder: &mut WindowBuilder, pending: Pending) {
         let below = self.view.below();
         let directory = self.trees.unwritten().find(|(_, len)| *len > below);

@@ -1,4 +1,4 @@
-//! Windows of entries, and the jobs that they are cut into.
+//! Windows of entries, and the jobs of a window.
 
 use std::{mem, ops::Range, sync::Arc};
 
@@ -9,23 +9,23 @@ use crate::decode::chain::Chains;
 const JOB_BYTES: u64 = 256 << 10;
 /// Entries in one job, at most.
 const JOB_ENTRIES: usize = 512;
-/// An archive entry without its content, roughly.
+/// Estimated bytes of an archive entry without its content.
 const ENTRY_OVERHEAD: u64 = 768;
 
-/// A piece of the plan: entries and, once they are located, all that is needed to decode them.
+/// A piece of the plan: entries and, once their blobs are located, the chains that decode the blobs.
 #[derive(Default)]
 pub struct Window {
     /// In the order of the archive.
     pub entries: Vec<Entry>,
     pub(super) paths: Vec<u8>,
-    /// How the blobs in packs are made.
+    /// The delta chains of the blobs in packs.
     pub chains: Chains,
-    /// What is to be said on stderr after the last entry; rarely anything.
+    /// Text for stderr after the last entry; rarely present.
     pub(super) last_words: Option<Vec<u8>>,
 }
 
 impl Window {
-    /// The full name in the archive.
+    /// The full name of `entry` in the archive.
     pub fn path(&self, entry: &Entry) -> &[u8] {
         entry.name(&self.paths)
     }
@@ -33,15 +33,15 @@ impl Window {
 
 /// Consecutive entries of one window.
 pub struct Job {
-    /// Where the entries are.
+    /// The window that holds the entries.
     pub window: Arc<Window>,
-    /// Which of them, in order.
+    /// The range of the job's entries.
     pub range: Range<usize>,
     /// Estimated bytes of output.
     pub output: u64,
     /// Bytes of the names of the entries.
     pub names: u64,
-    /// Estimated bytes of memory that decoding takes on top.
+    /// Estimated bytes of memory for decoding, beside the output.
     pub scratch: u64,
 }
 
@@ -51,7 +51,7 @@ impl Job {
         &self.window.entries[self.range.clone()]
     }
 
-    /// What is to be said on stderr after the last of them.
+    /// Text for stderr after the job's last entry.
     pub fn last_words(&self) -> &[u8] {
         match &self.window.last_words {
             Some(words) if self.range.end == self.window.entries.len() => words,
@@ -60,17 +60,17 @@ impl Job {
     }
 }
 
-/// A job that is still to be cut out of its window.
+/// The measures of a job before its window is cut.
 struct Cut {
-    /// Where it ends.
+    /// The index behind the job's last entry.
     end: usize,
     output: u64,
     names: u64,
     scratch: u64,
 }
 
-/// Where a window is to be cut. An entry that is treated in order is a job by itself, so that the others
-/// need not wait for it.
+/// Divides a window into jobs. An entry with an ordered treatment is a job of its own, so that other entries
+/// need not wait.
 #[derive(Default)]
 pub(super) struct Cuts {
     jobs: Vec<Cut>,
@@ -81,7 +81,7 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    /// Count in the next entry, whose content has about `size` bytes and takes as many of `scratch` to decode.
+    /// Add the next entry: about `size` bytes of content, and `scratch` bytes of memory for decoding.
     pub(super) fn count(&mut self, entry: &Entry, size: u64, scratch: u64) {
         let alone = entry.treatment.is_ordered();
         if alone {
@@ -98,7 +98,7 @@ impl Cuts {
         }
     }
 
-    /// Where the job that is open begins.
+    /// The index of the open job's first entry.
     fn start(&self) -> usize {
         self.jobs.last().map_or(0, |job| job.end)
     }
@@ -114,7 +114,7 @@ impl Cuts {
         }
     }
 
-    /// Cut `window`, all of whose entries were counted.
+    /// Cut `window`, all of whose entries were added, into jobs.
     pub(super) fn cut(mut self, window: Window) -> Vec<Job> {
         self.close();
         if self.jobs.is_empty() && window.last_words.is_some() {

@@ -1,5 +1,5 @@
-//! What is gone, in the order of trees: held in memory as long as it is little, else in an unnamed temporary
-//! file. Must never be held in memory as a whole: there may be millions.
+//! The deletions of a diff, in the order of trees. A short list stays in memory, a longer one goes to an unnamed
+//! temporary file: there may be millions of deletions, which must never all be in memory.
 
 use std::io::{self, Write};
 
@@ -14,9 +14,9 @@ use crate::{
 
 /// Bytes read at once.
 const BLOCK_LEN: usize = 64 << 10;
-/// Bytes of the length in front of each record and behind it.
+/// The size in bytes of the length field in front of each record and behind.
 const LEN: usize = size_of::<u64>();
-/// What a record has for these, by position.
+/// A record stores the position of the status in this table, and of the mode in the next.
 const STATUSES: [Status; 4] = [
     Status::Added,
     Status::Modified,
@@ -31,16 +31,16 @@ const MODES: [Mode; 5] = [
     Mode::Directory,
 ];
 
-/// What is gone, makes room for something of another type, or may turn out to be left out.
+/// A path that is deleted, changes its type, or may turn out to be omitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// What it was called in the archive; a directory ends in a slash.
+    /// The old name in the archive; a directory ends in a slash.
     pub name: Vec<u8>,
-    /// What happened to it.
+    /// The kind of change.
     pub status: Status,
-    /// What it was.
+    /// The old mode.
     pub mode: Mode,
-    /// Its id.
+    /// The old id.
     pub id: ObjectId,
 }
 
@@ -57,7 +57,7 @@ impl Deletion {
     }
 }
 
-/// Deletions that are still being found.
+/// Collects deletions during the diff.
 pub(super) struct DeletionLog {
     records: RecordWriter,
 }
@@ -85,22 +85,22 @@ impl DeletionLog {
         self.records.push(&[&codes, id, &deletion.name])
     }
 
-    /// All deletions.
+    /// Finish the log and return its deletions.
     pub(super) fn finish(self) -> Result<Deletions> {
         Ok(Deletions(self.records.finish()?))
     }
 }
 
-/// All that is gone.
+/// All deletions of a diff.
 pub struct Deletions(Records);
 
 impl Deletions {
-    /// Whether nothing is gone.
+    /// Whether there is no deletion.
     pub fn is_empty(&self) -> bool {
         self.0.0.size() == 0
     }
 
-    /// Hand all deletions to `taker`, in the order of trees; a directory after all that was in it.
+    /// Pass all deletions to `taker` in the order of trees. A directory follows its entries.
     pub fn each(&self, taker: &mut dyn FnMut(&Deletion) -> Result<()>) -> Result<()> {
         let mut at = Cursor::default();
         while let Some(record) = self.0.next(&mut at)? {
@@ -109,13 +109,13 @@ impl Deletions {
         Ok(())
     }
 
-    /// What stands for all deletions: a directory for all that was in it. Up to `max_memory` bytes are held in
-    /// memory.
+    /// The shortest list of names that covers all deletions: a directory covers its entries. Up to `max_memory`
+    /// bytes stay in memory.
     pub fn topmost(&self, max_memory: usize) -> Result<Names> {
         let mut names = RecordWriter::new(max_memory);
         let mut directory: Option<Vec<u8>> = None;
         let mut at = Cursor::at(self.0.0.size());
-        // From the last to the first, a directory comes before all that was in it.
+        // In reverse order a directory comes before its entries.
         while let Some(record) = self.0.previous(&mut at)? {
             let Deletion { name, mode, .. } = parsed(&record)?;
             let is_inside = |directory: &Vec<u8>| name.starts_with(directory);
@@ -133,9 +133,9 @@ impl Deletions {
     }
 }
 
-/// Names, one after the other.
+/// A sequence of names.
 pub struct Names {
-    /// From the last to the first.
+    /// The names, stored in reverse order.
     names: Records,
     at: Cursor,
 }
@@ -155,7 +155,7 @@ fn cannot_keep(error: io::Error) -> Error {
     Error::fatal("cannot keep what is gone").caused_by(error)
 }
 
-/// Records that are still being written.
+/// Writes records.
 struct RecordWriter(Spool);
 
 impl RecordWriter {
@@ -179,10 +179,10 @@ impl RecordWriter {
     }
 }
 
-/// Records between their lengths, to be read in either direction.
+/// Records, each between two copies of its length, readable in both directions.
 struct Records(Spooled);
 
-/// Where a reader of records is.
+/// The position of a reader of records, with the block read last.
 #[derive(Default)]
 struct Cursor {
     offset: u64,
@@ -198,7 +198,7 @@ impl Cursor {
         }
     }
 
-    /// The bytes of the block from `offset` on, if it has `len` of them.
+    /// `len` bytes of the block from `offset` on; `None` if the block is shorter.
     fn held(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.block_start)?).ok()?;
         self.block.get(start..)?.get(..len)
@@ -206,7 +206,7 @@ impl Cursor {
 }
 
 impl Records {
-    /// The record behind the cursor, which moves on.
+    /// Read the record behind the cursor and move the cursor behind it.
     fn next(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
         if at.offset == self.0.size() {
             return Ok(None);
@@ -219,7 +219,7 @@ impl Records {
         Ok(Some(record))
     }
 
-    /// The record in front of the cursor, which moves there.
+    /// Read the record in front of the cursor and move the cursor to its start.
     fn previous(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
         if at.offset == 0 {
             return Ok(None);
@@ -233,7 +233,7 @@ impl Records {
         Ok(Some(record))
     }
 
-    /// The length that lies at `offset`.
+    /// The length field at `offset`.
     fn len(&self, at: &mut Cursor, offset: u64, block_start: u64) -> Result<usize> {
         let bytes = self.bytes(at, offset, LEN, block_start)?;
         let len = bytes.try_into().ok().map(u64::from_le_bytes);
@@ -241,7 +241,7 @@ impl Records {
         len.ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))
     }
 
-    /// So many bytes from `offset` on; a block that has to be read for them begins at `block_start`.
+    /// `len` bytes from `offset` on. A block that has to be read begins at `block_start`.
     fn bytes<'a>(
         &self,
         at: &'a mut Cursor,

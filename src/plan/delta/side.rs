@@ -12,13 +12,13 @@ use crate::{
     tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
-/// A tree, its view, and where the walk over it is.
+/// A tree, its view, and the state of the walk.
 pub struct Side {
     pub(super) tree: ObjectId,
     pub(super) view: View,
     pub(super) trees: Trees,
     pub(super) path: Vec<u8>,
-    /// What is at the path.
+    /// The walk's last step, at the path.
     pub(super) head: Option<TreeStep>,
     pub(super) rules: TreeRules,
 }
@@ -31,17 +31,17 @@ pub(super) enum Order {
     Both,
 }
 
-/// What a view shows at a path.
+/// The part of a view at one path.
 #[derive(Clone)]
 pub(super) struct Visibility {
     /// The entry, if it is shown.
     pub(super) shown: Option<Shown>,
-    /// Whether the directory it is in is shown because of it.
+    /// Whether the entry brings the directory that contains it into the view.
     pub(super) in_directory: bool,
 }
 
 impl Side {
-    /// `tree` as `view` shows it, decided by sizes before anything is decoded.
+    /// Create the side of `tree` through `view`. Limits on sizes are decided before anything is decoded.
     pub fn new(tree: ObjectId, view: View, rules: TreeRules) -> Self {
         Self {
             tree,
@@ -53,7 +53,7 @@ impl Side {
         }
     }
 
-    /// The same for another thread, not begun.
+    /// A copy for another thread. The copy's walk has not begun.
     pub(super) fn another(&self) -> Self {
         Self {
             tree: self.tree,
@@ -65,8 +65,8 @@ impl Side {
         }
     }
 
-    /// Leave to another what there is from `cut` on in the directory of this `number`, counted from the root,
-    /// and what is left of those above it. This side is `levels` deeper.
+    /// Split off the entries from `cut` on in the directory of this `number`, counted from the root, and the
+    /// remaining entries of the directories above. This side is `levels` deeper.
     pub(super) fn fork(&mut self, number: usize, cut: usize, levels: usize) -> Self {
         let mut other = self.another();
         (0..levels).for_each(|_| other.view.leave());
@@ -95,14 +95,14 @@ impl Side {
         self.advance(reader)
     }
 
-    /// How many entries are shown, directories not counted.
+    /// The number of shown entries, directories not counted.
     pub fn count(&mut self, reader: &mut Reader) -> Result<u64> {
         let mut count = 0;
         self.each(reader, &mut |_, _| count += 1)?;
         Ok(count)
     }
 
-    /// Hand all that is shown, but for directories, to `taker`.
+    /// Pass every shown file, link and submodule to `taker`.
     pub(super) fn each(
         &mut self,
         reader: &mut Reader,
@@ -132,7 +132,7 @@ impl Side {
         Ok(())
     }
 
-    /// What is shown of an entry that is no directory.
+    /// The visibility of a file, link or submodule.
     pub(super) fn show(
         &mut self,
         reader: &mut Reader,
@@ -155,7 +155,7 @@ impl Side {
         }
     }
 
-    /// Whether anything is shown in the directory entered last, which is `id` at `path`.
+    /// Whether the view shows anything in the directory entered last, which is `id` at `path`.
     pub(super) fn shows_any(
         &mut self,
         reader: &mut Reader,
@@ -194,7 +194,7 @@ impl Side {
     }
 }
 
-/// Which of the two comes first.
+/// The side whose current path comes first.
 pub(super) fn order(old: &Side, new: &Side) -> Order {
     let (Some(old_head), Some(new_head)) = (old.head, new.head) else {
         return match (old.head, new.head) {
@@ -210,7 +210,7 @@ pub(super) fn order(old: &Side, new: &Side) -> Order {
     }
 }
 
-/// As trees sort: a directory as if its name ended in a slash, and its end behind all that is in it.
+/// Compare in the order of trees: a directory as if its name ended in a slash, its end behind its entries.
 fn compare(one: (TreeStep, &[u8]), other: (TreeStep, &[u8])) -> Ordering {
     let is_in = |path: &[u8], directory: &[u8]| {
         directory.is_empty()
@@ -220,7 +220,7 @@ fn compare(one: (TreeStep, &[u8]), other: (TreeStep, &[u8])) -> Ordering {
         (TreeStep::End, TreeStep::End) if one.1 == other.1 => return Ordering::Equal,
         (TreeStep::End, _) if is_in(other.1, one.1) => return Ordering::Greater,
         (_, TreeStep::End) if is_in(one.1, other.1) => return Ordering::Less,
-        // What is at the same path and no end was not entered: that comes when the end has gone.
+        // At the same path, the end of one side's directory comes before the other side's unentered entry.
         (TreeStep::End, _) if one.1 == other.1 => return Ordering::Less,
         (_, TreeStep::End) if one.1 == other.1 => return Ordering::Greater,
         _ => {}

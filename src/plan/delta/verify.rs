@@ -1,7 +1,7 @@
-//! Whether a delta makes of the base what the target is: both views are made in full, and compared.
+//! Verifies that the base with a delta applied equals the target, from the full views of both.
 //!
-//! Knows nothing of how the difference was found; that is the point. Reads every tree, and no blob. Both views
-//! may have millions of entries: sums of hashes are compared, whose memory is constant.
+//! The check is independent of the code that found the difference. The check reads every tree and no blob.
+//! Views may have millions of entries, so the check compares sums of hashes in constant memory.
 
 use std::{
     collections::BTreeMap,
@@ -18,23 +18,22 @@ use crate::{
     error::{Error, Result, filled},
 };
 
-/// Sums that all entries are spread over, by their paths.
+/// The number of sums. The path of an entry selects its sum.
 const SUMS: usize = 4096;
 
-/// On which side of `base − old + new = target` an entry stands.
+/// The side of `base − old + new = target` on which an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Term {
-    /// What is in the base, or comes with the delta.
+    /// An entry of the base, or one that the delta brings.
     Made,
-    /// What is in the target, or goes with the delta.
+    /// An entry of the target, or one that the delta removes.
     Wanted,
 }
 
-/// Takes an entry with its path; and whether its content has the commit of the base in it.
+/// Takes an entry with its path, and whether the content contains the id of the base commit.
 type Taker<'a> = &'a mut dyn FnMut(Term, &[u8], &Shown, bool);
 
-/// Fail if what differs in `diff`, done to all that the old view shows, is not all that the new view
-/// shows.
+/// Fail unless the old view with the changes of `diff` applied equals the new view.
 pub fn verify(diff: &mut Diff, reader: &mut Reader) -> Result<()> {
     let hashers = Hashers::default();
     let rules = diff.rules;
@@ -49,7 +48,7 @@ pub fn verify(diff: &mut Diff, reader: &mut Reader) -> Result<()> {
     Err(disagreement(wrong, &hashers, diff, reader)?)
 }
 
-/// The failure about the first path that goes into the sum of this `number` and is wrong.
+/// The failure about the first wrong path among those in the sum of this `number`.
 fn disagreement(
     number: usize,
     hashers: &Hashers,
@@ -70,7 +69,7 @@ fn disagreement(
     Ok(Error::fatal(differ).hinted("the full archive is right"))
 }
 
-/// Hand all that both views show, and all that differs, to `taker`.
+/// Pass every entry of both views and every change to `taker`.
 fn each(diff: &mut Diff, reader: &mut Reader, taker: Taker<'_>) -> Result<()> {
     let other_commit = diff.rules.other_commit;
     let has_commit = |shown: &Shown| other_commit && shown.leaf.treatment.substitute;
@@ -96,7 +95,7 @@ fn each(diff: &mut Diff, reader: &mut Reader, taker: Taker<'_>) -> Result<()> {
     }
 }
 
-/// A sum of hashes of entries, whatever their order: nothing if the same ones are made and wanted.
+/// A sum of hashes of entries in any order. The sum is zero if the made and the wanted entries are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum([u64; 2]);
 
@@ -111,12 +110,12 @@ impl Sum {
     }
 }
 
-/// Two independent hash functions, others in every run: nobody can make entries that have the same sums.
+/// Two independent hash functions with random keys, so that entries with equal sums cannot be forged.
 #[derive(Default)]
 struct Hashers([RandomState; 2]);
 
 impl Hashers {
-    /// The sum that the entry at `path` goes into.
+    /// The number of the sum for the entry at `path`.
     fn number(&self, path: &[u8]) -> usize {
         usize::try_from(self.0[0].hash_one(path) % SUMS as u64).unwrap_or(0)
     }
