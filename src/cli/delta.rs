@@ -1,10 +1,10 @@
-//! The options about what changed since a base.
+//! The options of an archive that holds the changes since a base.
 
 use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-/// What changed, and how it is told.
+/// The base, and the form and bounds of the changes.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Only what changed")]
 pub struct Delta {
@@ -12,23 +12,23 @@ pub struct Delta {
     #[arg(long, value_name = "tree-ish")]
     pub base: Option<OsString>,
 
-    /// How the archive tells what is gone [default: pax]
+    /// Choose how the archive records deleted paths [default: pax]
     #[arg(long, value_name = "how", value_enum, requires = "base")]
     pub deletions: Option<Deletions>,
 
-    /// A file whose permission alone changed did not change
+    /// Treat a file as unchanged if only its permission changed
     #[arg(long, requires = "base")]
     pub ignore_mode: bool,
 
-    /// Exit with status 5 if more paths changed
+    /// Exit with status 5 if more paths than this changed
     #[arg(long, value_name = "n", requires = "base")]
     pub max_changed_paths: Option<u64>,
 
-    /// Exit with status 5 if more than this part of all paths changed: 0.25, or 25%
+    /// Exit with status 5 if more than this part of all paths changed, such as 0.25 or 25%
     #[arg(long, value_name = "part", value_parser = part, requires = "base")]
     pub max_changed_ratio: Option<f64>,
 
-    /// Before anything is sent, check that base and delta make the target
+    /// Check that base and delta make the target before the first byte is sent
     #[arg(long, requires = "base")]
     pub verify_delta: bool,
 }
@@ -36,9 +36,9 @@ pub struct Delta {
 /// `--deletions`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deletions {
-    /// In no way: only the manifest does
+    /// Only in the manifest
     None,
-    /// In global pax headers, which --apply understands and others skip
+    /// In global pax headers, which --apply reads and other programs skip
     Pax,
     /// As whiteout entries of an OCI image layer
     Whiteout,

@@ -1,4 +1,4 @@
-//! The options that say what is not sent, and what the calling program is told of it.
+//! The options that filter the archive, and those that report about a run.
 
 use std::ffi::OsString;
 
@@ -6,96 +6,97 @@ use clap::ValueEnum;
 
 use super::ours::size;
 
-/// What is sent, and in what form. Unset, the profile decides.
+/// Filters and reports. For an option that is not given, the profile decides.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "What is sent")]
 pub struct Filters {
-    /// A set of the options below, for a reader that is known
+    /// Use a set of the options below, made for one reader
     #[arg(long, value_name = "name", value_enum)]
     pub profile: Option<Profile>,
 
-    /// Print what the profile stands for, and nothing else
+    /// Print the options of the profile, and exit
     #[arg(long)]
     pub print_profile: bool,
 
-    /// No attribute and no configuration changes or leaves out a file
+    /// Send all files as they are stored: ignore attributes and configuration
     #[arg(long)]
     pub raw: bool,
 
-    /// Leave out what this file of the tree lists, one glob a line, as .sourcegraph/ignore does
+    /// Leave out the paths that match a line of this file in the tree: one glob a line, as in
+    /// .sourcegraph/ignore
     #[arg(long, value_name = "path")]
     pub ignore_file: Vec<OsString>,
 
-    /// The same from a file that is not of the tree
+    /// Leave out the paths that match a line of this file on disk
     #[arg(long, value_name = "file")]
     pub ignore_from: Vec<OsString>,
 
-    /// Leave out what matches this glob
+    /// Leave out the paths that match this glob
     #[arg(long, value_name = "glob")]
     pub ignore: Vec<OsString>,
 
-    /// What to do about a line that is no glob
+    /// Choose what happens to a line that is not a glob
     #[arg(long, value_name = "how", value_enum, default_value = "error")]
     pub ignore_errors: IgnoreErrors,
 
-    /// Send no file of more bytes than this (also with k, m or g)
+    /// Limit the size of files, in bytes or with the suffix k, m or g
     #[arg(long, value_name = "n", value_parser = size)]
     pub max_size: Option<u64>,
 
-    /// Send files that match this glob whatever their size; with a ! in front, do not; the last one
-    /// that matches decides
+    /// Send files that match this glob whatever their size; a leading ! restores the limit; the last
+    /// glob that matches decides
     #[arg(long, value_name = "glob")]
     pub large_file: Vec<OsString>,
 
-    /// What to send of files above the limit [default: omit]
+    /// Choose what is sent of files above --max-size [default: omit]
     #[arg(long, value_name = "what", value_enum)]
     pub oversize: Option<Oversize>,
 
-    /// What to send of files with a NUL in them [default: full]
+    /// Choose what is sent of binary files, which contain a NUL [default: full]
     #[arg(long, value_name = "what", value_enum)]
     pub binary: Option<OnBinary>,
 
-    /// Look for the NUL in so many bytes only, from the first on
+    /// Look for the NUL only in the first <n> bytes
     #[arg(long, value_name = "n", value_parser = size)]
     pub binary_within: Option<u64>,
 
-    /// Send symbolic links as such, or as files that hold the target [default: link]
+    /// Choose how symbolic links are sent [default: link]
     #[arg(long, value_name = "as", value_enum)]
     pub symlinks: Option<Symlinks>,
 
-    /// Send submodules as empty directories, or not at all [default: dir]
+    /// Choose how submodules are sent [default: dir]
     #[arg(long, value_name = "as", value_enum)]
     pub submodules: Option<Submodules>,
 
-    /// What to do about files that a partial clone lacks [default: error]
+    /// Choose what happens to files that a partial clone lacks [default: error]
     #[arg(long, value_name = "what", value_enum)]
     pub missing: Option<OnMissing>,
 
-    /// Send what these rules allow, and tell of nothing else
+    /// Send and mention only paths that these rules allow
     #[arg(long, value_name = "file|fd:n")]
     pub access_rules: Option<OsString>,
 
-    /// Say size, reason and blob id in pax records
+    /// Add pax records with size, reason and blob id
     #[arg(long)]
     pub pax_notes: bool,
 
-    /// Exit with status 4 if there is no file to send
+    /// Exit with status 4 if there is no regular file to send
     #[arg(long)]
     pub fail_if_empty: bool,
 
-    /// Write what became of each entry here, as JSON lines
+    /// Write one JSON line for each entry to this place
     #[arg(long, value_name = "file|fd:n")]
     pub manifest: Option<OsString>,
 
-    /// Write what the run did here, as JSON
+    /// Write one JSON object about the run to this place
     #[arg(long, value_name = "file|fd:n")]
     pub summary: Option<OsString>,
 
-    /// List what would be sent, with sizes; read no file
+    /// List the files that would be sent, with sizes, without reading them
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Say which rule decides about this path, and nothing else
+    /// Name the rule that decides about this path, and exit
     #[arg(long, value_name = "path")]
     pub explain: Option<OsString>,
 }
@@ -103,12 +104,12 @@ pub struct Filters {
 /// `--profile`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// What git archive sends
+    /// All files, as git archive sends them
     #[default]
     Git,
-    /// What zoekt-archive-index makes the same index of as zoekt-git-index of the repository
+    /// The files from which zoekt-archive-index makes the index that zoekt-git-index makes
     Zoekt,
-    /// What Sourcegraph's searcher looks at
+    /// The files that Sourcegraph's searcher searches
     Searcher,
 }
 
@@ -118,31 +119,31 @@ pub enum IgnoreErrors {
     /// Stop before the first byte
     #[default]
     Error,
-    /// Warn, and go on without the line
+    /// Warn, and continue without the line
     Warn,
 }
 
 /// `--oversize`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Oversize {
-    /// All of it
+    /// The whole file
     Full,
-    /// Nothing
+    /// Leave the file out
     Omit,
-    /// The name, with no content
+    /// The name, with empty content
     Zero,
-    /// The name, with a hole that is one byte larger than the limit (tar only)
+    /// The name, with a sparse file one byte larger than the limit (tar only)
     Sparse,
 }
 
 /// `--binary`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnBinary {
-    /// All of it
+    /// The whole file
     Full,
-    /// Nothing
+    /// Leave the file out
     Omit,
-    /// The name, with no content
+    /// The name, with empty content
     Zero,
     /// The name, with three NULs as content
     Nuls,
@@ -171,8 +172,8 @@ pub enum Submodules {
 pub enum OnMissing {
     /// Fail
     Error,
-    /// As if it were above the limit
+    /// Treat the file as one above --max-size
     Placeholder,
-    /// Leave it out
+    /// Leave the file out
     Omit,
 }

@@ -43,7 +43,7 @@ git sluice [<options>] <tree-ish> [<path>...]
     after_help = "-<number> sets the compression level."
 )]
 pub struct Args {
-    /// Archive format
+    /// Archive format: see --list
     #[arg(long, value_name = "fmt")]
     pub format: Option<OsString>,
 
@@ -51,11 +51,11 @@ pub struct Args {
     #[arg(long, value_name = "prefix")]
     pub prefix: Option<OsString>,
 
-    /// Add an untracked file, under the prefix given before it
+    /// Add an untracked file, below the last --prefix in front of this option
     #[arg(long = "add-file", value_name = "file")]
     _add_file: (),
 
-    /// Add a file with this content
+    /// Add a file with this path and content
     #[arg(long = "add-virtual-file", value_name = "path:content")]
     _add_virtual_file: (),
 
@@ -65,11 +65,11 @@ pub struct Args {
 
     /// Write the archive to this file
     ///
-    /// A regular file appears under its name only when it is complete.
+    /// A regular file is written beside its name and renamed when the archive is complete.
     #[arg(short, long, value_name = "file")]
     pub output: Option<PathBuf>,
 
-    /// Read .gitattributes of the work tree too
+    /// Also read .gitattributes in the work tree
     #[arg(long)]
     pub worktree_attributes: bool,
 
@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Modification time of all entries
+    /// Set the modification time of all entries
     #[arg(long, value_name = "time")]
     pub mtime: Option<OsString>,
 
@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(long, value_name = "repo")]
     pub remote: Option<OsString>,
 
-    /// What to run there for git-upload-archive
+    /// Run this command in place of git-upload-archive on the remote side
     #[arg(long, value_name = "command")]
     pub exec: Option<OsString>,
 
@@ -101,19 +101,19 @@ pub struct Args {
     #[arg(value_name = "tree-ish")]
     pub treeish: Option<OsString>,
 
-    /// Only these paths
+    /// Archive only these paths
     #[arg(value_name = "path")]
     pub paths: Vec<OsString>,
 
-    /// What git archive does not have.
+    /// Options that git archive does not have.
     #[command(flatten)]
     pub ours: Ours,
 
-    /// What of the tree is sent.
+    /// Filters.
     #[command(flatten)]
     pub filters: Filters,
 
-    /// What changed.
+    /// Options about a base.
     #[command(flatten)]
     pub delta: Delta,
 }

@@ -6,15 +6,15 @@ use std::{ffi::OsString, path::PathBuf};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Beyond git archive")]
 pub struct Ours {
-    /// Worker threads; by default as many as there are processors, fewer on a busy machine
+    /// Number of threads [default: the number of processors, fewer on a busy machine]
     #[arg(short = 'j', long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Ceiling for buffers and caches, in bytes or with k, m or g
+    /// Ceiling for the memory of buffers and caches, in bytes or with the suffix k, m or g
     #[arg(long, value_name = "n", default_value = "128m", value_parser = size)]
     pub memory: u64,
 
-    /// Show progress on stderr from the start of a longer run, terminal or not
+    /// Show the progress of a longer run on stderr from its start, even without a terminal
     #[arg(long, overrides_with = "no_progress")]
     pub progress: bool,
 
@@ -22,26 +22,27 @@ pub struct Ours {
     #[arg(long, overrides_with = "progress")]
     pub no_progress: bool,
 
-    /// Whose bytes a tar.gz has
+    /// Choose the compressed bytes of a tar.gz
     #[arg(long, value_name = "dialect", default_value = "git", value_enum)]
     pub gzip_dialect: GzipDialect,
 
-    /// Apply an archive to this directory, which holds the tree of its base
+    /// Apply an archive to this directory, which holds the tree of the archive's base
     ///
-    /// The first word, if any, is the archive's file name; - is standard input. The file .git-sluice in the
-    /// directory says which commit it holds. It has to be a regular file of the user who applies.
+    /// The argument names the archive; without an argument, or with -, the archive is read from standard
+    /// input. The file .git-sluice in the directory says which commit the directory holds. It must be a
+    /// regular file of the user who applies.
     ///
-    /// Checked are this file, which has to name the base of the archive, and the archive: its names and its
-    /// end. Not checked are the files in the directory: a file that was changed there stays changed unless
-    /// the archive writes or deletes it, and the exit status is 0.
+    /// --apply checks that .git-sluice names the base of the archive, and checks the archive: its names and
+    /// its end. --apply does not read the files in the directory: a file that was changed there stays
+    /// changed unless the archive writes or deletes it, and the exit status is 0.
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 
-    /// Only the paths in this file, one a line; - is standard input
+    /// Archive only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,
 
-    /// There, paths end with NUL and are not quoted
+    /// Each path in that file ends with NUL, and no path is quoted
     #[arg(long)]
     pub pathspec_file_nul: bool,
 }
@@ -49,9 +50,9 @@ pub struct Ours {
 /// `--gzip-dialect`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum GzipDialect {
-    /// git's since 2.38, which are zlib's
+    /// The bytes of git since 2.38, made by zlib
     Git,
-    /// Those of gzip -n, which git had before and code hosts publish
+    /// The bytes of gzip -n, made by older versions of git and published by code hosts
     Gnu,
 }
 
