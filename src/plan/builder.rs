@@ -1,4 +1,4 @@
-//! Gathers entries into windows. Knows nothing of where their blobs lie.
+//! Gathers entries into windows. The blobs are located later.
 
 use gix::{ObjectId, hash::Kind as HashKind};
 
@@ -13,19 +13,19 @@ use crate::{
 
 /// An entry on its way into a window.
 pub struct Item<'a> {
-    /// Its name in the archive, in parts.
+    /// The name in the archive, in parts.
     pub name: &'a [&'a [u8]],
-    /// What it is in the tree.
+    /// The type of the entry in the tree.
     pub mode: Mode,
-    /// What it is in the archive.
+    /// The type of the entry in the archive.
     pub kind: MemberKind,
-    /// Its id as the tree has it.
+    /// The entry's id in the tree, before replacement.
     pub id: ObjectId,
-    /// What becomes of it.
+    /// The form in which the entry is sent.
     pub disposition: Disposition,
-    /// The size of its content in bytes, if that had to be known.
+    /// The size of the content in bytes, if the view looked the size up.
     pub size: Option<u64>,
-    /// What is done to the content on its way.
+    /// The treatment of the content.
     pub treatment: Treatment,
 }
 
@@ -65,7 +65,7 @@ impl WindowBuilder {
         }
     }
 
-    /// Note what the path of the next entry was.
+    /// Record the change of the next entry's path.
     pub fn remember(&mut self, past: Past) {
         self.past = Some(Box::new(past));
     }
@@ -124,18 +124,17 @@ impl WindowBuilder {
         self.window.entries.len()
     }
 
-    /// Bytes of the names of all entries, and of what is to be said about the entries.
+    /// Bytes of the names and notes of all entries.
     pub(super) fn text_bytes(&self) -> usize {
         self.window.paths.len() + self.note_bytes
     }
 
-    /// No entry follows: what was to be said about the next is said after the last, even if there is
-    /// none.
+    /// End the entries. A note for the next entry is printed after the last entry, or alone in an empty window.
     pub(super) fn end(&mut self) {
         self.window.last_words = self.note.take().map(|note| note.before);
     }
 
-    /// The window as far as it is filled; a new one is begun.
+    /// Take the window and begin a new one.
     pub fn finish(&mut self) -> Window {
         self.note_bytes = 0;
         std::mem::take(&mut self.window)

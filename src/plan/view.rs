@@ -226,11 +226,11 @@ impl View {
             MemberKind::Directory => b"/",
             _ => b"",
         };
-        [&self.prefix, &path[self.below()..], slash]
+        [&self.prefix, &path[self.below_len()..], slash]
     }
 
     /// The length in bytes of the path to the archived directory.
-    pub fn below(&self) -> usize {
+    pub fn below_len(&self) -> usize {
         self.selection.below.len()
     }
 

@@ -185,7 +185,7 @@ impl Walk {
 
     /// Append the next unwritten directory above the `pending` entry, or else the entry.
     fn append_next(&mut self, builder: &mut WindowBuilder, pending: Pending) {
-        let below = self.view.below();
+        let below = self.view.below_len();
         let directory = self.trees.unwritten().find(|(_, len)| *len > below);
         match directory {
             Some((id, len)) => {
@@ -222,7 +222,7 @@ impl Walk {
         reason: OmissionReason,
     ) {
         self.reveal();
-        if self.path.len() < self.view.below() {
+        if self.path.len() < self.view.below_len() {
             return;
         }
         let name = self.view.name(&self.path, Mode::Directory);

@@ -1,4 +1,4 @@
-//! `--explain`: why one path is sent or not.
+//! `--explain`: the rule that decides about one path.
 
 use std::io::Write;
 
@@ -17,8 +17,8 @@ use crate::{
     tree::{TreeStep, Trees},
 };
 
-/// Write to `out` what becomes of `path`, given from the current directory, in the archive of `request`, and
-/// which rule decides. A path that the reader may not know does not exist.
+/// Write to `out` the verdict of `request` on `path`, given from the current directory, and the rule that decides.
+/// A path that the reader may not know does not exist.
 pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
     let given = path.strip_suffix(b"/").unwrap_or(path);
     let Some(path) = from_root(path.as_bstr(), request.blob_policy.naming.below.as_bstr()) else {
@@ -55,7 +55,7 @@ struct Search {
 }
 
 impl Search {
-    /// The explanation of `path`. Nothing if there is no such path.
+    /// The explanation of `path`; `None` if the path does not exist.
     fn explain(&mut self, path: &[u8]) -> Result<Option<BString>> {
         if !self.explainer.may_be_known(path) {
             return Ok(None);

@@ -347,7 +347,7 @@ impl Diff {
     /// above the directory that is archived.
     fn directory(&self, status: Status, id: Option<ObjectId>) -> Step {
         match id {
-            Some(id) if self.path.len() > self.new.view.below() => Step::Directory(status, id),
+            Some(id) if self.path.len() > self.new.view.below_len() => Step::Directory(status, id),
             _ => Step::Nothing,
         }
     }
@@ -364,7 +364,7 @@ impl Diff {
     /// The next directory of the new tree, from the root down to the current path, whose entry is not in the
     /// archive yet, with its name. The directory counts as written from now on.
     pub(super) fn next_unwritten(&mut self) -> Option<(ObjectId, Vec<u8>)> {
-        let (id, path_len) = self.frames.next_unwritten(self.new.view.below())?;
+        let (id, path_len) = self.frames.next_unwritten(self.new.view.below_len())?;
         let path = &self.path[..path_len];
         Some((id, self.new.view.name(path, Mode::Directory).concat()))
     }

@@ -1,6 +1,6 @@
-//! Whether every pathspec matches something: one walk for all of them.
+//! Checks with one walk that every pathspec matches something.
 //!
-//! As in git each is tested by itself, against the whole tree, before anything is written.
+//! As in git, each pathspec is tested on its own, against the whole tree, before anything is written.
 
 use std::io::Write;
 
@@ -20,13 +20,13 @@ use crate::{
     tree::{TreeRules, TreeStep, Trees, reported},
 };
 
-/// What was found out about one pathspec.
+/// The result for one pathspec.
 #[derive(Clone, Copy, Default)]
 struct Finding {
     matched: bool,
-    /// It matches something outside of the directory that is archived.
+    /// The pathspec matches something outside of the archived directory.
     outside: bool,
-    /// The number of the failure that ended the search for it. As in git, that counts as a match.
+    /// The number of the failure that ended the pathspec's search. As in git, the failure counts as a match.
     failure: Option<usize>,
 }
 
@@ -37,11 +37,11 @@ struct Check<'a> {
     filter: &'a Filter,
     attributes: &'a mut Attributes,
     findings: Vec<Finding>,
-    /// Failures that are one pathspec's alone.
+    /// Failures that end the search of single pathspecs.
     failures: Vec<Error>,
-    /// How many have matched nothing yet.
+    /// The number of pathspecs without a match so far.
     open: usize,
-    /// Whether attributes matter.
+    /// Whether a pathspec requires attributes.
     attributes_asked: bool,
 }
 
@@ -115,7 +115,7 @@ impl Check<'_> {
                 None => break,
                 Some(TreeStep::End) => self.leave(),
                 Some(TreeStep::Directory(id)) => {
-                    // One that holds nothing to be known is not there either.
+                    // Under access rules, only an allowed entry reveals its directory.
                     if self.filter.access.is_none() {
                         self.look_at(&path, None);
                     }
@@ -191,7 +191,7 @@ impl Check<'_> {
                 self.found(name.number, true, outside);
             }
         }
-        // A directory of which not all may be known is there if something in it is.
+        // Under access rules, an allowed entry reveals the directories above.
         if outside || self.filter.access.is_some() {
             for name in named.above(path) {
                 self.found(name.number, true, outside);
@@ -208,7 +208,7 @@ impl Check<'_> {
         finding.outside |= outside;
     }
 
-    /// Whether `error` ends the search for those pathspecs only that lead to where it was met.
+    /// Whether `error` ends the search only of the pathspecs that lead below the unreadable tree.
     fn is_missing_tree(&self, error: &Error) -> bool {
         error.kind() == error::ExitKind::Entry && self.filter.access.is_none()
     }
@@ -229,7 +229,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether more may be found out about a pathspec.
+    /// Whether the rest of the walk may change the result for a pathspec.
     fn is_open(&self, number: usize) -> bool {
         let Finding {
             matched, outside, ..
@@ -237,7 +237,7 @@ impl Check<'_> {
         !matched || (!outside && !self.below.is_empty())
     }
 
-    /// Whether more may be found out below the directory `path`.
+    /// Whether entries below the directory `path` may change a result.
     fn descends(&self, path: &[u8]) -> bool {
         let named = self.pathspecs.named();
         let outside = !path.starts_with(self.below);

@@ -1,7 +1,7 @@
-//! What goes into the archive, by path: pathspecs, the current directory, `export-ignore`.
+//! Selects the archived paths by pathspecs, the current directory and `export-ignore`.
 //!
-//! Asked of a directory before it is read: what is left out costs nothing. The same attribute
-//! look-up says how a file's content is treated.
+//! The walk asks about a directory before reading, so an excluded directory costs nothing. The same attribute
+//! look-up yields the treatment of a file's content.
 
 mod check;
 
@@ -22,21 +22,21 @@ use crate::{
     tree::{Trees, file_at},
 };
 
-/// Decides what is archived.
+/// Decides which paths are archived.
 #[derive(Clone)]
 pub struct Selection {
-    /// Only what is below this directory (empty, or with a slash at its end).
+    /// The archived directory (empty for the root, or with a slash at its end).
     pub below: BString,
-    /// What the user asked for.
+    /// The user's pathspecs.
     pub pathspecs: Arc<Pathspecs>,
-    /// What the tree says of itself.
+    /// The attributes of the tree.
     pub attributes: Attributes,
-    /// The same for conversions alone, by paths from `below`, if that is not the root.
+    /// The attributes for conversions, by paths from `below`; `None` if `below` is the root.
     pub relative: Option<Attributes>,
 }
 
 impl Selection {
-    /// Whether there is nothing to complain of in the directories that were entered.
+    /// Whether the attribute files of the entered directories have no complaint.
     pub fn is_silent(&self) -> bool {
         let relative = self.relative.as_ref();
         self.attributes.is_silent() && relative.is_none_or(Attributes::is_silent)
@@ -50,8 +50,7 @@ impl Selection {
             && !self.attributes.ignores(path, true)
     }
 
-    /// Whether the entry at `path`, which is no directory of the tree, was asked for. A submodule is
-    /// of the kind of a directory.
+    /// Whether the file, link or submodule at `path` is selected. A submodule has the kind of a directory.
     pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> bool {
         let attributes = &mut self.attributes;
         path.starts_with(&self.below)
@@ -62,7 +61,7 @@ impl Selection {
                 })
     }
 
-    /// How an entry that was asked for is treated; nothing if the tree keeps it out of archives.
+    /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.
     pub fn treatment(&mut self, path: &[u8], kind: MemberKind) -> Option<Treatment> {
         let is_file = matches!(kind, MemberKind::File | MemberKind::Executable);
         let treatment = match is_file {
@@ -102,8 +101,8 @@ impl Selection {
         self.enter_relative(reader, tree, path)
     }
 
-    /// In a sub-directory of the work tree, git looks conversions up by the path from there, and in
-    /// the attribute files that this path leads to from the root: not its best idea, but its bytes.
+    /// In a sub-directory of the work tree, git looks up conversions by the path from the sub-directory, and reads
+    /// the attribute files that this path names from the root. The archive's bytes depend on this oddity.
     fn enter_relative(&mut self, reader: &mut Reader, tree: ObjectId, path: &[u8]) -> Result<()> {
         let Some(attributes) = &mut self.relative else {
             return Ok(());
@@ -127,18 +126,18 @@ impl Selection {
         }
     }
 
-    /// What is to be said before and after the name of the next entry.
+    /// Take the text to print around the name of the next entry.
     pub fn note(&mut self) -> Note {
         let mut note = self.attributes.note();
         if let Some(relative) = &mut self.relative {
-            // There the conversion is looked up in earnest.
+            // The relative look-up decides about conversions.
             note.after = relative.note().after;
         }
         note
     }
 
-    /// Whether the file at `path`, which is not of the archived `tree`, counts as text, if attributes
-    /// say so. To be asked when no directory is entered.
+    /// Whether the extra file at `path`, outside of the archived `tree`, is text; `None` if its content decides.
+    /// No directory may be entered at the time of the call.
     pub fn text_of(
         &mut self,
         reader: &mut Reader,
