@@ -76,7 +76,10 @@ impl Formats {
                     .after(format!("error: missing value for '{key}'")),
             );
         }
-        let mut filters = vec![Filter::internal("tgz"), Filter::internal("tar.gz")];
+        let mut filters = vec![
+            FormatFilter::internal("tgz"),
+            FormatFilter::internal("tar.gz"),
+        ];
         for section in config.sections_by_name("tar").into_iter().flatten() {
             let Some(name) = section.header().subsection_name() else {
                 continue;
@@ -84,13 +87,13 @@ impl Formats {
             for key in section.value_names() {
                 let at = filters.iter().position(|filter| filter.name == name);
                 let at = at.unwrap_or_else(|| {
-                    filters.push(Filter::new(name));
+                    filters.push(FormatFilter::new(name));
                     filters.len() - 1
                 });
                 filters[at].set(key.as_bytes(), &section)?;
             }
         }
-        let filters = filters.into_iter().filter_map(Filter::named);
+        let filters = filters.into_iter().filter_map(FormatFilter::named);
         let all = [Named::served("tar", Family::Tar)]
             .into_iter()
             .chain(filters)
@@ -206,13 +209,13 @@ impl Named {
 }
 
 /// A tar filter as it is being configured.
-struct Filter {
+struct FormatFilter {
     name: BString,
     command: Option<BString>,
     remote: bool,
 }
 
-impl Filter {
+impl FormatFilter {
     fn new(name: &BStr) -> Self {
         Self {
             name: name.to_owned(),

@@ -92,7 +92,7 @@ impl DeletionLog {
 }
 
 /// All deletions of a diff.
-pub struct Deletions(Records);
+pub struct Deletions(DeletionRecords);
 
 impl Deletions {
     /// Whether there is no deletion.
@@ -136,7 +136,7 @@ impl Deletions {
 /// A sequence of names.
 pub struct Names {
     /// The names, stored in reverse order.
-    names: Records,
+    names: DeletionRecords,
     at: Cursor,
 }
 
@@ -174,13 +174,13 @@ impl RecordWriter {
         Ok(())
     }
 
-    fn finish(self) -> Result<Records> {
-        Ok(Records(self.0.finish().map_err(cannot_keep)?))
+    fn finish(self) -> Result<DeletionRecords> {
+        Ok(DeletionRecords(self.0.finish().map_err(cannot_keep)?))
     }
 }
 
 /// Records, each between two copies of its length, readable in both directions.
-struct Records(Spooled);
+struct DeletionRecords(Spooled);
 
 /// The position of a reader of records, with the block read last.
 #[derive(Default)]
@@ -205,7 +205,7 @@ impl Cursor {
     }
 }
 
-impl Records {
+impl DeletionRecords {
     /// Read the record behind the cursor and move the cursor behind it.
     fn next(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
         if at.offset == self.0.size() {
