@@ -229,6 +229,9 @@ impl Trees {
             Ok(None) if self.rules.protect.is_none() => {
                 return Err(Error::entry(format!("Could not read {id}")));
             }
+            Ok(Some(_)) if self.rules.protect.is_none() => {
+                return Err(Error::entry(format!("Object {id} not a tree")));
+            }
             Ok(_) => return Err(failed()),
             Err(failure) => return Err(failure.explain(failed())),
         }

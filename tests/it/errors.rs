@@ -341,6 +341,31 @@ fn missing_trees_and_attributes_of_the_work_tree() {
 }
 
 #[test]
+fn blobs_in_place_of_trees_and_attributes_of_the_work_tree() {
+    let repo = Repo::init();
+    let id = forge::blob(&repo, "x");
+    let commit = forge::commit(&repo, &[("40000", b"dir", &id)]);
+    let args = ["--worktree-attributes", &commit];
+    let (ours, theirs) = (repo.sluice(args), repo.archive(args));
+    let messages = format!("error: Object {id} not a tree\n");
+    assert_eq!((ours.code(), ours.messages()), (255, messages.clone()));
+    assert_eq!((theirs.code(), theirs.messages()), (255, messages));
+    assert!(!tar_listing::is_complete(&ours.stdout), "{ours}");
+}
+
+/// git, which goes over the whole tree beforehand, ends with 128.
+#[test]
+fn missing_trees_that_are_left_out() {
+    let whole = Repo::from("basic").sluice(["HEAD", "--", ":!dir"]);
+    let (repo, _) = without("basic", "HEAD:dir/sub");
+    let pathspecs = repo.sluice(["HEAD", "--", ":!dir"]);
+    assert_eq!((pathspecs.code(), &pathspecs.stdout), (0, &whole.stdout));
+    fs::create_dir_all(repo.path().join(".git/info")).expect("our own directory can be written to");
+    repo.write(".git/info/attributes", "dir export-ignore\n");
+    assert_eq!(repo.sluice(["HEAD"]).code(), 0);
+}
+
+#[test]
 fn attributes_from_a_missing_tree() {
     let repo = Repo::from("basic").env("GIT_ATTR_SOURCE", forge::made_up(0x12));
     repo.assert_same(["HEAD"]);
