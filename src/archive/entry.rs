@@ -13,7 +13,7 @@ use crate::{
     buffer::Buffer,
     convert,
     decode::{
-        Decoder, Failure, rescue,
+        Decoder, Failure, recovery,
         size::{Size, Sizer},
     },
     emit::{Format, Layout, Member, MemberKind},
@@ -322,7 +322,7 @@ impl<F: Format> Archiver<F> {
             Err(failure) => {
                 out.truncate(start);
                 let id = self.replaced(entry)?;
-                rescue::append(&self.odb, &id, limit, out, failure).map(drop)
+                recovery::append(&self.odb, &id, limit, out, failure).map(drop)
             }
         }
     }

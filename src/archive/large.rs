@@ -16,7 +16,7 @@ use crate::{
     decode::{
         Failure,
         chain::{Chains, NodeId},
-        rescue,
+        recovery,
         stream::{self, Taker},
     },
     emit::{Format, Layout, Member, MemberKind, Outline, Part},
@@ -81,7 +81,7 @@ impl<F: Format> Archiver<F> {
         let Err(Attempt::Untouched(failure)) = planned else {
             return planned;
         };
-        let copy = rescue::copy(&self.odb, &id, self.in_memory, failure);
+        let copy = recovery::copy(&self.odb, &id, self.in_memory, failure);
         let copy = copy.map_err(Attempt::Untouched)?;
         output.rehearsed = false;
         output.file(copy.size(), |taker| copy.stream(taker))

@@ -12,7 +12,7 @@ pub mod stream;
 pub mod reader;
 mod recent;
 pub mod repeated;
-pub mod rescue;
+pub mod recovery;
 pub mod size;
 pub mod slot;
 

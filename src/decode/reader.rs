@@ -6,7 +6,7 @@
 
 use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 
-use super::{Decoder, Failure, chain::ChainBuilder, rescue, slot::Allowance, stream};
+use super::{Decoder, Failure, chain::ChainBuilder, recovery, slot::Allowance, stream};
 use crate::{
     buffer::Buffer,
     odb::{Odb, PackId, Place, loose, pack::Damage},
@@ -61,7 +61,7 @@ impl Reader {
             Err(failure) => {
                 out.clear();
                 let config = self.odb.config();
-                rescue::append(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
+                recovery::append(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
             }
         }
     }
@@ -79,7 +79,7 @@ impl Reader {
         let Err(failure) = planned else {
             return Ok(size);
         };
-        let copy = rescue::copy(self.odb.config(), &id, limit, failure)?;
+        let copy = recovery::copy(self.odb.config(), &id, limit, failure)?;
         size = 0;
         out.clear();
         copy.stream(&mut taker(limit, &mut size, out))?;

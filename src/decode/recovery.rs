@@ -70,7 +70,7 @@ pub fn copy(
     max_memory: u64,
     failure: Failure,
 ) -> Result<Copy, Failure> {
-    Rescue::new(config, max_memory).object(id, u64::MAX, failure)
+    Recovery::new(config, max_memory).object(id, u64::MAX, failure)
 }
 
 /// The same for an object of at most `limit` bytes, which are appended to `out`; say what it is.
@@ -81,13 +81,13 @@ pub fn append(
     out: &mut Buffer,
     failure: Failure,
 ) -> Result<ObjectKind, Failure> {
-    let copy = Rescue::new(config, limit).object(id, limit, failure)?;
+    let copy = Recovery::new(config, limit).object(id, limit, failure)?;
     let size = usize::try_from(copy.size()).map_err(|_| Failure::TooLarge)?;
     copy.content.read_exact_at(out.space(size), 0)?;
     Ok(copy.kind)
 }
 
-struct Rescue {
+struct Recovery {
     odb: Odb,
     max_memory: usize,
     /// Pack entries that failed, or that are waited for.
@@ -134,7 +134,7 @@ impl Link {
     }
 }
 
-impl Rescue {
+impl Recovery {
     fn new(config: &Config, max_memory: u64) -> Self {
         Self {
             odb: Odb::open(config.clone()),
@@ -204,8 +204,8 @@ impl Rescue {
         let mut base = Ok(None);
         while let Some(link) = below.pop() {
             let made = base.and_then(|base| self.make(&link, base));
-            let mended = made.or_else(|failure| self.elsewhere(&link, failure));
-            base = mended.map(Some);
+            let recovered = made.or_else(|failure| self.elsewhere(&link, failure));
+            base = recovered.map(Some);
         }
         self.make(&wanted, base?)
     }
