@@ -4,7 +4,7 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{Outputs, Tally, pipeline::processor_count, run};
+use git_sluice::{Outputs, RunStats, pipeline::processor_count, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
@@ -23,7 +23,7 @@ fn pipeline(criterion: &mut Criterion) {
                             diagnostics: &mut log,
                             meter: None,
                         };
-                        run(request, outputs, &mut Tally::default()).expect("it works");
+                        run(request, outputs, &mut RunStats::default()).expect("it works");
                     },
                     BatchSize::PerIteration,
                 );

@@ -107,4 +107,4 @@ pub mod process;
 pub mod buffer;
 pub mod error;
 
-pub use archive::{Outputs, Tally, run};
+pub use archive::{Outputs, RunStats, run};

@@ -19,7 +19,7 @@ use gix::bstr::BString;
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
-    Outputs, Tally,
+    Outputs, RunStats,
     cli::{Args, Filters, Stop, Typed, pathspecs_from},
     error::{Error, ExitKind, Result, filled, strerror},
     output::Destination,
@@ -161,15 +161,15 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     };
     let request = Request::resolve(inputs, repository, told);
     let mut subject = None;
-    let mut tally = Tally::default();
+    let mut stats = RunStats::default();
     let outcome = request.and_then(|request| {
         subject = Some(request.subject());
         if wanted.explain.is_some() || wanted.dry_run {
             return preview(request, wanted, destination);
         }
-        tally.manifest = reports.manifest(&request.subject())?;
-        send(request, &args, destination, &mut tally)?;
-        let is_empty = tally.figures.counts.files == 0;
+        stats.manifest = reports.manifest(&request.subject())?;
+        send(request, &args, destination, &mut stats)?;
+        let is_empty = stats.figures.counts.files == 0;
         match wanted.fail_if_empty && is_empty {
             true => Err(Error::empty()),
             false => Ok(()),
@@ -178,7 +178,7 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let failure = outcome.as_ref().err();
     let reported = reports.finish(
         subject,
-        tally.figures,
+        stats.figures,
         failure.filter(|error| error.is_cut()),
     );
     outcome?;
@@ -212,11 +212,11 @@ fn send(
     request: Request,
     args: &Args,
     mut destination: Destination,
-    tally: &mut Tally,
+    stats: &mut RunStats,
 ) -> Result<()> {
-    make(request, &mut destination, meter(args), tally)?;
+    make(request, &mut destination, meter(args), stats)?;
     destination.complete()?;
-    match tally.manifest.take() {
+    match stats.manifest.take() {
         Some(manifest) => manifest.end(),
         None => Ok(()),
     }
@@ -263,7 +263,7 @@ fn make(
     request: Request,
     destination: &mut Destination,
     meter: Option<Meter>,
-    tally: &mut Tally,
+    stats: &mut RunStats,
 ) -> Result<()> {
     let mut stderr = Stderr;
     let outputs = |destination| Outputs {
@@ -272,10 +272,10 @@ fn make(
         meter,
     };
     let Format::Filtered(command) = &request.format else {
-        return git_sluice::run(request, outputs(destination), tally);
+        return git_sluice::run(request, outputs(destination), stats);
     };
     let mut filter = destination.filter(command.as_ref(), &request.command_context)?;
-    git_sluice::run(request, outputs(&mut filter), tally)?;
+    git_sluice::run(request, outputs(&mut filter), stats)?;
     filter.finish()
 }
 

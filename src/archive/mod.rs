@@ -13,5 +13,5 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
-pub use run::{Outputs, Tally, run};
+pub use run::{Outputs, RunStats, run};
 pub use writer::Writer;

@@ -1,6 +1,6 @@
-//! A request carried out: the format chosen, memory divided, plan and writer joined by the pipeline.
+//! Carries a request out: chooses the format, divides the memory, joins plan and writer by the pipeline.
 //!
-//! Opens nothing and ends nothing that others have opened.
+//! The caller opens and closes all files and streams. This module never does.
 
 use std::{
     io::{self, IoSlice, Write},
@@ -13,7 +13,6 @@ use gix::ObjectId;
 use super::{archiver::Archiver, writer::Writer};
 use crate::{
     buffer::Buffer,
-    cli::Deletions,
     convert::{Converter, Origin},
     decode::slot::Allowance,
     deflate::{self, Gzip},
@@ -33,60 +32,60 @@ use crate::{
     },
     report::{Figures, Manifest, Meter, Past, Seconds, Status, gone},
     repository::settings::Umask,
-    request::{Delta, Request, Scope, format::Format},
+    request::{DeletionFormat, Delta, Request, Scope, format::Format},
     tree::Mode,
 };
 
 /// Bytes of lines of the manifest that are written at once.
 const LINES_LEN: usize = 64 << 10;
 
-/// Where the archive and what is said about it go.
+/// The destinations of a run: archive, messages and progress.
 pub struct Outputs<'a> {
     /// Takes the archive.
     pub destination: &'a mut (dyn Write + Send),
-    /// Takes what is said to the user.
+    /// Takes messages to the user.
     pub diagnostics: &'a mut (dyn Write + Send),
     /// Shows progress.
     pub meter: Option<Meter>,
 }
 
-/// What a run did, whether it failed or not.
+/// Counters of one run. Filled in on success and on failure.
 #[derive(Default)]
-pub struct Tally {
-    /// What it came to.
+pub struct RunStats {
+    /// The numbers of the summary.
     pub figures: Figures,
-    /// Takes a line for each entry. Has no end yet after a run: that is for whoever knows that the
-    /// archive arrived.
+    /// Takes a line for each entry. The caller ends the manifest after the archive is delivered; a run
+    /// leaves the end open.
     pub manifest: Option<Manifest>,
 }
 
-/// Make the archive that `request` asks for, and note in `tally` what was done. What goes through a
-/// command goes to the destination as it is before that.
-pub fn run(request: Request, outputs: Outputs<'_>, tally: &mut Tally) -> Result<()> {
+/// Makes the archive that `request` asks for, and counts in `stats`. A tar for a filter command is written
+/// unfiltered: the destination has to be the input of the command.
+pub fn run(request: Request, outputs: Outputs<'_>, stats: &mut RunStats) -> Result<()> {
     let mut destination = Counted {
         inner: outputs.destination,
         bytes: 0,
     };
-    let told = Told {
-        diagnostics: outputs.diagnostics,
+    let diagnostics = Diagnostics {
+        output: outputs.diagnostics,
         meter: outputs.meter,
     };
-    let outcome = formatted(request, &mut destination, told, tally);
-    tally.figures.bytes = destination.bytes;
+    let outcome = formatted(request, &mut destination, diagnostics, stats);
+    stats.figures.bytes = destination.bytes;
     outcome
 }
 
-/// What is told while the archive is made.
-struct Told<'a> {
-    diagnostics: &'a mut (dyn Write + Send),
+/// Tells the user of a running archive: messages and progress.
+struct Diagnostics<'a> {
+    output: &'a mut (dyn Write + Send),
     meter: Option<Meter>,
 }
 
 fn formatted(
     request: Request,
     destination: &mut (dyn Write + Send),
-    told: Told<'_>,
-    tally: &mut Tally,
+    diagnostics: Diagnostics<'_>,
+    stats: &mut RunStats,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
     let comment = request.treeish.commit.map(|id| id.to_hex().to_string());
@@ -105,7 +104,7 @@ fn formatted(
     match request.format {
         Format::Tar | Format::Filtered(_) => {
             let mut records = Records::new(destination);
-            let outcome = stream(tar(&request), request, &mut records, told, tally);
+            let outcome = stream(tar(&request), request, &mut records, diagnostics, stats);
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)
         }
@@ -118,13 +117,13 @@ fn formatted(
             };
             let settings = settings.within(request.budget.deflate());
             let mut gzip = Gzip::new(settings, destination);
-            stream(tar(&request), request, &mut gzip, told, tally)?;
+            stream(tar(&request), request, &mut gzip, diagnostics, stats)?;
             gzip.finish().map(drop).map_err(failed)
         }
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
             let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
-            stream(tar(&request), request, &mut zstd, told, tally)?;
+            stream(tar(&request), request, &mut zstd, diagnostics, stats)?;
             zstd.finish().map_err(failed)
         }
         Format::Zip(level) => {
@@ -134,7 +133,7 @@ fn formatted(
                 comment,
                 directory_memory: request.budget.zip_directory(),
             };
-            stream(zip, request, destination, told, tally)
+            stream(zip, request, destination, diagnostics, stats)
         }
     }
 }
@@ -143,8 +142,8 @@ fn stream<F: emit::Format>(
     format: F,
     request: Request,
     destination: &mut (dyn Write + Send),
-    told: Told<'_>,
-    tally: &mut Tally,
+    diagnostics: Diagnostics<'_>,
+    stats: &mut RunStats,
 ) -> Result<()> {
     let origin = Origin {
         commit: request.treeish.commit,
@@ -168,7 +167,7 @@ fn stream<F: emit::Format>(
         pax_notes: request.pax_notes,
         redacted: request.rules.redacted,
         verified: request.rules.protect.is_some(),
-        manifest: tally.manifest.is_some(),
+        manifest: stats.manifest.is_some(),
         allowance: Allowance::new(request.budget.delta_bases()),
         scratch_max: request.budget.scratch(),
         verbose: request.verbose,
@@ -186,22 +185,22 @@ fn stream<F: emit::Format>(
     let route: Route = match request.scope {
         Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
         Scope::Delta(delta) => {
-            tally.figures.changes = Some(delta.counts);
-            tell_gone(&delta, archiver.redacted, tally)?;
+            stats.figures.changes = Some(delta.counts);
+            list_deletions(&delta, archiver.redacted, stats)?;
             let whiteouts = delta.whiteouts()?;
             DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
         }
     };
     let planner = Planner::new(route, request.reader);
     let directories = planner.directories();
-    let Told { diagnostics, meter } = told;
-    let manifest = tally.manifest.take();
-    let mut writer = Writer::new(destination, diagnostics, &archiver.format, manifest, meter);
+    let Diagnostics { output, meter } = diagnostics;
+    let manifest = stats.manifest.take();
+    let mut writer = Writer::new(destination, output, &archiver.format, manifest, meter);
     let (times, outcome) = pipeline::run(planner, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
-    (tally.figures.counts, tally.manifest) = writer.told();
-    tally.figures.counts.directories.read = directories.load(Ordering::Relaxed);
-    tally.figures.seconds = Seconds {
+    (stats.figures.counts, stats.manifest) = writer.into_stats();
+    stats.figures.counts.directories.read = directories.load(Ordering::Relaxed);
+    stats.figures.seconds = Seconds {
         wall: Duration::ZERO,
         plan: times.plan,
         work: times.work,
@@ -210,14 +209,14 @@ fn stream<F: emit::Format>(
     outcome
 }
 
-/// What is gone comes first in the manifest.
-fn tell_gone(delta: &Delta, redacted: bool, tally: &mut Tally) -> Result<()> {
-    let Some(manifest) = &mut tally.manifest else {
+/// Lists the deleted paths at the start of the manifest.
+fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result<()> {
+    let Some(manifest) = &mut stats.manifest else {
         return Ok(());
     };
     let mut lines = Buffer::default();
     delta.deletions.each(&mut |deletion| {
-        // What may be left out in the end has a line that says whether it is.
+        // The archive may still leave this path out; the line of the entry says whether it does.
         if deletion.status == Status::Modified {
             return Ok(());
         }
@@ -239,32 +238,32 @@ fn tell_gone(delta: &Delta, redacted: bool, tally: &mut Tally) -> Result<()> {
     manifest.write(&lines)
 }
 
-/// What a tar says of being a delta, in global headers.
+/// The global headers that mark a tar as a delta.
 fn globals(delta: &Delta) -> Globals {
     let hex = |id: ObjectId| id.to_hex().to_string();
     let (base, target) = (hex(delta.base), hex(delta.target));
     let deletions = Arc::clone(&delta.deletions);
-    let (carrier, are_told) = match delta.carrier {
-        Deletions::None => ("none", false),
-        Deletions::Pax => ("pax", true),
-        Deletions::Whiteout => ("whiteout", false),
+    let (format, lists_deletions) = match delta.deletion_format {
+        DeletionFormat::None => ("none", false),
+        DeletionFormat::Pax => ("pax", true),
+        DeletionFormat::Whiteout => ("whiteout", false),
     };
     Globals::new(move |headers| {
         headers.record("GITSLUICE.delta", b"1")?;
         headers.record("GITSLUICE.base", base.as_bytes())?;
         headers.record("GITSLUICE.target", target.as_bytes())?;
-        headers.record("GITSLUICE.deletions", carrier.as_bytes())?;
+        headers.record("GITSLUICE.deletions", format.as_bytes())?;
         headers.end()?;
-        if are_told {
-            let told =
-                &mut |deletion: &Deletion| headers.record("GITSLUICE.delete", &deletion.name);
-            deletions.each(told)?;
+        if lists_deletions {
+            deletions.each(&mut |deletion: &Deletion| {
+                headers.record("GITSLUICE.delete", &deletion.name)
+            })?;
         }
         Ok(())
     })
 }
 
-/// Counts what goes through.
+/// Counts the bytes that pass.
 struct Counted<'a> {
     inner: &'a mut (dyn Write + Send),
     bytes: u64,

@@ -93,7 +93,7 @@ impl<'a, F: Format> Writer<'a, F> {
 
     /// What was written so far. The manifest has no end yet: that is for whoever knows that the archive
     /// arrived.
-    pub fn told(self) -> (Counts, Option<Manifest>) {
+    pub fn into_stats(self) -> (Counts, Option<Manifest>) {
         (self.counts, self.manifest)
     }
 

@@ -5,12 +5,10 @@ use std::{io::Write, sync::Arc};
 use gix::{ObjectId, bstr::BStr};
 
 use crate::{
-    cli::{Deletions, Delta as Args},
+    cli::{self, Delta as Args},
     decode::reader::Reader,
     error::{Error, Result, filled},
-    plan::delta::{
-        Bounds, Changes, Deletions as Gone, DeltaRules, Diff, DiffSummary, Names, Side, verify,
-    },
+    plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Names, Side, verify},
     report::ChangeCounts,
 };
 
@@ -21,15 +19,36 @@ pub struct Delta {
     /// How many there are.
     pub counts: ChangeCounts,
     /// What is gone, in order.
-    pub deletions: Arc<Gone>,
+    pub deletions: Arc<Deletions>,
     /// Bytes of what is gone that are held in memory.
     deletions_memory: usize,
     /// The commit or tree that it is made against.
     pub base: ObjectId,
     /// The commit or tree that it makes.
     pub target: ObjectId,
-    /// How the archive tells what is gone.
-    pub carrier: Deletions,
+    /// How the archive lists the deleted paths.
+    pub deletion_format: DeletionFormat,
+}
+
+/// How the archive of a delta lists the deleted paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletionFormat {
+    /// The archive has no list: only the manifest has one.
+    None,
+    /// Records of global pax headers.
+    Pax,
+    /// Whiteout entries of an OCI image layer.
+    Whiteout,
+}
+
+impl From<cli::Deletions> for DeletionFormat {
+    fn from(given: cli::Deletions) -> Self {
+        match given {
+            cli::Deletions::None => Self::None,
+            cli::Deletions::Pax => Self::Pax,
+            cli::Deletions::Whiteout => Self::Whiteout,
+        }
+    }
 }
 
 impl Delta {
@@ -50,13 +69,13 @@ impl Delta {
             changes = Some(changes.map_or(paths, |changes| changes.min(paths)));
         }
         let diff = Diff::new(old, new, rules);
-        let carrier = args.deletions.unwrap_or(Deletions::Pax);
+        let deletion_format = args.deletions.map_or(DeletionFormat::Pax, Into::into);
         let bounds = Bounds { changes, ..bounds };
         let DiffSummary { deletions, found } =
             DiffSummary::take(diff.another(), reader.another(), bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
-        if carrier == Deletions::Whiteout {
+        if deletion_format == DeletionFormat::Whiteout {
             found.refuse_odd_names()?;
         }
         if args.verify_delta {
@@ -69,15 +88,15 @@ impl Delta {
             deletions_memory: bounds.cached_bytes,
             base,
             target,
-            carrier,
+            deletion_format,
         })
     }
 
     /// The paths that whiteouts are written for.
     pub fn whiteouts(&self) -> Result<Option<Names>> {
-        match self.carrier {
-            Deletions::Whiteout => self.deletions.topmost(self.deletions_memory).map(Some),
-            Deletions::Pax | Deletions::None => Ok(None),
+        match self.deletion_format {
+            DeletionFormat::Whiteout => self.deletions.topmost(self.deletions_memory).map(Some),
+            DeletionFormat::Pax | DeletionFormat::None => Ok(None),
         }
     }
 }
@@ -92,7 +111,7 @@ pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
 
 /// Refuses deletions that a zip cannot carry.
 pub(super) fn fit_zip(args: &Args) -> Result<()> {
-    if args.base.is_some() && args.deletions != Some(Deletions::None) {
+    if args.base.is_some() && args.deletions != Some(cli::Deletions::None) {
         return Err(Error::fatal("a zip cannot carry deletions")
             .hinted("--deletions=none leaves them to --manifest; a tar can carry them"));
     }

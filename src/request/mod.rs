@@ -13,7 +13,7 @@ mod resolve;
 mod viewing;
 
 pub use budget::Budget;
-pub use delta::Delta;
+pub use delta::{DeletionFormat, Delta};
 pub use profile::printed as printed_profile;
 pub use resolve::Inputs;
 pub use viewing::Scope;
