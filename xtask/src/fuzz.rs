@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
@@ -63,11 +63,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     thread::scope(|scope| {
         let threads: Vec<_> = (0..args.at_once).map(|_| scope.spawn(work)).collect();
-        let outcome = |thread: ScopedJoinHandle<'_, _>| {
+        threads.into_iter().try_for_each(|thread| {
             let joined = thread.join();
             joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(outcome).collect()
+        })
     })
 }
 
