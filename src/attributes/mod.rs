@@ -86,7 +86,7 @@ pub struct AttributeSettings {
     pub diff_binary: HashMap<String, Option<bool>>,
 }
 
-/// The attributes that a run needs beside [`NAMES`].
+/// The attributes that a run needs beside `NAMES`.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
     /// `diff`, which decides whether a file is text.

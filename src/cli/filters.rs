@@ -56,7 +56,7 @@ pub struct Filters {
     #[arg(long, value_name = "what", value_enum)]
     pub binary: Option<OnBinary>,
 
-    /// Look for the NUL only in the first <n> bytes
+    /// Look for the NUL only in this many bytes from the start
     #[arg(long, value_name = "n", value_parser = size)]
     pub binary_within: Option<u64>,
 

@@ -180,8 +180,8 @@ fn changed_files_go_unnoticed() {
     let help: Vec<&str> = help.split_whitespace().collect();
     let help = help.join(" ");
     for sentence in [
-        "Checked are this file, which has to name the base of the archive, and the archive: its names and its end.",
-        "Not checked are the files in the directory: a file that was changed there stays changed unless the \
+        "--apply checks that .git-sluice names the base of the archive, and checks the archive: its names and its end.",
+        "--apply does not read the files in the directory: a file that was changed there stays changed unless the \
          archive writes or deletes it, and the exit status is 0.",
     ] {
         assert!(help.contains(sentence), "{help}");
