@@ -78,10 +78,14 @@ impl<S, W: Worker> Tasks<S, W> {
     }
 
     /// The next task for the coordinator, if there is one now. Jobs are short and come first: while the
-    /// coordinator plans, it hands out nothing, and the helpers run dry.
-    fn try_receive(&self) -> Option<Task<S, W>> {
-        let job = self.jobs.try_recv();
-        job.or_else(|_| self.plans.try_recv()).ok()
+    /// coordinator plans, it hands out nothing, and the helpers run dry. Plans come first where they are `urgent`.
+    fn try_receive(&self, urgent: bool) -> Option<Task<S, W>> {
+        let job = || self.jobs.try_recv().ok();
+        let plan = || self.plans.try_recv().ok();
+        match urgent {
+            true => plan().or_else(job),
+            false => job().or_else(plan),
+        }
     }
 }
 
@@ -181,7 +185,7 @@ where
                 self.write(done, sink)?;
             } else if self.is_finished() {
                 return Ok(());
-            } else if let Some(task) = self.tasks.try_receive() {
+            } else if let Some(task) = self.tasks.try_receive(self.window.planned() == 0) {
                 if matches!(task, Task::Leave) {
                     self.helpers += 1; // All helpers were busy: one leaves if there are still too many.
                     continue;
@@ -200,7 +204,7 @@ where
 
     /// Leaves nothing for the helpers to take.
     fn discard_tasks(&self) {
-        while self.tasks.try_receive().is_some() {}
+        while self.tasks.try_receive(true).is_some() {}
     }
 
     /// Hands out all tasks that the bounds allow now: first those that give all threads work.
