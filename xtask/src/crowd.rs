@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::binary;
+use crate::median::median;
 
 /// Time archives on a machine that has other work
 #[derive(clap::Args)]
@@ -159,22 +160,5 @@ fn report(rounds: &[Vec<f64>], candidates: &[Candidate]) {
             candidate.name,
             seconds * 1e3
         );
-    }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_is_the_middle() {
-        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
-        assert!(median(std::iter::empty()).is_nan());
     }
 }

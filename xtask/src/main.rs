@@ -8,6 +8,7 @@ mod corpus;
 mod crowd;
 mod fuzz;
 mod gate;
+mod median;
 mod process;
 mod scenario;
 mod size;

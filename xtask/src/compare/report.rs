@@ -11,6 +11,7 @@ use super::args::Args;
 use super::contender::{Contender, Measured};
 use super::hyperfine::Timings;
 use super::watched::Watched;
+use crate::median::median;
 use crate::process;
 
 /// Everything above the table.
@@ -94,41 +95,16 @@ struct Medians {
 
 impl Medians {
     fn of(timings: &Timings) -> Self {
-        let cpu: Vec<f64> = timings
+        let cpu = timings
             .user
             .iter()
             .zip(&timings.system)
-            .map(|(user, system)| user + system)
-            .collect();
+            .map(|(user, system)| user + system);
         Medians {
-            wall: median(&timings.wall),
-            user: median(&timings.user),
-            system: median(&timings.system),
-            cpu: median(&cpu),
+            wall: median(timings.wall.iter().copied()),
+            user: median(timings.user.iter().copied()),
+            system: median(timings.system.iter().copied()),
+            cpu: median(cpu),
         }
-    }
-}
-
-/// Of at least one value.
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!(median(&[3.0]), 3.0);
-        assert_eq!(median(&[9.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), 3.0);
     }
 }
