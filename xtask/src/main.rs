@@ -9,6 +9,7 @@ mod crowd;
 mod fuzz;
 mod gate;
 mod median;
+mod plot;
 mod process;
 mod scenario;
 mod size;

@@ -9,7 +9,6 @@ mod growth;
 mod import;
 mod output;
 mod packs;
-mod plot;
 mod report;
 mod samples;
 mod store;

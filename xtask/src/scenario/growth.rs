@@ -15,8 +15,8 @@ use anyhow::{Context, Result};
 use super::fixture::{DELTA, Fixture};
 use super::output::write;
 use super::packs::Packs;
-use super::plot::{Line, Plot, Scale};
 use super::samples::{SHORT, medians};
+use crate::plot::{Line, Plot, Scale};
 use crate::{gate, process};
 
 /// Time what changed in one commit, for repositories of many sizes

@@ -1,9 +1,9 @@
 //! What the edits took, as tables, plots and CSV, with the study's own numbers beside ours.
 
-use super::plot::{Line, Plot, Scale};
 use super::samples::{Sample, Times};
 use super::store::Job;
 use super::trial::{Setting, Trial};
+use crate::plot::{Line, Plot, Scale};
 
 /// The study's own numbers, which are another machine's and other programs': the job, p90 and p99.
 const STUDY: [(&str, u32, u32); 2] = [("add", 79, 107), ("modify", 66, 74)];

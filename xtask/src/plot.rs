@@ -7,24 +7,24 @@ const MARGIN: f64 = 60.0;
 const NAMES: f64 = 160.0;
 
 /// The times are milliseconds.
-pub(super) struct Plot {
+pub(crate) struct Plot {
     /// What the times are plotted over.
-    pub(super) across: &'static str,
-    pub(super) scale: Scale,
-    pub(super) lines: Vec<Line>,
+    pub(crate) across: &'static str,
+    pub(crate) scale: Scale,
+    pub(crate) lines: Vec<Line>,
 }
 
-pub(super) struct Line {
-    pub(super) name: String,
-    pub(super) colour: &'static str,
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) colour: &'static str,
     /// As SVG has it; empty for a line without gaps.
-    pub(super) dashes: &'static str,
+    pub(crate) dashes: &'static str,
     /// From left to right.
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// From zero.
     Linear,
     Logarithmic,
@@ -104,7 +104,7 @@ fn step_below(value: f64) -> i32 {
 }
 
 impl Plot {
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let across = Axis::over(self.scale, points().map(|point| point.0));
         let times = points().map(|point| point.1);
