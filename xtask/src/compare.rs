@@ -7,7 +7,7 @@
 
 mod args;
 mod contender;
-mod equality;
+pub(crate) mod equality;
 mod filters;
 mod hyperfine;
 mod peers;
@@ -83,7 +83,7 @@ fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {
 
 /// The top of the work tree, or the git directory of a bare repository: from there both programs
 /// find the repository and archive the whole tree.
-fn repository_directory(repo: &Path) -> Result<PathBuf> {
+pub(crate) fn repository_directory(repo: &Path) -> Result<PathBuf> {
     let rev_parse = |what: &str| {
         let mut git = Command::new("git");
         process::text(git.arg("-C").arg(repo).args(["rev-parse", what]))

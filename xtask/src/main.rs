@@ -6,6 +6,7 @@ mod binary;
 mod compare;
 mod corpus;
 mod crowd;
+mod fanout;
 mod fuzz;
 mod gate;
 mod median;
@@ -26,6 +27,7 @@ enum Task {
     Zoekt(zoekt::Args),
     Gate(gate::Args),
     Crowd(crowd::Args),
+    Fanout(fanout::Args),
     Fuzz(fuzz::Args),
     Scenario(scenario::Args),
 }
@@ -37,6 +39,7 @@ fn main() -> anyhow::Result<()> {
         Task::Zoekt(args) => zoekt::run(&args),
         Task::Gate(args) => gate::run(&args),
         Task::Crowd(args) => crowd::run(&args),
+        Task::Fanout(args) => fanout::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Scenario(args) => scenario::run(&args),
     }

@@ -1,10 +1,10 @@
 //! Times over something else, as a plot that any browser shows.
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
 /// To the right of the lines are their names.
-const NAMES: f64 = 160.0;
+const NAMES: f64 = 190.0;
 
 /// The times are milliseconds.
 pub(crate) struct Plot {

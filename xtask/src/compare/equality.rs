@@ -84,7 +84,7 @@ impl Run {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+pub(crate) enum Outcome {
     Equal {
         bytes: u64,
     },
@@ -94,7 +94,7 @@ enum Outcome {
     },
 }
 
-fn compare(one: &mut impl Read, two: &mut impl Read) -> Result<Outcome> {
+pub(crate) fn compare(one: &mut impl Read, two: &mut impl Read) -> Result<Outcome> {
     const PIECE: usize = 1 << 20;
     let (mut left, mut right) = (vec![0; PIECE], vec![0; PIECE]);
     let mut offset = 0;
