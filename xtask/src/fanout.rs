@@ -52,7 +52,7 @@ pub(crate) struct Args {
     format: Vec<String>,
 
     /// How often each contender takes its turn
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     /// The git-sluice to measure [default: the release binary, which is built]
@@ -113,7 +113,7 @@ fn header(args: &Args, git_sluice: &Path) -> Result<String> {
     let typed: Vec<String> = env::args().skip(1).collect();
     let typed = typed.iter().map(String::as_str);
     Ok(format!(
-        "```sh\n{}\n```\n\n{}, {}; {} cores; medians of {} rounds.\n\n",
+        "```sh\n{}\n```\n\n{}, {}; {} cores; medians, `--rounds={}`.\n\n",
         process::quote(["cargo", "xtask"].into_iter().chain(typed)),
         process::text(Command::new("git").arg("--version"))?,
         process::text(Command::new(git_sluice).arg("--version"))?,
