@@ -1,10 +1,9 @@
-//! The delta chains behind a window of blobs, and how often each link is needed.
+//! The delta chains of a window of blobs, with the number of uses of each link.
 //!
-//! The planner adds blobs; each pack entry that any of them needs becomes one [`Node`], its header
-//! parsed once. Workers then follow node numbers and never look anything up. A node that is needed
-//! more than once gets a [`Slot`], in which the first to decode it leaves the result for the
-//! others; with its last use the slot is empty again. Slots are locked one by one, for as long as
-//! it takes to copy a pointer.
+//! The planner adds blobs. Each pack entry that a blob needs becomes one [`Node`], whose header is parsed
+//! once. Workers follow node numbers and never look anything up. A node with several uses has a [`Slot`]:
+//! the first worker that decodes the node leaves the result there, and the last use empties the slot. Slots
+//! are locked one by one, for as long as it takes to copy a pointer.
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
@@ -23,7 +22,7 @@ use crate::{
     },
 };
 
-/// More links than any git makes (4095 at most), few enough to follow.
+/// The longest chain that is followed. git makes chains of at most 4095 links.
 pub const MAX_LINKS: usize = 1 << 16;
 
 /// The number of a node in its [`Chains`].
@@ -32,24 +31,24 @@ pub struct NodeId(u32);
 
 /// One pack entry.
 pub struct Node {
-    /// Index into the packs of the [`Chains`].
+    /// The index into the packs of the [`Chains`].
     pack: u32,
-    /// What the entry is a delta against.
+    /// The base, if the entry is a delta.
     base: Option<NodeId>,
     slot: Option<u32>,
-    /// Where the zlib stream begins.
+    /// The offset of the zlib stream in the pack.
     pub(super) data: u64,
-    /// Inflated size of the entry, in bytes.
+    /// The inflated size of the entry in bytes.
     pub size: u64,
-    /// What the object is.
+    /// The type of the object.
     pub kind: ObjectKind,
-    /// The largest size met on the way to the end of the chain, in bytes: a guess at the object's
-    /// size that costs no inflating, exact if the entry is no delta.
+    /// The largest entry size in the chain from here on, in bytes: an estimate of the object's size that
+    /// needs no inflating. Exact if the entry is no delta.
     pub estimate: u64,
 }
 
 impl Node {
-    /// What the entry is a delta against, if it is one.
+    /// The base, if the entry is a delta.
     pub fn base(&self) -> Option<NodeId> {
         self.base
     }
@@ -61,36 +60,36 @@ pub struct Chains {
     packs: Vec<Arc<Pack>>,
     nodes: Vec<Node>,
     slots: Vec<Slot>,
-    /// Slots shared with other windows, numbered behind the others.
+    /// Slots shared with other windows. Their numbers follow those of `slots`.
     lasting: Vec<Arc<Slot>>,
 }
 
-/// [`Chains`] that are still growing.
+/// Builds [`Chains`].
 #[derive(Default)]
 pub struct ChainBuilder {
     chains: Chains,
     uses: Vec<u32>,
     known: HashMap<(PackId, u64), NodeId, BuildHasherDefault<FxHasher>>,
     pack_numbers: HashMap<PackId, u32, BuildHasherDefault<FxHasher>>,
-    /// What later windows know of this one.
+    /// Large objects repeated across windows.
     repeated: Option<Arc<Repeated>>,
-    /// Large objects that were added, one as often as it was.
+    /// The large objects that were added, one element for each use.
     large: Vec<NodeId>,
 }
 
 impl ChainBuilder {
-    /// The same, with what is in `repeated` decoded once for all windows.
+    /// The same builder. The objects in `repeated` are decoded once for all windows.
     pub fn with_repeated(mut self, repeated: Arc<Repeated>) -> Self {
         self.repeated = Some(repeated);
         self
     }
 
-    /// Add one use of the object at `place`, with all that it is made from.
+    /// Add one use of the object at `offset` of `pack`, with all its bases.
     pub fn add(&mut self, odb: &mut Odb, pack: PackId, offset: u64) -> Result<NodeId, Damage> {
         let start = self.chains.nodes.len();
         let outcome = self.descend(odb, (pack, offset), start);
         if outcome.is_err() {
-            // Entries of a broken chain must not be found by the next one.
+            // The next chain must not find the entries of a broken chain.
             self.chains.nodes.truncate(start);
             self.uses.truncate(start);
             self.known.retain(|_, node| (node.0 as usize) < start);
@@ -106,8 +105,8 @@ impl ChainBuilder {
         outcome
     }
 
-    /// Follow the chain until it ends or meets a node that is known. New nodes lie from `start` on,
-    /// each in front of its base.
+    /// Follow the chain to its end or to a known node. New nodes are numbered from `start` on, each before
+    /// its base.
     fn descend(
         &mut self,
         odb: &mut Odb,
@@ -161,7 +160,7 @@ impl ChainBuilder {
         }
     }
 
-    /// Make `base` the base of `above`, and say which node the whole chain starts with.
+    /// Make `base` the base of `above` and return the first node of the whole chain.
     fn link(&mut self, above: Option<NodeId>, base: NodeId, start: usize) -> NodeId {
         match above {
             Some(above) => {
@@ -172,7 +171,7 @@ impl ChainBuilder {
         }
     }
 
-    /// Pass kind and estimate from the end of a new chain to its beginning.
+    /// Pass type and estimate from the end of a new chain to its beginning.
     fn settle(&mut self, start: usize) {
         for at in (start..self.chains.nodes.len()).rev() {
             let Some(base) = self.chains.nodes[at].base else {
@@ -197,12 +196,12 @@ impl ChainBuilder {
         Ok(number)
     }
 
-    /// The node `id` as far as it is known.
+    /// The node `id`, which may still be incomplete.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.chains.nodes[id.0 as usize]
     }
 
-    /// Take what was built, with slots for all that is needed more than once, and start anew.
+    /// Take the built chains, with slots for all nodes that have several uses, and start anew.
     pub fn finish(&mut self) -> Chains {
         let mut chains = std::mem::take(&mut self.chains);
         for (node, uses) in chains.nodes.iter_mut().zip(self.uses.drain(..)) {
@@ -217,7 +216,7 @@ impl ChainBuilder {
         chains
     }
 
-    /// Give large objects that are wanted again and again a slot that other windows have as well.
+    /// Give large repeated objects a slot that other windows share.
     fn share(&mut self, chains: &mut Chains) {
         let Some(repeated) = &self.repeated else {
             return;
@@ -242,12 +241,12 @@ impl Chains {
         &self.nodes[id.0 as usize]
     }
 
-    /// The zlib stream of `node`, and what follows it in the pack.
+    /// The zlib stream of `node`, followed by the rest of the pack.
     pub fn stream(&self, node: &Node) -> &[u8] {
         self.pack(node).stream(node.data)
     }
 
-    /// The pack that `node` is in.
+    /// The pack that contains `node`.
     pub(super) fn pack(&self, node: &Node) -> &Arc<Pack> {
         &self.packs[node.pack as usize]
     }
@@ -260,17 +259,17 @@ impl Chains {
         }
     }
 
-    /// What somebody left in the slot of `node`.
+    /// The result in the slot of `node`, if there is one.
     pub fn kept(&self, node: &Node) -> Option<Arc<Kept>> {
         self.slot(node)?.kept()
     }
 
-    /// Whether somebody else will want `node` after its present user.
+    /// Whether `node` has further uses after the current one.
     pub fn wanted_again(&self, node: &Node) -> bool {
         self.slot(node).is_some_and(Slot::is_wanted_again)
     }
 
-    /// Leave `bytes` in the slot of `node`, or give them back if the allowance is used up.
+    /// Put `bytes` into the slot of `node`, or return them if the allowance is used up.
     pub fn keep(
         &self,
         node: &Node,
@@ -285,7 +284,7 @@ impl Chains {
         Ok(kept)
     }
 
-    /// Count one use of `node` as done; with the last one its slot is emptied.
+    /// Count one use of `node` as done. The last use empties the slot.
     pub fn release(&self, node: &Node) {
         if let Some(slot) = self.slot(node) {
             slot.release();

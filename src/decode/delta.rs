@@ -1,35 +1,35 @@
-//! Deltas as packs hold them (gitformat-pack(5), "Deltified representation").
+//! Applies the deltas of packs (gitformat-pack(5), "Deltified representation").
 //!
-//! A delta is two sizes, then instructions that copy from the base or insert bytes of their own.
-//! Applying writes straight to its destination; nothing outside the given slices is touched.
+//! A delta is two sizes, then instructions that copy from the base or insert bytes of the delta. The result
+//! is written straight to its destination. Nothing outside the given slices is touched.
 
 use std::ops::Range;
 
 use crate::odb::pack::Damage;
 
-/// git takes nothing shorter for a delta: two sizes, and an instruction with an operand.
+/// The shortest delta that git accepts: two sizes, and an instruction with an operand.
 const MIN_LEN: usize = 4;
 
 const CORRUPT: Damage = Damage("delta is corrupt");
 
-/// Most copies are not longer than this. They are made with this fixed length wherever there is room
-/// for it, and the next instruction overwrites what was too much: a call of `memcpy` would cost more.
+/// Most copies are at most this long. Where there is room, they are made with this fixed length, and the
+/// next instruction overwrites the excess. A call of `memcpy` would cost more.
 const SHORT: usize = 32;
 
-/// One step of a delta.
+/// One instruction of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction<'a> {
-    /// Copy this many bytes from this offset of the base.
+    /// Copy from the base: the offset in the base, then the number of bytes.
     Copy(usize, usize),
     /// Insert these bytes.
     Insert(&'a [u8]),
 }
 
-/// The two sizes a delta begins with, in bytes, and the rest of it.
+/// A delta: its two sizes in bytes, and its instructions.
 pub struct Delta<'a> {
-    /// Size of the base it was made against.
+    /// The size of the base.
     pub base_size: u64,
-    /// Size of the result.
+    /// The size of the result.
     pub size: u64,
     /// The instructions, see [`next_instruction`].
     pub instructions: &'a [u8],
@@ -50,7 +50,7 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// Write the result to `out`, which has exactly its size.
+    /// Write the result to `out`, whose length must be the result's size.
     pub fn apply(&self, base: &[u8], out: &mut [u8]) -> Result<(), Damage> {
         if base.len() as u64 != self.base_size {
             return Err(Damage("delta was made against another base"));
@@ -89,7 +89,7 @@ impl<'a> Delta<'a> {
     }
 }
 
-/// Take the next instruction off `rest`; `None` at its end.
+/// Take the next instruction off `rest`. `None` at the end.
 #[inline]
 pub fn next_instruction<'a>(rest: &mut &'a [u8]) -> Result<Option<Instruction<'a>>, Damage> {
     let Some((&op, mut tail)) = rest.split_first() else {
@@ -110,8 +110,8 @@ pub fn next_instruction<'a>(rest: &mut &'a [u8]) -> Result<Option<Instruction<'a
     Ok(Some(instruction))
 }
 
-/// Offset and length of the copy that `op` is, and what follows its operands. Each of the low seven
-/// bits of `op` says whether there is a byte for it.
+/// The offset and the length of the copy instruction `op`, and the bytes after its operands. Each of the
+/// low seven bits of `op` says whether an operand byte is present.
 #[inline]
 fn copy_operands(op: u8, mut rest: &[u8]) -> Result<(usize, usize, &[u8]), Damage> {
     let mut operand = |bits: Range<u8>| {

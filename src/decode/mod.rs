@@ -1,9 +1,9 @@
-//! From a located object to its bytes.
+//! Decodes located objects to bytes.
 //!
-//! A [`Decoder`] belongs to one thread and reuses all it needs: inflate state, delta and scratch
-//! buffers. It writes straight to the buffer it is given, and asks nobody where anything lies: that
-//! was settled in the plan. Objects above a limit are refused here and streamed by
-//! [`stream`] instead. It never sees a path and knows no archive format.
+//! A [`Decoder`] belongs to one thread and reuses its inflate state, its delta buffer and its scratch
+//! buffers. A decoder appends to the caller's buffer. The plan has located every object, so a decoder looks
+//! nothing up. A decoder refuses objects above a limit; [`stream`] streams them. This module sees no path
+//! and knows no archive format.
 
 pub mod chain;
 pub mod delta;
@@ -30,23 +30,23 @@ use delta::Delta;
 use recent::{Recent, suits};
 use slot::{Allowance, Kept};
 
-/// Buffers set aside for results that will be waited for.
+/// The most buffers kept for results that other threads wait for.
 const SPARE_BUFFERS: usize = 32;
-/// What they hold together, in bytes.
+/// The most bytes of the buffers in reserve.
 const SPARE_BYTES: usize = 2 << 20;
 
 /// Why an object was not decoded.
 #[derive(Debug)]
 pub enum Failure {
-    /// It, or something it is made from, has more bytes than the limit allows.
+    /// The object or a base of the object has more bytes than the limit allows.
     TooLarge,
-    /// It cannot be read from where it lies; another copy may be fine.
+    /// The copy at the planned location is damaged. Another copy may be sound.
     Damaged(Damage),
-    /// The operating system refused.
+    /// The operating system reported an error.
     Io(io::Error),
-    /// Whoever took the bytes could not take more.
+    /// The receiver of the bytes failed.
     Taker(Error),
-    /// It is there, but the run cannot go on with it.
+    /// The object exists, but the run must not continue with the object.
     Refused(Error),
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    /// This failure as the cause of `error`; one that speaks for itself stands alone.
+    /// This failure as the cause of `error`. A refusal explains itself and replaces `error`.
     pub fn explain(self, error: Error) -> Error {
         match self {
             Self::Refused(refused) => refused,
@@ -96,8 +96,8 @@ impl From<io::Error> for Failure {
 pub struct Inflater(Box<inflate::Inflater>);
 
 impl Inflater {
-    /// Inflate the stream at the start of `input`, of `size` bytes, and append them to `out`; the
-    /// Adler-32 at its end is verified.
+    /// Inflate the stream at the start of `input` and append its `size` bytes to `out`. The Adler-32 at the
+    /// end is verified.
     pub fn whole(&mut self, input: &[u8], size: usize, out: &mut Buffer) -> Result<(), Damage> {
         let space = out.space_with_slack(size, inflate::SLACK);
         match self.0.whole(input, space) {
@@ -107,7 +107,7 @@ impl Inflater {
     }
 }
 
-/// Before an entry counts as damaged, an older and slower inflater has a look at it.
+/// Inflate again with an older and slower inflater, before an entry counts as damaged.
 fn second_opinion(input: &[u8], out: &mut [u8]) -> Result<(), Damage> {
     use gix::zlib::{Inflate, Status};
     match Inflate::default().once(input, out) {
@@ -116,17 +116,17 @@ fn second_opinion(input: &[u8], out: &mut [u8]) -> Result<(), Damage> {
     }
 }
 
-/// What one thread needs to decode objects.
+/// The state with which one thread decodes objects.
 pub struct Decoder {
     inflater: Inflater,
     loose: loose::Reader,
     allowance: Arc<Allowance>,
-    /// What may be a base again, of objects that are wanted one by one.
+    /// Recently decoded objects that may be bases again. Only for a reader of single objects.
     recent: Option<Recent>,
-    /// Nodes from the wanted one down to where its chain begins.
+    /// The nodes from the wanted object down to the end of its chain.
     path: Vec<NodeId>,
     delta: Buffer,
-    /// The result of one delta is the base of the next: two buffers take turns.
+    /// Two buffers that take turns: the result of one delta is the base of the next.
     scratch: [Buffer; 2],
     spare: Vec<Buffer>,
     spare_bytes: usize,
@@ -139,7 +139,7 @@ enum Step {
 }
 
 impl Decoder {
-    /// A decoder whose results for later use count against `allowance`.
+    /// Create a decoder whose shared results count against `allowance`.
     pub fn new(allowance: Arc<Allowance>) -> Self {
         Self {
             inflater: Inflater::default(),
@@ -154,8 +154,8 @@ impl Decoder {
         }
     }
 
-    /// The same, for one object after the other, each in chains of its own: up to `bytes` bytes of what they
-    /// were made from are held.
+    /// The same decoder for single objects, each with chains of its own. Up to `bytes` bytes of bases are
+    /// cached.
     pub fn with_recent(mut self, bytes: usize) -> Self {
         self.recent = Some(Recent::new(bytes));
         self
@@ -195,7 +195,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Append the loose object in the file at `path` to `out` and say what it is.
+    /// Append the loose object in the file at `path` to `out` and return its type.
     pub fn loose(
         &mut self,
         path: &Path,
@@ -211,13 +211,13 @@ impl Decoder {
         Ok(kind)
     }
 
-    /// Whether what `node` is decoded to may be held as a base for others.
+    /// Whether the decoded `node` may be cached as a base.
     fn would_hold(&self, node: &Node) -> bool {
         let recent = self.recent.as_ref();
         recent.is_some_and(|recent| recent.would_hold(node.estimate))
     }
 
-    /// Give back every scratch buffer of more than `max` bytes.
+    /// Free every scratch buffer of more than `max` bytes.
     pub fn trim(&mut self, max: usize) {
         self.loose.trim(max);
         for buffer in self.scratch.iter_mut().chain([&mut self.delta]) {
@@ -227,7 +227,7 @@ impl Decoder {
         }
     }
 
-    /// Note the way from `wanted` down to a result that is there already, or to the chain's end.
+    /// Collect the path from `wanted` down to a cached result or to the end of the chain.
     fn descend(
         &mut self,
         chains: &Chains,
@@ -254,7 +254,7 @@ impl Decoder {
         Ok(None)
     }
 
-    /// Decode one node to where the next step finds it.
+    /// Decode one node to a place where the next step finds the result.
     fn intermediate(
         &mut self,
         chains: &Chains,
@@ -290,7 +290,7 @@ impl Decoder {
         Ok(Step::Scratch(free))
     }
 
-    /// Append what `node` makes of `base` to `out`.
+    /// Decode `node`, which is a delta against `base` if there is one, and append the result to `out`.
     fn produce(
         &mut self,
         chains: &Chains,
@@ -317,7 +317,7 @@ impl Decoder {
         Ok(delta.apply(base, out.space(delta.size as usize))?)
     }
 
-    /// Count the base of `node`, which lies in `step`, as used.
+    /// Count one use of the base of `node`, which lies in `step`.
     fn leave(&mut self, chains: &Chains, node: &Node, step: Option<Step>) {
         if let (Some(base), Some(step)) = (node.base(), step) {
             chains.release(chains.node(base));
@@ -325,7 +325,7 @@ impl Decoder {
         }
     }
 
-    /// A buffer for about `size` bytes, if there is one, else an empty one.
+    /// Take a spare buffer for about `size` bytes, or an empty buffer if no spare suits.
     fn spare(&mut self, size: usize) -> Buffer {
         let Some(at) = self.spare.iter().rposition(|spare| suits(spare, size)) else {
             return Buffer::default();
@@ -335,7 +335,7 @@ impl Decoder {
         buffer
     }
 
-    /// Take the memory of a result back if nobody else holds it.
+    /// Reuse the memory of a result that has no other holder.
     fn reclaim(&mut self, step: Step) {
         let Step::Kept(kept) = step else { return };
         if let Some(mut kept) = Arc::into_inner(kept)

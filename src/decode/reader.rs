@@ -1,8 +1,8 @@
-//! Whole objects by id, for the planner: commits, tags, trees, attribute files.
+//! Reads whole objects by id, for the planner: commits, tags, trees, attribute files.
 //!
-//! Follows replacements, looks into every copy before it gives up, and refuses what is too large
-//! to be any of these. Not for the blobs of the archive: those are located first and decoded by
-//! many threads.
+//! A reader follows replacements, tries every copy before it fails, and refuses objects that are too large
+//! for any of these types. The blobs of the archive take another way: the plan locates them, and many
+//! threads decode them.
 
 use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 
@@ -12,17 +12,17 @@ use crate::{
     odb::{Odb, PackId, Place, loose, pack::Damage},
 };
 
-/// No commit, tree or attribute file has more bytes than this; git ignores attribute files above.
+/// The largest commit, tree or attribute file in bytes. git ignores larger attribute files.
 pub const MAX_CONTROL_SIZE: u64 = 100 << 20;
 
 /// Scratch memory held between two objects, in bytes.
 const SCRATCH_MAX: usize = 1 << 20;
-/// Bytes of objects that others were made from, held in case more are.
+/// Bytes of recent bases held between two objects.
 const RECENT_MAX: usize = 1 << 20;
 
 /// Reads whole objects from an object database.
 pub struct Reader {
-    /// Where the objects lie.
+    /// The object database.
     pub odb: Odb,
     decoder: Decoder,
     chains: ChainBuilder,
@@ -38,18 +38,18 @@ impl Reader {
         }
     }
 
-    /// Another one for the same objects, for another thread.
+    /// Create another reader of the same objects, for another thread.
     pub fn another(&self) -> Self {
         Self::new(self.odb.clone())
     }
 
-    /// Replace the contents of `out` by those of the object `id` (or its replacement) and say what
-    /// it is; nothing if it does not exist.
+    /// Replace the contents of `out` by the object `id` (or its replacement) and return its type. `None` if
+    /// the object does not exist.
     pub fn read(&mut self, id: &oid, out: &mut Buffer) -> Result<Option<ObjectKind>, Failure> {
         let replaced = self.odb.config().replaced(id);
         let id = replaced.map_err(Failure::Refused)?;
         out.clear();
-        // The one object that git knows without storing it.
+        // git knows the empty tree without storing it.
         if id == ObjectId::empty_tree(id.kind()) {
             return Ok(Some(ObjectKind::Tree));
         }
@@ -66,8 +66,8 @@ impl Reader {
         }
     }
 
-    /// Read the object `id` (or its replacement) to its end, whatever its size, and say how many bytes
-    /// it has. They are in `out` if they are fewer than `limit`.
+    /// Read the object `id` (or its replacement) to its end, whatever its size, and return the size in
+    /// bytes. `out` holds the object if the object has fewer than `limit` bytes.
     pub fn read_to_end(&mut self, id: &oid, limit: u64, out: &mut Buffer) -> Result<u64, Failure> {
         let replaced = self.odb.config().replaced(id);
         let id = replaced.map_err(Failure::Refused)?;
@@ -86,12 +86,12 @@ impl Reader {
         Ok(size)
     }
 
-    /// What the object `id` is; nothing if it does not exist.
+    /// The type of the object `id`. `None` if the object does not exist.
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>, Failure> {
         self.read(id, &mut Buffer::default())
     }
 
-    /// Append the object `id`, of at most `limit` bytes, from `place` and nowhere else.
+    /// Append the object `id`, of at most `limit` bytes, from `place` only.
     pub fn read_at(
         &mut self,
         id: &ObjectId,
@@ -143,7 +143,7 @@ impl Reader {
     }
 }
 
-/// Counts the bytes of an object, and appends them to `out` as long as they are fewer than `limit`.
+/// Count the bytes of an object, and append them to `out` as long as there are fewer than `limit`.
 fn taker<'a>(
     limit: u64,
     size: &'a mut u64,

@@ -1,29 +1,29 @@
-//! What was decoded a moment ago and may be a base next, for a reader of one object after the other.
+//! A cache of recently decoded objects, as bases for a reader of single objects.
 //!
-//! Trees that resemble each other are deltas of each other: the old and the new one of a directory, and
-//! those of its neighbours. Holds little, and what was there first goes first.
+//! Similar trees are deltas of each other: the old and the new version of a directory, and its neighbours.
+//! The cache is small and drops the oldest object first.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::slot::{Allowance, Kept};
 use crate::{buffer::Buffer, odb::pack::Pack};
 
-/// As many as are looked through in no time.
+/// The most cached objects: a linear search is quick.
 const MAX_BASES: usize = 32;
-/// How many times larger than needed a buffer may be: all of it counts against the allowance.
+/// How many times larger than needed a buffer may be. The whole buffer counts against the allowance.
 const SPARE_WASTE: usize = 4;
 
 /// Decoded objects, the oldest first.
 pub(super) struct Recent {
     allowance: Arc<Allowance>,
-    /// What is larger would push out too many others.
+    /// The largest cached object in bytes. A larger one would displace too many others.
     max: usize,
     bases: VecDeque<Base>,
 }
 
 struct Base {
     pack: Arc<Pack>,
-    /// Where its zlib stream begins.
+    /// The offset of the entry's zlib stream.
     data: u64,
     kept: Arc<Kept>,
 }
@@ -38,12 +38,12 @@ impl Recent {
         }
     }
 
-    /// Whether something of `size` bytes is not too large to be held.
+    /// Whether an object of `size` bytes may be cached.
     pub(super) fn would_hold(&self, size: u64) -> bool {
         size <= self.max as u64
     }
 
-    /// What the entry of `pack` whose stream begins at `data` was decoded to.
+    /// The decoded entry of `pack` whose stream begins at `data`, if it is cached.
     pub(super) fn find(&self, pack: &Arc<Pack>, data: u64) -> Option<Arc<Kept>> {
         let is_it = |base: &&Base| base.data == data && Arc::ptr_eq(&base.pack, pack);
         self.bases
@@ -53,7 +53,8 @@ impl Recent {
             .map(|base| Arc::clone(&base.kept))
     }
 
-    /// A buffer for about `size` bytes: that of the oldest if it has to go anyway and suits.
+    /// A buffer for about `size` bytes. In a full cache, the buffer of the oldest object is reused if it
+    /// suits.
     pub(super) fn buffer(&mut self, size: usize) -> Buffer {
         if self.bases.len() < MAX_BASES {
             return Buffer::default();
@@ -64,7 +65,8 @@ impl Recent {
         bytes.filter(|bytes| suits(bytes, size)).unwrap_or_default()
     }
 
-    /// Hold `bytes`, to which that entry was decoded, or give them back if they are too many.
+    /// Cache `bytes`, the decoded entry of `pack` whose stream begins at `data`, or return them if they are
+    /// too many.
     pub(super) fn keep(
         &mut self,
         pack: &Arc<Pack>,
@@ -94,7 +96,7 @@ impl Recent {
     }
 }
 
-/// Whether `buffer` takes `size` bytes, and not too many more.
+/// Whether `buffer` has room for `size` bytes without much waste.
 pub(super) fn suits(buffer: &Buffer, size: usize) -> bool {
     (size..=size.saturating_mul(SPARE_WASTE)).contains(&buffer.capacity())
 }

@@ -1,10 +1,10 @@
-//! The slow way to an object that could not be read where the plan found it.
+//! Recovers an object whose planned location cannot be read, from another copy.
 //!
-//! Looks at the object directories afresh (a repack may have moved everything) and tries every copy of the
-//! object: another pack, a loose file. A packed copy is rebuilt from the end of its delta chain up. Where a link
-//! fails, the other copies of that link are asked, then those of the link above it, as git does before it
-//! reports damage. Small and large objects go the same way: each link lies in a spool, which is in memory up to
-//! a limit. No link may fill the disk with what it claims to be, and none is tried twice.
+//! Recovery reads the object directories afresh (a repack may have moved everything) and tries every copy
+//! of the object: another pack, a loose file. A packed copy is rebuilt from the end of its delta chain
+//! upwards. Where a link fails, the other copies of that link are tried, then those of the link above, as
+//! git does before it reports damage. Objects of all sizes go the same way: each link lies in a spool, in
+//! memory up to a limit. A link cannot fill the disk with a false size, and no copy is tried twice.
 
 use std::{
     collections::HashSet,
@@ -27,10 +27,10 @@ use crate::{
     },
 };
 
-/// More links that fail on the way to one object than this are not worth another look. git makes no longer
-/// chains, so that all of one may be damaged.
+/// The most failed links during the recovery of one object. git makes no longer chains, so every link of a
+/// chain may be damaged.
 const MAX_FAILED: usize = 4096;
-/// Copies that are read because of damage in a copy, which is read because of damage in another, and so on.
+/// The most nested recoveries: a damaged link of a copy that recovers a damaged link, and so on.
 const MAX_DEPTH: usize = 32;
 /// Bytes read from a spool at once.
 const BLOCK_LEN: usize = 64 << 10;
@@ -47,7 +47,7 @@ impl Copy {
         self.content.size()
     }
 
-    /// Hand the object to `taker`, piece by piece.
+    /// Pass the object to `taker`, piece by piece.
     pub fn stream(&self, taker: Taker<'_>) -> Result<(), Failure> {
         let mut reader = BufReader::with_capacity(BLOCK_LEN, self.content.reader());
         loop {
@@ -62,8 +62,8 @@ impl Copy {
     }
 }
 
-/// The first sound copy of `id`, whatever its size, with up to `max_memory` bytes of it in memory; or fail like
-/// the last copy, or with `failure` if there is none.
+/// Find the first sound copy of `id`, whatever its size, with up to `max_memory` bytes of it in memory. The
+/// error is that of the last copy, or `failure` if there is no copy.
 pub fn copy(
     config: &Config,
     id: &ObjectId,
@@ -73,7 +73,7 @@ pub fn copy(
     Recovery::new(config, max_memory).object(id, u64::MAX, failure)
 }
 
-/// The same for an object of at most `limit` bytes, which are appended to `out`; say what it is.
+/// Append the first sound copy of `id`, of at most `limit` bytes, to `out` and return its type.
 pub fn append(
     config: &Config,
     id: &ObjectId,
@@ -90,20 +90,20 @@ pub fn append(
 struct Recovery {
     odb: Odb,
     max_memory: usize,
-    /// Pack entries that failed, or that are waited for.
+    /// Pack entries that failed or whose recovery is in progress.
     tried: HashSet<(PackId, u64)>,
     failed: usize,
     depth: usize,
-    /// Packs that were read, and the bytes of all files that were.
+    /// The packs that were read, and the total size of all files that were read.
     packs: HashSet<PackId>,
     backing: u64,
 }
 
-/// One pack entry on the way down a delta chain.
+/// One pack entry of a delta chain.
 struct Link {
-    /// Where it lies, if it lies in a pack.
+    /// The location, if the object lies in a pack.
     at: Option<(PackId, u64)>,
-    /// Which object it is, if the entry above it says so.
+    /// The object id, if the entry above names it.
     id: Option<ObjectId>,
     entry: Result<Entry, Damage>,
 }
@@ -147,7 +147,7 @@ impl Recovery {
         }
     }
 
-    /// The first sound copy of `id`, unless it has more than `limit` bytes.
+    /// The first sound copy of `id`, unless the object has more than `limit` bytes.
     fn object(&mut self, id: &ObjectId, limit: u64, failure: Failure) -> Result<Copy, Failure> {
         if self.depth >= MAX_DEPTH || self.failed >= MAX_FAILED {
             return Err(failure);
@@ -173,7 +173,7 @@ impl Recovery {
             };
             match attempt {
                 Ok(_) => return attempt,
-                // A damaged copy may claim any size; if no other one is sound, this one may be.
+                // A damaged copy may claim any size, and a copy that is too large may be the sound one.
                 Err(_) if matches!(last, Failure::TooLarge) => {}
                 Err(failure) => last = failure,
             }
@@ -194,7 +194,7 @@ impl Recovery {
         Ok(Copy { content, kind })
     }
 
-    /// The object at `at`, rebuilt link by link.
+    /// Rebuild the object at `at`, link by link.
     fn packed(&mut self, at: (PackId, u64), limit: u64) -> Result<Copy, Failure> {
         let wanted = self.link(at, None);
         if wanted.entry()?.claim()? > limit {
@@ -210,7 +210,7 @@ impl Recovery {
         self.make(&wanted, base?)
     }
 
-    /// The links below `link`, down to an object that is whole or to damage.
+    /// The links below `link`, down to an undeltified object or to damage.
     fn links_below(&mut self, link: &Link) -> Vec<Link> {
         let mut links = Vec::new();
         let mut next = self.below(link);
@@ -237,7 +237,7 @@ impl Recovery {
         }
     }
 
-    /// The link at `at`, which is damaged for a chain that comes to it a second time.
+    /// The link at `at`. A chain that reaches the same entry twice gets a damaged link.
     fn link(&mut self, at: (PackId, u64), id: Option<ObjectId>) -> Link {
         let entry = match self.tried.insert(at) {
             true => self.entry(at),
@@ -259,7 +259,7 @@ impl Recovery {
         Ok(Entry { pack, header })
     }
 
-    /// What `link` makes of its `base`.
+    /// Decode `link` against its `base`.
     fn make(&mut self, link: &Link, base: Option<Copy>) -> Result<Copy, Failure> {
         let entry = link.entry()?;
         let size = entry.claim()?;
@@ -278,7 +278,7 @@ impl Recovery {
         Ok(Copy { content, kind })
     }
 
-    /// The object that `link`, which failed, stands for, from another place.
+    /// Read the object of the failed `link` from another place.
     fn elsewhere(&mut self, link: &Link, failure: Failure) -> Result<Copy, Failure> {
         self.failed += 1;
         let named = || {

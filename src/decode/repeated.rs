@@ -1,34 +1,34 @@
-//! Large objects that are wanted again and again.
+//! Large objects that occur in several windows.
 //!
-//! Whatever a window wants more than once is decoded once. What is large and repeated there, such as a
-//! picture that several parts of a project have a copy of, is likely to come again in another window: it is kept,
-//! within a limit, for all windows that follow.
+//! Within a window, an object with several uses is decoded once. A large object that is repeated in one
+//! window, such as a picture that several parts of a project copy, is likely to occur in later windows.
+//! Such objects are kept for the rest of the run, within a limit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::slot::Slot;
 use crate::odb::pack::Pack;
 
-/// Bytes that an object has at least: looking for smaller ones takes longer than decoding them.
+/// The least size of such an object in bytes. Looking smaller ones up takes longer than decoding them.
 pub(super) const LARGE: u64 = 128 << 10;
 
-/// What was repeated in one window, for the others.
+/// The repeated objects of all windows.
 pub struct Repeated {
-    /// Bytes that they may have together.
+    /// The most bytes of all objects together.
     limit: u64,
-    found: Mutex<Found>,
+    objects: Mutex<RepeatedObjects>,
 }
 
 #[derive(Default)]
-struct Found {
+struct RepeatedObjects {
     bytes: u64,
     objects: Vec<Object>,
 }
 
 struct Object {
-    /// Its number would not do: what databases find in mid-run they number each by themselves.
+    /// A pack number would not do: each database numbers the packs that it finds during the run by itself.
     pack: Arc<Pack>,
-    /// Where its zlib stream begins.
+    /// The offset of the entry's zlib stream.
     data: u64,
     slot: Arc<Slot>,
 }
@@ -38,12 +38,12 @@ impl Repeated {
     pub fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
-            found: Mutex::default(),
+            objects: Mutex::default(),
         })
     }
 
-    /// A slot for the object in `pack` whose stream begins at `data`, and which has about `size` bytes, if it is
-    /// repeated, now or in a window before.
+    /// The slot for the object in `pack` whose stream begins at `data` and which has about `size` bytes, if
+    /// the object is repeated in this window or was repeated in an earlier one.
     pub(super) fn slot(
         &self,
         pack: &Arc<Pack>,
@@ -51,17 +51,17 @@ impl Repeated {
         size: u64,
         is_repeated: bool,
     ) -> Option<Arc<Slot>> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut repeated = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |object: &&Object| object.data == data && Arc::ptr_eq(&object.pack, pack);
-        if let Some(object) = found.objects.iter().find(is_it) {
+        if let Some(object) = repeated.objects.iter().find(is_it) {
             return Some(Arc::clone(&object.slot));
         }
-        if !is_repeated || found.bytes + size > self.limit {
+        if !is_repeated || repeated.bytes + size > self.limit {
             return None;
         }
-        found.bytes += size;
+        repeated.bytes += size;
         let slot = Arc::new(Slot::lasting());
-        found.objects.push(Object {
+        repeated.objects.push(Object {
             pack: Arc::clone(pack),
             data,
             slot: Arc::clone(&slot),

@@ -1,8 +1,8 @@
-//! How large an object is, without inflating it: what headers say.
+//! The sizes of objects, read from headers.
 //!
-//! Of a delta the first bytes must be inflated to know how large its result is, which takes a good
-//! part of the time that all of a small one takes. So where only a limit matters, a delta that
-//! is far below it by all its headers is left to whoever decodes it.
+//! The size of a delta's result stands in its first bytes, which must be inflated. For a small delta this
+//! takes a good part of the time of decoding. So where only a limit matters, a delta that is far below the
+//! limit by all its headers is left to the decoder.
 
 use gix::ObjectId;
 use sirocco::{Format, inflate::Decoder};
@@ -10,37 +10,37 @@ use sirocco::{Format, inflate::Decoder};
 use super::delta::Delta;
 use crate::odb::{Odb, PackId, Place, loose, pack::EntryKind};
 
-/// A delta and what it is made from, all much smaller than a limit by this factor, do not make
-/// anything larger, unless somebody has made them to.
+/// A delta whose chain is smaller than a limit by this factor yields no larger object, unless the delta was
+/// made for that purpose.
 const FAR: u64 = 2;
-/// Links of a chain whose headers are looked at.
+/// The most links of a chain whose headers are read.
 const MAX_LINKS: usize = 64;
-/// The two sizes at the start of a delta take ten bytes each at most.
+/// The two sizes at the start of a delta take at most ten bytes each.
 const SIZES_MAX: usize = 20;
 
 /// Reads sizes.
 #[derive(Default)]
 pub struct Sizer {
     loose: loose::Reader,
-    /// Made when it is needed: it is large, and mostly nobody asks.
+    /// Created on first use: the decoder is large and rarely needed.
     decoder: Option<Box<Decoder>>,
 }
 
-/// How large an object is.
+/// The size of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many bytes.
+    /// The size in bytes.
     Exactly(u64),
-    /// It is far below a limit by all that headers say: to be looked at again when it is decoded.
+    /// Far below the limit by all headers. The decoder checks the size again.
     Small,
-    /// It is there, and no copy of it tells.
+    /// The object exists, but no copy yields a size.
     Unknown,
-    /// It is not there.
+    /// The object does not exist.
     Missing,
 }
 
 impl Sizer {
-    /// The size of the object `id` or of its replacement, from the first copy that tells.
+    /// The size of the object `id` or of its replacement, from the first readable copy.
     pub fn size(&mut self, odb: &mut Odb, id: ObjectId) -> Size {
         let Ok(id) = odb.config().replaced(&id) else {
             return Size::Unknown;
@@ -51,7 +51,7 @@ impl Sizer {
         }
     }
 
-    /// The size of the object `id` itself, which was found at `place`, as far as `limit` makes it matter.
+    /// The size of the object `id` itself, which was found at `place`, as exactly as `limit` requires.
     pub fn size_near(&mut self, odb: &mut Odb, id: &ObjectId, place: Place, limit: u64) -> Size {
         self.size_of_any(odb, id, place, Some(limit))
     }

@@ -1,6 +1,6 @@
-//! Decoded bytes that are shared between threads, within an allowance.
+//! Decoded bytes that threads share, within an allowance.
 //!
-//! Slots are locked one by one, for as long as copying a pointer takes.
+//! Slots are locked one by one, for as long as it takes to copy a pointer.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -9,14 +9,14 @@ use std::sync::{
 
 use crate::buffer::Buffer;
 
-/// A place for a result that several nodes or entries need.
+/// Holds a result that several nodes or entries need.
 pub struct Slot {
     remaining: AtomicU32,
     kept: Mutex<Option<Arc<Kept>>>,
 }
 
 impl Slot {
-    /// An empty slot for `uses` users.
+    /// Create an empty slot for `uses` users.
     pub(super) fn new(uses: u32) -> Self {
         Self {
             remaining: AtomicU32::new(uses),
@@ -24,22 +24,22 @@ impl Slot {
         }
     }
 
-    /// A slot that keeps its value for the whole run.
+    /// Create a slot that keeps its value for the whole run.
     pub(super) fn lasting() -> Self {
         Self::new(u32::MAX)
     }
 
-    /// The result, if it is there.
+    /// The result, if there is one.
     pub(super) fn kept(&self) -> Option<Arc<Kept>> {
         self.lock().clone()
     }
 
-    /// Leave the result for the other users.
+    /// Store the result for the other users.
     pub(super) fn put(&self, kept: Arc<Kept>) {
         *self.lock() = Some(kept);
     }
 
-    /// Whether there is another user after the present one.
+    /// Whether there is another user after the current one.
     pub(super) fn is_wanted_again(&self) -> bool {
         self.remaining.load(Ordering::Relaxed) > 1
     }
@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// Decoded bytes in a slot, counted against the allowance for all of them.
+/// Decoded bytes in a slot, counted against the common allowance.
 pub struct Kept {
     /// The object.
     pub bytes: Buffer,
@@ -78,7 +78,7 @@ impl Drop for Kept {
     }
 }
 
-/// How many bytes all slots of a run may hold together.
+/// The limit of the bytes in all slots of a run.
 pub struct Allowance {
     limit: usize,
     used: AtomicUsize,
@@ -93,7 +93,7 @@ impl Allowance {
         })
     }
 
-    /// Count `bytes` for as long as anybody holds them, or give them back if the limit is reached.
+    /// Charge `bytes` until the last holder drops them, or return them if the limit is reached.
     pub(super) fn keep(self: &Arc<Self>, bytes: Buffer) -> Result<Arc<Kept>, Buffer> {
         let charged = bytes.capacity();
         if !self.charge(charged) {

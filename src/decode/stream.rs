@@ -1,9 +1,9 @@
-//! Large objects, piece by piece, in constant memory.
+//! Streams large objects piece by piece, in constant memory.
 //!
-//! A whole entry is inflated through a window. A delta needs its base at random: each base on the
-//! way is written to a spool and read back from there, so that even a gigabyte stored as a delta
-//! costs disk and not memory. What a base claims to be never fills the disk: a claim that the packs
-//! cannot back, or that has no room on the disk, is refused before anything is written.
+//! An undeltified entry is inflated through a window. A delta needs random access to its base: each base of
+//! the chain is written to a spool and read back, so a gigabyte stored as a delta costs disk and no memory.
+//! A false size never fills the disk: a size that the packs cannot back, or that exceeds the room on the
+//! disk, is refused before anything is written.
 
 use std::{io::Write, sync::Arc};
 
@@ -22,22 +22,22 @@ use crate::{
     odb::pack::{Damage, MAX_RATIO, Pack},
 };
 
-/// Bytes inflated at once; more than the 32 KiB that deflate looks back.
+/// Bytes inflated at once. Deflate refers back up to 32 KiB.
 const WINDOW_LEN: usize = 256 << 10;
 /// Bytes read from a base at once.
 const BLOCK_LEN: usize = 64 << 10;
-/// No instruction of a delta is longer.
+/// The longest instruction of a delta in bytes.
 const INSTRUCTION_MAX: usize = 128;
-/// The two sizes at the start of a delta take ten bytes each at most.
+/// The two sizes at the start of a delta take at most ten bytes each.
 const SIZES_MAX: usize = 20;
-/// git makes no deltas of larger files unless it is told to (`core.bigFileThreshold`), so that up to this many
-/// bytes no claim is doubted.
+/// The largest base in bytes whose size is accepted unchecked. By default git makes no deltas of larger
+/// files (`core.bigFileThreshold`).
 const UNDOUBTED: u64 = 512 << 20;
 
 /// Takes the pieces of an object.
 pub type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 
-/// The size of the object at `id` in bytes; of a delta only the beginning is read.
+/// The size of the object at `id` in bytes. Of a delta only the beginning is read.
 pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
     let node = chains.node(id);
     match node.base() {
@@ -46,7 +46,7 @@ pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
     }
 }
 
-/// What the delta in `stream` says of the sizes of its base and its result.
+/// The sizes of base and result, from the beginning of the delta in `stream`.
 pub(super) fn head(stream: &[u8]) -> Result<(u64, u64), Failure> {
     let mut head = [0; SIZES_MAX];
     let progress = Decoder::new(Format::Zlib)
@@ -56,7 +56,7 @@ pub(super) fn head(stream: &[u8]) -> Result<(u64, u64), Failure> {
     Ok((delta.base_size, delta.size))
 }
 
-/// Hand the object at `id` to `taker`, piece by piece.
+/// Pass the object at `id` to `taker`, piece by piece.
 pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failure> {
     let mut path = vec![id];
     while let Some(base) = chains.node(path[path.len() - 1]).base() {
@@ -78,8 +78,8 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
     Ok(())
 }
 
-/// What `content` brings, `size` bytes by its own account, in a spool that holds `max_memory` of them in
-/// memory.
+/// Write the pieces of `content`, which claims `size` bytes, to a spool that holds up to `max_memory` bytes
+/// in memory.
 pub(super) fn spool(
     size: u64,
     max_memory: usize,
@@ -91,8 +91,8 @@ pub(super) fn spool(
     Ok(spool.finish()?)
 }
 
-/// Before anything is written to disk: each delta of the chain must be one of what comes below it, and no
-/// base may claim to be more than the packs can back.
+/// Check the chain before anything is written to disk: each delta must match the size of its base, and the
+/// packs must be able to back the size of each base.
 fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
     let pack_bytes = pack_bytes(chains, path);
     for pair in path.windows(2) {
@@ -106,8 +106,8 @@ fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuse a base of `size` bytes that files of `backing` bytes cannot back. Deflate makes 1032 times their size
-/// of them at most; deltas that copy the same bytes over and over could make far more, and no honest ones do.
+/// Refuse a base of `size` bytes that files of `backing` bytes cannot back. Deflate expands at most 1032
+/// times. Deltas that copy the same bytes over and over could expand further, but no honest deltas do.
 pub(super) fn check_claim(size: u64, backing: u64) -> Result<(), Failure> {
     match size > backing.saturating_mul(MAX_RATIO).max(UNDOUBTED) {
         true => Err(Damage("delta base claims more than its pack can hold").into()),
@@ -115,7 +115,7 @@ pub(super) fn check_claim(size: u64, backing: u64) -> Result<(), Failure> {
     }
 }
 
-/// Bytes of all packs that the nodes of `path` lie in.
+/// The size in bytes of all packs that contain nodes of `path`.
 fn pack_bytes(chains: &Chains, path: &[NodeId]) -> u64 {
     let mut packs: Vec<&Arc<Pack>> = Vec::new();
     for &id in path {
@@ -127,7 +127,8 @@ fn pack_bytes(chains: &Chains, path: &[NodeId]) -> u64 {
     packs.iter().map(|pack| pack.size()).sum()
 }
 
-/// Hand what the pack entry in `stream`, which inflates to `size` bytes, makes of its `base` to `taker`.
+/// Decode the pack entry in `stream`, which inflates to `size` bytes, against its `base`, and pass the
+/// result to `taker`.
 pub(super) fn piecewise(
     stream: &[u8],
     size: u64,
@@ -144,7 +145,7 @@ pub(super) fn piecewise(
     }
 }
 
-/// Inflate the stream at the start of `input`, which has `size` bytes; its checksum is verified.
+/// Inflate the stream at the start of `input`, which has `size` bytes. The checksum is verified.
 fn inflate(mut input: &[u8], size: u64, taker: Taker<'_>) -> Result<(), Failure> {
     let damage = Damage("pack entry does not inflate to its size");
     let mut decoder = Decoder::new(Format::Zlib);
@@ -170,15 +171,15 @@ fn inflate(mut input: &[u8], size: u64, taker: Taker<'_>) -> Result<(), Failure>
     }
 }
 
-/// Applies a delta that arrives in pieces to a base that lies in a spool.
+/// Applies a delta that arrives in pieces to a base in a spool.
 struct Applier<'a> {
     base: Base,
     taker: Taker<'a>,
-    /// Delta bytes that are not a whole instruction yet.
+    /// Delta bytes that form no whole instruction yet.
     pending: Vec<u8>,
-    /// Result bytes not handed on yet.
+    /// Result bytes that are not passed on yet.
     out: Buffer,
-    /// What the delta says the result's size is, once that was read.
+    /// The size of the result as the delta states it, once read.
     size: Option<u64>,
     total: u64,
 }
@@ -209,7 +210,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Count `len` bytes of the result that are made next: never more than the delta says.
+    /// Count `len` further bytes of the result, within the stated size.
     fn count(&mut self, len: usize) -> Result<(), Failure> {
         self.total += len as u64;
         match self.size.is_some_and(|size| self.total > size) {
@@ -218,7 +219,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Follow the instructions until no more than `reserve` bytes of them are left.
+    /// Follow the instructions until at most `reserve` bytes of them are left.
     fn advance(&mut self, reserve: usize) -> Result<(), Failure> {
         let pending = std::mem::take(&mut self.pending);
         let mut rest = &pending[..];
@@ -252,7 +253,7 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// A delta base in a spool, read in blocks: copies mostly follow one another.
+/// A delta base in a spool, read in blocks: copies are mostly consecutive.
 struct Base {
     spooled: Spooled,
     block: Buffer,

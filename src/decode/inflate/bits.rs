@@ -1,29 +1,30 @@
-//! A slice as bits, the lowest of each byte first (RFC 1951, 3.1.1).
+//! A slice as bits, the lowest bit of each byte first (RFC 1951, 3.1.1).
 //!
-//! Behind the end of the slice there are zeros without end, so that nobody has to ask before each
-//! bit. Whether any of them were used is found out at the next byte boundary, or when the input moves.
+//! Beyond the end of the slice all bits are zero, so a reader need not check for the end before each bit.
+//! The use of such bits is detected at the next byte boundary, or when the input moves to the tail.
 
-/// Why a stream was not inflated.
+/// A stream was not inflated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::decode) struct Refused;
 
-/// An input with fewer bytes left than this is moved to where zeros follow.
+/// An input with fewer bytes left is moved to a buffer of trailing zeros.
 const SOON: usize = 128;
-/// Room for that, and for what may be read from there before the end is noticed.
+/// The size of that buffer: room for the rest of the input and for reads beyond the end before it is
+/// detected.
 pub(super) const TAIL: usize = 5 * SOON;
 
-/// A place in the input.
+/// A position in the input.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'a> {
-    /// What is read from.
+    /// The slice.
     pub(super) input: &'a [u8],
-    /// How much of that is real.
+    /// The length of the real input in the slice.
     end: usize,
-    /// The next byte to fetch, which may lie behind the end.
+    /// The index of the next byte to fetch. May lie beyond the end.
     pub(super) next: usize,
-    /// Bits fetched and not used. Behind them there may be bits of the byte at `next` already.
+    /// The fetched and unused bits. Above them may be bits of the byte at `next`.
     pub(super) held: u64,
-    /// How many they are, without those.
+    /// The number of unused bits, without those of the byte at `next`.
     pub(super) count: u32,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Fetch bytes, so that at least 56 bits are held.
+    /// Fetch bytes until at least 56 bits are held.
     #[inline(always)]
     pub(super) fn fetch(&mut self) {
         let ahead = self
@@ -56,7 +57,7 @@ impl<'a> Bits<'a> {
         self.count += 8 * bytes;
     }
 
-    /// The next `count` bits of those that are held.
+    /// Take `count` of the held bits.
     #[inline(always)]
     pub(super) fn held(&mut self, count: u32) -> u32 {
         let bits = self.held & ((1 << count) - 1);
@@ -65,7 +66,7 @@ impl<'a> Bits<'a> {
         bits as u32
     }
 
-    /// The next `count` bits, 32 at most.
+    /// Take the next `count` bits, at most 32.
     #[inline(always)]
     pub(super) fn take(&mut self, count: u32) -> u32 {
         if self.count < count {
@@ -74,7 +75,7 @@ impl<'a> Bits<'a> {
         self.held(count)
     }
 
-    /// The next `count` bytes from the next byte boundary on, if there are so many.
+    /// Take the next `count` bytes from the next byte boundary on. `None` if there are fewer.
     pub(super) fn aligned(&mut self, count: usize) -> Option<&'a [u8]> {
         self.give_back();
         self.held(self.count);
@@ -83,19 +84,19 @@ impl<'a> Bits<'a> {
         Some(bytes)
     }
 
-    /// Hold less than a byte.
+    /// Return whole bytes to the input. Fewer than eight bits stay held.
     pub(super) fn give_back(&mut self) {
         self.next -= (self.count / 8) as usize;
         self.count %= 8;
         self.held &= (1 << self.count) - 1;
     }
 
-    /// Whether too little is left to read ahead.
+    /// Whether too little input is left for reading ahead.
     pub(super) fn ends_soon(&self) -> bool {
         self.input.len() < self.next + SOON
     }
 
-    /// The same bits in `tail`, when the input ends soon; nothing if it has ended already.
+    /// The same bits in `tail`, for an input that ends soon. `None` if the input has ended.
     pub(super) fn moved_to(mut self, tail: &'a mut [u8; TAIL]) -> Option<Self> {
         self.give_back();
         let rest = self.input.get(self.next..)?;
@@ -110,7 +111,8 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// What is there of a word, and zeros. It is not given [`Bits`], which are kept in registers.
+/// The last bytes of the input as a word, filled with zeros. Takes no [`Bits`], so that those stay in
+/// registers.
 #[cold]
 fn last_word(input: &[u8], next: usize) -> u64 {
     let rest = input.get(next..).unwrap_or_default();

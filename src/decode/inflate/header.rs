@@ -1,17 +1,17 @@
-//! The code lengths of a dynamic block (RFC 1951, 3.2.7), which come in a code of their own.
+//! Reads the code lengths of a dynamic block (RFC 1951, 3.2.7), which have a code of their own.
 //!
-//! Every symbol of that code is decoded without a branch: as a length and how often it is repeated.
+//! Every symbol of that code is decoded without a branch, as a length and a repeat count.
 
 use super::{
     bits::{Bits, Refused},
     tables::{self, LITLENS, Lengths, OFFSETS},
 };
 
-/// The longest codeword for a code length.
+/// The longest codeword for a code length, in bits.
 const WORD_BITS: u32 = 7;
-/// Symbols decoded from one fetch of 56 bits: a word and at most seven bits for the repetition each.
+/// Symbols decoded from one fetch of 56 bits. Each takes a codeword and at most seven repeat bits.
 const AT_ONCE: usize = 4;
-/// The order in which the lengths of the codewords for code lengths come.
+/// The order in which the lengths of the codewords for code lengths are stored.
 const ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
@@ -20,11 +20,11 @@ const ROOM: usize = WRAP + 8;
 /// More than all lengths and such a run.
 const WRAP: usize = 512;
 
-/// "The last length again"; its place in the entry is the sign.
+/// Repeats the last length. The flag is the sign bit of an entry.
 const AGAIN: u32 = 1 << 31;
 
-/// What code length symbols mean: as in [`tables`], the bits that follow the codeword lowest, and
-/// what they are added to, how often the length comes, from bit 16. The length is from bit 24 on.
+/// The meanings of code length symbols. As in [`tables`], the lowest bits count the bits after the
+/// codeword. The base of the repeat count is in bits 16 to 23, the length from bit 24 on.
 const MEANINGS: [u32; 32] = {
     let mut meanings = [0; 32];
     let mut length = 0;
@@ -38,7 +38,7 @@ const MEANINGS: [u32; 32] = {
     meanings
 };
 
-/// Read what stands between the type of a dynamic block and its symbols.
+/// Read the part of a dynamic block between its type and its symbols.
 #[inline(always)]
 pub(super) fn read(place: &mut Bits<'_>, lengths: &mut Lengths) -> Result<(), Refused> {
     let mut bits = *place;
@@ -55,7 +55,7 @@ pub(super) fn read(place: &mut Bits<'_>, lengths: &mut Lengths) -> Result<(), Re
     }
     let mut table = [0; 1 << WORD_BITS];
     let width = tables::build(&mut table, &word_lengths, &MEANINGS, WORD_BITS).ok_or(Refused)?;
-    // Runs of zeros are here already: only the first eight of them are written.
+    // Of a run of zeros only the first eight are written, so the buffer must be zero already.
     let mut run = [0; ROOM];
     fill(&mut run, &mut bits, &table, width, litlens + offsets)?;
     *place = bits;
@@ -63,13 +63,13 @@ pub(super) fn read(place: &mut Bits<'_>, lengths: &mut Lengths) -> Result<(), Re
     lengths.litlen[litlens..].fill(0);
     lengths.offset.copy_from_slice(&run[litlens..][..OFFSETS]);
     match lengths.litlen[256] {
-        // A block that cannot end.
+        // The block has no end-of-block symbol.
         0 => Err(Refused),
         _ => Ok(()),
     }
 }
 
-/// Decode `wanted` code lengths to `run`, which is zero, and is so again behind them.
+/// Decode `wanted` code lengths to `run`. All other bytes of `run` are zero before and after.
 #[inline(always)]
 fn fill(
     run: &mut [u8; ROOM],
@@ -93,7 +93,7 @@ fn fill(
                 0 => entry >> 24,
                 _ => length,
             };
-            // No length but zero comes more than six times, and what is too much is overwritten.
+            // A non-zero length is repeated at most six times, and the next length overwrites the excess.
             let eight = u64::from(length) * 0x0101_0101_0101_0101;
             let place = at % WRAP;
             run[place..place + 8].copy_from_slice(&eight.to_ne_bytes());

@@ -1,16 +1,14 @@
-//! Inflate, for pack entries: a whole zlib stream in memory, whose size is known beforehand, to a
-//! buffer that is longer than that.
+//! Inflate for pack entries: a whole zlib stream in memory, whose size is known beforehand, to a buffer
+//! that is longer than the result.
 //!
-//! The stream (RFC 1950) is two bytes, then blocks (RFC 1951), then the Adler-32 of what they hold:
-//! [`stream`] goes from block to block,
-//! [`bits`] reads the bits between the symbols, [`header`] the code lengths of a block (3.2.7),
-//! [`tables`] turns these into tables to decode with (3.2.2), and [`symbols`] decodes literals and
-//! matches (3.2.3) until the block ends. That last loop is nearly all of the time; it is the only
-//! part with `unsafe` code.
+//! The stream (RFC 1950) is two bytes, then blocks (RFC 1951), then the Adler-32 of the content. [`stream`]
+//! goes from block to block, [`bits`] reads the bits between the symbols, [`header`] reads the code lengths
+//! of a block (3.2.7), [`tables`] builds decoding tables from them (3.2.2), and [`symbols`] decodes
+//! literals and matches (3.2.3) until the block ends. That last loop takes nearly all of the time and is
+//! the only part with `unsafe` code.
 //!
-//! It never guesses: a stream that is damaged, or only unusual (a preset dictionary, a code with
-//! unused codewords), is refused, and whoever asked has a slower inflater look at it. By then the
-//! buffer may hold anything.
+//! A stream that is damaged or unusual (a preset dictionary, a code with unused codewords) is refused, and
+//! the caller tries a slower inflater. After a refusal the buffer may hold anything.
 
 mod bits;
 mod header;
@@ -24,7 +22,7 @@ pub(super) use bits::Refused;
 pub(super) use stream::{Inflater, SLACK};
 
 impl Inflater {
-    /// Inflate the stream at the start of `input` to the first bytes of `out`: all but [`SLACK`].
+    /// Inflate the stream at the start of `input` to `out`, except for the last [`SLACK`] bytes of `out`.
     pub(super) fn whole(&mut self, input: &[u8], out: &mut [u8]) -> Result<(), Refused> {
         symbols::with_best_instructions(self, input, out)
     }

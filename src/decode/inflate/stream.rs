@@ -1,4 +1,4 @@
-//! A zlib stream, block by block; the symbols of a block are decoded by the caller.
+//! Inflates a zlib stream block by block. The caller supplies the decoder of the symbols.
 
 use std::sync::LazyLock;
 
@@ -10,27 +10,27 @@ use super::{
     tables::{Codes, FIXED_LENGTHS, Lengths},
 };
 
-/// So many bytes behind the end of the output are overwritten with anything.
+/// The number of bytes at the end of the output buffer that are overwritten with arbitrary bytes.
 pub(in crate::decode) const SLACK: usize = 320;
 
 /// Why the decoding of symbols stopped.
 pub(super) enum Stop {
     EndOfBlock,
-    /// There is more to decode, but the input may end within it.
+    /// The block continues, but the input may end within it.
     InputLow,
     Damage,
 }
 
 /// Inflates streams, one after another.
 pub(in crate::decode) struct Inflater {
-    /// The code of the dynamic block at hand.
+    /// The code of the current dynamic block.
     dynamic: Codes,
     lengths: Lengths,
-    /// The end of an input that ends soon, with zeros behind it to read ahead in.
+    /// A copy of the end of the input, followed by zeros to read ahead in.
     tail: [u8; bits::TAIL],
 }
 
-/// The code of every fixed block.
+/// The code of all fixed blocks.
 static FIXED: LazyLock<Box<Codes>> = LazyLock::new(|| {
     let mut fixed = Box::<Codes>::default();
     let is_sound = fixed.build(&FIXED_LENGTHS);
@@ -49,8 +49,8 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Inflate the stream at the start of `input` to the first bytes of `out`: all but [`SLACK`]. Compiled for the
-    /// instructions of the caller, which are those of `decode`.
+    /// Inflate the stream at the start of `input` to `out`, except for the last [`SLACK`] bytes of `out`.
+    /// Inlined, so that the code is compiled for the instruction set of the caller, like `decode`.
     #[inline(always)]
     pub(super) fn stream(
         &mut self,
@@ -67,7 +67,7 @@ impl Inflater {
             let codes = match bits.take(2) {
                 0 => {
                     let stored = stored(&mut bits)?;
-                    // Behind the end there may be bytes of a match already.
+                    // A match may have written beyond the end of the content.
                     let end = at + stored.len();
                     let place = out[..size].get_mut(at..end).ok_or(Refused)?;
                     place.copy_from_slice(stored);
@@ -110,7 +110,7 @@ impl Inflater {
     }
 }
 
-/// What follows the header of a zlib stream (RFC 1950, 2.2).
+/// The part of a zlib stream after its header (RFC 1950, 2.2).
 pub(super) fn zlib_body(input: &[u8]) -> Result<&[u8], Refused> {
     const DEFLATE: u8 = 8;
     const LARGEST_WINDOW: u8 = 7;

@@ -1,14 +1,14 @@
-//! The symbols of a block (RFC 1951, 3.2.3), to literals and copied bytes: one of three modules with
+//! Decodes the symbols of a block (RFC 1951, 3.2.3) to literals and copied bytes: one of three modules with
 //! `unsafe` code.
 //!
-//! The time goes into a chain: a bit buffer gives an index, the table an entry, the entry the shift
-//! that makes the next index. So this loop, libdeflate's otherwise, does what shortens it. The
-//! buffer is kept shifted so that its masked bits are the offset of an entry in bytes, which the
-//! processor adds to an address a cycle sooner than an index. And both tables are asked before it is
-//! known whether a symbol is a literal or a match: that branch is guessed wrong every third time, and
-//! then the right answer is there already. Both need addresses in place of slices, and so do copies
-//! that overrun a match; sirocco, in safe Rust after the same model, takes 13 to 15 % longer on
-//! packs. Nothing outside the slices that it is given is ever read or written.
+//! The time goes into a chain: the bit buffer gives an index, the table an entry, the entry the shift that
+//! makes the next index. This loop, otherwise that of libdeflate, shortens the chain in two ways. The
+//! buffer is shifted so that its masked bits are the offset of an entry in bytes, which the processor adds
+//! to an address a cycle sooner than an index. And both tables are read before the symbol is known to be a
+//! literal or a match: that branch is mispredicted every third time, and by then the right entry is loaded.
+//! Both ways need addresses in place of slices, and so do copies that overrun a match. sirocco, in safe
+//! Rust after the same model, takes 13 to 15 % longer on packs. Nothing outside the given slices is ever
+//! read or written.
 #![allow(unsafe_code)]
 
 mod copy;
@@ -22,21 +22,21 @@ use super::{
 };
 use copy::{FIRST, MORE, copy};
 
-/// An entry has four bytes: the bit buffer begins with so many bits that were used already.
+/// An entry has four bytes, so the bit buffer begins with this many used bits.
 const SCALE: u32 = 2;
-/// Bits that are at least there after a fetch.
+/// The least number of bits after a fetch.
 const FETCHED: u32 = 56 - SCALE;
-/// The most bits of a codeword for an offset within the first table, the number behind it, and the
+/// The most bits of a codeword for an offset within the first table, of the number after it, and of the
 /// index of the next literal or length.
 const OFFSET_AND_NEXT: u32 = OFFSET_BITS + 13 + tables::LITLEN_BITS;
-/// Input that a turn may look at beyond what its output accounts for.
+/// Bytes of input that a turn may read beyond those that its output accounts for.
 const AHEAD: usize = 64;
-/// A turn writes two literals and a match of 258 bytes at most, and the copy of that overruns it.
+/// A turn writes at most two literals and a match of 258 bytes, whose copy overruns it.
 const _: () = assert!(2 + FIRST + (258 - FIRST).next_multiple_of(MORE) <= SLACK);
-/// Two literals and a length are decoded from one fetch, and the offset's entry is found.
+/// One fetch suffices for two literals, a length, and the index of the offset's entry.
 const _: () = assert!(2 * tables::LITLEN_BITS + 15 + 5 + OFFSET_BITS <= FETCHED);
 
-/// [`Inflater::stream`], with the instructions for bit fields and wide copies where there are some.
+/// [`Inflater::stream`], with instructions for bit fields and wide copies if the processor has them.
 pub(super) fn with_best_instructions(
     inflater: &mut Inflater,
     input: &[u8],
@@ -48,7 +48,7 @@ pub(super) fn with_best_instructions(
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt")
     {
-        // SAFETY: the processor has them all.
+        // SAFETY: the processor has all four features.
         return unsafe { modern::stream(inflater, input, out) };
     }
     with_any_instructions(inflater, input, out)
@@ -61,7 +61,7 @@ pub(super) fn with_any_instructions(
     out: &mut [u8],
 ) -> Result<(), Refused> {
     inflater.stream(input, out, |codes, bits, out, at| {
-        // SAFETY: `decode` gives what `turns` asks for.
+        // SAFETY: `decode` upholds the contract of `turns`.
         decode(bits, out, at, |place, start, full| unsafe {
             turns::<false>(codes, place, start, full)
         })
@@ -79,14 +79,14 @@ mod modern {
         out: &mut [u8],
     ) -> Result<(), Refused> {
         inflater.stream(input, out, |codes, bits, out, at| {
-            // SAFETY: `decode` gives what `turns` asks for.
+            // SAFETY: `decode` upholds the contract of `turns`.
             decode(bits, out, at, |place, start, full| unsafe {
                 turns(codes, place, start, full)
             })
         })
     }
 
-    // A function of its own, with all registers for itself.
+    // A separate function has all registers for itself.
     #[inline(never)]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn turns(
@@ -95,13 +95,13 @@ mod modern {
         start: *mut u8,
         full: *mut u8,
     ) -> Option<Stop> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { super::turns::<true>(codes, place, start, full) }
     }
 }
 
-/// Decode from `bits` to `out`, of which `at` bytes are there and the last [`SLACK`] do not count,
-/// until the block ends; with [`turns`], compiled for somebody.
+/// Decode from `bits` to `out` until the block ends, with `turns`, compiled for an instruction set. `out`
+/// holds `at` bytes, and its last [`SLACK`] bytes are no output.
 #[inline(always)]
 fn decode(
     bits: &mut Bits<'_>,
@@ -115,12 +115,12 @@ fn decode(
     bits.give_back();
     let left = bits.input.len().saturating_sub(bits.next);
     let start = out.as_mut_ptr();
-    // Nothing lies so low in memory that a distance would lead to below its first byte.
+    // No buffer lies so low in memory that subtracting a distance would wrap around.
     if left < 2 * AHEAD || *at > size || start.addr() < 1 << 16 {
         return Stop::Damage;
     }
-    // Each byte of output takes two bytes of input at most: a literal up to 15 bits, a match of three
-    // bytes or more up to 48. So `AHEAD` bytes are left of the input wherever up to here is written.
+    // Each byte of output takes at most two bytes of input: a literal up to 15 bits, a match of three bytes
+    // or more up to 48. So `AHEAD` bytes of input are left as long as the output ends within `most`.
     let most = (size - *at).min((left - AHEAD) / 2);
     let input = bits.input.as_ptr();
     let mut place = Place {
@@ -139,12 +139,11 @@ fn decode(
     stop.unwrap_or(if all { Stop::Damage } else { Stop::InputLow })
 }
 
-/// Decode from `place` until the block ends, or more than up to `full` is written.
+/// Decode from `place` until the block ends, or until the output passes `full`.
 ///
-/// # Safety
-/// `out` is neither before `start` nor behind `full`, and [`SLACK`] bytes behind that are of the same
-/// slice. From `next` on there are [`AHEAD`] bytes, and two more for each byte from `out` to `full`.
-/// `start` is not among the first 64 KiB of memory.
+/// # Safety `out` is neither before `start` nor behind `full`, and the [`SLACK`] bytes behind `full` belong
+/// to the same slice. From `next` on there are [`AHEAD`] bytes, and two more for each byte from `out` to
+/// `full`. `start` is not among the first 64 KiB of memory.
 #[inline(always)]
 unsafe fn turns<const MODERN: bool>(
     codes: &Codes,
@@ -161,7 +160,7 @@ unsafe fn turns<const MODERN: bool>(
         if here.out > full {
             break None;
         }
-        // SAFETY: `out` is not behind `full`, and so much input is left for what is not written yet.
+        // SAFETY: `out` is not behind `full`, and the input suffices for the rest of the output.
         if let Some(stop) = unsafe { turn::<MODERN>(&tables, &mut here, start) } {
             break Some(stop);
         }
@@ -170,34 +169,33 @@ unsafe fn turns<const MODERN: bool>(
     stop
 }
 
-/// A place in the input and in the output.
+/// A position in the input and in the output.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Bits fetched, behind [`SCALE`] others.
+    /// The fetched bits, above [`SCALE`] others.
     held: u64,
-    /// How many bits that is. Only the lowest byte counts, so that whole entries can be subtracted.
+    /// The number of bits in `held`. Only the lowest byte counts, so that whole entries can be subtracted.
     count: u32,
     next: *const u8,
     out: *mut u8,
-    /// What `held` begins with.
+    /// The entry of the symbol at the start of `held`.
     entry: u32,
 }
 
 impl Place {
-    /// Hold [`FETCHED`] bits or more.
+    /// Fetch bytes until at least [`FETCHED`] bits are held.
     ///
-    /// # Safety
-    /// There are eight bytes at `next`.
+    /// # Safety There are eight bytes at `next`.
     #[inline(always)]
     unsafe fn fetch(&mut self) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         let word = unsafe { self.next.cast::<u64>().read_unaligned() };
         self.held |= u64::from_le(word) << (self.count & 63);
         self.next = self.next.wrapping_add(7 - (self.count >> 3 & 7) as usize);
         self.count |= 56;
     }
 
-    /// Go on by the codeword of `entry` and the number behind it.
+    /// Skip the codeword of `entry` and the number after it.
     #[inline(always)]
     fn consume(&mut self, entry: u32) {
         self.held >>= entry & 63;
@@ -208,13 +206,13 @@ impl Place {
     /// There is a byte at `out`.
     #[inline(always)]
     unsafe fn literal(&mut self, entry: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.out.write((entry >> 16) as u8) };
         self.out = self.out.wrapping_add(1);
     }
 }
 
-/// The tables of [`Codes`], by address.
+/// The addresses of the tables of [`Codes`].
 struct Tables<'a> {
     litlen: *const u32,
     offset: *const u32,
@@ -234,7 +232,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The entry of the literal or length that `held` begins with.
+    /// The entry of the literal or length at the start of `held`.
     #[inline(always)]
     fn litlen(&self, held: u64) -> u32 {
         // SAFETY: the table has an entry for each string of `LITLEN_BITS` bits.
@@ -245,7 +243,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The entry of the offset that `held` begins with.
+    /// The entry of the offset at the start of `held`.
     #[inline(always)]
     fn offset(&self, held: u64) -> u32 {
         const MASK: u64 = ((1 << OFFSET_BITS) - 1) << SCALE;
@@ -253,49 +251,48 @@ impl<'a> Tables<'a> {
         unsafe { self.offset.byte_add((held & MASK) as usize).read() }
     }
 
-    /// The entry in the second table that `entry`, for a literal or length, leads to.
+    /// The entry of a long literal or length in the second table, to which `entry` leads.
     #[inline(always)]
     fn second_litlen(&self, entry: u32, held: u64) -> u32 {
         let index = second(entry, held).min(tables::LITLEN_ENTRIES - 1);
-        // SAFETY: the table has so many entries.
+        // SAFETY: the index is clamped to the table.
         unsafe { self.litlen.add(index).read() }
     }
 
-    /// The same for an offset.
+    /// The entry of a long offset in the second table, to which `entry` leads.
     #[inline(always)]
     fn second_offset(&self, entry: u32, held: u64) -> u32 {
         let index = second(entry, held).min(tables::OFFSET_ENTRIES - 1);
-        // SAFETY: the table has so many entries.
+        // SAFETY: the index is clamped to the table.
         unsafe { self.offset.add(index).read() }
     }
 }
 
-/// Where in the tables what `held` goes on with is, if `entry` leads to a second one.
+/// The index of the symbol at the start of `held` in the second table, to which `entry` leads.
 #[inline(always)]
 fn second(entry: u32, held: u64) -> usize {
     (entry >> 16) as usize + (held >> SCALE) as usize % (1 << (entry >> 8 & 15))
 }
 
-/// The number that `entry` means, with which `held` begins.
+/// The number at the start of `held`, whose code is `entry`.
 #[inline(always)]
 fn number<const MODERN: bool>(entry: u32, held: u64) -> usize {
     let held = held >> SCALE;
     let extra = tables::extra(entry, held);
-    // The same, but the compiler would mask the number of bits in between.
+    // The same value, but here the compiler does not mask the number of bits.
     #[cfg(target_arch = "x86_64")]
     let extra = match MODERN {
-        // SAFETY: a modern processor has it.
+        // SAFETY: a modern processor has the instruction.
         true => unsafe { std::arch::x86_64::_bzhi_u64(held, entry) as usize >> (entry >> 8 & 63) },
         false => extra,
     };
     (entry >> 16) as usize + extra
 }
 
-/// One match and up to two literals before it, or up to three literals; or the end.
+/// Decode one match with up to two literals before it, or up to three literals, or the end of the block.
 ///
-/// # Safety
-/// From `out` on, [`SLACK`] bytes can be written, from `start` to there all can be read, and so can
-/// [`AHEAD`] bytes from `next` on.
+/// # Safety From `out` on, [`SLACK`] bytes can be written. All bytes from `start` to `out` can be read, and
+/// so can [`AHEAD`] bytes from `next` on.
 #[inline(always)]
 unsafe fn turn<const MODERN: bool>(
     tables: &Tables<'_>,
@@ -315,7 +312,7 @@ unsafe fn turn<const MODERN: bool>(
         offset = early(tables.offset(place.held));
         next = early(tables.litlen(place.held));
         if entry & LITERAL != 0 {
-            // SAFETY: the second.
+            // SAFETY: the second of `SLACK` bytes.
             unsafe { place.literal(entry) };
             (entry, held) = (next, place.held);
             place.consume(entry);
@@ -323,7 +320,8 @@ unsafe fn turn<const MODERN: bool>(
             next = early(tables.litlen(place.held));
             if entry & LITERAL != 0 {
                 place.entry = next;
-                // SAFETY: the third; and a turn fetches three times at most, by seven bytes, of `AHEAD`.
+                // SAFETY: the third of `SLACK` bytes; a turn fetches at most three times, seven bytes each,
+                // of `AHEAD`.
                 unsafe {
                     place.literal(entry);
                     place.fetch();
@@ -338,7 +336,7 @@ unsafe fn turn<const MODERN: bool>(
             held = place.held;
             place.consume(entry);
             if entry & LITERAL != 0 {
-                // SAFETY: the third at most, as before.
+                // SAFETY: at most the third of `SLACK` bytes; one of at most three fetches.
                 unsafe {
                     place.literal(entry);
                     place.fetch();
@@ -361,7 +359,7 @@ unsafe fn turn<const MODERN: bool>(
         if offset & SUBTABLE == 0 {
             return Some(Stop::Damage);
         }
-        // SAFETY: it is one of three.
+        // SAFETY: one of at most three fetches.
         unsafe { place.fetch() };
         place.consume(OFFSET_BITS);
         offset = tables.second_offset(offset, place.held);
@@ -369,7 +367,7 @@ unsafe fn turn<const MODERN: bool>(
             return Some(Stop::Damage);
         }
     } else if (place.count as u8) < (SCALE + OFFSET_AND_NEXT) as u8 {
-        // SAFETY: as above.
+        // SAFETY: one of at most three fetches.
         unsafe { place.fetch() };
     }
     let held = place.held;
@@ -380,7 +378,8 @@ unsafe fn turn<const MODERN: bool>(
     if from < start {
         return Some(Stop::Damage);
     }
-    // SAFETY: as above; and the match, 258 bytes at most, begins in the first three of `SLACK` bytes.
+    // SAFETY: the last of at most three fetches; the match of at most 258 bytes begins within the first
+    // three of `SLACK` bytes.
     unsafe {
         place.fetch();
         copy::<MODERN>(from, place.out, distance, length);
@@ -389,13 +388,13 @@ unsafe fn turn<const MODERN: bool>(
     None
 }
 
-/// Have the compiler load `entry` here, and not on the way it will be used on.
+/// Make the compiler load `entry` at this point, and not later on the path that uses it.
 #[inline(always)]
 fn early(entry: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
     let entry = {
         let mut entry = entry;
-        // SAFETY: no instruction.
+        // SAFETY: the assembly has no instruction.
         unsafe {
             std::arch::asm!("/* {0:e} */", inout(reg) entry, options(nomem, nostack, preserves_flags))
         };
@@ -404,14 +403,13 @@ fn early(entry: u32) -> u32 {
     entry
 }
 
-/// Have the compiler keep this address in a register: to an address with a constant on top, another
-/// cycle goes.
+/// Make the compiler keep this address in a register: an address with a constant added costs another cycle.
 #[inline(always)]
 fn apart(table: *const u32) -> *const u32 {
     #[cfg(target_arch = "x86_64")]
     let table = {
         let mut table = table;
-        // SAFETY: no instruction.
+        // SAFETY: the assembly has no instruction.
         unsafe {
             std::arch::asm!("/* {0} */", inout(reg) table, options(readonly, nostack, preserves_flags))
         };

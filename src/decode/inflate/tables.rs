@@ -1,34 +1,32 @@
-//! Tables to decode Huffman codes with (RFC 1951, 3.2.2), from the lengths of their codewords.
+//! Tables for decoding Huffman codes (RFC 1951, 3.2.2), built from the lengths of the codewords.
 //!
-//! A table is indexed by the next bits of the input. An entry says what they begin with: the symbol,
-//! and how many bits to go on by. Codewords that are longer than the index lead to a second table
-//! behind the first.
+//! A table is indexed by the next bits of the input. An entry gives the symbol at the start of these bits and the
+//! number of bits to skip. Codewords that are longer than the index lead to a second table, stored after the first.
 //!
-//! Entries have, from the lowest bit:
+//! Fields of an entry, from the lowest bit:
 //!
 //! ```text
-//!  0- 7  bits of the codeword and of the number behind it
+//!  0- 7  bits of the codeword and of the number after it
 //!  8-12  bits of the codeword alone
 //! 13     END          the block ends here
-//! 14     SUBTABLE     the codeword goes on: bits 0-7 are the index of this table, 8-11 of the next
+//! 14     SUBTABLE     the codeword continues: bits 0-7 are the index width of this table, 8-11 of the next
 //! 15     RARE         END, SUBTABLE, or without them a symbol that no stream may have
-//! 16-30  the literal; the least length or offset, to which the number is added; or the place of
-//!        the second table
+//! 16-30  the literal; the base of the length or offset; or the index of the second table
 //! 31     LITERAL
 //! ```
 
-/// Symbols for literals and lengths, those included that no stream may have.
+/// The number of symbols for literals and lengths, including two that no stream may have.
 pub(super) const LITLENS: usize = 288;
-/// Symbols for offsets, likewise.
+/// The number of symbols for offsets, including two that no stream may have.
 pub(super) const OFFSETS: usize = 32;
 
-/// Bits that index the table for literals and lengths, at most.
+/// The most bits that index the table for literals and lengths.
 pub(super) const LITLEN_BITS: u32 = 11;
 /// Bits that index the table for offsets.
 pub(super) const OFFSET_BITS: u32 = 8;
-/// The most entries that tables can have, from zlib's `enough.c`: `enough 288 11 15`.
+/// The most entries of the tables, from zlib's `enough.c`: `enough 288 11 15`.
 pub(super) const LITLEN_ENTRIES: usize = 2342;
-/// `enough 32 8 15`.
+/// The most entries by `enough 32 8 15`.
 pub(super) const OFFSET_ENTRIES: usize = 402;
 
 pub(super) const LITERAL: u32 = 1 << 31;
@@ -36,10 +34,10 @@ pub(super) const RARE: u32 = 1 << 15;
 pub(super) const SUBTABLE: u32 = 1 << 14;
 pub(super) const END: u32 = 1 << 13;
 
-/// The longest codeword.
+/// The longest codeword in bits.
 const LONGEST: usize = 15;
 
-/// The lengths of the codewords of a block.
+/// The codeword lengths of a block.
 pub(super) struct Lengths {
     pub(super) litlen: [u8; LITLENS],
     pub(super) offset: [u8; OFFSETS],
@@ -51,7 +49,7 @@ impl Default for Lengths {
     }
 }
 
-/// Those of a fixed block (3.2.6).
+/// The codeword lengths of a fixed block (3.2.6).
 pub(super) const FIXED_LENGTHS: Lengths = {
     let mut litlen = [8; LITLENS];
     let mut symbol = 144;
@@ -65,7 +63,7 @@ pub(super) const FIXED_LENGTHS: Lengths = {
     }
 };
 
-/// What symbols for literals and lengths mean (3.2.5): entries without codewords.
+/// The meanings of symbols for literals and lengths (3.2.5): entries without codewords.
 const LITLEN_MEANINGS: [u32; LITLENS] = {
     let mut meanings = [RARE; LITLENS];
     let mut symbol = 0;
@@ -89,7 +87,7 @@ const LITLEN_MEANINGS: [u32; LITLENS] = {
     meanings
 };
 
-/// What symbols for offsets mean.
+/// The meanings of symbols for offsets.
 const OFFSET_MEANINGS: [u32; OFFSETS] = {
     let mut meanings = [RARE; OFFSETS];
     let (mut symbol, mut least) = (0, 1);
@@ -102,11 +100,11 @@ const OFFSET_MEANINGS: [u32; OFFSETS] = {
     meanings
 };
 
-/// The codes of a block. Whatever the lengths: a length that they decode to is at most 258.
+/// The codes of a block. Every decoded length is at most 258, whatever the codeword lengths.
 pub(super) struct Codes {
     pub(super) litlen: [u32; LITLEN_ENTRIES],
     pub(super) offset: [u32; OFFSET_ENTRIES],
-    /// Bits that index `litlen`: [`LITLEN_BITS`] or less.
+    /// Bits that index `litlen`, at most [`LITLEN_BITS`].
     pub(super) litlen_bits: u32,
 }
 
@@ -121,7 +119,7 @@ impl Default for Codes {
 }
 
 impl Codes {
-    /// Set up the codes with these lengths, if they are codes.
+    /// Build the codes with these lengths. False if the lengths form no code.
     #[inline(always)]
     pub(super) fn build(&mut self, lengths: &Lengths) -> bool {
         let litlen = build(
@@ -145,7 +143,8 @@ impl Codes {
         true
     }
 
-    /// One codeword of one bit, or none, is a code as well where there are hardly any matches.
+    /// Build an offset code of one codeword of one bit or of no codeword, which streams with hardly any
+    /// matches have.
     #[cold]
     fn few_offsets(&mut self, lengths: &[u8; OFFSETS]) -> bool {
         let mut used = lengths
@@ -163,19 +162,19 @@ impl Codes {
     }
 }
 
-/// The number behind the codeword of `entry`, with which `held` begins.
+/// The number after the codeword of `entry`, which is at the start of `held`.
 #[inline(always)]
 pub(super) fn extra(entry: u32, held: u64) -> usize {
     ((held & ((1 << (entry & 63)) - 1)) >> (entry >> 8 & 63)) as usize
 }
 
-/// What a codeword of `length` bits adds to an entry.
+/// The part of an entry that describes a codeword of `length` bits.
 const fn codeword(length: u32) -> u32 {
     length << 8 | length
 }
 
-/// Fill `table` for the complete code with these lengths, and say how many bits index it: `most`, or
-/// less if no codeword is as long. Nothing if the code is not complete.
+/// Fill `table` for the complete code with these lengths. Returns the number of bits that index the table:
+/// `most`, or fewer if all codewords are shorter. `None` if the code is incomplete.
 #[inline(always)]
 pub(super) fn build<const ENTRIES: usize, const SYMBOLS: usize>(
     table: &mut [u32; ENTRIES],
@@ -200,7 +199,7 @@ pub(super) fn build<const ENTRIES: usize, const SYMBOLS: usize>(
         if length == bits {
             break;
         }
-        // All that is there so far, once more for the next bit.
+        // Double the filled part for the next bit.
         repeat(table, 1 << length, 2 << length);
         length += 1;
     }
@@ -212,12 +211,12 @@ pub(super) fn build<const ENTRIES: usize, const SYMBOLS: usize>(
     Some(bits)
 }
 
-/// How many codewords have which length.
+/// The number of codewords of each length.
 #[inline(always)]
 fn count<const SYMBOLS: usize>(lengths: &[u8; SYMBOLS]) -> [u32; LONGEST + 1] {
     let mut counts = [0; LONGEST + 1];
     for (length, count) in (0..).zip(&mut counts).skip(1) {
-        // In 32 lanes, for the compiler to count in parallel.
+        // In 32 lanes, so that the compiler counts in parallel.
         let mut lanes = [0_u8; 32];
         for chunk in lengths.as_chunks::<32>().0 {
             for (lane, &of_symbol) in lanes.iter_mut().zip(chunk) {
@@ -229,7 +228,7 @@ fn count<const SYMBOLS: usize>(lengths: &[u8; SYMBOLS]) -> [u32; LONGEST + 1] {
     counts
 }
 
-/// The shortest and the longest codeword, if every string of bits begins with a codeword.
+/// The shortest and the longest codeword, if the code is complete.
 #[inline(always)]
 fn complete(counts: &[u32; LONGEST + 1]) -> Option<(u32, u32)> {
     let (mut space, mut lengths) = (0, 0_u32);
@@ -241,7 +240,7 @@ fn complete(counts: &[u32; LONGEST + 1]) -> Option<(u32, u32)> {
     (space == 1 << LONGEST).then_some((lengths.trailing_zeros(), longest))
 }
 
-/// The symbols that have codewords, by their lengths.
+/// The symbols that have codewords, sorted by length.
 #[inline(always)]
 fn sort<const SYMBOLS: usize>(
     lengths: &[u8; SYMBOLS],
@@ -265,12 +264,12 @@ fn sort<const SYMBOLS: usize>(
     sorted
 }
 
-/// Which of the lengths are not zero, as bits.
+/// A bit mask of the lengths that are not zero.
 #[inline(always)]
 fn used(lengths: &[u8; 32]) -> u32 {
     let mut used = 0;
     for (eight, shift) in lengths.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
-        // No length has the highest bit of its byte, so nothing is carried from one to the next.
+        // No length has the highest bit of its byte, so no sum carries into the next byte.
         let marks =
             (u64::from_le_bytes(*eight) + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
         let gathered = marks.wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -279,7 +278,7 @@ fn used(lengths: &[u8; 32]) -> u32 {
     used
 }
 
-/// Repeat the first entries of `table`, a power of two, until it has so many.
+/// Repeat the first `from` entries of `table`, a power of two, until `to` entries are filled.
 #[inline(always)]
 fn repeat<const ENTRIES: usize>(table: &mut [u32; ENTRIES], mut from: usize, to: usize) {
     while from < to {
@@ -297,14 +296,14 @@ fn repeat<const ENTRIES: usize>(table: &mut [u32; ENTRIES], mut from: usize, to:
     }
 }
 
-/// The index for a codeword, whose first bit is bit 15 of `word`.
+/// The index for the codeword whose first bit is bit 15 of `word`.
 #[inline(always)]
 fn reversed(word: u32) -> usize {
     let [low, high] = (word as u16).to_le_bytes();
     usize::from(REVERSED[usize::from(low)]) << 8 | usize::from(REVERSED[usize::from(high)])
 }
 
-/// Bytes with their bits the other way round.
+/// All bytes with their bits reversed.
 static REVERSED: [u8; 256] = {
     let mut reversed = [0; 256];
     let mut byte = 0;
@@ -315,7 +314,7 @@ static REVERSED: [u8; 256] = {
     reversed
 };
 
-/// Fill the tables behind the first one.
+/// Fill the second tables, stored after the first.
 fn subtables(
     table: &mut [u32],
     longer: std::ops::RangeInclusive<u32>,
@@ -347,8 +346,8 @@ fn subtables(
     }
 }
 
-/// How many bits index the second table that begins with the first of `left` codewords of `length`:
-/// as few as the codewords that follow fill.
+/// The number of bits that index the second table that begins with the first of `left` codewords of
+/// `length`: as few as the following codewords fill.
 fn subtable_bits(length: u32, bits: u32, left: u32, counts: &[u32; LONGEST + 1]) -> u32 {
     let (mut more, mut filled) = (length - bits, left);
     while filled < 1 << more {

@@ -1,4 +1,4 @@
-//! Against zlib, as it is built from C, and libdeflate: the same bytes, or refused.
+//! Compares with zlib in C and with libdeflate: the same bytes, or a refusal.
 
 use std::io::Read;
 
@@ -8,11 +8,11 @@ use proptest::prelude::*;
 
 use super::{Inflater, Refused, SLACK, stream::zlib_body, symbols};
 
-/// What lies around the buffer and must not change.
+/// Fills the memory around the buffer, which must not change.
 const CANARY: u8 = 0xa5;
 const GUARD: usize = 64;
 
-/// All but the slack of a buffer that is inflated to, in every way that there is.
+/// Inflate with every instruction set. Returns the output without its slack.
 fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, Refused> {
     let best = guarded(size, |out| Inflater::default().whole(stream, out));
     let plain = guarded(size, |out| {
@@ -35,14 +35,14 @@ fn guarded(
     outcome.map(|()| out[..size].to_vec())
 }
 
-/// What zlib makes of a stream with `size` bytes.
+/// The output of zlib for a stream of `size` bytes.
 fn zlib(stream: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     ZlibDecoder::new(stream).read_to_end(&mut out).ok()?;
     (out.len() == size).then_some(out)
 }
 
-/// `content` as a stream of zlib's strategy (`Z_FILTERED` and so on), flushed in between.
+/// `content` as a stream of zlib at `level`, flushed every `flush` bytes.
 fn strategic(content: &[u8], level: u32, flush: usize) -> Vec<u8> {
     let mut stream = Compress::new(Compression::new(level), true);
     let mut out = Vec::with_capacity(2 * content.len() + 4096);
@@ -73,7 +73,7 @@ fn libdeflate(content: &[u8], level: i32) -> Vec<u8> {
     out
 }
 
-/// A stream by zlib with a strategy that flate2 has no name for.
+/// A stream with a zlib strategy that flate2 does not offer.
 fn zlib_rs(content: &[u8], strategy: zlib_rs::Strategy, level: i32) -> Vec<u8> {
     let config = zlib_rs::DeflateConfig {
         level,
@@ -98,7 +98,7 @@ fn streams(content: &[u8]) -> Vec<Vec<u8>> {
     streams
 }
 
-/// Bytes of a kind: many matches or few, near or far, of few values or all.
+/// Content with many or few matches, near or far, of few byte values or all.
 fn contents() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..400),
@@ -143,7 +143,7 @@ proptest! {
         }
     }
 
-    /// Without a checksum to save it: the same bytes as zlib's, whatever they are.
+    /// Raw streams have no checksum. Every accepted stream yields the same bytes as zlib.
     #[test]
     fn anything_at_all_is_inflated_as_by_zlib(
         body in prop::collection::vec(any::<u8>(), 0..300),
@@ -234,19 +234,19 @@ fn empty_content_is_inflated() {
     }
 }
 
-/// As Go's compress/flate writes it where there are no matches.
+/// Go's compress/flate writes such a code where there are no matches.
 #[test]
 fn a_code_of_a_single_offset_is_taken() {
     let mut bits = Writer::default();
     bits.write(&[(1, 1), (2, 2), (0, 5), (0, 5), (14, 4)]);
-    // Words for the lengths 0 (as a run, 18), 1 and 2, in the order of the format.
+    // Codeword lengths for the code lengths 0 (as a run, 18), 1 and 2, in the order of the format.
     for symbol in [
         16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1_u32,
     ] {
         bits.write(&[(u32::from(symbol == 1 || symbol == 18), 3)]);
     }
-    // `a` and the end of the block with one bit each, an offset with one bit: 97 zeros, 1, 138 and
-    // 20 zeros, 1, 1.
+    // `a` and the end of the block have one bit each, an offset has one bit: 97 zeros, 1, 138 and 20 zeros,
+    // 1, 1.
     bits.write(&[
         (1, 1),
         (97 - 11, 7),

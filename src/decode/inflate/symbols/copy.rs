@@ -1,15 +1,15 @@
-//! Copies of matches, in words wider than most of them: what follows a match is overwritten as well.
+//! Copies matches in words wider than most matches. The bytes after a match are overwritten.
 
-/// Bytes of a match that are copied at any rate: all, nearly always.
+/// Bytes of a match that are always copied. Nearly all matches are shorter.
 pub(super) const FIRST: usize = 48;
-/// Bytes that are copied at once if that was not all.
+/// Bytes copied at once of a longer match.
 pub(super) const MORE: usize = 64;
 
-/// Copy a match, and what follows it.
+/// Copy a match, overwriting the bytes after it.
 ///
-/// # Safety
-/// `from` lies `distance` before `to`, one at least, and `length`, rounded up to [`FIRST`] and then to
-/// a multiple of [`MORE`] more, can be written from `to` on, and read up to there.
+/// # Safety `from` lies `distance` before `to`, at least one byte. With `length` rounded up to [`FIRST`]
+/// plus a multiple of [`MORE`], that many bytes can be written from `to` on, and all bytes from `from` up
+/// to there can be read.
 #[inline(always)]
 pub(super) unsafe fn copy<const MODERN: bool>(
     from: *const u8,
@@ -18,10 +18,11 @@ pub(super) unsafe fn copy<const MODERN: bool>(
     length: usize,
 ) {
     if distance < WIDE {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         return unsafe { copy_near::<MODERN>(from, to, distance, length) };
     }
-    // SAFETY: the caller's; no word overlaps itself, and words are copied one after another.
+    // SAFETY: the caller upholds the contract; no word overlaps itself, and words are copied one after
+    // another.
     unsafe {
         wide(from, to, 0);
         wide(from, to, WIDE);
@@ -37,7 +38,7 @@ pub(super) unsafe fn copy<const MODERN: bool>(
     }
 }
 
-/// Bytes of the widest word that everybody has.
+/// Bytes of the widest word that every processor has.
 const WIDE: usize = size_of::<u128>();
 const _: () = assert!(FIRST == 3 * WIDE && MORE == 4 * WIDE);
 
@@ -45,17 +46,16 @@ const _: () = assert!(FIRST == 3 * WIDE && MORE == 4 * WIDE);
 /// A word can be read at `from + at` and written at `to + at`.
 #[inline(always)]
 unsafe fn wide(from: *const u8, to: *mut u8, at: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the contract.
     unsafe {
         let word = from.byte_add(at).cast::<u128>().read_unaligned();
         to.byte_add(at).cast::<u128>().write_unaligned(word);
     }
 }
 
-/// Copy a match that overlaps the words it would be copied in: what lies between, again and again.
+/// Copy a match that is nearer than a word: the bytes between `from` and `to` are repeated.
 ///
-/// # Safety
-/// As for [`copy`], with fewer than [`WIDE`] bytes between, and with `MODERN` on a modern processor.
+/// # Safety As for [`copy`]; `distance` is less than [`WIDE`], and with `MODERN` the processor is modern.
 #[inline(always)]
 unsafe fn copy_near<const MODERN: bool>(
     from: *const u8,
@@ -70,7 +70,7 @@ unsafe fn copy_near<const MODERN: bool>(
         };
         let places = &PERIODIC[distance % WIDE];
         let mut at = 0;
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe {
             let word = shuffle(load(from.cast()), load(places.as_ptr().cast()));
             while at < length {
@@ -81,12 +81,12 @@ unsafe fn copy_near<const MODERN: bool>(
         return;
     }
     for at in 0..length {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { to.add(at).write(from.add(at).read()) };
     }
 }
 
-/// By a distance, the places to take the bytes of a word from.
+/// For each distance, the source index of each byte of a word.
 #[cfg(target_arch = "x86_64")]
 static PERIODIC: [[u8; WIDE]; WIDE] = {
     let mut places = [[0; WIDE]; WIDE];
