@@ -1,7 +1,7 @@
-//! The object directories of a repository, in the order in which git looks into them.
+//! The object directories of a repository, in git's lookup order.
 //!
-//! Own code since gix resolves a relative path of a nested alternates file against the wrong
-//! directory, treats a cycle as an error, and reads none of git's variables for this.
+//! Not gix's code: gix resolves a relative path in a nested alternates file against the wrong directory,
+//! treats a cycle as an error, and ignores git's variables for alternates.
 
 use std::{
     ffi::OsStr,
@@ -11,12 +11,12 @@ use std::{
 
 use gix::bstr::ByteSlice;
 
-/// As many steps from alternate to alternate as git takes.
+/// The most steps from alternate to alternate, as in git.
 const MAX_DEPTH: usize = 5;
 
-/// The main directory first, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`), then
-/// what the `info/alternates` files name, depth first. Missing directories are left out, each
-/// directory comes once.
+/// List the object directories: `main`, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`), then
+/// the directories in `info/alternates` files, depth first. Missing directories are omitted, and each
+/// directory is listed once.
 pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> Vec<PathBuf> {
     let mut dirs = Dirs {
         found: Vec::new(),
@@ -35,12 +35,12 @@ pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> Vec<PathBuf> {
 
 struct Dirs {
     found: Vec<PathBuf>,
-    /// The same without symbolic links, to find what was named twice.
+    /// The same paths without symbolic links, to detect duplicates.
     canonical: Vec<PathBuf>,
 }
 
 impl Dirs {
-    /// Add `dir` if it is a directory not known yet, and with a depth also its own alternates.
+    /// Add `dir` if it is a new directory. With a depth, add its alternates too.
     fn add(&mut self, dir: PathBuf, depth: Option<usize>) {
         let Ok(canonical) = dir.canonicalize() else {
             return;
@@ -68,8 +68,8 @@ impl Dirs {
     }
 }
 
-/// Split a list at its separators; an item in double quotes is C-quoted, one that begins with `#` is
-/// a comment (git(1), `GIT_ALTERNATE_OBJECT_DIRECTORIES`; gitrepository-layout(5)).
+/// Split a list at its separators. An item in double quotes is C-quoted; an item that begins with `#` is a
+/// comment (git(1), `GIT_ALTERNATE_OBJECT_DIRECTORIES`; gitrepository-layout(5)).
 fn split(mut list: &[u8], separator: u8) -> Vec<PathBuf> {
     let mut items = Vec::new();
     while !list.is_empty() {

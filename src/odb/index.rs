@@ -1,10 +1,10 @@
 //! Pack indices (`pack-*.idx`, versions 1 and 2; gitformat-pack(5), "pack-*.idx files").
 //!
-//! Opening one costs a map and a check of its size, whatever its number of objects. A lookup
-//! guesses by interpolation, since object ids are evenly spread, then from what it found there how
-//! far off it is, and so touches three or four cache lines of one or two pages where a plain binary
-//! search of a large index touches ten lines of five. Nothing in the file is believed beyond its own
-//! bounds.
+//! Opening an index costs a map and a check of its size, whatever its number of objects. Object ids are
+//! evenly spread, so a lookup guesses by interpolation, then estimates from the id at the guess how far off
+//! it is. A lookup touches three or four cache lines of one or two pages; a plain binary search of a large
+//! index touches ten lines of five pages. Every number in the file is checked against the bounds of the
+//! file.
 
 use std::{cmp::Ordering, hint::black_box, io, path::Path};
 
@@ -17,23 +17,23 @@ use super::map::Map;
 
 const FANOUT_LEN: usize = 256 * 4;
 const V2_SIGNATURE: [u8; 8] = *b"\xfftOc\0\0\0\x02";
-/// The offset has 63 bits and stands in the second table.
+/// Flag of an offset of 63 bits, which is stored in the second table.
 const LARGE_OFFSET: u32 = 1 << 31;
-/// Guesses before the rest is bisected: nobody has to write ids into an index that are evenly spread.
+/// Guesses before the rest is bisected. An index may hold ids that are not evenly spread.
 const GUESSES: usize = 8;
 
 /// One mapped index.
 pub struct Index {
     map: Map,
-    /// Where the fan-out table begins.
+    /// The offset of the fan-out table in the file.
     fanout: usize,
-    /// Where the ids begin, and how many bytes lie between one and the next.
+    /// The offset of the ids in the file, and the distance from one id to the next in bytes.
     names: usize,
     stride: usize,
-    /// Where the 32-bit offsets begin, and how many bytes lie between one and the next.
+    /// The offset of the 32-bit offsets in the file, and the distance from one to the next in bytes.
     offsets: usize,
     offset_stride: usize,
-    /// Where the 64-bit offsets begin (version 2).
+    /// The offset of the 64-bit offsets in the file (version 2).
     large_offsets: usize,
     count: usize,
     hash_len: usize,
@@ -98,7 +98,7 @@ impl Index {
         self.count
     }
 
-    /// The checksum of the pack this index belongs to.
+    /// The checksum of the pack that belongs to this index.
     pub fn pack_checksum(&self) -> &[u8] {
         let end = self.map.len() - self.hash_len;
         &self.map[end - self.hash_len..end]
@@ -109,8 +109,8 @@ impl Index {
         self.offset(self.position(id)?)
     }
 
-    /// The offset of each of `ids` in the pack, in their order. What is read first for each is read for
-    /// all before anything is made of it, so that memory is waited for once and not for each.
+    /// The offset of each of `ids` in the pack, in their order. The first read for each id is done for all
+    /// ids together, so that their waits for memory overlap.
     pub fn lookup_all(&self, ids: &[ObjectId]) -> Vec<Option<u64>> {
         let first = |id: &ObjectId| {
             let bucket = self.bucket(id.as_bytes());
@@ -134,7 +134,7 @@ impl Index {
         Some(u64::from_be_bytes(bytes.try_into().expect("eight bytes")))
     }
 
-    /// The object at `offset` of the pack, found by looking at every one.
+    /// The id of the object at `offset` of the pack, by a search of all entries.
     pub fn id_at(&self, offset: u64) -> Option<ObjectId> {
         let position = (0..self.count).find(|&position| self.offset(position) == Some(offset))?;
         Some(ObjectId::from_bytes_or_panic(self.name(position)))
@@ -167,7 +167,7 @@ impl Index {
         self.bisect(id, low, high)
     }
 
-    /// Where the ids with the same first byte as `id` are, if there are any.
+    /// The range of the ids with the same first byte as `id`, if there are any.
     fn bucket(&self, id: &[u8]) -> Option<Bucket> {
         let first = usize::from(id[0]);
         let low = match first {
@@ -196,7 +196,7 @@ impl Index {
     }
 }
 
-/// The ids with the same first byte; there is one at least.
+/// The non-empty range of the ids with the same first byte.
 #[derive(Clone, Copy)]
 struct Bucket {
     low: usize,
@@ -204,23 +204,23 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Where `id` should be, if ids are evenly spread.
+    /// The expected position of `id`, if ids are evenly spread.
     fn guess(self, id: &[u8]) -> usize {
         self.low + self.share(spread(id))
     }
 
-    /// How many ids `part` of 2^32 are.
+    /// The number of ids in the fraction `part` of 2^32.
     fn share(self, part: u64) -> usize {
         (((self.high - self.low) as u64 * part) >> 32) as usize
     }
 }
 
-/// Where an id lies among those with the same first byte, as a fraction of 2^32.
+/// The position of an id among those with the same first byte, as a fraction of 2^32.
 fn spread(id: &[u8]) -> u64 {
     u64::from(u32::from_be_bytes([id[1], id[2], id[3], id[4]]))
 }
 
-/// Whether no number of this fan-out table is smaller than the one before it.
+/// Whether the numbers of this fan-out table ascend.
 fn ascends(fanout: &[u8]) -> bool {
     // Big-endian numbers compare as their bytes do.
     fanout.chunks_exact(4).is_sorted()
@@ -244,7 +244,7 @@ mod tests {
 
     use super::{Index, V2_SIGNATURE};
 
-    /// An index of version 2 of the objects `ids`, each at the offset that is its number.
+    /// An index of version 2 of the objects `ids`. Each object's offset is its number.
     fn index(ids: &[[u8; 20]]) -> Index {
         let mut bytes = V2_SIGNATURE.to_vec();
         for first in 0..=255 {
@@ -260,7 +260,7 @@ mod tests {
         Index::open(file.path(), Kind::Sha1).unwrap()
     }
 
-    /// Few values, so that ids crowd together, or all of them.
+    /// Ids of few byte values, which crowd together, or of all values.
     fn id() -> impl Strategy<Value = [u8; 20]> {
         prop_oneof![
             any::<[u8; 20]>(),
@@ -292,7 +292,7 @@ mod tests {
             for ((id, oid), found) in wanted.into_iter().zip(&wanted_ids).zip(found) {
                 prop_assert_eq!(found, index.lookup(oid));
                 let number = ids.iter().position(|other| other == id);
-                // In a damaged one not all are found, and none where it is not.
+                // In a damaged index some ids are not found, and every id found has its own offset.
                 match found {
                     None => prop_assert!(!sorted || number.is_none()),
                     Some(at) => prop_assert_eq!(ids[at as usize], *id),

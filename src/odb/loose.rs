@@ -1,8 +1,8 @@
 //! Loose objects: one zlib file each, `<type> <size>\0<content>` (gitformat-loose(5)).
 //!
-//! Read, not mapped: mapping a small file costs more than copying it, and does not scale over
-//! threads. The header is inflated first, so that nothing is allocated that the size does not ask
-//! for and the caller's limit does not allow.
+//! The files are read, not mapped: mapping a small file costs more than copying it, and does not scale over
+//! threads. The header is inflated first, so memory is allocated only within the stated size and the
+//! caller's limit.
 
 use std::{
     fs::File,
@@ -16,35 +16,35 @@ use sirocco::{Format, inflate::Decoder};
 use super::pack::{Damage, MAX_RATIO};
 use crate::buffer::Buffer;
 
-/// The longest header that git reads, with the byte at its end.
+/// The longest header that git reads, with the NUL at its end.
 const HEADER_MAX: usize = 32;
 /// Compressed bytes read at once.
 const INPUT_LEN: usize = 64 << 10;
-/// Bytes inflated at once when streaming; more than the 32 KiB that deflate looks back.
+/// Bytes inflated at once when streaming. Deflate refers back up to 32 KiB.
 const WINDOW_LEN: usize = 256 << 10;
 const CORRUPT: Damage = Damage("loose object is corrupt");
 const GARBAGE: Damage = Damage("garbage at end of loose object");
 
-/// Where the object `id` would lie in the object directory `dir`.
+/// The file of the object `id` in the object directory `dir`.
 pub fn path(dir: &Path, id: &oid) -> PathBuf {
     let hex = id.to_hex().to_string();
     dir.join(&hex[..2]).join(&hex[2..])
 }
 
-/// What it takes to read loose objects, one after the other.
+/// Reads loose objects, one after the other.
 #[derive(Default)]
 pub struct Reader {
-    /// Made when it is needed: it is large, and mostly everything is packed.
+    /// Created on first use: the decoder is large, and most objects are packed.
     decoder: Option<Box<Decoder>>,
     /// Compressed bytes, from the beginning of the file.
     input: Vec<u8>,
 }
 
-/// A loose object whose header was read and whose content is still to come.
+/// A loose object after its header was read and before its content is read.
 pub struct Opened<'a> {
-    /// What it is.
+    /// The type of the object.
     pub kind: ObjectKind,
-    /// The size of its content in bytes, as the header claims.
+    /// The size of the content in bytes, as the header claims.
     pub size: u64,
     decoder: &'a mut Decoder,
     input: &'a mut Vec<u8>,
@@ -82,7 +82,7 @@ impl Reader {
         })
     }
 
-    /// Give back the memory for compressed bytes if that is more than `max` bytes.
+    /// Free the buffer of compressed bytes if it has more than `max` bytes.
     pub fn trim(&mut self, max: usize) {
         if self.input.capacity() > max {
             self.input = Vec::new();
@@ -91,7 +91,7 @@ impl Reader {
 }
 
 impl Opened<'_> {
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.file_len
     }
@@ -104,7 +104,7 @@ impl Opened<'_> {
         let size = usize::try_from(self.size).map_err(corrupt)?;
         let (decoder, input) = (self.decoder, self.input);
         if input.len() == INPUT_LEN {
-            // Deflate grows what it cannot shrink by less than this.
+            // Deflate expands incompressible content by less than this.
             let rest = self.size + self.size / 1000 + INPUT_LEN as u64;
             self.file.by_ref().take(rest).read_to_end(input)?;
         }
@@ -123,7 +123,7 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// Hand the content piece by piece to `each`, in constant memory.
+    /// Pass the content piece by piece to `each`, in constant memory.
     pub fn stream<E: From<io::Error>>(
         mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
@@ -175,7 +175,7 @@ fn parse_header(bytes: &[u8]) -> Option<(ObjectKind, u64, usize)> {
     Some((kind, size, end + 1))
 }
 
-/// A number in decimal digits, without any that it does not need.
+/// Parse a decimal number without leading zeros.
 fn parse_size(digits: &[u8]) -> Option<u64> {
     let is_plain = digits.iter().all(u8::is_ascii_digit);
     if !is_plain || (digits.len() > 1 && digits[0] == b'0') {

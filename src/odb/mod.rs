@@ -1,9 +1,9 @@
-//! Where objects lie: packs, multi-pack indices, loose files, alternates, replacements.
+//! The object database: locates objects in packs, multi-pack indices, loose files and alternates, and
+//! resolves replacements.
 //!
-//! An [`Odb`] belongs to one thread, and so needs no lock to remember where it found the last
-//! object; its clones share what is mapped, whoever of them opened it. It never reads an object's
-//! content, and never talks to a remote. Order as in git: packs, loose objects, then packs once more
-//! in case a repack moved everything in between.
+//! An [`Odb`] belongs to one thread, so it remembers without a lock which source had the last object. Its
+//! clones share the mapped files. It never reads an object's content and never talks to a remote. The
+//! lookup order is git's: packs, loose objects, then packs once more in case of a repack in between.
 
 mod dirs;
 mod index;
@@ -34,29 +34,29 @@ use index::Index;
 use pack::Pack;
 pub use replacements::Replacements;
 
-/// The number of a pack within its [`Odb`]; stays valid for the whole run.
+/// The number of a pack within its [`Odb`], valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackId(pub u32);
 
-/// Where an object was found.
+/// The location of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In a pack, at this offset.
+    /// A pack, and the offset in the pack.
     Packed(PackId, u64),
-    /// In the loose file of this object directory.
+    /// The loose file in this object directory.
     Loose(u32),
 }
 
-/// What an object database is opened with.
+/// The settings of an object database.
 #[derive(Clone)]
 pub struct Config {
     /// Every object directory, in lookup order (see [`object_dirs`]).
     pub dirs: Vec<PathBuf>,
-    /// The hash that names objects.
+    /// The hash function of object ids.
     pub hash: Kind,
     /// Whether multi-pack indices may be used (`core.multiPackIndex`).
     pub multi_pack_index: bool,
-    /// The objects that stand for others.
+    /// The objects that replace others.
     pub replacements: Replacements,
 }
 
@@ -66,7 +66,7 @@ impl Config {
         loose::path(&self.dirs[dir as usize], id)
     }
 
-    /// The object that stands for `id` (`git replace`), or `id` itself.
+    /// The replacement of `id` (`git replace`), or `id` itself.
     pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
         self.replacements.of(id)
     }
@@ -76,30 +76,31 @@ impl Config {
 #[derive(Clone)]
 pub struct Odb {
     config: Arc<Config>,
-    sources: Vec<Arc<Source>>,
-    /// The indices of packs that a multi-pack index covers. They are asked last: it may be damaged.
-    covered: Vec<Arc<Source>>,
+    sources: Vec<Arc<PackSource>>,
+    /// The indices of packs that a multi-pack index covers. They are searched last, in case that index is
+    /// damaged.
+    covered: Vec<Arc<PackSource>>,
     packs: Vec<Arc<PackFile>>,
-    /// The source that had the last object found: the next one is likely there too.
+    /// The source of the last object. The next object is likely in the same source.
     recent: usize,
-    /// When each `pack` directory last changed, to know whether a second look is worth it.
+    /// The modification time of each `pack` directory: only a changed directory is listed again.
     stamps: Vec<Option<SystemTime>>,
-    /// Whether an object was not found that may be in a file that the system did not let us map.
+    /// Whether a missing object may be in a file that the system refused to map.
     missed: bool,
-    /// A pack directory or a loose object that exists, and why the system denied access.
+    /// An existing pack directory or loose object to which the system denied access, and the error.
     denied: Option<Arc<(PathBuf, io::Error)>>,
 }
 
-/// What finds objects in one or several packs.
-struct Source {
+/// An index that locates objects in one or several packs.
+struct PackSource {
     path: PathBuf,
     kind: SourceKind,
 }
 
 enum SourceKind {
-    /// The index of one pack, opened when it is asked first.
+    /// The index of one pack, opened on first use.
     Single(OnceLock<Opened<Index>>, PackId),
-    /// A multi-pack index with the packs it speaks of, by its own numbering.
+    /// A multi-pack index with its packs, in the order of its own numbering.
     Multi(Box<multi_index::File>, Vec<PackId>),
 }
 
@@ -108,14 +109,14 @@ struct PackFile {
     pack: OnceLock<Opened<Arc<Pack>>>,
 }
 
-/// What was found in a file, if it could be opened.
+/// The content of a file, if the file could be opened.
 type Opened<T> = Result<T, Unusable>;
 
-/// Why there is nothing in a file for us.
+/// Why a file could not be opened.
 enum Unusable {
-    /// It is gone, as after a repack, or damaged.
+    /// The file is missing, as after a repack, or damaged.
     Absent,
-    /// It is there, and the system did not let us map it.
+    /// The file exists, but the system refused to map it.
     Refused(io::Error),
 }
 
@@ -137,7 +138,7 @@ impl PackFile {
         })
     }
 
-    /// The pack, mapped now if it was not yet; one that does not belong to its `index` is damaged.
+    /// The pack, mapped on first use. A pack that does not match its `index` is damaged.
     fn open(&self, hash: Kind, index: Option<&Index>) -> Option<&Arc<Pack>> {
         let open = || Ok(Arc::new(Pack::open(&self.path, hash, index)?));
         self.pack.get_or_init(open).as_ref().ok()
@@ -145,7 +146,7 @@ impl PackFile {
 }
 
 impl Odb {
-    /// List the packs of all object directories. Opens none of them yet.
+    /// List the packs of all object directories, without opening any.
     pub fn open(config: Config) -> Self {
         let stamps = stamps(&config.dirs);
         let mut odb = Self {
@@ -162,12 +163,12 @@ impl Odb {
         odb
     }
 
-    /// What this database was opened with.
+    /// The settings of this database.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Find `id` itself, without regard to replacements.
+    /// Find `id` itself, ignoring replacements.
     pub fn find(&mut self, id: &oid) -> Option<Place> {
         if let Some(place) = self.find_once(id) {
             return Some(place);
@@ -178,8 +179,8 @@ impl Odb {
         place
     }
 
-    /// Find each of `ids` itself, in their order: faster than one by one where they lie in one pack,
-    /// and what reads their headers next finds them in the processor's cache.
+    /// Find each of `ids` itself, in their order. Faster than single lookups where the objects lie in one
+    /// pack. The headers of the entries are then in the processor's cache.
     pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<Place>>) {
         places.clear();
         if let Some((id, pack, offsets)) = self.lookup_recent(ids) {
@@ -195,7 +196,7 @@ impl Odb {
         }
     }
 
-    /// What kept us from an object that was not found, if it may be there all the same.
+    /// The error of a refused access, if an object that was not found may exist all the same.
     pub fn refusal(&self) -> Option<Error> {
         let (path, error) = self.refused().filter(|_| self.missed)?;
         let what = match path.extension() {
@@ -213,7 +214,7 @@ impl Odb {
         Some(Error::fatal(filled("{} {} cannot be {}: {}", &values)))
     }
 
-    /// A file or directory that is there and that the system did not let us map or look into.
+    /// A file or directory that exists, but that the system refused to map or list.
     fn refused(&self) -> Option<(&Path, &io::Error)> {
         if let Some((path, error)) = self.denied.as_deref() {
             return Some((path, error));
@@ -229,7 +230,7 @@ impl Odb {
             .next()
     }
 
-    /// Every copy of `id`, in lookup order: what is left to try when one of them is damaged.
+    /// Every copy of `id`, in lookup order, for recovery from damage.
     pub fn copies(&mut self, id: &oid) -> Vec<Place> {
         let mut places = Vec::new();
         for source in self.sources.iter().chain(&self.covered) {
@@ -240,9 +241,9 @@ impl Odb {
         places
     }
 
-    /// The object at `offset` of `pack`, found the slow way: by looking at every one.
+    /// The id of the object at `offset` of `pack`, by a search of all entries.
     pub fn id_at(&self, pack: PackId, offset: u64) -> Option<ObjectId> {
-        let at_offset = |source: &Arc<Source>| match &source.kind {
+        let at_offset = |source: &Arc<PackSource>| match &source.kind {
             SourceKind::Single(index, id) if *id == pack => {
                 self.index(&source.path, index)?.id_at(offset)
             }
@@ -259,13 +260,13 @@ impl Odb {
         sources.find_map(at_offset)
     }
 
-    /// The mapped pack `id`, or nothing if it is gone or damaged.
+    /// The mapped pack `id`. `None` if the pack is missing or damaged.
     pub fn pack(&self, id: PackId) -> Option<&Arc<Pack>> {
-        // Found through a multi-pack index, which holds no checksum of the pack to compare.
+        // The pack was found through a multi-pack index, which holds no checksum of the pack.
         self.packs[id.0 as usize].open(self.config.hash, None)
     }
 
-    /// Let go of the memory that reading packs took so far; they stay mapped.
+    /// Release the memory of pages read from packs. The packs stay mapped.
     pub fn release_packs(&self) {
         self.packs
             .iter()
@@ -293,7 +294,7 @@ impl Odb {
         self.find_in(self.sources.get(at)?, id)
     }
 
-    fn find_in(&self, source: &Source, id: &oid) -> Option<Place> {
+    fn find_in(&self, source: &PackSource, id: &oid) -> Option<Place> {
         match &source.kind {
             SourceKind::Single(index, pack) => {
                 let index = self.index(&source.path, index)?;
@@ -311,20 +312,19 @@ impl Odb {
         }
     }
 
-    /// The index at `path`, opened now if it was not yet. Its pack is opened when the index has an
-    /// object that is wanted.
+    /// The index at `path`, opened on first use. Its pack is opened when a wanted object is in the index.
     fn index<'a>(&self, path: &Path, index: &'a OnceLock<Opened<Index>>) -> Option<&'a Index> {
         let open = || Ok(Index::open(path, self.config.hash)?);
         index.get_or_init(open).as_ref().ok()
     }
 
-    /// The pack `id`, which is usable if it belongs to its `index`.
+    /// The pack `id`, which must match its `index`.
     fn pack_of(&self, index: &Index, id: PackId) -> Option<&Arc<Pack>> {
         self.packs[id.0 as usize].open(self.config.hash, Some(index))
     }
 
-    /// The pack that had the last object found, and where each of `ids` lies in it. Nothing if it holds
-    /// none of them, or if a multi-pack index speaks of it.
+    /// The pack of the last object, and the offset of each of `ids` in this pack. `None` if it contains
+    /// none of them, or if a multi-pack index covers it.
     fn lookup_recent(&self, ids: &[ObjectId]) -> Option<(PackId, &Pack, Vec<Option<u64>>)> {
         let source = self.sources.get(self.recent)?;
         let SourceKind::Single(index, id) = &source.kind else {
@@ -361,7 +361,7 @@ impl Odb {
         }
     }
 
-    /// The pack at `path`, which may be known.
+    /// The number of the pack at `path`, which may be known.
     fn known_pack(&mut self, path: PathBuf) -> PackId {
         match self.packs.iter().position(|file| file.path == path) {
             Some(at) => PackId(at as u32),
@@ -374,7 +374,7 @@ impl Odb {
         PackId((self.packs.len() - 1) as u32)
     }
 
-    /// Look again, if a pack directory changed since the last look.
+    /// List the packs again if a pack directory has changed.
     fn refresh(&mut self) -> bool {
         let stamps = stamps(&self.config.dirs);
         if stamps == self.stamps {
@@ -385,8 +385,8 @@ impl Odb {
         true
     }
 
-    /// Add what the pack directories hold and is not known yet. Multi-pack indices come first, then
-    /// the indices of packs they do not cover, the largest first.
+    /// Add the new files of the pack directories: multi-pack indices first, then the indices of packs that
+    /// they do not cover, the largest first.
     fn list(&mut self) {
         let config = Arc::clone(&self.config);
         for dir in &config.dirs {
@@ -412,12 +412,12 @@ impl Odb {
             for (_, path) in found {
                 let pack = self.new_pack(path.with_extension("pack"));
                 let kind = SourceKind::Single(OnceLock::new(), pack);
-                self.sources.push(Arc::new(Source { path, kind }));
+                self.sources.push(Arc::new(PackSource { path, kind }));
             }
         }
     }
 
-    /// Open the multi-pack index of `dir` and say which plain indices it makes superfluous.
+    /// Open the multi-pack index of `dir` and return the plain indices that it covers.
     fn list_multi_index(&mut self, dir: &Path) -> Vec<PathBuf> {
         let path = dir.join("multi-pack-index");
         let known = self.sources.iter().any(|source| source.path == path);
@@ -438,17 +438,17 @@ impl Odb {
             packs.push(pack);
             if exists {
                 let (path, kind) = (name.clone(), SourceKind::Single(OnceLock::new(), pack));
-                self.covered.push(Arc::new(Source { path, kind }));
+                self.covered.push(Arc::new(PackSource { path, kind }));
                 covered.push(name);
             }
         }
         let kind = SourceKind::Multi(Box::new(index), packs);
-        self.sources.push(Arc::new(Source { path, kind }));
+        self.sources.push(Arc::new(PackSource { path, kind }));
         covered
     }
 }
 
-/// Why the file at `path` was not opened, if the system did not let us.
+/// The error with which the system refused the file at `path`.
 fn refusal<'a, T>(
     path: &'a Path,
     opened: &'a OnceLock<Opened<T>>,

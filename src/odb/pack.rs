@@ -1,7 +1,7 @@
 //! One mapped pack file (gitformat-pack(5), "pack-*.pack files").
 //!
-//! Reads entry headers and inflates entries; knows nothing of chains. Every number in a pack is a
-//! claim: nothing is allocated or followed on its word alone.
+//! A pack reads entry headers and gives access to the compressed data. It knows nothing of chains. Every
+//! number in a pack is unverified: nothing is allocated or followed without a check.
 
 use std::{hint::black_box, io, path::Path};
 
@@ -11,10 +11,10 @@ use super::{index::Index, map::Map};
 
 /// `PACK`, version, number of objects.
 const HEADER_LEN: usize = 12;
-/// What deflate can reach at most; a header that claims more is a lie.
+/// The highest ratio of deflate. A header that claims more is damaged.
 pub const MAX_RATIO: u64 = 1032;
 
-/// Why an entry cannot be read. The message is for a cause chain: it names no object.
+/// Why an entry cannot be read. The message is a cause in an error's chain, so it names no object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage(pub &'static str);
 
@@ -26,38 +26,38 @@ impl std::fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// What a pack entry holds.
+/// The content of a pack entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A whole object.
     Object(ObjectKind),
     /// A delta against the entry at this offset of the same pack.
     OfsDelta(u64),
-    /// A delta against this object, wherever it is.
+    /// A delta against this object, in any pack.
     RefDelta(ObjectId),
 }
 
 /// The header of a pack entry.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryHeader {
-    /// What the entry holds.
+    /// The content of the entry.
     pub kind: EntryKind,
-    /// Inflated size of the entry in bytes (of the delta, if it is one).
+    /// The inflated size of the entry in bytes. For a delta, the size of the delta.
     pub size: u64,
-    /// Where the zlib stream begins.
+    /// The offset of the zlib stream in the pack.
     pub data: u64,
 }
 
-/// A pack, mapped as a whole for as long as it is needed.
+/// A pack, mapped as a whole.
 pub struct Pack {
     map: Map,
     hash: HashKind,
-    /// Where the entries end and the checksum begins.
+    /// The end of the entries, where the checksum begins.
     end: usize,
 }
 
 impl Pack {
-    /// Map the pack at `path`. Like git, refuse one that does not belong to its `index`.
+    /// Map the pack at `path`. Like git, refuse a pack that does not match its `index`.
     pub fn open(path: &Path, hash: HashKind, index: Option<&Index>) -> io::Result<Self> {
         let map = Map::open(path)?;
         let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
@@ -77,17 +77,17 @@ impl Pack {
         Ok(Self { map, hash, end })
     }
 
-    /// Bytes of the whole file.
+    /// The size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.map.len() as u64
     }
 
-    /// Let go of the memory that reading took so far.
+    /// Release the mapped pages that were read so far.
     pub fn release(&self) {
         self.map.release();
     }
 
-    /// Have the headers of the entries at `offsets` brought from memory, all at once.
+    /// Load the headers of the entries at `offsets` into the processor's cache, all at once.
     pub fn touch<'a>(&self, offsets: impl Iterator<Item = &'a u64>) {
         let first = offsets.filter_map(|&offset| self.map.get(offset as usize));
         black_box(first.fold(0, |all, byte| all ^ byte));
@@ -155,8 +155,8 @@ impl Pack {
         })
     }
 
-    /// The bytes from `data` (see [`EntryHeader::data`]) to the end of the entries: a zlib stream
-    /// and whatever follows it.
+    /// The bytes from `data` (see [`EntryHeader::data`]) to the end of the entries: a zlib stream and the
+    /// entries after it.
     pub fn stream(&self, data: u64) -> &[u8] {
         &self.map[data as usize..self.end]
     }

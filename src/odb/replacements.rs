@@ -1,13 +1,13 @@
-//! Objects that stand for others (`git replace`).
+//! Objects that replace others (`git replace`).
 //!
-//! Every row of replacements is followed once, when they are read: a lookup is one search, and cannot go in a
-//! circle.
+//! Chains of replacements are resolved when they are read. A lookup is therefore one search and meets no
+//! cycle.
 
 use gix::{ObjectId, hash::oid};
 
 use crate::error::{Error, Result};
 
-/// As many replacements in a row as git follows.
+/// The most consecutive replacements that git follows.
 const MAX_IN_A_ROW: usize = 4;
 
 /// The objects that have replacements.
@@ -17,12 +17,12 @@ pub struct Replacements(Vec<Replaced>);
 #[derive(Clone)]
 struct Replaced {
     object: ObjectId,
-    /// The end of the row. None if the row is longer than git follows, as a circle is.
+    /// The end of the chain. `None` if git would not follow the whole chain, as with a cycle.
     replacement: Option<ObjectId>,
 }
 
 impl Replacements {
-    /// The replacements of these pairs: an object, and the one that stands for it. Each object comes once.
+    /// Create the table from pairs of an object and its replacement. Each object occurs once.
     pub fn new(mut pairs: Vec<(ObjectId, ObjectId)>) -> Self {
         pairs.sort();
         let next = |id: &ObjectId| {
@@ -45,7 +45,7 @@ impl Replacements {
         self.0.is_empty()
     }
 
-    /// The object that stands for `id`, or `id` itself.
+    /// The replacement of `id`, or `id` itself.
     pub fn of(&self, id: &oid) -> Result<ObjectId> {
         match self.0.binary_search_by(|it| (*it.object).cmp(id)) {
             Err(_) => Ok(id.to_owned()),
@@ -66,7 +66,7 @@ mod tests {
         ObjectId::from_bytes_or_panic(&[number; 20])
     }
 
-    /// What each object of these pairs is replaced by.
+    /// The final replacement of each object of these pairs.
     fn ends(pairs: &[(u8, u8)]) -> Vec<Option<ObjectId>> {
         let ids = pairs.iter().map(|&(from, to)| (id(from), id(to)));
         let replacements = Replacements::new(ids.collect());

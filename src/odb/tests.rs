@@ -1,4 +1,4 @@
-//! Which files a look-up opens, and which of them may be anything.
+//! Tests which files a lookup opens, and which files may be damaged.
 
 use std::{
     fs,
@@ -17,8 +17,8 @@ fn id(pack: u8, number: u8) -> ObjectId {
     ObjectId::from_bytes_or_panic(&id)
 }
 
-/// Writes a pack that has no content, and its index of version 2. Each object is at the offset that is
-/// its number. Larger packs are asked first.
+/// Write a pack without content and its index of version 2. Each object's offset is its number. Larger
+/// packs are searched first.
 fn write_pack(dir: &Path, pack: u8, objects: u8) {
     let ids: Vec<ObjectId> = (0..objects).map(|number| id(pack, number)).collect();
     let checksum = [pack; 20];
@@ -41,10 +41,10 @@ fn pack_path(dir: &Path, pack: u8) -> PathBuf {
     dir.join(format!("pack-{pack}.pack"))
 }
 
-/// Six packs, of 60 objects to ten.
+/// The number of packs. They have 60 objects down to ten.
 const PACKS: u8 = 6;
 
-/// An object that is not in a pack.
+/// The number in the id of an object that is in no pack.
 const LOOSE: u8 = 100;
 
 struct Fixture {
@@ -81,7 +81,7 @@ impl Fixture {
     }
 }
 
-/// How many indices and how many packs were opened, or tried.
+/// The numbers of indices and of packs that the database has opened or tried to open.
 fn opened(odb: &Odb) -> (usize, usize) {
     let is_open = |kind: &SourceKind| match kind {
         SourceKind::Single(index, _) => index.get().is_some(),
@@ -124,14 +124,14 @@ fn many_at_once_open_no_more_than_one_by_one() {
     assert_eq!(opened(&odb), (2, 2));
 }
 
-/// What may be in the place of a pack.
+/// Replace a pack by something that is no pack.
 fn spoil(pack: &Path) {
     fs::remove_file(pack).expect("our own");
     match pack.file_name().and_then(|name| name.to_str()) {
         Some("pack-0.pack") => {}
         Some("pack-1.pack") => fs::write(pack, "").expect("our own"),
         Some("pack-2.pack") => fs::write(pack, "not a pack, but long enough").expect("our own"),
-        // The system refuses to map it.
+        // The system refuses to map a directory.
         _ => fs::create_dir(pack).expect("our own"),
     }
 }
@@ -145,7 +145,7 @@ fn a_pack_may_be_anything_while_no_object_of_it_is_wanted() {
     let mut odb = fixture.open();
     assert_eq!(odb.find(&id(4, 7)), packed(4, 7));
     assert_eq!(odb.find(&id(LOOSE, 0)), Some(Place::Loose(0)));
-    // It is missing, whatever the other packs are.
+    // The object is missing, whatever the state of the other packs.
     assert_eq!(odb.find(&id(LOOSE, 1)), None);
     assert!(odb.refusal().is_none());
     for pack in [0, 1, 2] {
