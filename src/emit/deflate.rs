@@ -1,5 +1,5 @@
-//! Raw deflate streams (RFC 1951) of zip members, with zlib's bytes: a member that is in memory by our own encoder,
-//! a longer one piece by piece by zlib itself.
+//! Raw deflate streams (RFC 1951) of zip members, with zlib's bytes. A member in memory is compressed by
+//! the own encoder, a longer member piece by piece by zlib itself.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -8,10 +8,10 @@ use crate::{
     deflate::{Dialect, Encoder, Level},
 };
 
-/// Bytes of room made at once for what comes out.
+/// Bytes of room for output, added at once.
 const ROOM: usize = 64 << 10;
 
-/// Makes one stream after the other.
+/// Produces one stream after the other.
 #[derive(Default)]
 pub struct Deflater {
     encoder: Option<Encoder>,
@@ -19,7 +19,7 @@ pub struct Deflater {
 }
 
 impl Deflater {
-    /// Replaces the content of `out` by the stream of `input`.
+    /// Replace the content of `out` by the stream of `input`.
     pub fn whole(&mut self, level: Level, input: &[u8], out: &mut Vec<u8>) {
         out.clear();
         self.encoder
@@ -27,7 +27,7 @@ impl Deflater {
             .compress(input, out);
     }
 
-    /// Begin a stream that is made piece by piece, by zlib: it may be too long to be held.
+    /// Begin a stream that zlib produces piece by piece, for input that is too long to hold.
     pub fn begin(&mut self, level: Level) -> Stream<'_> {
         let compress = self
             .zlib
@@ -37,11 +37,11 @@ impl Deflater {
     }
 }
 
-/// A stream that is made piece by piece.
+/// A stream in progress.
 pub struct Stream<'a>(&'a mut Compress);
 
 impl Stream<'_> {
-    /// Append what `input` brings out to `out`.
+    /// Compress `input` and append the output to `out`.
     pub fn feed(&mut self, input: &[u8], out: &mut Buffer) {
         let end = self.0.total_in() + input.len() as u64;
         while self.0.total_in() < end {
@@ -56,7 +56,7 @@ impl Stream<'_> {
     }
 }
 
-/// One step with more room at the end of `out`.
+/// Run one step, with more room at the end of `out`.
 fn put(compress: &mut Compress, input: &[u8], flush: FlushCompress, out: &mut Buffer) -> Status {
     let (start, before) = (out.len(), compress.total_out());
     let status = compress

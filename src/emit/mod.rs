@@ -1,8 +1,7 @@
-//! From entries to archive bytes. Knows nothing of git: it takes names, kinds, ids and bytes.
+//! Turns entries into archive bytes, without knowing git: the input is names, types, ids and content.
 //!
-//! An entry's bytes do not depend on those around it, so that many threads can make them at once; what
-//! the end of an archive has to know of its entries travels beside them, as records. Same input,
-//! same bytes.
+//! The bytes of an entry do not depend on other entries, so many threads produce them at once. The facts
+//! that the end of an archive needs travel as records beside the bytes. Equal input yields equal bytes.
 
 pub mod tar;
 pub mod zip;
@@ -11,32 +10,32 @@ pub mod zstd;
 
 use crate::{buffer::Buffer, error::Result};
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberKind {
     /// A regular file.
     File,
-    /// A regular file that may be run.
+    /// An executable regular file.
     Executable,
-    /// A symbolic link; its content is the target.
+    /// A symbolic link, whose content is the target.
     Symlink,
-    /// A directory; its name ends in a slash.
+    /// A directory, whose name ends in a slash.
     Directory,
 }
 
 /// An entry without its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// Its full name in the archive, in raw bytes.
+    /// The full name in the archive, in raw bytes.
     pub name: &'a [u8],
-    /// What it is.
+    /// The type.
     pub kind: MemberKind,
-    /// Its object id, in binary; stands in where the name does not fit.
+    /// The object id in binary. Replaces a name that does not fit.
     pub id: &'a [u8],
-    /// Whether it counts as text; by its content if unknown.
+    /// Whether the content counts as text. If unknown, the content decides.
     pub text: Option<bool>,
-    /// More that is told of it, where the format has room: keys such as `VENDOR.key`, with their
-    /// values. Short ones: no reader takes a mebibyte of them.
+    /// Additional records, in formats that have room for them: keys such as `VENDOR.key`, with their
+    /// values. Short values only: no reader accepts a mebibyte.
     pub vendor: &'a [(&'static str, &'a [u8])],
 }
 
@@ -47,21 +46,21 @@ impl Member<'_> {
     }
 }
 
-/// How the size of a file is told.
+/// Where the archive states the size of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Everything about it stands in front of it.
+    /// All metadata precedes the content.
     Whole,
-    /// What is not known before its last byte comes behind it, in formats that have a way to.
+    /// Metadata that is known only after the last byte follows the content, in formats that allow it.
     Streamed,
 }
 
-/// What is known of a file before its body.
+/// The known facts of a file before its body.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
     /// The size of the body in bytes.
     pub size: u64,
-    /// How it is told.
+    /// Where the archive states the size.
     pub layout: Layout,
 }
 
@@ -70,42 +69,41 @@ pub struct Outline {
 pub struct Part<R> {
     /// The bytes.
     pub bytes: Buffer,
-    /// What the end of the archive has to know of them.
+    /// The facts that the end of the archive needs of the entries.
     pub records: R,
 }
 
-/// Hands the pieces of a body to a taker, from the first to the last; more than once if asked again.
+/// Passes the pieces of a body to a taker, in order. Every call begins with the first piece.
 pub type Body<'a, E> = &'a mut dyn FnMut(&mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E>;
 
-/// Sends off what a part holds so far, and empties it.
+/// Sends the content of a part and empties the part.
 pub type Flush<'a, R, E> = &'a mut dyn FnMut(&mut Part<R>) -> Result<(), E>;
 
 /// Takes the next bytes of an archive.
 pub type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
-/// A format of archives.
+/// An archive format.
 ///
-/// A file that fits into memory is begun, its body appended to the part's bytes, and ended. A larger
-/// one is streamed.
+/// A file that fits into memory is begun, its body is appended to the part's bytes, and the file is ended.
+/// A larger file is streamed.
 pub trait Format: Sync {
-    /// What a thread keeps from entry to entry.
+    /// The state that a thread keeps from entry to entry.
     type Scratch: Default;
-    /// What the end of the archive has to know of some entries, as long as their place in it is
-    /// not known.
+    /// The facts that the end of the archive needs of entries whose position is still unknown.
     type Records: Records;
-    /// The same of all entries written so far.
+    /// The facts of all entries written so far.
     type Directory: Send;
 
-    /// What comes before all entries.
+    /// Append the bytes before all entries.
     fn head(&self, out: &mut Buffer);
 
-    /// What comes between the head and the entries, and may be too large for memory: hand that to `put`, piece
-    /// by piece.
+    /// Pass the bytes between the head and the entries to `put`, piece by piece: they may be too large for
+    /// memory.
     fn preface(&self, _put: Put<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Refuse what the format cannot hold; what is merely odd is told to `log`.
+    /// Refuse an entry that the format cannot hold. Warnings go to `log`.
     fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()>;
 
     /// Append a directory.
@@ -114,7 +112,7 @@ pub trait Format: Sync {
     /// Append a symbolic link to `target`.
     fn symlink(&self, member: &Member<'_>, target: &[u8], part: &mut Part<Self::Records>);
 
-    /// Begin a file whose body is appended next; [`Self::end_file`] wants what this returns.
+    /// Begin a file, whose body the caller appends. [`Self::end_file`] takes the returned value.
     fn begin_file(&self, member: &Member<'_>, part: &mut Part<Self::Records>) -> Begun;
 
     /// End the file that was begun.
@@ -138,14 +136,14 @@ pub trait Format: Sync {
         flush: Flush<'_, Self::Records, E>,
     ) -> Result<(), E>;
 
-    /// Append a file of `size` zeros without writing them: a hole, which stands in for a file that
-    /// is not sent. An empty file in formats that have no holes.
+    /// Append a file of `size` zeros as a hole, in place of a file that is not sent. An empty file in
+    /// formats without holes.
     fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<Self::Records>);
 
     /// The directory of an archive without entries.
     fn empty_directory(&self) -> Self::Directory;
 
-    /// Note the place of entries: the part that `records` belong to begins at byte `start`.
+    /// Fix the positions of entries: the part of `records` begins at byte `start`.
     fn place(
         &self,
         directory: &mut Self::Directory,
@@ -153,27 +151,27 @@ pub trait Format: Sync {
         start: u64,
     ) -> Result<()>;
 
-    /// End an archive that has `written` bytes so far: hand what is left of it to `put`, piece by piece.
+    /// Pass the end of an archive, which has `written` bytes so far, to `put`, piece by piece.
     fn end(&self, directory: Self::Directory, written: u64, put: Put<'_>) -> Result<()>;
 
-    /// The beginning of a file whose body never comes: what a cut archive ends with, so that no
+    /// Append the beginning of a file without its body. A failed archive ends with these bytes, so no
     /// reader takes it for complete.
     fn torn(&self, out: &mut Buffer);
 }
 
 /// Records of entries, in order.
 pub trait Records: Default + Send {
-    /// How many there are, as a mark to come back to.
+    /// The number of records, as a mark for `truncate`.
     fn mark(&self) -> usize;
 
-    /// Forget those after `mark`.
+    /// Drop the records after `mark`.
     fn truncate(&mut self, mark: usize);
 
     /// The memory held, in bytes.
     fn capacity(&self) -> usize;
 }
 
-/// For formats whose end knows nothing of their entries.
+/// For formats whose end needs no facts of the entries.
 impl Records for () {
     fn mark(&self) -> usize {
         0
@@ -189,14 +187,14 @@ impl Records for () {
 /// A file whose body is being appended.
 #[must_use]
 pub struct Begun {
-    /// Where its header begins, with all that belongs to it.
+    /// The offset of the header, including its extended headers.
     header: usize,
-    /// Where its body begins.
+    /// The offset of the body.
     body: usize,
 }
 
 impl Begun {
-    /// Put `header` in the place that was left for it in `out`; one that got longer moves the body.
+    /// Put `header` into the reserved place in `out`. A longer header moves the body.
     fn put_header(&self, header: &[u8], out: &mut Buffer) {
         let (end, longer) = (out.len(), header.len() - (self.body - self.header));
         out.zeros(longer);

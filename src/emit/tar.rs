@@ -1,8 +1,8 @@
 //! git's tar, byte for byte: POSIX ustar with pax extended headers where a field is too short.
 //!
-//! Field by field as `git archive` writes them (pax(1), "ustar Interchange Format" and "pax
-//! Interchange Format"): no owner, no per-file times, `root` as names, checksums of seven digits.
-//! The body of a file lies straight behind its header, which is completed when the body is there.
+//! The fields are those of `git archive` (pax(1), "ustar Interchange Format" and "pax Interchange Format"):
+//! no owner, no times of single files, `root` as names, checksums of seven digits. The body of a file
+//! follows its header, which is completed when the body is there.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::{buffer::Buffer, error::Result};
 
 /// The unit of a tar file, in bytes.
 const RECORD: usize = 512;
-/// What git writes at once; the archive's size is a multiple of it.
+/// The size of git's writes. The size of the archive is a multiple.
 const BLOCK: u64 = 20 * RECORD as u64;
-/// Zero records at the end, at least.
+/// The least number of zero bytes at the end.
 const END_LEN: u64 = 2 * RECORD as u64;
 const NAME_LEN: usize = 100;
 const PREFIX_LEN: usize = 155;
 const EXTENDED_MODE: u32 = 0o666;
 
-/// Where a header's fields lie.
+/// The positions of a header's fields.
 mod field {
     use std::ops::Range;
 
@@ -40,8 +40,8 @@ mod field {
     pub(super) const PREFIX: Range<usize> = 345..500;
 }
 
-/// A number that eleven octal digits hold, as the fields of sizes and times have them. What is larger goes to
-/// a pax record.
+/// A number of at most eleven octal digits, for the fields of sizes and times. A larger number goes to a
+/// pax record.
 #[derive(Clone, Copy)]
 struct Octal(u64);
 
@@ -55,7 +55,7 @@ impl Octal {
     }
 }
 
-/// What is the same in all headers; the rest is NUL. The checksum is summed with these spaces.
+/// The common part of all headers; other bytes are NUL. The checksum is computed over these spaces.
 const BLANK: [u8; RECORD] = {
     let header = put([0; RECORD], field::UID, b"0000000");
     let header = put(header, field::GID, b"0000000");
@@ -76,27 +76,27 @@ const fn put(mut header: [u8; RECORD], field: Range<usize>, value: &[u8]) -> [u8
     header
 }
 
-/// What all entries of one archive share.
+/// The properties that all entries of an archive share.
 pub struct Tar {
     /// Modification time in seconds since 1970.
     pub mtime: u64,
-    /// Permission bits that files and directories go without (`tar.umask`).
+    /// Permission bits that files and directories lack (`tar.umask`).
     pub umask: u32,
-    /// Noted at the beginning: the commit's id in hexadecimal.
+    /// The comment at the beginning: the commit's id in hexadecimal.
     pub comment: Option<String>,
-    /// What else is noted there.
+    /// Further global headers at the beginning.
     pub globals: Globals,
 }
 
-/// Global headers to come behind the first: vendor records, for readers that know them.
+/// Global headers after the first, with vendor records for readers that know them.
 #[derive(Default)]
 pub struct Globals(Option<Box<Tell>>);
 
-/// Tells all records, as often as it is asked.
+/// Writes all records. Every call writes the same ones.
 type Tell = dyn Fn(&mut GlobalHeaders<'_>) -> Result<()> + Send + Sync;
 
 impl Globals {
-    /// The headers that `tell` makes.
+    /// The headers that `tell` writes.
     pub fn new(
         tell: impl Fn(&mut GlobalHeaders<'_>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -104,10 +104,10 @@ impl Globals {
     }
 }
 
-/// Bytes of records in one header, from which on there is another: no reader takes a mebibyte.
+/// The most bytes of records in one header, after which another begins. No reader accepts a mebibyte.
 const GLOBAL_LEN: usize = 256 << 10;
 
-/// Global headers, written one by one.
+/// Writes global headers, one by one.
 pub struct GlobalHeaders<'a> {
     tar: &'a Tar,
     records: Vec<u8>,
@@ -115,7 +115,7 @@ pub struct GlobalHeaders<'a> {
 }
 
 impl GlobalHeaders<'_> {
-    /// End the header: what comes next goes to another one.
+    /// End the header. The next record begins another header.
     pub fn end(&mut self) -> Result<()> {
         if self.records.is_empty() {
             return Ok(());
@@ -127,7 +127,7 @@ impl GlobalHeaders<'_> {
         (self.put)(&header)
     }
 
-    /// Append a record, to another header if this one is full.
+    /// Append a record, in another header if this one is full.
     pub fn record(&mut self, key: &str, value: &[u8]) -> Result<()> {
         if self.records.len() >= GLOBAL_LEN {
             self.end()?;
@@ -142,7 +142,8 @@ impl Format for Tar {
     type Records = ();
     type Directory = ();
 
-    /// The global header: the comment, and the time if it fits no field. Nothing if there is neither.
+    /// Append the global header: the comment, and the time if it fits no field. Nothing if there is
+    /// neither.
     fn head(&self, out: &mut Buffer) {
         let mut records = Vec::new();
         if let Some(comment) = &self.comment {
@@ -233,13 +234,13 @@ impl Format for Tar {
         Ok(())
     }
 
-    /// In GNU's way, "PAX format, version 1.0": the map of the file's data stands in front of them,
-    /// and says that there are none up to its end.
+    /// Use GNU's "PAX format, version 1.0": a map precedes the file's data and states that the whole file
+    /// is a hole.
     fn sparse_file(&self, member: &Member<'_>, size: u64, part: &mut Part<()>) {
         let slash = member.name.iter().rposition(|&byte| byte == b'/');
         let (directory, base) = member.name.split_at(slash.map_or(0, |slash| slash + 1));
         let size = size.to_string();
-        // They come behind `path`: some readers take the last name that they are told.
+        // These records follow `path`: some readers take the last name.
         let sparse: [(_, &[u8]); 4] = [
             ("GNU.sparse.major", b"1"),
             ("GNU.sparse.minor", b"0"),
@@ -247,7 +248,7 @@ impl Format for Tar {
             ("GNU.sparse.realsize", size.as_bytes()),
         ];
         let hole = Member {
-            // For readers that do not know of this.
+            // The name for readers without support of sparse files.
             name: &[directory, b"GNUSparseFile.0/", base].concat(),
             vendor: &[&sparse, member.vendor].concat(),
             ..*member
@@ -283,7 +284,7 @@ impl Format for Tar {
 }
 
 impl Tar {
-    /// The header of a file of `size` bytes.
+    /// Append the header of a file of `size` bytes.
     fn file(&self, member: &Member<'_>, size: u64, out: &mut Buffer) {
         let executable = member.kind == MemberKind::Executable;
         let header = Header {
@@ -294,8 +295,8 @@ impl Tar {
         self.member(member, &header, size, out);
     }
 
-    /// Tell the `size` of the file that was begun as if it had none. A size that has no room in the header
-    /// takes a longer header.
+    /// Put `size` into the header of the file that was begun with size zero. A size that does not fit makes
+    /// the header longer.
     fn complete(&self, begun: &Begun, member: &Member<'_>, size: u64, out: &mut Buffer) {
         if let Some(size) = Octal::new(size) {
             let header = begun.body - RECORD..begun.body;
@@ -342,7 +343,7 @@ impl Tar {
         self.header(out, &Header { link, ..*fields }, size, prefix, name);
     }
 
-    /// An extended header (`x`) or global one (`g`) with its records.
+    /// Append an extended header (`x`) or a global header (`g`) with its records.
     fn extended(&self, out: &mut Buffer, kind: u8, name: &[u8], records: &[u8]) {
         let size = records.len() as u64;
         let octal =
@@ -379,7 +380,7 @@ impl Tar {
     }
 }
 
-/// What differs from header to header, beside name and size.
+/// The fields that differ between headers, except name and size.
 struct Header<'a> {
     kind: u8,
     mode: u32,
@@ -389,9 +390,9 @@ struct Header<'a> {
 /// How a name fits into a header.
 enum Name<'a> {
     Plain(&'a [u8]),
-    /// Prefix field and name field, a slash between them.
+    /// The prefix field and the name field, with a slash between them.
     Split(&'a [u8], &'a [u8]),
-    /// Not at all: this stands in for it.
+    /// The name does not fit; this name replaces it.
     Extended(String),
 }
 
@@ -401,7 +402,7 @@ impl<'a> Name<'a> {
         if name.len() <= NAME_LEN {
             return Self::Plain(name);
         }
-        // The last slash within reach of the prefix field; one at the very end does not count.
+        // The last slash within reach of the prefix field. A slash at the very end does not count.
         let reach = if name.ends_with(b"/") {
             name.len() - 1
         } else {
@@ -421,7 +422,7 @@ fn text(field: &mut [u8], value: &[u8]) {
     field[..value.len()].copy_from_slice(value);
 }
 
-/// Octal digits that fill the field but for one NUL.
+/// Fill the field with octal digits and one NUL.
 fn octal(field: &mut [u8], mut value: u64) {
     let (last, digits) = field.split_last_mut().expect("fields are not empty");
     *last = 0;
@@ -431,13 +432,13 @@ fn octal(field: &mut [u8], mut value: u64) {
     }
 }
 
-/// Complete a header that has spaces for its checksum.
+/// Complete a header whose checksum field holds spaces.
 fn checksum(header: &mut [u8]) {
     let sum = sum(header);
     octal(&mut header[field::CHECKSUM], u64::from(sum));
 }
 
-/// Change the size in a header that is complete.
+/// Change the size in a complete header.
 fn set_size(header: &mut [u8], size: Octal) {
     let digits = header[field::CHECKSUM][..7].iter();
     let old = digits.fold(0, |value, digit| 8 * value + u32::from(digit & 7));
@@ -447,7 +448,7 @@ fn set_size(header: &mut [u8], size: Octal) {
     octal(&mut header[field::CHECKSUM], u64::from(sum));
 }
 
-/// The sum of at most a record: no lane of it overflows.
+/// The sum of at most one record, so that no lane overflows.
 fn sum(bytes: &[u8]) -> u32 {
     let (chunks, rest) = bytes.as_chunks::<16>();
     let mut lanes = [0; 16];
@@ -538,7 +539,7 @@ mod tests {
         assert_eq!(part.bytes[..512], known[..512]);
     }
 
-    /// git writes such a file piece by piece, and tells its size in a pax record.
+    /// git writes such a file piece by piece, with its size in a pax record.
     #[test]
     fn a_size_beyond_the_field_goes_to_a_pax_record() {
         let long = [b'n'; 101];
@@ -631,7 +632,7 @@ mod tests {
         assert_eq!(&part.bytes[1536..1543], b"1\n8\n0\n\0");
     }
 
-    /// Go's reader, for one, takes no more.
+    /// Go's reader accepts no more.
     #[test]
     fn an_extended_header_has_less_than_a_mebibyte() {
         let name = vec![b'n'; 500_000];

@@ -1,31 +1,31 @@
-//! Zstandard, which git lacks: the same bytes at every number of threads.
+//! Zstandard, which git lacks. The bytes are the same at every number of threads.
 //!
-//! The encoder cuts its input into jobs whose size depends on the level alone, as long as it runs
-//! beside us at all; so it always does.
+//! A multithreaded encoder cuts its input into jobs whose size depends on the level alone. So the encoder
+//! always runs multithreaded.
 
 use std::io::{self, Write};
 
 use zstd::stream::write::Encoder;
 
-/// How hard to compress, from 1 to 19; more takes more memory than a reader may want to give.
+/// A compression level from 1 to 19. Higher levels would need more memory than a reader may provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(i32);
 
 impl Level {
-    /// What the encoder takes without being told.
+    /// The default of the encoder.
     pub const DEFAULT: Self = Self(zstd::DEFAULT_COMPRESSION_LEVEL);
 
-    /// Nothing if there is no such `level`.
+    /// The level `level`, if it exists.
     pub fn new(level: u32) -> Option<Self> {
         (1..=19).contains(&level).then_some(Self(level as i32))
     }
 }
 
-/// Compresses what is written to it.
+/// Compresses all bytes written to it.
 pub struct Zstd<W: Write>(Encoder<'static, W>);
 
 impl<W: Write> Zstd<W> {
-    /// Compress to `inner` with as many `threads`, with a checksum at the end as zstd(1) has it.
+    /// Compress to `inner` with `threads` threads, with a checksum at the end as zstd(1) writes it.
     pub fn new(inner: W, level: Level, threads: usize) -> io::Result<Self> {
         let mut encoder = Encoder::new(inner, level.0)?;
         encoder.include_checksum(true)?;

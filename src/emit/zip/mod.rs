@@ -1,9 +1,9 @@
 //! git's zip, byte for byte: local headers, deflated bodies, a directory at the end.
 //!
-//! Each body is a deflate stream of its own, so that many threads can make them at once. A body that
-//! does not get smaller is stored; of a streamed one that is known too late, so it stays deflated.
-//! What `Layout` asks for is git's: whether a file is streamed shows in its bytes, so a whole one that does
-//! not fit into memory goes through a temporary file.
+//! Each body is a separate deflate stream, so many threads produce bodies at once. A body that deflate does
+//! not shrink is stored; a streamed body stays deflated, because its header is sent first. Whether git
+//! streams a file shows in the bytes. The layout therefore follows git, and a whole file that does not fit
+//! into memory goes through a temporary file.
 
 mod record;
 
@@ -24,7 +24,7 @@ use crate::{
 pub use record::{Directory, Pending, Times};
 use record::{Entry, Method};
 
-/// Made on MS-DOS, for what has no mode worth telling.
+/// Made on MS-DOS, for entries without a notable mode.
 const MADE_BY_DOS: u16 = 0;
 /// Made on Unix, by version 2.3.
 const MADE_BY_UNIX: u16 = 0x0317;
@@ -32,31 +32,31 @@ const EXECUTABLE: u32 = 0o100755 << 16;
 const SYMLINK: u32 = 0o120777 << 16;
 /// The directory bit of MS-DOS.
 const DIRECTORY: u32 = 0x10;
-/// Bytes in which git looks for a NUL.
+/// The number of bytes in which git looks for a NUL.
 const LOOKED_AT: usize = 8000;
 /// The longest name that the format holds.
 const NAME_MAX: usize = u16::MAX as usize;
-/// The longest line that git says, without its end.
+/// The longest message line of git, without its end.
 const LINE_MAX: usize = 4095;
 /// Bytes copied at once.
 const COPY_LEN: usize = 64 << 10;
-/// Bytes of a packed body that wait in memory for their turn; more wait in a temporary file.
+/// The most bytes of a packed body held in memory. More go to a temporary file.
 const SPOOL_MEMORY: usize = 1 << 20;
 
-/// What all entries of one archive share.
+/// The properties that all entries of an archive share.
 #[derive(Clone, Debug)]
 pub struct Zip {
     /// The time of all entries.
     pub times: Times,
-    /// How hard bodies are compressed; 0 stores them.
+    /// The compression level of bodies; 0 stores them.
     pub level: Level,
-    /// Noted at the end: the commit's id in hexadecimal.
+    /// The comment at the end: the commit's id in hexadecimal.
     pub comment: Option<String>,
-    /// Bytes of the directory at the end that are held in memory; the rest goes to a temporary file.
+    /// The most bytes of the directory at the end held in memory. The rest goes to a temporary file.
     pub directory_memory: usize,
 }
 
-/// What a thread needs to deflate.
+/// The state with which a thread deflates.
 #[derive(Default)]
 pub struct Scratch {
     deflater: Deflater,
@@ -95,7 +95,7 @@ impl Format for Zip {
         self.small(member, target, text, part);
     }
 
-    /// Leaves room for the header, which is not known before the body.
+    /// Reserve room for the header, which is known only after the body.
     fn begin_file(&self, member: &Member<'_>, part: &mut Part<Pending>) -> Begun {
         let header = part.bytes.len();
         part.bytes.zeros(entry(member).local_len(member.name));
@@ -128,7 +128,7 @@ impl Format for Zip {
         if entry.method == Method::Deflate {
             let Scratch { deflater, packed } = scratch;
             deflater.whole(self.level, body, packed);
-            // One that is streamed cannot turn back.
+            // A streamed body must stay deflated.
             if entry.streamed || packed.len() < body.len() {
                 entry.packed = packed.len() as u64;
                 out.truncate(begun.body);
@@ -214,7 +214,7 @@ impl Zip {
         }
     }
 
-    /// What is never deflated.
+    /// Append an entry that is never deflated.
     fn small(&self, member: &Member<'_>, body: &[u8], text: bool, part: &mut Part<Pending>) {
         let entry = Entry {
             crc: crc32fast::hash(body),
@@ -250,7 +250,7 @@ impl Zip {
         entry
             .known()
             .local(member.name, self.times, &mut part.bytes);
-        // The header's place, seen from the part, which is emptied again and again.
+        // The header's position relative to the part, which is emptied repeatedly.
         let mut offset = header as i64;
         let (mut sum, mut packed) = (Sum::default(), 0);
         let mut packer = self.packer(scratch, entry.method);
@@ -292,7 +292,7 @@ impl Zip {
         } else {
             let mut packer = self.packer(scratch, entry.method);
             let mut spill = |out: &mut Buffer, packed: u64| {
-                // What is not smaller will be stored: no need to keep it.
+                // A body that does not shrink is stored, so its output need not be kept.
                 let kept = if packed < entry.size {
                     spool.write_all(out)
                 } else {
@@ -340,7 +340,7 @@ impl Zip {
     }
 }
 
-/// Packs a body piece by piece; each call says how many bytes came out.
+/// Packs a body piece by piece. Each call returns the number of output bytes.
 enum Packer<'a> {
     Store,
     Deflate(Stream<'a>),
@@ -366,7 +366,7 @@ impl Packer<'_> {
 }
 
 impl Entry {
-    /// What is known of it when its header is written.
+    /// The fields that are known when the header is written.
     fn known(&self) -> Self {
         match (self.streamed, self.method) {
             (false, _) => *self,
@@ -380,7 +380,7 @@ impl Entry {
     }
 }
 
-/// An entry of which nothing is known but what it is.
+/// An entry with the fields that follow from its name and type.
 fn entry(member: &Member<'_>) -> Entry {
     let (made_by, attributes) = match member.kind {
         MemberKind::File => (MADE_BY_DOS, 0),
@@ -401,7 +401,7 @@ fn entry(member: &Member<'_>) -> Entry {
     }
 }
 
-/// What is to be known of a body that is never there as a whole.
+/// The facts of a body that is never in memory as a whole.
 #[derive(Default)]
 struct Sum {
     crc: crc32fast::Hasher,
@@ -418,7 +418,7 @@ impl Sum {
     }
 }
 
-/// Hand all that is `spooled` to `taker`, piece by piece, or say why it cannot be read.
+/// Pass all of `spooled` to `taker`, piece by piece, or the error of reading.
 fn each_piece<E>(
     spooled: &Spooled,
     mut taker: impl FnMut(io::Result<&[u8]>) -> Result<(), E>,
@@ -437,7 +437,7 @@ fn cannot_keep_directory(error: io::Error) -> Error {
     Error::entry("cannot keep the directory of the zip file").caused_by(error)
 }
 
-/// A line about `name`, as far as git has room for it, without what could control a terminal.
+/// A line about `name`, truncated as by git, without control characters.
 fn line(label: &str, message: &str, name: &[u8]) -> Vec<u8> {
     let mut line = [label.as_bytes(), message.as_bytes(), name].concat();
     line.truncate(LINE_MAX);
@@ -453,8 +453,8 @@ fn looks_like_text(content: &[u8]) -> bool {
     !content[..content.len().min(LOOKED_AT)].contains(&0)
 }
 
-/// Whether git takes `name` for UTF-8: as the standard has it, but without the two code points that end
-/// each plane and say that something went wrong.
+/// Whether git takes `name` for UTF-8: as in the standard, but without the two noncharacters at the end of
+/// each plane.
 fn is_utf8(name: &[u8]) -> bool {
     std::str::from_utf8(name)
         .is_ok_and(|name| !name.chars().any(|c| matches!(c, '\u{fffe}' | '\u{ffff}')))

@@ -1,5 +1,4 @@
-//! The records that make up a zip file, field by field (APPNOTE.TXT, section 4.3), as git fills
-//! them.
+//! The records of a zip file, field by field (APPNOTE.TXT, section 4.3), filled in as by git.
 
 use std::io::{self, Write};
 
@@ -9,18 +8,18 @@ use crate::buffer::{
     spool::{Spool, Spooled},
 };
 
-/// The largest number that the 32-bit fields hold: sizes and offsets beyond go to zip64 fields.
+/// The largest number of the 32-bit fields. Larger sizes and offsets go to zip64 fields.
 const MAX32: u64 = u32::MAX as u64;
-/// git is afraid of streamed files from this size on, although their fields would hold more.
+/// The largest streamed file to which git gives 32-bit fields, although the fields would hold more.
 const STREAM_MAX: u64 = i32::MAX as u64;
 const LOCAL_LEN: usize = 30;
 const TIMES_LEN: usize = 9;
 const LOCAL_ZIP64_LEN: usize = 20;
 const VERSION: u16 = 10;
 const VERSION_ZIP64: u16 = 45;
-/// Sizes and checksum follow the body.
+/// Flag: sizes and checksum follow the body.
 const STREAMED: u16 = 1 << 3;
-/// The name is UTF-8.
+/// Flag: the name is UTF-8.
 const UTF8: u16 = 1 << 11;
 
 /// How a body is stored.
@@ -30,16 +29,16 @@ pub(super) enum Method {
     Deflate = 8,
 }
 
-/// The time of all entries, in the two ways in which a zip file tells it.
+/// The time of all entries, in the two forms of a zip file.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Local time and date as MS-DOS had them.
+    /// Local time and date in the form of MS-DOS.
     pub dos: [u16; 2],
-    /// Seconds since 1970, as far as the field goes.
+    /// Seconds since 1970, the low 32 bits.
     pub unix: u32,
 }
 
-/// What is told of an entry.
+/// The fields of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) made_by: u16,
@@ -50,7 +49,7 @@ pub(super) struct Entry {
     pub(super) packed: u64,
     pub(super) size: u64,
     pub(super) text: bool,
-    /// Attributes for MS-DOS below, mode for Unix above.
+    /// Attributes for MS-DOS in the low bits, the mode for Unix in the high bits.
     pub(super) attributes: u32,
 }
 
@@ -60,7 +59,7 @@ impl Entry {
         self.size > limit || self.packed > MAX32
     }
 
-    /// What comes before the sizes, in both kinds of record.
+    /// Append the fields before the sizes, which both kinds of record share.
     fn common(&self, times: Times, out: &mut Buffer) {
         let version = if self.local_zip64() {
             VERSION_ZIP64
@@ -76,7 +75,7 @@ impl Entry {
         put16(out, times.dos[1]);
     }
 
-    /// The length of the header in front of the body.
+    /// The length of the header before the body.
     pub(super) fn local_len(&self, name: &[u8]) -> usize {
         let zip64 = if self.local_zip64() {
             LOCAL_ZIP64_LEN
@@ -86,7 +85,7 @@ impl Entry {
         LOCAL_LEN + name.len() + TIMES_LEN + zip64
     }
 
-    /// The header in front of the body. Of a streamed one the checksum is not known, nor the packed size
+    /// Append the header before the body. A streamed body has no known checksum, and no known packed size
     /// if it is deflated.
     pub(super) fn local(&self, name: &[u8], times: Times, out: &mut Buffer) {
         let zip64 = self.local_zip64();
@@ -107,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// What follows the body of a streamed file.
+    /// Append the descriptor, which follows the body of a streamed file.
     pub(super) fn descriptor(&self, out: &mut Buffer) {
         out.extend(b"PK\x07\x08");
         put32(out, self.crc.into());
@@ -117,7 +116,7 @@ impl Entry {
         put(out, self.size);
     }
 
-    /// Its record in the directory; its header is at byte `offset` of the archive.
+    /// Append the record for the directory. The header is at byte `offset` of the archive.
     pub(super) fn central(&self, name: &[u8], times: Times, offset: u64, out: &mut Buffer) {
         let values = [self.size, self.packed, offset];
         let zip64 = match values.iter().any(|&value| value > MAX32) {
@@ -150,25 +149,25 @@ impl Entry {
     }
 }
 
-/// The extra field with the time that has a zone ("UT").
+/// Append the extra field "UT": the time in seconds since 1970.
 fn unix_time(times: Times, out: &mut Buffer) {
     out.extend(b"UT\x05\x00\x01");
     put32(out, times.unix.into());
 }
 
-/// Entries whose place in the archive is not known yet.
+/// Entries whose position in the archive is still unknown.
 #[derive(Default)]
 pub struct Pending {
     entries: Vec<Placed>,
     names: Vec<u8>,
 }
 
-/// An entry and where its header lies.
+/// An entry and the offset of its header.
 struct Placed {
     entry: Entry,
-    /// Where its name ends among all names.
+    /// The end of the name in the buffer of all names.
     name_end: usize,
-    /// From the beginning of the part; negative for what was written in earlier parts.
+    /// The offset from the beginning of the part. Negative if the header was written in an earlier part.
     offset: i64,
 }
 
@@ -199,12 +198,12 @@ impl Records for Pending {
     }
 }
 
-/// The directory at the end of the archive: held in memory up to a limit, beyond it on disk.
+/// The directory at the end of the archive, in memory up to a limit, beyond the limit on disk.
 pub struct Directory {
     records: Spool,
     entries: u64,
     made_by: u16,
-    /// The record that is being made.
+    /// The record in progress.
     record: Buffer,
 }
 
@@ -219,7 +218,7 @@ impl Directory {
         }
     }
 
-    /// Take over the `pending` entries of a part that begins at byte `start`.
+    /// Move the `pending` entries of a part that begins at byte `start` into the directory.
     pub(super) fn place(
         &mut self,
         pending: &mut Pending,
@@ -245,7 +244,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The directory, which begins at byte `start`, and the records behind it.
+    /// The directory, which begins at byte `start`, and the end records after it.
     pub(super) fn end(self, comment: &str, start: u64) -> io::Result<(Spooled, Buffer)> {
         let (entries, len) = (self.entries, self.records.size());
         let mut out = Buffer::default();
@@ -269,7 +268,7 @@ impl Directory {
         for value in [0, 0, few, few] {
             put16(&mut out, value);
         }
-        // Not capped, as in git.
+        // Truncated instead of capped, as in git.
         put32(&mut out, len & MAX32);
         put32(&mut out, start);
         put16(&mut out, comment.len() as u16);
@@ -282,7 +281,7 @@ fn put16(out: &mut Buffer, value: u16) {
     out.extend(&value.to_le_bytes());
 }
 
-/// Capped where the field is too small: the number is in a zip64 field then.
+/// Append a number, capped to the field. A capped number is stored in a zip64 field.
 fn put32(out: &mut Buffer, value: u64) {
     out.extend(&(value.min(MAX32) as u32).to_le_bytes());
 }
