@@ -23,7 +23,7 @@ use crate::{
         zstd::Zstd,
     },
     error::{Error, Result},
-    output::{self, Records},
+    output::{self, RecordWriter},
     pipeline::{self, Limits},
     plan::{
         Locators, Planner, Route,
@@ -103,7 +103,7 @@ fn formatted(
     };
     match request.format {
         Format::Tar | Format::Filtered(_) => {
-            let mut records = Records::new(destination);
+            let mut records = RecordWriter::new(destination);
             let outcome = stream(tar(&request), request, &mut records, diagnostics, stats);
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)

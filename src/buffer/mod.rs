@@ -1,7 +1,7 @@
 //! Growable bytes that are written once and read many times.
 //!
-//! Decoders need a place of known size to write to. A `Vec` would zero that place each time; a
-//! [`Buffer`] remembers how far its memory was initialised before and never zeroes it again.
+//! Decoders write into space of a known size. A `Vec` would zero that space each time; a [`Buffer`]
+//! remembers how much of its memory is initialised and never zeroes it again.
 
 pub mod spool;
 
@@ -10,13 +10,13 @@ use std::ops::Deref;
 /// Bytes under construction, cheap to reuse.
 #[derive(Default)]
 pub struct Buffer {
-    /// Initialised memory, of which the first `len` bytes count.
+    /// Initialised memory. The first `len` bytes are the contents.
     memory: Vec<u8>,
     len: usize,
 }
 
 impl Clone for Buffer {
-    /// The contents, and no more memory than they need.
+    /// Copy the contents, without spare memory.
     fn clone(&self) -> Self {
         Self {
             memory: self.to_vec(),
@@ -26,22 +26,22 @@ impl Clone for Buffer {
 }
 
 impl Buffer {
-    /// Forget the contents, keep the memory.
+    /// Drop the contents and keep the memory.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Shorten to `len` bytes; longer ones stay as they are.
+    /// Shorten to `len` bytes. A shorter buffer is unchanged.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Append `count` bytes of unspecified content, to be overwritten by the caller.
+    /// Append `count` bytes of unspecified content, for the caller to overwrite.
     pub fn space(&mut self, count: usize) -> &mut [u8] {
         self.space_with_slack(count, 0)
     }
 
-    /// [`Self::space`], and behind it `slack` bytes that do not count, to be overwritten as well.
+    /// As [`Self::space`], followed by `slack` bytes outside the contents that may be overwritten too.
     pub fn space_with_slack(&mut self, count: usize, slack: usize) -> &mut [u8] {
         let start = self.len;
         self.reserve(count + slack);
@@ -66,9 +66,9 @@ impl Buffer {
             return;
         }
         if self.len == 0 {
-            // Fresh zero pages from the allocator, in place of a copy of nothing and a memset. In
-            // steps of an eighth to a quarter: whoever gives memory back has to touch each page of the
-            // next for the first time, and what is not needed counts as well.
+            // The allocator provides fresh zero pages without a memset. The size grows in steps of an
+            // eighth to a quarter: every page of fresh memory must be touched for the first time, and
+            // unused memory counts as well.
             self.memory = Vec::new();
             let step = (needed.next_power_of_two() / 8).max(1);
             self.memory = vec![0; needed.next_multiple_of(step)];
@@ -82,7 +82,7 @@ impl Buffer {
         self.memory.capacity()
     }
 
-    /// The contents, to be changed in place.
+    /// The contents, for changes in place.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.memory[..self.len]
     }

@@ -1,8 +1,8 @@
-//! Bytes that are written once and then read back: in memory up to a limit, beyond it in an unnamed
+//! Bytes that are written once and then read back: in memory up to a limit, beyond the limit in an unnamed
 //! temporary file.
 //!
-//! A spool never fills the disk: it fails as long as there is still room for others. Its file has no name,
-//! so nothing is left behind, however the process ends.
+//! A spool never fills the disk: writing fails while there is still room for other programs. The file has
+//! no name, so nothing is left behind, however the process ends.
 
 use std::{
     fs::File,
@@ -15,22 +15,22 @@ use crate::error::{sanitised, strerror};
 
 /// Bytes written to the file at once.
 const BLOCK_LEN: usize = 64 << 10;
-/// Bytes written between two looks at how much room the disk has.
+/// Bytes written between two checks of the room on the disk.
 const STEP: u64 = 1 << 20;
-/// A spool leaves this many bytes of a disk to others.
+/// The most bytes of a disk that a spool leaves to others.
 const RESERVE_MAX: u64 = 64 << 20;
-/// On a small disk, a spool leaves this fraction of the disk to others.
+/// The fraction of a small disk that a spool leaves to others.
 const RESERVE_FRACTION: u64 = 16;
 
 /// Bytes that are still being written.
 pub struct Spool {
-    /// The most bytes that are held in memory.
+    /// The most bytes held in memory.
     max_memory: usize,
     memory: Vec<u8>,
-    /// Takes everything once memory is full.
+    /// Takes all bytes once memory is full.
     file: Option<BufWriter<File>>,
     size: u64,
-    /// The size at which the room on the disk is looked at again.
+    /// The size at which the room on the disk is checked again.
     next_check: u64,
 }
 
@@ -46,7 +46,7 @@ impl Spool {
         }
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -72,7 +72,7 @@ impl Spool {
         Ok(Spooled { content, size })
     }
 
-    /// Now and then, before `len` further bytes are written to the file: fail if they have no room.
+    /// Before `len` further bytes are written to the file, check at every step whether the disk has room.
     fn check_next(&mut self, len: u64) -> io::Result<()> {
         let size = self.size + len;
         if size >= self.next_check {
@@ -83,7 +83,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The file, which takes over what was in memory.
+    /// The file. A new file takes over the bytes in memory.
     fn file(&mut self) -> io::Result<&mut BufWriter<File>> {
         match &mut self.file {
             Some(file) => Ok(file),
@@ -99,7 +99,7 @@ impl Spool {
 }
 
 impl Write for Spool {
-    /// Take all of `bytes`.
+    /// Write all of `bytes`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = bytes.len();
         if self.file.is_none() && len <= self.max_memory - self.memory.len() {
@@ -117,7 +117,7 @@ impl Write for Spool {
     }
 }
 
-/// Bytes that are complete, to be read from any place and as often as needed.
+/// Complete bytes, which can be read from any position and repeatedly.
 pub struct Spooled {
     content: Content,
     size: u64,
@@ -148,7 +148,7 @@ impl Spooled {
         }
     }
 
-    /// Reads all bytes, from the first to the last.
+    /// A reader of all bytes, from the first to the last.
     pub fn reader(&self) -> Reader<'_> {
         Reader {
             spooled: self,
@@ -188,16 +188,16 @@ fn check_disk(size: u64) -> io::Result<()> {
     }
 }
 
-/// Bytes that a spool may take of the disk that `directory` is on, if the disk tells.
+/// The bytes that a spool may take of the disk of `directory`. `None` if the size of the disk is unknown.
 fn room(directory: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(directory).ok()?;
     let total = disk.f_blocks.checked_mul(disk.f_frsize)?;
     let free = disk.f_bavail.checked_mul(disk.f_frsize)?;
-    // A disk without a size does not say how much is free either.
+    // A file system that reports no size reports no free space either.
     (total > 0).then(|| room_of(total, free))
 }
 
-/// Bytes that a spool may take of a disk of `total` bytes with `free` ones.
+/// The bytes that a spool may take of a disk of `total` bytes, of which `free` are free.
 fn room_of(total: u64, free: u64) -> u64 {
     free.saturating_sub(RESERVE_MAX.min(total / RESERVE_FRACTION))
 }

@@ -1,8 +1,8 @@
-//! A file that was named with `-o`: replaced when the archive is complete, or written in place.
+//! A file named with `-o`: replaced when the archive is complete, or written in place.
 //!
-//! A replacement must be the old file in all but its content: with its owner, its permissions and its other
-//! attributes. Where that cannot be, or where the file has another name that would keep the old content, the
-//! file is written in place, as git does it. Nothing is lost before the first byte of the archive is there.
+//! A replacement keeps the owner, the permissions and the other attributes of the old file. Where that is
+//! impossible, or where another name would keep the old content, the file is written in place, as git does.
+//! The old content is kept until the first byte of the archive exists.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, Permissions},
@@ -17,16 +17,16 @@ use rustix::fs::{
 };
 use tempfile::NamedTempFile;
 
-/// The temporary file of a run, which has to go if the run is cut short. Clones mean the same file.
+/// The temporary file of a run, to be removed if the run is interrupted. Clones share the same file.
 #[derive(Clone, Debug, Default)]
 pub struct Unfinished(Arc<Mutex<Option<PathBuf>>>);
 
 impl Unfinished {
-    /// Remove the file. As long as the result lives, the file is neither made nor renamed.
+    /// Remove the file. Until the result is dropped, no file is created or renamed.
     pub fn remove(&self) -> impl Drop + use<'_> {
         let mut path = self.lock();
         if let Some(path) = path.take() {
-            // Nothing more can be done about it in the middle of a death.
+            // The process is about to end, so a failure has no remedy.
             let _ = fs::remove_file(path);
         }
         path
@@ -38,14 +38,14 @@ impl Unfinished {
     }
 }
 
-/// A file that keeps its old content until the first byte of the new one.
+/// A file that keeps its old content until the first byte of the new content.
 pub struct InPlace {
     file: File,
     is_emptied: bool,
 }
 
 impl InPlace {
-    /// Open `path`, through links if it is one.
+    /// Open `path`, following symbolic links.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false).open(path);
@@ -71,7 +71,7 @@ impl InPlace {
     }
 }
 
-/// A temporary file that takes the place of its target at the end.
+/// A temporary file that replaces its target at the end.
 pub struct Replacement {
     pub(super) file: NamedTempFile,
     pub(super) target: PathBuf,
@@ -79,7 +79,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Make the file beside `target`, which looks like `old` if there is something already.
+    /// Create the file beside `target`, with the attributes of `old` if the target exists.
     pub(super) fn new(
         target: &Path,
         old: Option<&Metadata>,
@@ -109,7 +109,7 @@ impl Replacement {
         })
     }
 
-    /// Give the file its name.
+    /// Rename the file to its target.
     pub(super) fn complete(self) -> io::Result<()> {
         let mut path = self.unfinished.lock();
         self.file.persist(&self.target)?;
@@ -118,8 +118,8 @@ impl Replacement {
     }
 }
 
-/// Whether all that leads to the content of the regular file at `path` is its name. A file that something
-/// is mounted on cannot be renamed over.
+/// Whether the path is the only name of the regular file at `path`. A mount point cannot be replaced by a
+/// rename.
 pub(super) fn has_one_name(path: &Path, metadata: &Metadata) -> bool {
     let seen = statx(
         CWD,
@@ -132,14 +132,15 @@ pub(super) fn has_one_name(path: &Path, metadata: &Metadata) -> bool {
     metadata.nlink() == 1 && !is_mounted
 }
 
-/// Make `new` what the file at `path` is, which `old` tells of; an error if that cannot be.
+/// Give `new` the owner, the permissions and the attributes of the file at `path`, whose metadata is `old`.
+/// An error if that is impossible.
 fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
         fchown(new, Some(old.uid()), Some(old.gid()))?;
     }
     new.set_permissions(old.permissions())?;
-    // The length of their names tells of an access list, or of what else somebody added.
+    // Different lengths of the attribute names reveal an access list or other extended attributes.
     let attributes = listxattr_query(path).unwrap_or(0);
     match flistxattr_query(new).unwrap_or(0) == attributes {
         true => Ok(()),
@@ -160,7 +161,7 @@ mod tests {
 
     use crate::output::Destination;
 
-    /// Whoever removes the file is about to end the process, and the run must not notice before.
+    /// The process is about to end when it removes the file, and the run must not notice first.
     #[test]
     fn a_file_that_is_removed_is_not_renamed() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).expect("ours").count(), 0);
     }
 
-    /// The name may belong to another by then.
+    /// By then the name may belong to another file.
     #[test]
     fn a_file_that_is_complete_is_not_removed() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -1,6 +1,7 @@
 //! A command between the archive and its destination (git-archive(1), `tar.<format>.command`).
 //!
-//! It writes to the destination itself, so that nothing is copied once more; its failure is ours.
+//! The command writes to the destination directly, which saves a copy. A failure of the command is a
+//! failure of the run.
 
 use std::{
     fs::File,
@@ -15,15 +16,15 @@ use crate::{
     process::command::{CommandContext, death},
 };
 
-/// A running command that is fed.
-pub struct Filter {
+/// A running command that receives the archive.
+pub struct CommandFilter {
     command: BString,
     child: Child,
-    /// Open as long as there is more to come.
+    /// Open until the archive is complete.
     input: Option<ChildStdin>,
 }
 
-impl Filter {
+impl CommandFilter {
     /// Start `command`, which writes to `output`.
     pub fn start(command: &BStr, output: &File, context: &CommandContext) -> Result<Self> {
         let started = context.start(command, || Ok(output.try_clone()?.into()));
@@ -48,7 +49,7 @@ impl Filter {
         })
     }
 
-    /// Nothing more comes: wait for its end.
+    /// Close the input and wait for the end of the command.
     pub fn finish(mut self) -> Result<()> {
         self.input = None;
         let status = self.child.wait().ok();
@@ -64,15 +65,15 @@ impl Filter {
     }
 }
 
-impl Drop for Filter {
-    /// What it wrote is not to change any more when the run is over, however it ended.
+impl Drop for CommandFilter {
+    /// The command must not write after the run, however the run ended.
     fn drop(&mut self) {
         self.input = None;
         let _ = self.child.wait();
     }
 }
 
-impl Write for Filter {
+impl Write for CommandFilter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.input {
             Some(input) => input.write(bytes),

@@ -1,9 +1,9 @@
-//! Where the archive goes: standard output, or a file that appears when it is complete.
+//! The destination of the archive: standard output, or a file that appears when it is complete.
 //!
-//! A file is written beside its target and renamed at the end, so that a failed run leaves what
-//! was there before; what was written so far is removed, also on a signal. A target that is no
-//! regular file (a device, a pipe, a symbolic link) is written in place and never replaced; so is a file
-//! with several names, and one that cannot be replaced by one like it.
+//! The archive is written to a temporary file beside the target, which is renamed at the end. A failed run
+//! or a signal removes the temporary file and leaves the target unchanged. A target that is no regular file
+//! (a device, a pipe, a symbolic link) is written in place and never replaced. A file with several names,
+//! or whose attributes cannot be kept, is written in place too.
 
 mod file;
 mod filter;
@@ -26,21 +26,21 @@ use crate::{
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished, umask};
-pub use filter::Filter;
-pub use records::Records;
+pub use filter::CommandFilter;
+pub use records::RecordWriter;
 
 /// An open destination.
 pub enum Destination {
-    /// Written as it comes.
+    /// Standard output, or another file that is written directly.
     Direct(File),
-    /// A file that is emptied when the first byte comes.
+    /// A file that is emptied at the first byte.
     InPlace(InPlace),
-    /// Written to a temporary file that takes the place of the target at the end.
+    /// A temporary file that replaces the target at the end.
     Replacing(Replacement),
 }
 
 impl Destination {
-    /// Open `path` for writing. If a temporary file is to be made, `watch` is told before.
+    /// Open `path` for writing. `watch` is called before a temporary file is created.
     pub fn create(path: &Path, watch: impl FnOnce(Unfinished) -> Result<()>) -> Result<Self> {
         let failed = |error: io::Error| {
             let why = strerror(&error);
@@ -49,7 +49,7 @@ impl Destination {
         };
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
-                // Whoever may not write to the file may not replace it either.
+                // A file without write permission must not be replaced either.
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
                 if !has_one_name(path, &metadata) {
                     return Ok(Self::InPlace(InPlace::new(file)));
@@ -68,23 +68,23 @@ impl Destination {
         let old = existing.as_ref().map(|(_, metadata)| metadata);
         match (Replacement::new(path, old, unfinished), existing) {
             (Ok(replacement), _) => Ok(Self::Replacing(replacement)),
-            // There can be no file like it, but this one may be written to.
+            // The file cannot be replaced with the same attributes, but it is writable.
             (Err(_), Some((file, _))) => Ok(Self::InPlace(InPlace::new(file))),
             (Err(error), None) => Err(failed(error)),
         }
     }
 
-    /// Put `command` in front of it.
-    pub fn filter(&mut self, command: &BStr, context: &CommandContext) -> Result<Filter> {
+    /// Start `command` in front of the destination.
+    pub fn filter(&mut self, command: &BStr, context: &CommandContext) -> Result<CommandFilter> {
         let file = match self {
             Self::Direct(file) => file,
             Self::InPlace(file) => file.emptied().map_err(|error| Error::write(&error))?,
             Self::Replacing(replacement) => replacement.file.as_file(),
         };
-        Filter::start(command, file, context)
+        CommandFilter::start(command, file, context)
     }
 
-    /// The archive is complete.
+    /// Complete the destination, after the archive.
     pub fn complete(self) -> Result<()> {
         match self {
             Self::Direct(_) => Ok(()),
@@ -127,7 +127,7 @@ impl Write for Destination {
     }
 }
 
-/// Write, and wait where somebody made the file non-blocking, as git does.
+/// Write. Wait where another process has made the file non-blocking, as git does.
 fn patiently(file: &File, write: impl Fn(&File) -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match write(file) {

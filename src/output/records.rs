@@ -1,23 +1,23 @@
-//! A tar in whole records, as git writes it.
+//! Writes a tar in whole records, as git does.
 //!
-//! Pieces of an archive end where an entry ends, and a reader takes a tar that stops there for complete. Who
-//! is killed can say nothing more; so what was passed on ends at a multiple of twenty blocks, which is inside
-//! of an entry nearly always.
+//! Pieces of an archive end at an entry, and a reader takes a tar that stops there for complete. A killed
+//! process cannot report its end. So the output always ends at a multiple of twenty blocks, which is nearly
+//! always inside an entry.
 
 use std::io::{self, IoSlice, Write};
 
 /// Bytes in a record (POSIX.1-2024, pax, "ustar Interchange Format").
 const RECORD: usize = 20 * 512;
 
-/// Passes on whole records, and the rest when it is flushed.
-pub struct Records<'a> {
+/// Writes whole records. A flush writes the rest.
+pub struct RecordWriter<'a> {
     inner: &'a mut (dyn Write + Send),
     /// Less than a record.
     held: Vec<u8>,
 }
 
-impl<'a> Records<'a> {
-    /// Pass on to `inner`.
+impl<'a> RecordWriter<'a> {
+    /// Write to `inner`.
     pub fn new(inner: &'a mut (dyn Write + Send)) -> Self {
         Self {
             inner,
@@ -25,7 +25,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Pass on what is held, then `bytes`.
+    /// Write the held bytes, then `bytes`.
     fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut slices = [IoSlice::new(&self.held), IoSlice::new(bytes)];
         let mut slices = &mut slices[..];
@@ -43,7 +43,7 @@ impl<'a> Records<'a> {
     }
 }
 
-impl Write for Records<'_> {
+impl Write for RecordWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let all = self.held.len() + bytes.len();
         let rest = match all < RECORD {
@@ -68,9 +68,9 @@ impl Write for Records<'_> {
 mod tests {
     use std::io::{self, Write};
 
-    use super::{RECORD, Records};
+    use super::{RECORD, RecordWriter};
 
-    /// Takes a few bytes at a time, and notes where it could have been stopped.
+    /// Takes a few bytes at a time, and records the lengths at which a process could have been killed.
     #[derive(Default)]
     struct Few {
         taken: Vec<u8>,
@@ -111,14 +111,14 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            let mut records = Records::new(&mut few);
+            let mut records = RecordWriter::new(&mut few);
             records.held.extend(&sent[sent.len() / RECORD * RECORD..]);
             let bytes = vec![number as u8; len];
             records.write_all(&bytes).unwrap();
             sent.extend(bytes);
             assert_eq!(few.taken, sent[..sent.len() / RECORD * RECORD]);
         }
-        let mut records = Records::new(&mut few);
+        let mut records = RecordWriter::new(&mut few);
         records.held.extend(&sent[sent.len() / RECORD * RECORD..]);
         records.flush().unwrap();
         assert_eq!(few.taken, sent);

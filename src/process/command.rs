@@ -1,5 +1,5 @@
-//! Commands from the configuration, started as git starts them: by a shell if they take one, at the
-//! top of the work tree, fed through a pipe.
+//! Commands of the configuration, started as git starts them: by a shell if they need one, at the top of
+//! the work tree, with a pipe to the standard input.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::{io::Errno, process::Signal};
 
 const SHELL: &str = "/bin/sh";
-/// A command with one of these is for the shell.
+/// A command with one of these characters needs a shell.
 const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 
 /// The directory and the environment of a command.
@@ -22,13 +22,13 @@ const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 pub struct CommandContext {
     /// The top of the work tree, if it is not the current directory.
     pub directory: Option<PathBuf>,
-    /// `GIT_PREFIX`: the current directory from there.
+    /// `GIT_PREFIX`: the current directory relative to the top of the work tree.
     pub prefix: BString,
 }
 
 impl CommandContext {
-    /// Start `command`, with a pipe to its standard input and with what `output` makes as its
-    /// standard output.
+    /// Start `command`, with a pipe to its standard input and the result of `output` as its standard
+    /// output.
     pub fn start(
         &self,
         command: &BStr,
@@ -36,7 +36,7 @@ impl CommandContext {
     ) -> io::Result<Child> {
         let word = OsStr::from_bytes(command);
         if command.find_byteset(SHELL_CHARACTERS).is_some() {
-            // Its own text is the name under which the shell complains.
+            // The shell names the command's own text in its messages.
             let mut shell = Command::new(SHELL);
             return self.spawn(shell.args([OsStr::new("-c"), word, word]).stdout(output()?));
         }
@@ -59,8 +59,8 @@ impl CommandContext {
     }
 }
 
-/// git's line about a `command` that a signal ended; none about a signal that people send, or by which pipes
-/// end.
+/// git's message about a `command` that a signal ended. `None` for the signals of users and of closed
+/// pipes.
 pub fn death(command: &BStr, status: ExitStatus) -> Option<BString> {
     let signal = status.signal()?;
     let quiet = [Signal::INT, Signal::QUIT, Signal::PIPE];

@@ -1,8 +1,8 @@
-//! The installed git, asked where gix cannot go on, so that nobody loses a repository or a message by
-//! switching.
+//! Asks the installed git where gix cannot continue, so that no repository is unsupported and every message
+//! is git's.
 //!
-//! Each call is one process that ends before the function returns. An answer is git's own; its failures are
-//! passed on in its own words.
+//! Each call is one process that ends before the function returns. git's failures are passed on in git's
+//! words.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,11 +15,11 @@ use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result, strerror};
 
-/// The status of a usage error, which is as far as git gets with nothing to do.
+/// The status of a usage error: git accepted the repository and found nothing to do.
 const USAGE: i32 = 129;
 
-/// Run git with `arguments`, its standard input closed and its standard error kept. Nothing if git cannot be
-/// started.
+/// Run git with `arguments`, its standard input closed and its standard error captured. `None` if git
+/// cannot be started.
 pub fn ask(arguments: &[&OsStr]) -> Option<Output> {
     Command::new("git")
         .args(arguments)
@@ -28,15 +28,15 @@ pub fn ask(arguments: &[&OsStr]) -> Option<Output> {
         .ok()
 }
 
-/// The failure of git in its own words, if it has any, with the lines in front of it.
+/// git's error message, if there is one, with the lines before it.
 pub fn refusal(output: &Output) -> Option<Error> {
     let (before, words) = output.stderr.trim_end().split_once_str("fatal: ")?;
     let error = Error::fatal(words);
     Some(before.lines().fold(error, |error, line| error.after(line)))
 }
 
-/// Whether git opens the repository of the current directory and reads its configuration. Nothing if git cannot
-/// be started.
+/// Whether git opens the repository of the current directory and reads its configuration. `None` if git
+/// cannot be started.
 pub fn check_repository() -> Option<Result<()>> {
     let output = ask(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
     let unsaid = || Error::fatal("cannot open the repository");
@@ -46,12 +46,12 @@ pub fn check_repository() -> Option<Result<()>> {
     })
 }
 
-/// The refusal of git to open the repository of the current directory, if git refuses.
+/// git's refusal to open the repository of the current directory, if git refuses.
 pub fn repository_refusal() -> Option<Error> {
     check_repository()?.err()
 }
 
-/// Whether git would serve the repository at `path` to a client of `git archive --remote`. Nothing if git
+/// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git
 /// cannot be started.
 pub fn check_served(path: &OsStr) -> Option<Result<()>> {
     let mut git = Command::new("git")
@@ -63,7 +63,7 @@ pub fn check_served(path: &OsStr) -> Option<Result<()>> {
         .spawn()
         .ok()?;
     if let Some(mut stdin) = git.stdin.take() {
-        // No argument at all. Whoever refuses does not read it.
+        // An empty list of arguments. A git that refuses the repository does not read it.
         let _ = stdin.write_all(b"0000");
     }
     let output = git.wait_with_output().ok()?;
@@ -75,8 +75,8 @@ pub fn check_served(path: &OsStr) -> Option<Result<()>> {
     Some(Err(Error::fatal(words)))
 }
 
-/// Become `git archive` with `words`: the client's side of `--remote`, since git knows ssh and
-/// `url.*.insteadOf`. Comes back only if git cannot be started.
+/// Replace this process by `git archive` with `words`, the client of `--remote`: git knows ssh and
+/// `url.*.insteadOf`. Returns only if git cannot be started.
 pub fn become_archive(words: &[OsString]) -> Error {
     let failure = Command::new("git").arg("archive").args(words).exec();
     Error::fatal(format!("cannot exec 'git': {}", strerror(&failure)))

@@ -1,5 +1,5 @@
-//! Other programs, started and waited for: commands of the configuration, the installed git, and packets that other
-//! programs send.
+//! Other programs, started and waited for: commands of the configuration, the installed git, and packets
+//! that other programs send.
 //!
 //! No other module below the doors spawns the installed git. A command runs only where a caller has decided
 //! that the attributes or the configuration ask for it.

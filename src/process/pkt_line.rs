@@ -11,14 +11,14 @@ use crate::error::{Error, filled};
 
 /// The longest content of a packet, in bytes.
 pub const MAX_CONTENT: usize = 65516;
-/// git reads lines of three bytes more.
+/// The longest line that git reads is three bytes longer.
 const MAX_LINE: usize = 65519;
 
 /// Why no packet was read.
 pub enum ReadError {
-    /// The other side went away, or could not be read.
+    /// The other side closed the connection, or reading failed.
     HungUp(io::Error),
-    /// The other side does not speak the protocol.
+    /// The other side violates the protocol.
     Malformed(Error),
 }
 
@@ -28,7 +28,7 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// Reads a packet as a line of text without its newline. Returns nothing at the end of a list of packets.
+/// Read a packet as a line of text without its newline. `None` at the end of a list of packets.
 pub fn read_line(input: &mut (impl Read + ?Sized)) -> Result<Option<Vec<u8>>, ReadError> {
     let mut line = read(input, MAX_LINE)?;
     if let Some(line) = &mut line {
@@ -37,7 +37,7 @@ pub fn read_line(input: &mut (impl Read + ?Sized)) -> Result<Option<Vec<u8>>, Re
     Ok(line.filter(|line| !line.is_empty()))
 }
 
-/// Reads the bytes of a packet. Returns nothing at the end of a list of packets.
+/// Read the bytes of a packet. `None` at the end of a list of packets.
 pub fn read_content(input: &mut (impl Read + ?Sized)) -> Result<Option<Vec<u8>>, ReadError> {
     read(input, MAX_CONTENT)
 }
@@ -49,7 +49,7 @@ fn read(input: &mut (impl Read + ?Sized), max_len: usize) -> Result<Option<Vec<u
         Ok(PacketLineOrWantedSize::Wanted(len)) => usize::from(len),
         Ok(PacketLineOrWantedSize::Line(_)) => return Ok(None),
         Err(_) => match &prefix {
-            // An empty packet ends a list as well.
+            // An empty packet also ends a list.
             b"0004" => return Ok(None),
             b"0003" => return Err(bad_length(3)),
             _ => return Err(bad_digits(prefix)),
