@@ -1,8 +1,8 @@
-//! What an archive says of itself in its first global headers: which commit it makes, of which, and
-//! how it says what to delete.
+//! Reads the first global headers of an archive: its target commit, its base, and the form of its
+//! deletions.
 //!
-//! Knows the keys and their order and nothing of directories. What is not exactly as `--base` writes
-//! it is refused, since an archive that is half understood must not delete anything.
+//! The module knows the keys and their order, and nothing of directories. Any deviation from the output of
+//! `--base` is refused: a misunderstood archive must not delete anything.
 
 use std::{fmt, io::BufRead};
 
@@ -14,16 +14,16 @@ use super::{
     reader::{Item, Reader},
 };
 
-/// How our own keys begin.
+/// The prefix of git-sluice's keys.
 const OURS: &[u8] = b"GITSLUICE.";
 const VERSION: &[u8] = b"1";
 
-/// The id of a commit, or of a tree, in hexadecimal.
+/// The id of a commit or of a tree, in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Id(String);
 
 impl Id {
-    /// As git writes it, SHA-1 or SHA-256.
+    /// Parse an id as git writes it, SHA-1 or SHA-256.
     pub(super) fn new(hex: &[u8]) -> Option<Self> {
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let sound = matches!(hex.len(), 40 | 64) && hex.iter().all(is_digit);
@@ -38,19 +38,19 @@ impl fmt::Display for Id {
     }
 }
 
-/// What an archive promises.
+/// The base and the target that an archive states.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// What has to be there; nothing for a full archive.
+    /// The required content of the directory. `None` for a full archive.
     pub(super) base: Option<Id>,
-    /// What is there when it is applied.
+    /// The content of the directory after the application.
     pub(super) target: Id,
-    /// Deletions are entries rather than records.
+    /// Whether deletions are entries instead of records.
     pub(super) whiteouts: bool,
 }
 
 impl Claim {
-    /// Read it, and the first item that is no more of it.
+    /// Read the claim, and the first item after it.
     pub(super) fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
         let mut commit = None;
         let mut item = reader.next()?;
@@ -124,7 +124,7 @@ fn begins_delta(header: &[u8]) -> bool {
     matches!(first, Some(Ok((key, _))) if key.starts_with(OURS))
 }
 
-/// git's own global header: the commit, and the time where it fits no field.
+/// The commit in git's global header, which may also hold a time that fits no field.
 fn comment(header: &[u8]) -> Result<Option<Id>> {
     let mut commit = None;
     for record in records(header) {

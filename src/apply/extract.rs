@@ -1,9 +1,9 @@
-//! The steps of an archive, done in the directory one after the other.
+//! Applies the steps of an archive to the directory, one after the other.
 //!
-//! Done again from the start, after whatever has been done of it, it comes to the same end. So what
-//! was to be deleted may be gone, and what the archive brings may be there already, perhaps as
-//! something of another kind than what was to be deleted, or in a directory's place. That is all that
-//! is let pass: what stands where something was to be deleted has to come from this archive.
+//! A repeated application from the start has the same result, however much an earlier one has done.
+//! Therefore a path to be deleted may be missing, and content of the archive may exist already, perhaps of
+//! another type than the deleted path, or in place of a directory. Nothing else is tolerated: an obstacle
+//! to a deletion must be an entry of this archive.
 
 use std::{
     collections::HashSet,
@@ -20,12 +20,12 @@ use super::{
     tree::{Tree, failed},
 };
 
-/// An archive on its way into a directory.
+/// An application in progress.
 pub(super) struct Extraction<'a> {
     tree: &'a mut Tree,
-    /// Whom to tell about each path.
+    /// Receives a line about each path.
     told: Option<&'a mut (dyn Write + 'static)>,
-    /// What stands where something was to be deleted, until the archive brings it.
+    /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Extraction<'a> {
         }
     }
 
-    /// Do it all: `first`, then what `reader` has.
+    /// Apply the steps of `first`, then those of `reader`.
     pub(super) fn run<R: BufRead>(
         mut self,
         claim: &Claim,
@@ -97,7 +97,7 @@ impl<'a> Extraction<'a> {
         self.tell("delete", path);
     }
 
-    /// As with git, nobody has to listen.
+    /// Report a path. As in git, a failed report is ignored.
     fn tell(&mut self, what: &str, path: &ArchivePath<'_>) {
         if let Some(told) = &mut self.told {
             let mut line = Vec::new();

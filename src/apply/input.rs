@@ -1,7 +1,7 @@
 //! The plain bytes of an archive that may be compressed.
 //!
-//! What the compression is, the first bytes say. Nothing is read ahead of need but a buffer full, and
-//! nothing is believed of a compressed stream that its check sum has not confirmed by its end.
+//! The first bytes tell the compression. At most one buffer is read ahead. The checksum at the end of a
+//! compressed stream is verified.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -13,7 +13,7 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const BUFFER: usize = 128 << 10;
 
-/// The archive as it was before it was compressed with gzip or Zstandard, if it was.
+/// The archive, decompressed if it is compressed with gzip or Zstandard.
 pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>> {
     let mut raw = BufReader::with_capacity(BUFFER, archive);
     let mut magic = Vec::new();
@@ -36,7 +36,7 @@ fn buffered<'a>(decoder: impl Read + 'a) -> Box<dyn BufRead + 'a> {
     Box::new(BufReader::with_capacity(BUFFER, decoder))
 }
 
-/// A read that failed, of the file or of what is compressed in it.
+/// The error of a failed read, of the file or of its compressed content.
 pub(super) fn unreadable(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => incomplete(),
@@ -44,12 +44,12 @@ pub(super) fn unreadable(error: io::Error) -> Error {
     }
 }
 
-/// The archive ends before its end.
+/// The archive ends too early.
 pub(super) fn incomplete() -> Error {
     Error::fatal("the archive is incomplete")
 }
 
-/// What is in the archive is not sound, or not safe.
+/// The archive has unsound or unsafe content.
 pub(super) fn damaged(what: impl AsRef<[u8]>) -> Error {
     Error::fatal(filled(
         "the archive cannot be applied: {}",

@@ -1,41 +1,40 @@
-//! `--apply`: an archive over a directory, so that what held the tree of one commit holds that of
-//! another.
+//! `--apply`: applies an archive to a directory, so that a directory with the tree of one commit holds the
+//! tree of another commit.
 //!
-//! A delta is checked to its end before the first change is made: it is read twice, the second time from a
-//! copy (`recording`). One that is incomplete, or asks for what it may not, changes nothing. A full archive
-//! may be large and goes only into an empty directory: it is read once, and each entry is checked before it
-//! is written.
+//! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy
+//! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large
+//! and goes only into an empty directory: it is read once, and each entry is checked before it is written.
 //!
-//! An application that fails or is killed leaves a directory that says of itself that it is neither the
-//! base nor the target; applying the complete archive makes it whole, however often this was cut short.
+//! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
+//! complete archive again completes the directory, after any number of interruptions.
 //!
-//! Nothing outside of the directory is touched, whatever the archive says and whatever links are in the
-//! directory: all that is done goes through a handle on it, name by name. No object of git is looked
-//! at, so that this works where there is no repository.
+//! Nothing outside the directory is touched, whatever the archive says and whatever links the directory holds:
+//! every operation goes through a handle on the directory, name by name. No git object is read, so no repository
+//! is needed.
 //!
 //! # State
 //!
-//! What the directory holds is said by a file in it, `.git-sluice`, in one line: `holds <commit>`, or
-//! `applying <base> <target>` from before the first change until after the last, with `-` for the base
-//! of a full archive. A delta goes only over its base; a full archive only into a directory with nothing
-//! else in it. Who has laid down a base by other means writes the file himself. Only the user who applies
-//! may have written it; what else the directory holds is not compared with the base.
+//! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
+//! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
+//! archive. A delta applies only to its base, a full archive only to a directory without other files. A user who
+//! has created the base by other means writes the file by hand. Only the applying user may have written it.
+//! The other files of the directory are not compared with the base.
 //!
 //! # Format
 //!
-//! A tar archive as git writes it, or the same compressed with gzip or Zstandard, whose global pax
-//! headers say, in this order:
+//! A tar archive as git writes it, plain or compressed with gzip or Zstandard. Its global pax headers contain, in
+//! this order:
 //!
-//! 1. `comment=<commit>`, as in every archive of git's; absent if the target is a tree.
+//! 1. `comment=<commit>`, as in every archive of git; absent if the target is a tree.
 //! 2. `GITSLUICE.delta=1`, the version; `GITSLUICE.base=<id>` and `GITSLUICE.target=<id>`, of commits or
 //!    of trees; `GITSLUICE.deletions=pax`, `whiteout` or `none`. These four and no others.
-//! 3. With `pax`, in as many headers as it takes, each below 1 MiB: `GITSLUICE.delete=<path>`, once for
-//!    each path. A directory's ends in a slash and comes after all that is below it.
+//! 3. With `pax`, in as many headers as necessary, each below 1 MiB: `GITSLUICE.delete=<path>`, once for each
+//!    path. The path of a directory ends in a slash and follows all paths below the directory.
 //!
-//! Then the entries: with `whiteout`, first an empty file `<directory>/.wh.<name>` for each path to be
-//! deleted, with all that is below it; then directories, files and symbolic links. What is of another
-//! kind than in the base is deleted and has an entry of its own, directories too. With `none` the
-//! deletions are elsewhere, and nothing can be applied.
+//! Then the entries: with `whiteout`, first an empty file `<directory>/.wh.<name>` for each path to be deleted
+//! with everything below it; then directories, files and symbolic links. A path whose type differs from the base
+//! is deleted and has an entry of its own, directories too. With `none` the archive lacks its deletions and cannot
+//! be applied.
 //!
 //! An archive without `GITSLUICE.delta` is a full one.
 
@@ -67,8 +66,8 @@ use tree::Tree;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
 
-/// Apply `archive` to `directory`, which a full archive may bring along; say of each path to `told` what
-/// was done.
+/// Apply `archive` to `directory`, which is created for a full archive. Each deleted or written path is
+/// reported to `told`.
 pub fn apply(
     directory: &Path,
     archive: impl Read,
@@ -94,7 +93,7 @@ pub fn apply(
     extract(&mut tree, &claim, first, &mut reader, told)
 }
 
-/// Do what the archive asks for, between the state of an application and that of its end.
+/// Apply the steps of the archive, between writing the state `applying` and writing the state `holds`.
 fn extract<R: BufRead>(
     tree: &mut Tree,
     claim: &Claim,

@@ -1,7 +1,6 @@
-//! Paths in an archive: which there may be, and what their names mean.
+//! Checks paths of an archive and interprets their names.
 //!
-//! Bytes only: nothing here looks at a file system, so what is refused here is refused wherever the
-//! directory lies.
+//! The module works on bytes and reads no file system, so a path is refused independently of the directory.
 
 use super::{input::damaged, state};
 use crate::{
@@ -9,36 +8,37 @@ use crate::{
     tree::{Protect, is_valid},
 };
 
-/// The spellings of every file system: the archive may have been made for another one than the directory's.
+/// All file systems' spellings of `.git` are refused: the archive may have been made for another file
+/// system.
 const PROTECT: Option<Protect> = Some(Protect {
     hfs: true,
     ntfs: true,
 });
 
-/// How the name of a whiteout begins.
+/// The prefix of a whiteout's name.
 const WHITEOUT: &[u8] = b".wh.";
 
-/// What the system takes as one path, with the NUL at its end. Longer ones cannot be checked out either,
-/// and bounding them bounds how deep directories are.
+/// The longest path of the system, with its NUL. Longer paths cannot be checked out either. The limit also
+/// bounds the depth of directories.
 const LEN_MAX: usize = 4096;
 
-/// A path that stays below the directory: names with a slash between them, all of them accepted by git in
-/// a tree, and not our own file. A directory may be a checkout; no archive reaches its `.git`.
+/// A path below the directory: names that git accepts in a tree, joined by slashes, and not the state file.
+/// The directory may be a checkout; no archive reaches its `.git`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArchivePath<'a> {
-    /// Without a slash at the end.
+    /// The path without a slash at the end.
     bytes: &'a [u8],
     is_directory: bool,
 }
 
 impl<'a> ArchivePath<'a> {
-    /// The path as the archive has it; a directory's ends in a slash.
+    /// Check a path of an archive. The path of a directory ends in a slash.
     pub(super) fn new(stated: &'a [u8]) -> Result<Self> {
         Self::checked(stated, false)
     }
 
-    /// The path of a symbolic link. git refuses a link named `.gitmodules`, which would let a file outside of
-    /// the tree be read in its place.
+    /// Check the path of a symbolic link. git refuses a link named `.gitmodules`, which could redirect a
+    /// read to a file outside the tree.
     pub(super) fn of_symlink(stated: &'a [u8]) -> Result<Self> {
         Self::checked(stated, true)
     }
@@ -67,17 +67,17 @@ impl<'a> ArchivePath<'a> {
         Err(damaged(filled("path '{}' {}", &values)))
     }
 
-    /// Whether it ends in a slash.
+    /// Whether the path ends in a slash.
     pub(super) fn is_directory(&self) -> bool {
         self.is_directory
     }
 
-    /// The whole of it, without a slash at the end.
+    /// The whole path, without a slash at the end.
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The directory that it is in, and its name there.
+    /// The parent directory, and the name in it.
     pub(super) fn split(&self) -> (&'a [u8], &'a [u8]) {
         match self.bytes.iter().rposition(|&byte| byte == b'/') {
             Some(slash) => (&self.bytes[..slash], &self.bytes[slash + 1..]),
@@ -85,8 +85,8 @@ impl<'a> ArchivePath<'a> {
         }
     }
 
-    /// The path that it deletes, not checked, if it is a whiteout. Names like a whiteout's are nobody
-    /// else's.
+    /// The unchecked path that this path deletes, if it is a whiteout. Names in the form of whiteouts are
+    /// reserved.
     pub(super) fn whiteout(&self) -> Result<Option<Vec<u8>>> {
         let (parent, name) = self.split();
         let name = name.strip_prefix(WHITEOUT).filter(|_| !self.is_directory);

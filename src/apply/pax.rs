@@ -1,7 +1,7 @@
 //! The records of pax headers (pax(1), "pax Interchange Format"): `<len> <key>=<value>\n`.
 //!
-//! All records are seen, in their order, with what is given twice given twice. Works on a header in
-//! memory; a length that lies is an error and never leads out of it.
+//! All records are returned in their order, including repeated keys. A false length is an error and never
+//! leads outside the header.
 
 use crate::error::Result;
 
@@ -10,7 +10,7 @@ use super::input::damaged;
 /// Key and value.
 pub(super) type Record<'a> = (&'a [u8], &'a [u8]);
 
-/// The records of one header. After an error there is nothing more to ask for.
+/// The records of one header. The iteration must stop at an error.
 pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<Record<'_>>> {
     let mut rest = header;
     std::iter::from_fn(move || {
@@ -22,7 +22,7 @@ pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<Record<'_>>>
     })
 }
 
-/// Take the first record off.
+/// Take the first record off `rest`.
 fn split<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     let space = rest.iter().position(|&byte| byte == b' ')?;
     let len = usize::try_from(decimal(&rest[..space])?).ok()?;
@@ -32,7 +32,7 @@ fn split<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     (equals > 0).then(|| (&record[..equals], &record[equals + 1..]))
 }
 
-/// Digits and nothing else.
+/// Parse a number that consists of digits only.
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// What an extended header says of the entry behind it; all else in it is for others.
+/// The fields of an extended header for the entry after it. Other keys are ignored.
 #[derive(Default)]
 pub(super) struct Extended {
     pub(super) path: Option<Vec<u8>>,
@@ -77,7 +77,7 @@ impl Extended {
         Ok(extended)
     }
 
-    /// The size of a sparse file in the one form that we write.
+    /// The size of a sparse file in the only form that git-sluice writes.
     pub(super) fn hole(&self) -> Result<Option<u64>> {
         match (self.sparse, self.sparse_version, self.real_size) {
             (false, ..) => Ok(None),

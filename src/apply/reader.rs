@@ -1,10 +1,10 @@
-//! Tar as our archives have it: POSIX ustar with pax extended headers, read strictly.
+//! Reads tar in the form of git-sluice's archives, strictly: POSIX ustar with pax extended headers.
 //!
-//! The fields of a header are read by `tar::Header`. The rest is read by hand, since `tar::Archive` ends
-//! pax values at a newline, in global headers as in others, reads extended headers of any length into
-//! memory, and takes an archive without its end marker for complete. Here an extended header is below
-//! 1 MiB or refused, and nothing else is allocated for a size that a header states. The reader knows the
-//! kinds of entry that git archives and refuses all others. It touches nothing but its input.
+//! `tar::Header` reads the fields of a header. The rest is own code, since `tar::Archive` ends pax values
+//! at a newline, in global headers too, reads extended headers of any length into memory, and accepts an
+//! archive without its end marker. This reader refuses extended headers from 1 MiB on, and allocates
+//! nothing else by a stated size. It refuses all entry types that git does not archive. It touches nothing
+//! but its input.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -18,22 +18,22 @@ use super::{
 };
 
 const BLOCK: usize = 512;
-/// What the records of one header may take.
+/// The limit of the records of one header, in bytes.
 const RECORDS_MAX: u64 = 1 << 20;
 
-/// The next thing in an archive.
+/// The next item of an archive.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// The records of a global header, as they are.
+    /// The raw records of a global header.
     Global(Vec<u8>),
     /// A directory, a file or a symbolic link.
     Entry(Entry),
 }
 
-/// An entry; the content of a file is still to be read.
+/// An entry. The content of a file is read separately.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// As the archive has it, not checked.
+    /// The path in the archive, unchecked.
     pub(super) path: Vec<u8>,
     pub(super) kind: ItemKind,
 }
@@ -47,16 +47,16 @@ pub(super) enum ItemKind {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// So many bytes, which [`Reader::body`] gives.
+    /// This many bytes, which [`Reader::body`] reads.
     Bytes(u64),
-    /// So many zeros, which are not in the archive.
+    /// This many zeros, which are not in the archive.
     Hole(u64),
 }
 
 /// Reads one archive.
 pub(super) struct Reader<R> {
     input: R,
-    /// What of the last entry is not read yet, and what fills its last block.
+    /// The unread bytes of the last entry, and the padding of its last block.
     body: u64,
     padding: u64,
 }
@@ -70,7 +70,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// What comes next; nothing after the end marker, behind which there is nothing but zeros.
+    /// The next item. `None` after the end marker, which only zeros may follow.
     pub(super) fn next(&mut self) -> Result<Option<Item>> {
         let Some(header) = self.header()? else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(item))
     }
 
-    /// The content of the entry just read, in pieces.
+    /// Pass the content of the current entry to `sink`, in pieces.
     pub(super) fn body(&mut self, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.body > 0 {
             let left = usize::try_from(self.body).unwrap_or(usize::MAX);
@@ -107,12 +107,12 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
-    /// Read to the end, so that nobody who still writes dies of it.
+    /// Read to the end, so that the writer of a pipe does not fail.
     pub(super) fn drain(mut self) {
         let _ = std::io::copy(&mut self.input, &mut std::io::sink());
     }
 
-    /// The next header, behind what is left of the entry before it.
+    /// The next header, after the rest of the previous entry.
     fn header(&mut self) -> Result<Option<Header>> {
         self.body(|_| Ok(()))?;
         let block = self.block()?;
@@ -137,8 +137,8 @@ impl<R: BufRead> Reader<R> {
         Ok(block)
     }
 
-    /// One block of zeros was seen; all else has to be zeros too. Reading on to the very end lets a
-    /// decompressor compare check sums.
+    /// Check that only zeros follow the first zero block. Reading to the very end lets a decompressor
+    /// verify checksums.
     fn end(&mut self) -> Result<()> {
         let mut rest = [0; BLOCK];
         let mut next = self.block()?;
@@ -164,7 +164,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The records behind the header of an extended header.
+    /// The records of an extended header.
     fn records(&mut self, header: &Header) -> Result<Vec<u8>> {
         let size = size(header)?;
         if size >= RECORDS_MAX {
@@ -222,7 +222,7 @@ impl<R: BufRead> Reader<R> {
         self.padding = size.wrapping_neg() % BLOCK as u64;
     }
 
-    /// The map of a sparse file has to say that there is nothing but a hole of `size` bytes.
+    /// Check that the map of a sparse file describes one hole of `size` bytes.
     fn hole(&mut self, size: u64) -> Result<Content> {
         let refused = || damaged("a sparse file has content");
         if self.body != BLOCK as u64 {
@@ -237,7 +237,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// At least one byte.
+/// The buffered input, at least one byte.
 fn fill<R: BufRead>(input: &mut R) -> Result<&[u8]> {
     while let Err(error) = input.fill_buf() {
         if error.kind() != ErrorKind::Interrupted {
@@ -248,12 +248,12 @@ fn fill<R: BufRead>(input: &mut R) -> Result<&[u8]> {
     (!piece.is_empty()).then_some(piece).ok_or_else(incomplete)
 }
 
-/// The kind as it stands there: [`Header::entry_type`] takes a NUL for a file.
+/// The stored type: [`Header::entry_type`] takes a NUL for a file.
 fn kind(header: &Header) -> u8 {
     header.as_old().linkflag[0]
 }
 
-/// The size, of digits: the crate reads the binary numbers of GNU tar as well.
+/// The size in octal digits. The crate would also read GNU tar's binary numbers.
 fn size(header: &Header) -> Result<u64> {
     match header.as_old().size[0] {
         0x80.. => Err(malformed()),
@@ -261,7 +261,7 @@ fn size(header: &Header) -> Result<u64> {
     }
 }
 
-/// The permissions, without the bits that run a program as somebody else.
+/// The permissions, without the setuid, setgid and sticky bits.
 fn mode(header: &Header) -> Result<u32> {
     Ok(number(header.mode())? & 0o777)
 }
@@ -287,7 +287,7 @@ mod tests {
         },
     };
 
-    /// What we write: a comment, a directory, a file, and a link with long names.
+    /// An archive with a comment, a directory, a file, and a link with long names.
     fn archive() -> Vec<u8> {
         let tar = Tar {
             mtime: 68_719_476_737,
@@ -321,10 +321,10 @@ mod tests {
         archive
     }
 
-    type Found = (Vec<u8>, ItemKind, Vec<u8>);
+    type ReadItem = (Vec<u8>, ItemKind, Vec<u8>);
 
-    /// Names and contents up to the end, or as far as it is sound.
-    fn read(bytes: &[u8]) -> (Vec<Found>, bool) {
+    /// The names and contents before the first error, and whether the archive is sound.
+    fn read(bytes: &[u8]) -> (Vec<ReadItem>, bool) {
         let mut reader = Reader::new(bytes);
         let mut found = Vec::new();
         loop {

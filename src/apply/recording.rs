@@ -1,7 +1,7 @@
-//! A copy of what was read of an archive, so that it can be read a second time.
+//! A copy of the bytes read from an archive, for a second read.
 //!
-//! The copy is kept as it came, compressed or not, and so takes no more than was sent: in memory while it
-//! is small, then in an unnamed temporary file.
+//! The copy holds the raw input, compressed or not, so it is no larger than the input. A small copy is in
+//! memory, a larger one in an unnamed temporary file.
 
 use std::{
     cell::RefCell,
@@ -13,10 +13,10 @@ use tempfile::SpooledTempFile;
 
 use crate::error::{Error, Result, strerror};
 
-/// What is kept in memory, in bytes.
+/// The most bytes held in memory.
 const MEMORY_LEN: usize = 1 << 20;
 
-/// What has been read so far through [`Self::of`]; nothing after [`Self::stop`].
+/// The bytes read so far through [`Self::of`]. Empty after [`Self::stop`].
 #[derive(Clone)]
 pub(super) struct Recording {
     kept: Rc<RefCell<Option<SpooledTempFile>>>,
@@ -30,7 +30,7 @@ impl Recording {
         }
     }
 
-    /// `input`, whose bytes are kept as they are read.
+    /// A reader of `input` that records the bytes it reads.
     pub(super) fn of<R: Read>(&self, input: R) -> impl Read {
         Recorded {
             input,
@@ -38,12 +38,12 @@ impl Recording {
         }
     }
 
-    /// Keep nothing, and drop what was kept.
+    /// End the recording and drop the copy.
     pub(super) fn stop(&self) {
         self.kept.take();
     }
 
-    /// What was kept, from its beginning. The recording ends here, and was not stopped before.
+    /// End the recording and read the copy from its beginning. The recording must not have been stopped.
     pub(super) fn replay(&self) -> Result<impl Read + use<>> {
         let mut kept = self.kept.take().expect("it was not stopped");
         kept.rewind()

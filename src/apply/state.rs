@@ -1,12 +1,11 @@
-//! Which commit a directory holds: a small file in it, `.git-sluice`, of one line.
+//! Reads and writes the state file `.git-sluice`: one line that states which commit the directory holds.
 //!
-//! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last,
-//! with `-` for the base of a full archive. It is replaced, never written to, and what it says is on
-//! the disk before anybody relies on it.
+//! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
+//! `-` for the base of a full archive. The file is replaced, never modified, and each state is on the disk
+//! before anything depends on it.
 //!
-//! The file decides which delta goes over the directory, so it is believed only where nobody else can
-//! have written it: it has to be a regular file, reached through no symbolic link, that belongs to the
-//! user who applies, and everybody else may not write it.
+//! The file decides which delta applies to the directory, so it must come from a trusted user: it must be a
+//! regular file, reached through no symbolic link, owned by the applying user and not writable by everybody.
 
 use std::io::{self, Read, Write};
 
@@ -19,34 +18,34 @@ use crate::error::{Error, Result, strerror};
 use super::delta::{Claim, Id};
 
 const NAME: &str = ".git-sluice";
-/// The next state, until it takes the place of the last.
+/// The next state, before the rename.
 const NEW: &str = ".git-sluice.new";
-/// The permissions of the file: nobody but its owner writes it.
+/// The permissions of the file: only the owner may write.
 const MODE: u32 = 0o644;
 /// More than any state has.
 const LEN_MAX: u64 = 256;
 
-/// Whether a name at the top of the directory is ours, whatever the file system thinks of case.
+/// Whether a name at the top of the directory is reserved, on file systems with and without case.
 pub(super) fn is_own(name: &[u8]) -> bool {
     [NAME, NEW]
         .iter()
         .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
-/// What a directory holds.
+/// The content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The tree of this.
+    /// The tree of this commit.
     Holds(Id),
-    /// Something between the two.
+    /// A mixture of base and target.
     Applying { base: Option<Id>, target: Id },
 }
 
-/// What is to be done with an archive.
+/// The decision about an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Apply,
-    /// The directory holds it already.
+    /// The directory holds the target already.
     Nothing,
 }
 
@@ -85,7 +84,7 @@ impl State {
         }
     }
 
-    /// What `root` says of itself. What an interrupted write has left is taken away.
+    /// Read the state of `root`. The remains of an interrupted write are removed.
     pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
         remove_new(root).map_err(failed)?;
         match root.symlink_metadata(NAME) {
@@ -105,7 +104,7 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Replace what `root` says of itself.
+    /// Replace the state of `root`.
     pub(super) fn write(&self, root: &Dir) -> Result<()> {
         let write = || {
             let mut options = OpenOptions::new();
@@ -119,7 +118,8 @@ impl State {
         write().map_err(failed)
     }
 
-    /// What to do with an archive where this is the state, and `bare` says that nothing else is there.
+    /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
+    /// file.
     pub(super) fn judge(state: Option<&Self>, bare: bool, claim: &Claim) -> Result<Verdict> {
         let Claim { base, target, .. } = claim;
         match (state, base) {
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// Refuses a file that somebody else may have written.
+/// Refuse a file that another user may have written.
 fn check_origin(metadata: &Metadata) -> Result<()> {
     let kind = metadata.file_type();
     let fault = match () {
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
     }
 
-    /// What there is, for the way from `a` to `b` and for all of `b`.
+    /// The decisions about a delta from `a` to `b` and about a full archive of `b`.
     #[test]
     fn verdicts() {
         let claim = |base: Option<&str>| Claim {

@@ -1,7 +1,7 @@
-//! What an archive asks for, step by step: first what it deletes, then what it brings.
+//! The steps of an archive: first the deletions, then the new entries.
 //!
-//! Every name, kind and place in the archive is checked here, and no directory is looked at. So an
-//! archive can be checked to its end before the first of its steps is done.
+//! This module checks every name, type and position in the archive without a look at the directory. So an
+//! archive can be checked to its end before the first step is applied.
 
 use std::io::BufRead;
 
@@ -14,20 +14,20 @@ use super::{
     reader::{Content, Entry, Item, ItemKind, Reader},
 };
 
-/// One thing to do in the directory.
+/// One operation on the directory.
 pub(super) enum Step<'a> {
     /// Delete a file, a symbolic link or an empty directory.
     Delete(ArchivePath<'a>),
-    /// Delete whatever is there, with all that is in it.
+    /// Delete a path with everything below it.
     DeleteAll(ArchivePath<'a>),
-    /// Bring what the entry says; the content of a file is still to be read.
+    /// Write the entry. The content of a file is read separately.
     Write(ArchivePath<'a>, &'a ItemKind),
 }
 
 /// The steps of one archive.
 pub(super) struct Steps<'c> {
     claim: &'c Claim,
-    /// Deletions are over.
+    /// Whether the first entry that is no deletion was read.
     brings: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'c> Steps<'c> {
         }
     }
 
-    /// Call `take` for each step: those of `first`, then those of what `reader` has.
+    /// Call `take` for each step: those of `first`, then those of `reader`.
     pub(super) fn each<R: BufRead>(
         mut self,
         first: Option<Item>,

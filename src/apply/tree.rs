@@ -1,9 +1,9 @@
-//! The directory, and what may be done in it.
+//! The directory and the operations on it.
 //!
-//! Every operation is on one name in a directory that is open: the way there is gone name by name
-//! from one handle, and no symbolic link is ever gone through, whoever made it. A file is always a
-//! new file, so nothing is written through a link of either kind. Permissions are the archive's, less
-//! the user's umask. Knows nothing of archives.
+//! Every operation is on one name in an open directory. Each directory on the way is opened name by name
+//! from one handle, and no symbolic link is followed, whoever created it. A file is always created anew, so
+//! nothing is written through a symbolic or hard link. Permissions are those of the archive, less the
+//! user's umask. The module knows nothing of archives.
 
 use std::{
     ffi::OsStr,
@@ -21,30 +21,30 @@ use crate::error::{Error, Result, filled, strerror};
 
 use super::{path::ArchivePath, state};
 
-/// The permissions of directories that no archive has an entry for: those that git gives them.
+/// The permissions of directories without an entry in the archive, as git creates them.
 const DIRECTORY_MODE: u32 = 0o775;
 
-/// A directory and the place in it where the last operation was.
+/// A directory, and the directory below it in which the last operation was.
 pub(super) struct Tree {
     root: Dir,
-    /// The same for what paths are not for; locked as long as it is open.
+    /// The same directory for operations without a path. Holds the lock.
     handle: fs::File,
-    /// The path of `here`, which is not open if that is the root.
+    /// The path of `here`. Empty for the root, where `here` is `None`.
     at: Vec<u8>,
     here: Option<Dir>,
 }
 
-/// Where the way to a directory ends.
+/// The outcome of entering a directory.
 enum Way {
     There,
-    /// Something on it does not exist.
+    /// A directory on the way does not exist.
     Missing,
-    /// Something on it is no directory: its path.
+    /// The path of a name on the way that is no directory.
     Blocked(Vec<u8>),
 }
 
 impl Drop for Tree {
-    /// Unlocks the directory. To close it is not enough: a process that another thread starts at this moment
+    /// Unlock the directory. Closing it is not enough: a process that another thread starts at this moment
     /// holds a copy of the handle until it executes its program.
     fn drop(&mut self) {
         let _ = self.handle.unlock();
@@ -52,7 +52,7 @@ impl Drop for Tree {
 }
 
 impl Tree {
-    /// Open the directory, after making it if it is `new`, and keep others of us out.
+    /// Open and lock the directory, which is created first if it is `new`.
     pub(super) fn open(path: &Path, new: bool) -> Result<Self> {
         let failed = |error: io::Error| {
             let why = strerror(&error);
@@ -68,7 +68,7 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty());
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
-        // Where directories cannot be locked, nothing is lost but this.
+        // A file system without locks is accepted; only this protection is lost.
         if let Err(TryLockError::WouldBlock) = handle.try_lock() {
             let path = path.as_os_str().as_bytes();
             let refused = filled("another archive is being applied to '{}'", &[path]);
@@ -86,7 +86,7 @@ impl Tree {
         &self.root
     }
 
-    /// Whether nothing is in it but what says what is in it.
+    /// Whether the directory holds nothing but the state file.
     pub(super) fn is_bare(&self) -> Result<bool> {
         let failed = |error| failed("read", b".", error);
         for entry in self.root.entries().map_err(failed)? {
@@ -98,13 +98,13 @@ impl Tree {
         Ok(true)
     }
 
-    /// All that was done is on the disk.
+    /// Flush all changes to the disk.
     pub(super) fn sync(&self) -> Result<()> {
         rustix::fs::syncfs(&self.handle).map_err(|error| failed("write", b".", error.into()))
     }
 
-    /// Delete a file, a symbolic link or an empty directory. What is missing is deleted. If something
-    /// of another kind is there, it stays, and its path comes back.
+    /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. An obstacle
+    /// of another type stays, and its path is returned.
     pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
         let (parent, name) = path.split();
         let name = OsStr::from_bytes(name);
@@ -129,7 +129,7 @@ impl Tree {
         }
     }
 
-    /// Delete whatever is there, with all that is in it; answers as [`Self::delete`] does.
+    /// Delete a path with everything below it. Returns an obstacle like [`Self::delete`].
     pub(super) fn delete_all(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
         let obstacle = self.delete(path)?;
         if obstacle.as_deref() != Some(path.bytes()) {
@@ -142,7 +142,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// Make a directory, unless it is there. The user may always enter it and write to it.
+    /// Create a directory, unless it exists. The user can always enter it and write to it.
     pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
         let name = self.prepare(path)?;
         match create_directory(self.here(), name, mode | 0o700) {
@@ -153,14 +153,14 @@ impl Tree {
         }
     }
 
-    /// A new file, in the place of what was there.
+    /// Create a file in place of an existing one.
     pub(super) fn create_file(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(mode);
         self.place(path, |here, name| here.open_with(name, &options))
     }
 
-    /// A new symbolic link, in the place of what was there.
+    /// Create a symbolic link in place of an existing one.
     pub(super) fn create_symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
         let target = OsStr::from_bytes(target);
         self.place(path, |here, name| here.symlink_contents(target, name))
@@ -181,7 +181,7 @@ impl Tree {
         made.map_err(|error| failed("create", path.bytes(), error))
     }
 
-    /// Take a file, a symbolic link or an empty directory out of the way.
+    /// Remove a file, a symbolic link or an empty directory that is in the way.
     fn clear(&self, name: &OsStr) -> io::Result<()> {
         match self.here().remove_file(name) {
             Err(error) if error.kind() == ErrorKind::IsADirectory => self.here().remove_dir(name),
@@ -189,7 +189,7 @@ impl Tree {
         }
     }
 
-    /// Go where `path` is to be, making directories on the way; its name there.
+    /// Enter the parent of `path`, creating missing directories. Returns the name in the parent.
     fn prepare<'p>(&mut self, path: &ArchivePath<'p>) -> Result<&'p OsStr> {
         let (parent, name) = path.split();
         let name = OsStr::from_bytes(name);
@@ -200,7 +200,7 @@ impl Tree {
         }
     }
 
-    /// Go to the directory `parent`, name by name.
+    /// Enter the directory `parent`, name by name.
     fn enter(&mut self, parent: &[u8], make: bool) -> Result<Way> {
         if !is_below(parent, &self.at) {
             self.at.clear();
@@ -236,7 +236,7 @@ impl Tree {
         self.here.as_ref().unwrap_or(&self.root)
     }
 
-    /// A real one, rather than a link to one.
+    /// Whether `name` is a directory, and no link to one.
     fn is_directory(&self, name: &OsStr) -> bool {
         let metadata = self.here().symlink_metadata(name);
         metadata.is_ok_and(|metadata| metadata.is_dir())
@@ -253,7 +253,7 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
     rest.is_some_and(|rest| directory.is_empty() || matches!(rest, [] | [b'/', ..]))
 }
 
-/// An operation on `path` that failed.
+/// The error of a failed operation on `path`.
 pub(super) fn failed(verb: &str, path: &[u8], error: io::Error) -> Error {
     let why = strerror(&error);
     let values = [verb.as_bytes(), path, why.as_bytes()];
