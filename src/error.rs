@@ -28,6 +28,8 @@ pub enum ExitKind {
     TooManyChanges,
     /// There is no file to send, and the caller wants to know; exit status 4.
     Empty,
+    /// There was no turn to make the archive in time; exit status 6.
+    Busy,
     /// The reader went away; the process dies by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -71,6 +73,12 @@ impl Error {
     /// There is no file to send, for those who asked to be told; status 4.
     pub fn empty() -> Self {
         Self::new(ExitKind::Empty, "there is no file to send")
+    }
+
+    /// There was no turn to make the archive in time; status 6.
+    pub fn busy() -> Self {
+        Self::new(ExitKind::Busy, "too many archives are being made")
+            .hinted("try again later: --cache-wait says how long to wait for a turn")
     }
 
     /// A failed write to the destination.
@@ -167,6 +175,7 @@ impl Error {
             ExitKind::NoBase => 3,
             ExitKind::Empty => 4,
             ExitKind::TooManyChanges => 5,
+            ExitKind::Busy => 6,
         }
     }
 }

@@ -52,6 +52,8 @@
 //!
 //! * [`emit`] turns names and bytes into archive bytes.
 //! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
+//! * [`cache`] delivers one archive to many readers, through a directory that processes share. The cache knows keys,
+//!   files and bytes, and neither git nor archives.
 //! * [`output`] is the destination of an archive: standard output, or a file that appears when it is complete.
 //!
 //! The ground:
@@ -102,9 +104,10 @@ pub mod decode;
 pub mod odb;
 pub mod emit;
 pub mod deflate;
+pub mod cache;
 pub mod output;
 pub mod process;
 pub mod buffer;
 pub mod error;
 
-pub use archive::{Outputs, RunStats, run};
+pub use archive::{Outputs, RunStats, run, share};

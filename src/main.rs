@@ -22,7 +22,7 @@ use git_sluice::{
     Outputs, RunStats,
     cli::{Args, Filters, Stop, Typed, pathspecs_from},
     error::{Error, ExitKind, Result, filled, strerror},
-    output::Destination,
+    output::{self, Destination},
     preview,
     process::git,
     remote::{self, server},
@@ -260,23 +260,40 @@ fn meter(args: &Args) -> Option<Meter> {
 }
 
 fn make(
-    request: Request,
+    mut request: Request,
     destination: &mut Destination,
     meter: Option<Meter>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    let mut stderr = Stderr;
-    let outputs = |destination| Outputs {
-        destination,
-        diagnostics: &mut stderr,
-        meter,
+    let diagnostics = &mut Stderr;
+    let mut filter = match &request.format {
+        Format::Filtered(command) => {
+            Some(destination.filter(command.as_ref(), &request.command_context)?)
+        }
+        _ => None,
     };
-    let Format::Filtered(command) = &request.format else {
-        return git_sluice::run(request, outputs(destination), stats);
+    let file = match &filter {
+        Some(filter) => filter.file(),
+        None => destination.file(),
     };
-    let mut filter = destination.filter(command.as_ref(), &request.command_context)?;
-    git_sluice::run(request, outputs(&mut filter), stats)?;
-    filter.finish()
+    match (request.cache.take(), file) {
+        (Some(cache), Some(file)) => {
+            git_sluice::share(&cache, request, file, diagnostics, meter, stats)?;
+        }
+        _ => {
+            let destination: &mut (dyn Write + Send) = match &mut filter {
+                Some(filter) => filter,
+                None => destination,
+            };
+            let outputs = Outputs {
+                destination,
+                diagnostics,
+                meter,
+            };
+            git_sluice::run(request, outputs, stats)?;
+        }
+    }
+    filter.map_or(Ok(()), output::CommandFilter::finish)
 }
 
 /// Pathspecs that come from a file are as good as typed.

@@ -9,9 +9,11 @@ mod entry;
 mod extra;
 mod large;
 mod run;
+mod share;
 mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
 pub use run::{Outputs, RunStats, run};
+pub use share::share;
 pub use writer::Writer;

@@ -162,7 +162,7 @@ fn stream<F: emit::Format>(
         extras: Arc::clone(&request.extras),
         in_memory: request.budget.whole_object(),
         big_file: request.big_file,
-        converter: Converter::new(origin, request.command_context),
+        converter: Converter::new(origin, request.command_context, request.shareable.clone()),
         blob_policy: request.blob_policy,
         pax_notes: request.pax_notes,
         redacted: request.rules.redacted,
@@ -195,7 +195,15 @@ fn stream<F: emit::Format>(
     let directories = planner.directories();
     let Diagnostics { output, meter } = diagnostics;
     let manifest = stats.manifest.take();
-    let mut writer = Writer::new(destination, output, &archiver.format, manifest, meter);
+    let shareable = request.shareable;
+    let mut writer = Writer::new(
+        destination,
+        output,
+        &archiver.format,
+        manifest,
+        meter,
+        shareable,
+    );
     let (times, outcome) = pipeline::run(planner, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
     (stats.figures.counts, stats.manifest) = writer.into_stats();

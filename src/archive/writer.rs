@@ -5,6 +5,7 @@ use std::io::Write;
 use super::archiver::Piece;
 use crate::{
     buffer::Buffer,
+    convert::Shareable,
     emit::{Format, Part},
     error::{Error, Result},
     filter::OmissionReason,
@@ -47,6 +48,7 @@ pub struct Writer<'a, F: Format> {
     manifest: Option<Manifest>,
     counts: Counts,
     meter: Option<Meter>,
+    shareable: Shareable,
 }
 
 impl<'a, F: Format> Writer<'a, F> {
@@ -58,6 +60,7 @@ impl<'a, F: Format> Writer<'a, F> {
         format: &'a F,
         manifest: Option<Manifest>,
         meter: Option<Meter>,
+        shareable: Shareable,
     ) -> Self {
         let mut head = Buffer::default();
         format.head(&mut head);
@@ -72,6 +75,7 @@ impl<'a, F: Format> Writer<'a, F> {
             manifest,
             counts: Counts::default(),
             meter,
+            shareable,
         }
     }
 
@@ -120,6 +124,7 @@ impl<'a, F: Format> Writer<'a, F> {
         if self.written == 0 || std::mem::replace(&mut self.torn, true) {
             return;
         }
+        self.shareable.withdraw();
         let mut torn = Buffer::default();
         self.format.torn(&mut torn);
         // The run fails anyway, with an error that says more.
@@ -129,6 +134,7 @@ impl<'a, F: Format> Writer<'a, F> {
     /// Diagnostics that cannot be written are no reason to fail.
     fn say(&mut self, log: &[u8]) {
         if !log.is_empty() {
+            self.shareable.withdraw();
             let _ = self.diagnostics.write_all(log);
         }
     }
@@ -167,6 +173,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
         if self.written == 0 {
             return self.say(&piece.log);
         }
+        self.shareable.withdraw();
         self.format.torn(&mut piece.part.bytes);
         self.torn = true;
         // The run fails anyway, with an error that says more.

@@ -15,7 +15,7 @@ use std::{
     collections::HashMap,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use gix::{
@@ -32,7 +32,7 @@ use crate::{
 use complaints::{Asker, Complaints};
 use file::{FileOrigin, Value, parse};
 use lookup::Lookup;
-use source::Links;
+use source::{FileContent, Links};
 
 pub use complaints::Note;
 pub use requirement::Requirements;
@@ -84,6 +84,44 @@ pub struct AttributeSettings {
     pub drivers: HashMap<String, Arc<Driver>>,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<String, Option<bool>>,
+    /// The contents of `files` and `info`, once read. Clones share them.
+    pub outside: Arc<OnceLock<Vec<OutsideFile>>>,
+}
+
+/// An attribute file outside of the tree.
+#[derive(Debug)]
+pub struct OutsideFile {
+    /// The name of the file in messages.
+    name: BString,
+    content: FileContent,
+}
+
+impl OutsideFile {
+    /// The bytes that are in force; none for a missing file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.content.bytes
+    }
+}
+
+impl AttributeSettings {
+    /// The files outside of the tree, lowest precedence first, `info` last. The first call reads them.
+    pub fn outside(&self) -> Result<&[OutsideFile]> {
+        if let Some(files) = self.outside.get() {
+            return Ok(files);
+        }
+        let paths = self.files.iter().chain([&self.info]);
+        let files: Result<_> = paths.map(|path| self.read(path)).collect();
+        let files = files?;
+        Ok(self.outside.get_or_init(|| files))
+    }
+
+    fn read(&self, path: &Path) -> Result<OutsideFile> {
+        let name = path.strip_prefix(&self.top).unwrap_or(path);
+        let name = name.as_os_str().as_bytes().as_bstr();
+        let content = source::read_file(&self.top.join(path), name, Links::Followed)?;
+        let name = name.to_owned();
+        Ok(OutsideFile { name, content })
+    }
 }
 
 /// The attributes that a run needs beside `NAMES`.
@@ -129,10 +167,12 @@ impl Attributes {
         let mut lookup = Lookup::new(wanted, settings.ignore_case);
         let mut complaints = Complaints::default();
         let Complaints { first, last, .. } = &mut complaints;
-        for path in &settings.files {
-            outside(&settings, path, &mut lookup, first)?;
+        if let Some((info, files)) = settings.outside()?.split_last() {
+            for file in files {
+                outside(file, &mut lookup, first);
+            }
+            outside(info, &mut lookup, last);
         }
-        outside(&settings, &settings.info, &mut lookup, last)?;
         Ok(Self {
             settings: Arc::new(settings),
             demand,
@@ -354,19 +394,10 @@ impl Attributes {
     }
 }
 
-/// Add the file at `path`, outside of the tree, to `lookup`.
-fn outside(
-    settings: &AttributeSettings,
-    path: &Path,
-    lookup: &mut Lookup,
-    complaints: &mut Vec<u8>,
-) -> Result<()> {
-    let name = path.strip_prefix(&settings.top).unwrap_or(path);
-    let name = name.as_os_str().as_bytes().as_bstr();
-    let content = source::read_file(&settings.top.join(path), name, Links::Followed)?;
-    complaints.extend(&content.complaint);
-    lookup.outside(&content.bytes, name, complaints);
-    Ok(())
+/// Add `file`, which is outside of the tree, to `lookup`.
+fn outside(file: &OutsideFile, lookup: &mut Lookup, complaints: &mut Vec<u8>) {
+    complaints.extend(&file.content.complaint);
+    lookup.outside(file.bytes(), file.name.as_bstr(), complaints);
 }
 
 /// The mode of an entry as git writes it.

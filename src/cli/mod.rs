@@ -10,6 +10,7 @@ mod filters;
 mod grammar;
 mod ours;
 mod pathspec_file;
+mod sharing;
 mod typed;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
@@ -24,6 +25,7 @@ pub use filters::{
 };
 pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
+pub use sharing::{Sharing, duration};
 pub use typed::{Stop, Typed};
 
 const NAME: &str = "git sluice";
@@ -116,6 +118,10 @@ pub struct Args {
     /// Options about a base.
     #[command(flatten)]
     pub delta: Delta,
+
+    /// Options about sharing.
+    #[command(flatten)]
+    pub sharing: Sharing,
 }
 
 impl Args {

@@ -18,7 +18,19 @@ use crate::error::{Error, Result};
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
 /// Options of ours that change no byte.
-const HARMLESS: [&str; 4] = ["threads", "memory", "progress", "no-progress"];
+const HARMLESS: [&str; 11] = [
+    "threads",
+    "memory",
+    "progress",
+    "no-progress",
+    "cache",
+    "no-cache",
+    "cache-always",
+    "cache-size",
+    "cache-age",
+    "cache-jobs",
+    "cache-wait",
+];
 /// The one option that git cannot take back.
 const FINAL: &str = "mtime";
 

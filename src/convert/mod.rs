@@ -14,6 +14,7 @@ mod ident;
 mod line_endings;
 mod log;
 mod process;
+mod shareable;
 mod smudge;
 mod substitute;
 
@@ -39,6 +40,7 @@ pub use line_endings::Crlf;
 use line_endings::line_endings;
 use log::say;
 use process::Processes;
+pub use shareable::Shareable;
 use smudge::smudge;
 use substitute::Substitution;
 
@@ -133,6 +135,7 @@ pub struct Origin {
 pub struct Converter {
     origin: Origin,
     command_context: CommandContext,
+    shareable: Shareable,
     ordered: Mutex<Ordered>,
 }
 
@@ -144,17 +147,20 @@ struct Ordered {
 }
 
 impl Converter {
-    /// A converter for what comes from `origin`.
-    pub fn new(origin: Origin, command_context: CommandContext) -> Self {
+    /// A converter for what comes from `origin`. Withdraws `shareable` where a command has a part in the content.
+    pub fn new(origin: Origin, command_context: CommandContext, shareable: Shareable) -> Self {
         let commit = origin.commit;
         let ordered = Ordered {
             processes: Processes::default(),
-            substitution: commit
-                .map(|id| Substitution::new(id, origin.tree, origin.content.as_bstr())),
+            substitution: commit.map(|id| {
+                let content = origin.content.as_bstr();
+                Substitution::new(id, origin.tree, content, shareable.clone())
+            }),
         };
         Self {
             origin,
             command_context,
+            shareable,
             ordered: Mutex::new(ordered),
         }
     }
@@ -218,6 +224,7 @@ impl Converter {
         content: &[u8],
         log: &mut Buffer,
     ) -> Result<Option<Vec<u8>>> {
+        self.shareable.withdraw();
         let context = &self.command_context;
         let filtered = match (&driver.process, &driver.smudge) {
             (Some(command), _) => {

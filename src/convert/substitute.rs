@@ -16,6 +16,7 @@ use super::{
     context::Context,
     encoding::{encode, is_utf8},
     format::{Format, Piece},
+    shareable::Shareable,
 };
 use crate::{
     buffer::Buffer,
@@ -38,13 +39,19 @@ pub(super) struct Substitution {
     /// What git converts a file to when it puts text from the commit in.
     encoding: Option<String>,
     described: bool,
+    shareable: Shareable,
     /// What git said to each format.
     answers: HashMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Substitution {
     /// For `commit`, whose tree is `tree` and whose content is `content`.
-    pub(super) fn new(commit: ObjectId, tree: ObjectId, content: &BStr) -> Self {
+    pub(super) fn new(
+        commit: ObjectId,
+        tree: ObjectId,
+        content: &BStr,
+        shareable: Shareable,
+    ) -> Self {
         let field = |name: &str| {
             let head = content.lines().take_while(|line| !line.is_empty());
             let mut values = head.filter_map(|line| line.strip_prefix(name.as_bytes()));
@@ -58,6 +65,7 @@ impl Substitution {
             committer: field("committer ").and_then(Date::parse),
             encoding: encoding.filter(|name| !is_utf8(name)),
             described: false,
+            shareable,
             answers: HashMap::new(),
         }
     }
@@ -159,6 +167,8 @@ impl Substitution {
         if format.is_empty() {
             return Ok(Vec::new());
         }
+        // Refs, notes, mailmaps, dates of today and the number of objects may decide the answer.
+        self.shareable.withdraw();
         let commit = self.commit.to_hex().to_string();
         let format = [b"--format=format:", format].concat();
         let output = git::ask(&[

@@ -45,6 +45,12 @@ impl Replacements {
         self.0.is_empty()
     }
 
+    /// The objects that are replaced, in order, each with the object that stands for it. `None` for a row that git
+    /// does not follow.
+    pub fn iter(&self) -> impl Iterator<Item = (ObjectId, Option<ObjectId>)> {
+        self.0.iter().map(|it| (it.object, it.replacement))
+    }
+
     /// The replacement of `id`, or `id` itself.
     pub fn of(&self, id: &oid) -> Result<ObjectId> {
         match self.0.binary_search_by(|it| (*it.object).cmp(id)) {

@@ -6,7 +6,8 @@
 use std::{
     fs::File,
     io::{self, Write},
-    process::{Child, ChildStdin},
+    os::fd::OwnedFd,
+    process::Child,
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -21,7 +22,7 @@ pub struct CommandFilter {
     command: BString,
     child: Child,
     /// Open until the archive is complete.
-    input: Option<ChildStdin>,
+    input: Option<File>,
 }
 
 impl CommandFilter {
@@ -44,9 +45,14 @@ impl CommandFilter {
         })?;
         Ok(Self {
             command: command.to_owned(),
-            input: child.stdin.take(),
+            input: child.stdin.take().map(OwnedFd::from).map(File::from),
             child,
         })
+    }
+
+    /// The file that feeds the command.
+    pub fn file(&self) -> Option<&File> {
+        self.input.as_ref()
     }
 
     /// Close the input and wait for the end of the command.

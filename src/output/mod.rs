@@ -84,6 +84,15 @@ impl Destination {
         CommandFilter::start(command, file, context)
     }
 
+    /// The file that takes the archive. `None` where the first byte empties the file.
+    pub fn file(&self) -> Option<&File> {
+        match self {
+            Self::Direct(file) => Some(file),
+            Self::InPlace(_) => None,
+            Self::Replacing(replacement) => Some(replacement.file.as_file()),
+        }
+    }
+
     /// Complete the destination, after the archive.
     pub fn complete(self) -> Result<()> {
         match self {
@@ -128,7 +137,10 @@ impl Write for Destination {
 }
 
 /// Write. Wait where another process has made the file non-blocking, as git does.
-fn patiently(file: &File, write: impl Fn(&File) -> io::Result<usize>) -> io::Result<usize> {
+pub(crate) fn patiently(
+    file: &File,
+    mut write: impl FnMut(&File) -> io::Result<usize>,
+) -> io::Result<usize> {
     loop {
         match write(file) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -5,7 +5,10 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 use super::{
     ChangeCounts, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory,
 };
-use crate::error::{Error, Result, filled};
+use crate::{
+    cache::Account,
+    error::{Error, Result, filled},
+};
 
 /// The reports that were asked for.
 pub struct Reports {
@@ -15,7 +18,7 @@ pub struct Reports {
 }
 
 /// What a run did, as far as it came.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Figures {
     /// What became of entries.
     pub counts: Counts,
@@ -25,6 +28,8 @@ pub struct Figures {
     pub bytes: u64,
     /// What the stages took; the wall is not theirs to know.
     pub seconds: Seconds,
+    /// What the cache had to do with the archive, if there is one.
+    pub cache: Option<Account>,
 }
 
 impl Reports {
@@ -81,6 +86,7 @@ impl Reports {
                 ..figures.seconds
             },
             peak_memory: peak_memory(),
+            cache: figures.cache,
         };
         summary.write(outlet, failure)
     }

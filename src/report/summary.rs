@@ -3,12 +3,13 @@
 //! It is written last of all, and says that the run is complete only if there is no failure to be
 //! told.
 
-use std::{fs, ops::AddAssign, time::Duration};
+use std::{collections::BTreeMap, fs, ops::AddAssign, time::Duration};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{Outlet, Record, Status, Subject};
 use crate::{
+    cache::Account,
     error::{Error, Result},
     filter::{Disposition, OmissionReason},
 };
@@ -66,7 +67,7 @@ impl AddAssign for ChangeCounts {
 }
 
 /// What was done; of a piece, or of all.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Entries of the archive.
     pub entries: u64,
@@ -75,10 +76,10 @@ pub struct Counts {
     /// Bytes of content that were read for them.
     pub bytes_in: u64,
     /// What the archive does not have, a directory as one.
-    #[serde(serialize_with = "by_reason")]
+    #[serde(serialize_with = "by_reason", deserialize_with = "of_reasons")]
     pub omitted: ByReason,
     /// Entries that have something in place of their content.
-    #[serde(serialize_with = "by_reason")]
+    #[serde(serialize_with = "by_reason", deserialize_with = "of_reasons")]
     pub placeholders: ByReason,
     /// Directories of the repository.
     pub directories: Directories,
@@ -87,7 +88,7 @@ pub struct Counts {
 }
 
 /// What became of trees.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directories {
     /// Their entries were looked at.
     pub read: u64,
@@ -96,7 +97,7 @@ pub struct Directories {
 }
 
 /// What became of blobs.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blobs {
     /// They were decoded, for the archive or to see what they are.
     pub read: u64,
@@ -108,6 +109,19 @@ pub struct Blobs {
 }
 
 impl Counts {
+    /// The numbers as text that goes with a cached archive.
+    pub fn to_notes(&self) -> Vec<u8> {
+        // Numbers cannot fail.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The numbers in such a text.
+    pub fn of_notes(notes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(notes).map_err(|error| {
+            Error::fatal("cannot read the notes of a cached archive").caused_by(error)
+        })
+    }
+
     /// Count an entry: all but the directories that were read, since a record does not tell.
     pub fn add(&mut self, record: &Record) {
         let directory = record.mode & TYPE == DIRECTORY;
@@ -192,6 +206,9 @@ pub struct Summary {
     /// As [`peak_memory`] has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
+    /// What the cache had to do with the archive, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Account>,
 }
 
 #[derive(Serialize)]
@@ -233,6 +250,19 @@ fn by_reason<S: Serializer>(counts: &ByReason, to: S) -> Result<S::Ok, S::Error>
             .iter()
             .zip(counts),
     )
+}
+
+fn of_reasons<'de, D: Deserializer<'de>>(from: D) -> Result<ByReason, D::Error> {
+    let numbers = BTreeMap::<String, u64>::deserialize(from)?;
+    let mut counts = ByReason::default();
+    for (name, number) in numbers {
+        let known = OmissionReason::ALL
+            .iter()
+            .position(|reason| reason.as_str() == name);
+        let at = known.ok_or_else(|| D::Error::custom("a reason that is not known"))?;
+        counts[at] = number;
+    }
+    Ok(counts)
 }
 
 fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
@@ -322,6 +352,8 @@ mod tests {
         let doubled: Vec<u64> = numbers(&counts).iter().map(|number| 2 * number).collect();
         counts += counts;
         assert_eq!(numbers(&counts), doubled);
+        let copy = Counts::of_notes(&counts.to_notes());
+        assert_eq!(copy.ok(), Some(counts));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Environment {
     pub pathspecs: Defaults,
     /// `GIT_ATTR_SOURCE`
     pub attr_source: Option<OsString>,
+    /// `GIT_SLUICE_CACHE`, which may be empty.
+    pub cache: Option<PathBuf>,
 }
 
 impl Environment {
@@ -74,6 +76,7 @@ impl Environment {
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
             attr_source: variable("GIT_ATTR_SOURCE"),
+            cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
         })
     }
 }

@@ -110,6 +110,7 @@ impl RepositorySettings {
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
                 drivers: drivers(config)?,
                 diff_binary: HashMap::new(),
+                outside: Arc::default(),
             },
         })
     }
@@ -204,7 +205,7 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
 }
 
 /// A number as git reads it: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
-pub(super) fn integer(key: &str, value: &BStr) -> Result<i64> {
+pub fn integer(key: &str, value: &BStr) -> Result<i64> {
     let bad = |why| bad_number(key, value, why);
     let text = value
         .to_str()

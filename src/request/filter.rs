@@ -26,10 +26,14 @@ use crate::{
 
 /// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
 pub(super) struct FilterRules<'a> {
-    given: &'a Filters,
-    settings: ProfileSettings,
-    access: Option<Arc<AccessRules>>,
-    policy: Policy,
+    pub(super) given: &'a Filters,
+    pub(super) settings: ProfileSettings,
+    pub(super) access: Option<Arc<AccessRules>>,
+    /// The text of the access rules.
+    pub(super) access_text: Option<Vec<u8>>,
+    /// The texts of the files of `--ignore-from`.
+    pub(super) ignore_texts: Vec<Vec<u8>>,
+    pub(super) policy: Policy,
 }
 
 impl<'a> FilterRules<'a> {
@@ -41,7 +45,7 @@ impl<'a> FilterRules<'a> {
             .iter()
             .try_for_each(|path| fit_tree(path))?;
         let access = given.access_rules.as_deref();
-        let access = access.map(access_rules).transpose()?;
+        let (access, access_text) = access.map(access_rules).transpose()?.unzip();
         let settings = profile.with(given);
         fit_together(&settings, given)?;
         Ok(Self {
@@ -49,6 +53,12 @@ impl<'a> FilterRules<'a> {
             policy: policy(&settings, given),
             settings,
             access: access.map(Arc::new),
+            access_text,
+            ignore_texts: given
+                .ignore_from
+                .iter()
+                .map(|file| ignore_text(file))
+                .collect::<Result<_>>()?,
         })
     }
 
@@ -138,13 +148,8 @@ impl<'a> FilterRules<'a> {
                 false => sources.add_secret(path.as_bstr(), &text)?,
             }
         }
-        for file in &self.given.ignore_from {
-            let text = std::fs::read(file).map_err(|error| {
-                let why = strerror(&error);
-                let values = [file.as_bytes(), why.as_bytes()];
-                Error::fatal(filled("could not open '{}' for reading: {}", &values))
-            })?;
-            sources.add(file.as_bytes().as_bstr(), &text)?;
+        for (file, text) in self.given.ignore_from.iter().zip(&self.ignore_texts) {
+            sources.add(file.as_bytes().as_bstr(), text)?;
         }
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
@@ -231,8 +236,18 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     Err(Error::fatal(refused).hinted("it starts at the root, without '/' or './'"))
 }
 
-/// Reads access rules. Fails closed: rules that cannot be read or parsed end the run.
-fn access_rules(name: &OsStr) -> Result<AccessRules> {
+/// Reads a file of ignore rules.
+fn ignore_text(file: &OsStr) -> Result<Vec<u8>> {
+    std::fs::read(file).map_err(|error| {
+        let why = strerror(&error);
+        let values = [file.as_bytes(), why.as_bytes()];
+        Error::fatal(filled("could not open '{}' for reading: {}", &values))
+    })
+}
+
+/// Reads access rules, and returns their text with them. Fails closed: rules that cannot be read or parsed end the
+/// run.
+fn access_rules(name: &OsStr) -> Result<(AccessRules, Vec<u8>)> {
     let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
     let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
@@ -240,7 +255,7 @@ fn access_rules(name: &OsStr) -> Result<AccessRules> {
     match rules.is_empty() {
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
         true => Err(failed().caused_by("there are none")),
-        false => Ok(rules),
+        false => Ok((rules, text)),
     }
 }
 

@@ -8,6 +8,8 @@ pub mod format;
 mod clock;
 mod delta;
 mod filter;
+mod key;
+mod sharing;
 mod profile;
 mod resolve;
 mod viewing;
@@ -21,6 +23,8 @@ pub use viewing::Scope;
 use std::sync::Arc;
 
 use crate::{
+    cache,
+    convert::Shareable,
     decode::reader::Reader,
     deflate::Dialect,
     emit::zip::Times,
@@ -73,6 +77,12 @@ pub struct Request {
     pub budget: Budget,
     /// Whether the names of entries go to standard error.
     pub verbose: bool,
+    /// The key of the archive, or why there is none.
+    pub key: Result<cache::Key, String>,
+    /// Whether the archive, as far as it was made, follows from the key alone.
+    pub shareable: Shareable,
+    /// Where the archive is shared with others, if the user wants that.
+    pub cache: Option<cache::Settings>,
     /// Reads the objects of the repository.
     pub reader: Reader,
 }

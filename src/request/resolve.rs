@@ -12,11 +12,13 @@ use gix::bstr::{BString, ByteSlice};
 use super::{
     Access, Budget, Request, clock, delta, filter,
     format::{Formats, Named},
+    key, sharing,
     viewing::Viewing,
 };
 use crate::{
     attributes,
     cli::{self, Args, ExtraContent, GzipDialect},
+    convert::Shareable,
     decode::reader::Reader,
     deflate::Dialect,
     emit::{MemberKind, zip::Times},
@@ -69,15 +71,16 @@ impl Request {
         let top = inputs.top(&repository);
         let attributes = inputs.attributes(&repository, &top, format, &mut reader)?;
         let below = &repository.prefix;
+        let top = Top {
+            path: top.as_os_str().as_bytes().as_bstr(),
+            is_work_tree: work_tree(&repository, access).is_some(),
+        };
         let view = Viewing {
             args,
             filters: &filters,
-            attributes,
+            attributes: attributes.clone(),
             below,
-            top: Top {
-                path: top.as_os_str().as_bytes().as_bstr(),
-                is_work_tree: work_tree(&repository, access).is_some(),
-            },
+            top,
             environment: inputs.environment,
             text: format.is_zip(),
             rules,
@@ -85,15 +88,33 @@ impl Request {
         };
         let scope = view.scope(&repository.gix, &mut reader, &treeish, diagnostics);
         let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        let times = times(format, treeish.time)?;
+        let extras = args.extras.iter();
+        let mut extras: Vec<_> = extras.map(|extra| planned(extra, below)).collect();
+        let format = format.at_level(args.level)?;
+        let decisive = key::Decisive {
+            inputs,
+            settings: &repository.settings,
+            replacements: &reader.odb.config().replacements,
+            filters: &filters,
+            attributes: &attributes,
+            treeish: &treeish,
+            scope: &scope,
+            format: &format,
+            rules,
+            times,
+            below,
+            top,
+        };
+        let key = decisive.key(&mut extras);
         Ok(Self {
-            format: format.at_level(args.level)?,
+            key,
+            shareable: Shareable::default(),
+            cache: sharing::settings(args, inputs.environment, &repository.gix)?,
+            format,
             gzip_dialect: inputs.gzip_dialect(),
-            extras: args
-                .extras
-                .iter()
-                .map(|extra| planned(extra, below))
-                .collect(),
-            times: times(format, treeish.time)?,
+            extras: extras.into(),
+            times,
             treeish,
             command_context: command_context(&repository.gix, below.clone()),
             scope,

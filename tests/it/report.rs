@@ -132,6 +132,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             ..Seconds::default()
         },
         peak_memory: failure.is_none().then_some(1 << 24),
+        cache: None,
     };
     let text = written(|outlet| summary.write(outlet, failure).expect("written"));
     assert_eq!(text.lines().count(), 1);

@@ -1,0 +1,226 @@
+//! The client of this process: how much of the archive it has, and where the same bytes can be read again.
+//!
+//! A client that has received a part of an archive goes on with another production only after that part was compared.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
+
+use rustix::fs::sendfile;
+
+use super::{entry::DATA, order::Failure};
+use crate::output::patiently;
+
+/// Bytes that are compared, or copied where the kernel does not send, at once.
+const PIECE: usize = 256 << 10;
+
+/// Why a client gets no more bytes from a file.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The client cannot be written to.
+    Client(io::Error),
+    /// The file cannot be read as far as its header says.
+    Damaged,
+    /// The file differs from the part that the client has.
+    Differs,
+}
+
+impl Stop {
+    pub(super) fn into_failure<E>(self) -> Failure<E> {
+        match self {
+            Self::Client(error) => Failure::Client(error),
+            Self::Damaged | Self::Differs => Failure::Differs,
+        }
+    }
+
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Self::Client(error) => error,
+            Self::Damaged => io::Error::other("a file of the cache is damaged"),
+            Self::Differs => differs(),
+        }
+    }
+}
+
+fn differs() -> io::Error {
+    io::Error::other("the archive differs from the part that was sent")
+}
+
+/// The client, and the part of the archive that it has.
+pub(super) struct Client<'a> {
+    output: &'a File,
+    sent: u64,
+    /// The file that holds the bytes that were sent, unless nothing was.
+    witness: Option<Arc<File>>,
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(output: &'a File) -> Self {
+        Self {
+            output,
+            sent: 0,
+            witness: None,
+        }
+    }
+
+    /// Bytes of the archive that the client has.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Sends the bytes of `file` that the client lacks, up to the byte `until` of the archive. What the client has
+    /// already is compared, if it came from another file.
+    pub(super) fn catch_up(&mut self, file: &Arc<File>, until: u64) -> Result<(), Stop> {
+        let is_known = |witness: &Arc<File>| Arc::ptr_eq(witness, file);
+        if !self.witness.as_ref().is_some_and(is_known) {
+            self.compare(file, until.min(self.sent))?;
+            if until < self.sent {
+                return Ok(());
+            }
+            self.witness = Some(Arc::clone(file));
+        }
+        while self.sent < until {
+            self.send(file, until)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the first `len` bytes of `file` with those that were sent.
+    fn compare(&self, file: &File, len: u64) -> Result<(), Stop> {
+        let Some(witness) = &self.witness else {
+            return Ok(());
+        };
+        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut at = 0;
+        while at < len {
+            let count = piece(len - at);
+            let (ours, theirs) = (&mut ours[..count], &mut theirs[..count]);
+            let read = |file: &File, bytes| file.read_exact_at(bytes, DATA + at);
+            read(witness, ours)
+                .and(read(file, theirs))
+                .map_err(|_| Stop::Damaged)?;
+            if ours != theirs {
+                return Err(Stop::Differs);
+            }
+            at += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Sends some bytes of `file`, at least one.
+    fn send(&mut self, file: &File, until: u64) -> Result<(), Stop> {
+        let mut at = DATA + self.sent;
+        let count = usize::try_from(until - self.sent).unwrap_or(usize::MAX);
+        let sent = patiently(self.output, |output| {
+            sendfile(output, file, Some(&mut at), count).map_err(io::Error::from)
+        });
+        match sent {
+            Ok(0) => Err(Stop::Damaged),
+            Ok(count) => {
+                self.sent += count as u64;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Stop::Client(error)),
+            // The kernel does not send to every kind of file, nor does it say which of both files failed.
+            Err(_) => self.copy(file, piece(until - self.sent)),
+        }
+    }
+
+    /// Copies up to `count` bytes of `file`.
+    fn copy(&mut self, file: &File, count: usize) -> Result<(), Stop> {
+        let mut bytes = vec![0; count];
+        file.read_exact_at(&mut bytes, DATA + self.sent)
+            .map_err(|_| Stop::Damaged)?;
+        self.write(&bytes).map_err(Stop::Client)
+    }
+
+    /// Writes all of `bytes`, which no file may hold.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match patiently(self.output, |mut output| output.write(rest)) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    self.sent += count as u64;
+                    rest = &rest[count..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an archive from its first byte on, for this client alone.
+    pub(super) fn rest(&mut self) -> Rest<'_, 'a> {
+        self.rest_from(0)
+    }
+
+    /// Takes an archive from the byte `taken` on; the bytes before were compared already.
+    pub(super) fn rest_from(&mut self, taken: u64) -> Rest<'_, 'a> {
+        Rest {
+            client: self,
+            taken,
+            differs: false,
+        }
+    }
+}
+
+/// Takes an archive, and sends the bytes that the client lacks. The other bytes are compared.
+pub(super) struct Rest<'c, 'a> {
+    client: &'c mut Client<'a>,
+    taken: u64,
+    differs: bool,
+}
+
+impl Rest<'_, '_> {
+    /// Bytes of the archive so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Whether the archive differs from the part that the client had.
+    pub(super) fn differs(&self) -> bool {
+        self.differs
+    }
+
+    fn compare(&self, bytes: &[u8]) -> bool {
+        let mut known = vec![0; bytes.len()];
+        let witness = self.client.witness.as_ref();
+        witness.is_some_and(|witness| {
+            let read = witness.read_exact_at(&mut known, DATA + self.taken);
+            read.is_ok() && known == bytes
+        })
+    }
+}
+
+impl Write for Rest<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let known = self.client.sent.saturating_sub(self.taken);
+        if known == 0 {
+            self.client.write(bytes)?;
+            self.taken = self.client.sent;
+            return Ok(bytes.len());
+        }
+        let bytes = &bytes[..bytes.len().min(piece(known))];
+        if !self.compare(bytes) {
+            self.differs = true;
+            return Err(differs());
+        }
+        self.taken += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `len` bytes, or as many as are handled at once.
+fn piece(len: u64) -> usize {
+    usize::try_from(len).unwrap_or(usize::MAX).min(PIECE)
+}

@@ -1,0 +1,225 @@
+//! Serves one client: finds the place of the key, and reads, follows, leads, or goes past the cache.
+
+use std::{fs::File, sync::Arc, thread};
+
+use super::{
+    client::{Client, Stop},
+    directory::{self, Directory},
+    entry::{self, Contents, Damaged},
+    follow::{Ending, follow},
+    jobs::{Busy, Job},
+    lead::Lead,
+    order::{Account, Failure, Key, Order, Produce, Role},
+    seen,
+    settings::{SMALLEST, Settings},
+    trouble::Trouble,
+};
+
+/// As often a search is repeated that another process disturbs, before the search is given up.
+const ATTEMPTS: usize = 1000;
+
+/// Delivers the archive of `order`: from the directory if it is there, or else from `produce`, which writes the whole
+/// archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any
+/// case.
+pub fn deliver<E>(
+    settings: &Settings,
+    order: Order<'_>,
+    produce: impl Produce<E>,
+    account: &mut Account,
+) -> Result<Vec<u8>, Failure<E>> {
+    account.key = order.key.as_ref().ok().map(Key::hex);
+    let mut delivery = Delivery {
+        settings,
+        client: Client::new(order.output),
+        is_shareable: order.is_shareable,
+        account,
+    };
+    let directory = match settings.size < SMALLEST {
+        true => Err(Trouble("the directory may hold less than 1 MiB".into())),
+        false => Directory::open(&settings.directory),
+    };
+    let outcome = match (&directory, order.key) {
+        (Ok(directory), Ok(key)) => delivery.share(directory, &key, produce),
+        (Ok(directory), Err(reason)) => delivery.alone(Some(directory), reason, produce),
+        (Err(Trouble(reason)), _) => delivery.alone(None, reason.clone(), produce),
+    };
+    delivery.account.served = delivery.client.sent();
+    outcome
+}
+
+/// One client that is being served.
+struct Delivery<'a> {
+    settings: &'a Settings,
+    client: Client<'a>,
+    is_shareable: &'a (dyn Fn() -> bool + Sync),
+    account: &'a mut Account,
+}
+
+/// The place of a key.
+enum Place {
+    /// A complete archive.
+    Complete(Arc<File>),
+    /// An archive that another process makes.
+    Growing(Arc<File>),
+    /// No archive; this process holds the lock of the empty file.
+    Empty(Arc<File>),
+}
+
+impl Delivery<'_> {
+    fn share<E>(
+        &mut self,
+        directory: &Directory,
+        key: &Key,
+        produce: impl Produce<E>,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        let name = key.hex();
+        for _ in 0..ATTEMPTS {
+            let ending = match self.find(directory, &name) {
+                Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
+                Ok(Place::Empty(file)) => return self.lead(directory, key, file, produce),
+                Ok(Place::Complete(file)) => {
+                    self.account.role = Role::Hit;
+                    self.read(directory, &name, &file)
+                }
+                Ok(Place::Growing(file)) => {
+                    self.account.role = Role::Follow;
+                    follow(&mut self.client, directory, &name, &file)
+                }
+            };
+            match ending.map_err(Stop::into_failure)? {
+                Ending::Notes(notes) => return Ok(notes),
+                Ending::Alone(Trouble(reason)) => {
+                    return self.alone(Some(directory), reason, produce);
+                }
+                Ending::Again => {}
+            }
+        }
+        self.alone(
+            Some(directory),
+            "other processes are in the way".into(),
+            produce,
+        )
+    }
+
+    /// Looks up the place of the key `name`, and takes the place if nobody has it.
+    fn find(&self, directory: &Directory, name: &str) -> Result<Place, Trouble> {
+        let part = entry::part(name);
+        for attempt in 0..ATTEMPTS {
+            if let Some(file) = directory.open_file(name)? {
+                match directory::is_older(&file, self.settings.age) {
+                    true => directory.remove_this(name, &file)?,
+                    false => return Ok(Place::Complete(Arc::new(file))),
+                }
+            }
+            if let Some(file) = directory.open_file(&part)? {
+                if !directory::try_lock(&file)? {
+                    return Ok(Place::Growing(Arc::new(file)));
+                }
+                entry::bury(directory, name, &file)?;
+            } else if let Some(file) = directory.create_file(&part)?
+                && directory::try_lock(&file)?
+                && directory.is_at(&part, &file)?
+            {
+                // Another leader may have ended between the two looks.
+                if !directory.exists(name)? {
+                    return Ok(Place::Empty(Arc::new(file)));
+                }
+                entry::bury(directory, name, &file)?;
+            }
+            thread::sleep(directory::nap(attempt));
+        }
+        Err(Trouble("other processes are in the way".into()))
+    }
+
+    /// Sends a complete archive, each chunk after its sum was verified.
+    fn read(
+        &mut self,
+        directory: &Directory,
+        name: &str,
+        file: &Arc<File>,
+    ) -> Result<Ending, Stop> {
+        let mut contents = match Contents::read(file) {
+            Ok(contents) => contents,
+            Err(Damaged) => return Ok(self.discard(directory, name, file)),
+        };
+        directory::touch(file);
+        while let Some(end) = contents.next_end() {
+            let sent = match contents.verify(file) {
+                Ok(()) => self.client.catch_up(file, end),
+                Err(Damaged) => Err(Stop::Damaged),
+            };
+            match sent {
+                Err(Stop::Damaged) => return Ok(self.discard(directory, name, file)),
+                sent => sent?,
+            }
+        }
+        match self.client.sent() > contents.produced {
+            true => Err(Stop::Differs),
+            false => Ok(Ending::Notes(contents.notes)),
+        }
+    }
+
+    /// Removes a damaged archive; it is made anew.
+    fn discard(&self, directory: &Directory, name: &str, file: &File) -> Ending {
+        match directory.remove_this(name, file) {
+            Ok(()) => Ending::Again,
+            Err(trouble) => Ending::Alone(trouble),
+        }
+    }
+
+    /// Produces for the client and for all who follow.
+    fn lead<E>(
+        &mut self,
+        directory: &Directory,
+        key: &Key,
+        file: Arc<File>,
+        produce: impl Produce<E>,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        let name = key.hex();
+        let keep = self.settings.always || seen::note(directory, key, self.settings.age);
+        let lead = match Lead::begin(directory, self.settings, &name, file, keep) {
+            Ok(lead) => lead,
+            Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
+        };
+        self.account.role = Role::Lead;
+        let _job = match self.job(directory) {
+            Ok(job) => job,
+            Err(Busy) => {
+                lead.leave();
+                return Err(Failure::Busy);
+            }
+        };
+        lead.run(&mut self.client, self.is_shareable, produce, self.account)
+    }
+
+    /// Produces for the client alone.
+    fn alone<E>(
+        &mut self,
+        directory: Option<&Directory>,
+        reason: String,
+        produce: impl Produce<E>,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        self.account.role = Role::Bypass;
+        self.account.reason = Some(reason);
+        let _job = match directory.map(|directory| self.job(directory)) {
+            Some(Err(Busy)) => return Err(Failure::Busy),
+            Some(Ok(job)) => job,
+            None => None,
+        };
+        let mut rest = self.client.rest();
+        let outcome = produce(&mut rest);
+        self.account.produced = rest.taken();
+        match rest.differs() {
+            true => Err(Failure::Differs),
+            false => outcome.map_err(Failure::Producer),
+        }
+    }
+
+    /// The turn to produce. Without a turn to be had for want of a working directory, production goes on.
+    fn job(&self, directory: &Directory) -> Result<Option<Job>, Busy> {
+        let Some(jobs) = self.settings.jobs else {
+            return Ok(None);
+        };
+        Job::wait(directory, jobs, self.settings.wait)
+    }
+}

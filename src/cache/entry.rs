@@ -1,0 +1,249 @@
+//! The file of one archive: a header, the archive, and behind it a sum for each chunk and the notes.
+//!
+//! The header says how far the archive has come. The leader alone writes it, after the bytes that it tells of; other
+//! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. Nothing of a
+//! file is believed whose sums are wrong.
+
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+use super::{directory::Directory, trouble::Trouble};
+
+/// Where the archive begins in the file, in bytes.
+pub(super) const DATA: u64 = 4096;
+/// Bytes of the archive with a sum of their own.
+const CHUNK: u64 = 1 << 20;
+/// The first bytes of every file, with the version of the layout.
+const MAGIC: [u8; 8] = *b"sluice\0\x01";
+/// Bytes of the header.
+const HEADER: usize = 36;
+/// As often the header is read anew that the leader may just be writing.
+const LOOKS: usize = 100;
+/// The most bytes behind the archive that are read into memory: sums of 16 TiB.
+const MAX_TRAILER: u64 = 64 << 20;
+
+/// The name of the archive in the making.
+pub(super) fn part(name: &str) -> String {
+    format!("{name}.part")
+}
+
+/// The name of the file in which the readers of the archive in the making say how far they are.
+pub(super) fn readers(name: &str) -> String {
+    format!("{name}.read")
+}
+
+/// Removes the archive in the making `file`, whose lock the caller holds.
+pub(super) fn bury(directory: &Directory, name: &str, file: &File) -> Result<(), Trouble> {
+    let part = part(name);
+    if directory.is_at(&part, file)? {
+        directory.remove(&readers(name))?;
+        directory.remove(&part)?;
+    }
+    Ok(())
+}
+
+/// Bytes of a file that are not what the leader wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Damaged;
+
+/// What becomes of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// More bytes come, as long as the leader lives.
+    Growing,
+    /// All bytes are there.
+    Complete,
+    /// No more bytes come.
+    Abandoned,
+}
+
+/// How far an archive has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    pub(super) state: State,
+    /// Bytes of the archive that are in the file.
+    pub(super) produced: u64,
+    /// Bytes behind the archive: sums and notes.
+    pub(super) trailer: u64,
+}
+
+impl Progress {
+    /// `produced` bytes of an archive in the making.
+    pub(super) fn growing(produced: u64) -> Self {
+        Self {
+            state: State::Growing,
+            produced,
+            trailer: 0,
+        }
+    }
+
+    /// Writes the header of `file`.
+    pub(super) fn write(self, file: &File) -> io::Result<()> {
+        file.write_all_at(&self.encode(), 0)
+    }
+
+    /// Reads the header of `file`; `None` if there is none yet.
+    pub(super) fn read(file: &File) -> Result<Option<Self>, Damaged> {
+        for _ in 0..LOOKS {
+            let mut header = [0; HEADER];
+            let count = file.read_at(&mut header, 0).map_err(|_| Damaged)?;
+            if header[..count].iter().all(|&byte| byte == 0) {
+                return Ok(None);
+            }
+            if count == HEADER
+                && let Some(progress) = Self::decode(&header)
+            {
+                return Ok(Some(progress));
+            }
+        }
+        Err(Damaged)
+    }
+
+    fn encode(self) -> [u8; HEADER] {
+        let state: u64 = match self.state {
+            State::Growing => 1,
+            State::Complete => 2,
+            State::Abandoned => 3,
+        };
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..16].copy_from_slice(&state.to_le_bytes());
+        header[16..24].copy_from_slice(&self.produced.to_le_bytes());
+        header[24..32].copy_from_slice(&self.trailer.to_le_bytes());
+        let sum = crc32fast::hash(&header[..32]);
+        header[32..].copy_from_slice(&sum.to_le_bytes());
+        header
+    }
+
+    fn decode(header: &[u8; HEADER]) -> Option<Self> {
+        let number = |at: usize| {
+            let bytes = header[at..at + 8].try_into().unwrap_or_default();
+            u64::from_le_bytes(bytes)
+        };
+        let sum = crc32fast::hash(&header[..32]).to_le_bytes();
+        if header[..8] != MAGIC || header[32..] != sum {
+            return None;
+        }
+        let state = match number(8) {
+            1 => State::Growing,
+            2 => State::Complete,
+            3 => State::Abandoned,
+            _ => return None,
+        };
+        Some(Self {
+            state,
+            produced: number(16),
+            trailer: number(24),
+        })
+    }
+}
+
+/// Adds up the chunks of an archive that comes piece by piece.
+#[derive(Default)]
+pub(super) struct Sums {
+    /// The sums of all complete chunks, four bytes each.
+    done: Vec<u8>,
+    current: crc32fast::Hasher,
+    /// Bytes of the chunk that is not complete.
+    len: u64,
+}
+
+impl Sums {
+    /// Takes in the next bytes.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let room = usize::try_from(CHUNK - self.len).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.current.update(now);
+            self.len += now.len() as u64;
+            if self.len == CHUNK {
+                self.end_chunk();
+            }
+            bytes = later;
+        }
+    }
+
+    fn end_chunk(&mut self) {
+        let sum = std::mem::take(&mut self.current).finalize();
+        self.done.extend(sum.to_le_bytes());
+        self.len = 0;
+    }
+
+    /// The bytes behind the archive: the sums, `notes`, and a sum of both.
+    pub(super) fn trailer(mut self, notes: &[u8]) -> Vec<u8> {
+        if self.len > 0 {
+            self.end_chunk();
+        }
+        let mut trailer = self.done;
+        trailer.extend(notes);
+        let sum = crc32fast::hash(&trailer);
+        trailer.extend(sum.to_le_bytes());
+        trailer
+    }
+}
+
+/// A complete archive, to be read chunk by chunk.
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// Bytes of the archive.
+    pub(super) produced: u64,
+    /// What the producer said about the archive.
+    pub(super) notes: Vec<u8>,
+    sums: Vec<u8>,
+    /// The number of the chunk that is verified next.
+    next: u64,
+    chunk: Vec<u8>,
+}
+
+impl Contents {
+    /// Reads what stands around the archive in `file`.
+    pub(super) fn read(file: &File) -> Result<Self, Damaged> {
+        let progress = Progress::read(file)?.ok_or(Damaged)?;
+        let Progress {
+            state,
+            produced,
+            trailer,
+        } = progress;
+        if state != State::Complete || !(4..=MAX_TRAILER).contains(&trailer) {
+            return Err(Damaged);
+        }
+        let at = DATA.checked_add(produced).ok_or(Damaged)?;
+        let mut bytes = vec![0; usize::try_from(trailer).map_err(|_| Damaged)?];
+        file.read_exact_at(&mut bytes, at).map_err(|_| Damaged)?;
+        let (bytes, sum) = bytes.split_last_chunk().ok_or(Damaged)?;
+        if crc32fast::hash(bytes).to_le_bytes() != *sum {
+            return Err(Damaged);
+        }
+        let sums = usize::try_from(4 * produced.div_ceil(CHUNK)).map_err(|_| Damaged)?;
+        let (sums, notes) = bytes.split_at_checked(sums).ok_or(Damaged)?;
+        Ok(Self {
+            produced,
+            notes: notes.to_vec(),
+            sums: sums.to_vec(),
+            next: 0,
+            chunk: Vec::new(),
+        })
+    }
+
+    /// Where the chunk ends that is verified next; `None` behind the last one.
+    pub(super) fn next_end(&self) -> Option<u64> {
+        let start = self.next * CHUNK;
+        (start < self.produced).then(|| self.produced.min(start + CHUNK))
+    }
+
+    /// Verifies the next chunk of `file`.
+    pub(super) fn verify(&mut self, file: &File) -> Result<(), Damaged> {
+        let end = self.next_end().ok_or(Damaged)?;
+        let start = self.next * CHUNK;
+        let len = usize::try_from(end - start).map_err(|_| Damaged)?;
+        self.chunk.resize(len, 0);
+        file.read_exact_at(&mut self.chunk, DATA + start)
+            .map_err(|_| Damaged)?;
+        let at = usize::try_from(self.next * 4).map_err(|_| Damaged)?;
+        let sum = crc32fast::hash(&self.chunk).to_le_bytes();
+        self.next += 1;
+        match self.sums.get(at..at + 4) == Some(&sum) {
+            true => Ok(()),
+            false => Err(Damaged),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Reads an archive while another process makes it.
+//!
+//! The readers of an archive in the making share the lock of the file `<key>.read`, so that the leader sees whether
+//! anybody reads, and the furthest of them is noted in the file, so that the leader does not run ahead of them all.
+
+use std::{fs::File, os::unix::fs::FileExt, sync::Arc, thread};
+
+use super::{
+    client::{Client, Stop},
+    directory::{self, Directory, nap},
+    entry::{self, Contents, Damaged, Progress, State},
+    trouble::Trouble,
+};
+
+/// Bytes that are sent before the position is noted.
+const STEP: u64 = 1 << 20;
+
+/// How the reading of a file ended.
+pub(super) enum Ending {
+    /// The client has the whole archive; the notes of the producer.
+    Notes(Vec<u8>),
+    /// The place of the key has changed: look again.
+    Again,
+    /// The client must be served without the cache.
+    Alone(Trouble),
+}
+
+/// Sends the archive that another process writes to `file`.
+pub(super) fn follow(
+    client: &mut Client<'_>,
+    directory: &Directory,
+    name: &str,
+    file: &Arc<File>,
+) -> Result<Ending, Stop> {
+    let mut reader = None;
+    let mut idle = 0;
+    loop {
+        let header = match Progress::read(file) {
+            Ok(header) => header,
+            Err(Damaged) => return Ok(unreadable()),
+        };
+        let progress = header.unwrap_or(Progress::growing(0));
+        // The leader makes the file of the readers before the header.
+        if reader.is_none() && header == Some(progress) && progress.state == State::Growing {
+            reader = match Reader::join(directory, name) {
+                Ok(reader) => reader,
+                Err(trouble) => return Ok(Ending::Alone(trouble)),
+            };
+        }
+        let sent = client.sent();
+        if progress.state == State::Abandoned {
+            return Ok(Ending::Alone(abandoned()));
+        } else if progress.produced > sent {
+            client.catch_up(file, progress.produced.min(sent + STEP))?;
+            idle = 0;
+        } else if progress.state == State::Complete {
+            return match Contents::read(file) {
+                Ok(contents) if contents.produced < sent => Err(Stop::Differs),
+                Ok(contents) => Ok(Ending::Notes(contents.notes)),
+                Err(Damaged) => Ok(unreadable()),
+            };
+        } else {
+            match outlives(directory, name, file) {
+                Ok(true) => return Ok(Ending::Again),
+                Ok(false) => {}
+                Err(trouble) => return Ok(Ending::Alone(trouble)),
+            }
+            thread::sleep(nap(idle));
+            idle += 1;
+        }
+        if let Some(reader) = &reader {
+            reader.note(client.sent());
+        }
+    }
+}
+
+fn unreadable() -> Ending {
+    Ending::Alone(Trouble("a file is damaged".into()))
+}
+
+/// The leader cannot share the archive.
+fn abandoned() -> Trouble {
+    Trouble("the archive depends on more than its key, or the directory has no room".into())
+}
+
+/// Whether the leader that wrote to `file` is gone before the archive was complete. Its file is removed then.
+fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, Trouble> {
+    if !directory::try_lock(file)? {
+        return Ok(false);
+    }
+    let progress = Progress::read(file);
+    let ended = |progress: Progress| progress.state != State::Growing;
+    let is_dead = !progress.is_ok_and(|progress| progress.is_some_and(ended));
+    if is_dead {
+        entry::bury(directory, name, file)?;
+    }
+    file.unlock()
+        .map_err(|error| Trouble::new("cannot unlock a file", &error))?;
+    Ok(is_dead)
+}
+
+/// A reader of an archive in the making, as its leader sees it.
+struct Reader(File);
+
+impl Reader {
+    /// Joins the readers of the archive `name`; `None` if its leader takes no more of them.
+    fn join(directory: &Directory, name: &str) -> Result<Option<Self>, Trouble> {
+        let Some(file) = directory.open_file(&entry::readers(name))? else {
+            return Ok(None);
+        };
+        let joined = directory::try_lock_shared(&file)?;
+        Ok(joined.then_some(Self(file)))
+    }
+
+    /// Notes that this reader has `sent` bytes. Two readers at a time may overwrite each other; both note again.
+    fn note(&self, sent: u64) {
+        if furthest(&self.0).is_none_or(|furthest| furthest < sent) {
+            // A note that is lost makes the leader wait for its own client.
+            let _ = self.0.write_all_at(&sent.to_le_bytes(), 0);
+        }
+    }
+}
+
+/// The furthest position that is noted in `file`; `None` if nobody joined.
+fn furthest(file: &File) -> Option<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// The readers of an archive in the making, for its leader.
+pub(super) struct Readers(File);
+
+impl Readers {
+    /// Makes the file anew.
+    pub(super) fn create(directory: &Directory, name: &str) -> Result<Self, Trouble> {
+        let name = entry::readers(name);
+        directory.remove(&name)?;
+        let file = directory.create_file(&name)?;
+        file.map(Self)
+            .ok_or_else(|| Trouble("another process makes the same file".into()))
+    }
+
+    /// The position of the furthest reader that ever was, in bytes.
+    pub(super) fn furthest(&self) -> u64 {
+        furthest(&self.0).unwrap_or(0)
+    }
+
+    /// Whether anybody ever joined.
+    pub(super) fn any(&self) -> bool {
+        furthest(&self.0).is_some()
+    }
+
+    /// Whether nobody reads. If so, nobody can join any more.
+    pub(super) fn close_if_empty(&self) -> bool {
+        directory::try_lock(&self.0).unwrap_or(false)
+    }
+}

@@ -1,0 +1,370 @@
+//! Produces an archive for one client and for all who follow.
+//!
+//! The producer writes to the file, and a second thread sends the file to the leader's own client, as every follower
+//! does to its client. So a client that hangs holds up nobody else. The producer waits for the furthest reader, and
+//! stops when the last one is gone. An archive that cannot stay in the file (no room, or more than the key decides
+//! its bytes) is abandoned there, and goes on to the leader's client alone.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::unix::fs::FileExt,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
+};
+
+use super::{
+    client::{Client, Rest, Stop},
+    directory::Directory,
+    entry::{self, DATA, Progress, State, Sums},
+    follow::Readers,
+    order::{Account, Failure, Produce, Role},
+    room::Room,
+    settings::Settings,
+    trouble::Trouble,
+};
+
+/// Bytes that are produced ahead of the furthest reader.
+const AHEAD: u64 = 8 << 20;
+/// Bytes that go to the leader's client before its position is noted.
+const STEP: u64 = 1 << 20;
+/// The pause before a look at the positions of followers.
+const NAP: Duration = Duration::from_millis(2);
+
+/// An archive that this process makes for others as well.
+pub(super) struct Lead<'a> {
+    directory: &'a Directory,
+    name: &'a str,
+    /// The lock of the file is held.
+    file: Arc<File>,
+    readers: Readers,
+    room: Room,
+    /// Whether the archive is kept even if nobody follows.
+    keep: bool,
+}
+
+impl<'a> Lead<'a> {
+    /// Begins the archive `name` in `file`, whose lock the caller holds.
+    pub(super) fn begin(
+        directory: &'a Directory,
+        settings: &Settings,
+        name: &'a str,
+        file: Arc<File>,
+        keep: bool,
+    ) -> Result<Self, Trouble> {
+        let begin = || {
+            let mut room = Room::new(settings);
+            room.extend(directory, &file, DATA)?;
+            let readers = Readers::create(directory, name)?;
+            let written = Progress::growing(0).write(&file);
+            written.map_err(|error| Trouble::new("cannot write a file", &error))?;
+            Ok((room, readers))
+        };
+        match begin() {
+            Ok((room, readers)) => Ok(Self {
+                directory,
+                name,
+                file,
+                readers,
+                room,
+                keep,
+            }),
+            Err(trouble) => {
+                let _ = entry::bury(directory, name, &file);
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Leaves the place to another process: readers take the leader for dead.
+    pub(super) fn leave(&self) {
+        let _ = entry::bury(self.directory, self.name, &self.file);
+        let _ = self.file.unlock();
+    }
+
+    /// Produces the archive.
+    pub(super) fn run<E>(
+        self,
+        client: &mut Client<'_>,
+        is_shareable: &(dyn Fn() -> bool + Sync),
+        produce: impl Produce<E>,
+        account: &mut Account,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        let stage = Stage::default();
+        thread::scope(|scope| {
+            let file = Arc::clone(&self.file);
+            let stage = &stage;
+            let sender = scope.spawn(move || {
+                let outcome = send(client, &file, stage);
+                stage.update(|now| now.is_over = true);
+                (client, outcome)
+            });
+            let mut writer = Writer {
+                stored: Stored {
+                    lead: self,
+                    stage,
+                    is_shareable,
+                    sums: Sums::default(),
+                    produced: 0,
+                },
+                sender: Some(sender),
+                direct: None,
+                reason: None,
+            };
+            let outcome = produce(&mut writer);
+            writer.end(outcome, account)
+        })
+    }
+}
+
+/// What producer and sender tell each other.
+#[derive(Default)]
+struct Stage {
+    now: Mutex<Now>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Now {
+    /// Bytes that are in the file.
+    produced: u64,
+    /// Bytes that the leader's client has.
+    sent: u64,
+    /// No more bytes come into the file.
+    is_last: bool,
+    /// The sender has ended, perhaps for want of a client.
+    is_over: bool,
+}
+
+impl Stage {
+    fn update(&self, change: impl FnOnce(&mut Now)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Every update is consistent in itself.
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for more than `sent` bytes, or for the end: bytes in the file, and whether they are all.
+    fn more_than(&self, sent: u64) -> (u64, bool) {
+        let is_idle = |now: &mut Now| now.produced <= sent && !now.is_last;
+        let now = self.changed.wait_while(self.lock(), is_idle);
+        let now = now.unwrap_or_else(PoisonError::into_inner);
+        (now.produced, now.is_last)
+    }
+}
+
+/// Sends the growing `file` to `client`.
+fn send(client: &mut Client<'_>, file: &Arc<File>, stage: &Stage) -> Result<(), Stop> {
+    loop {
+        let (produced, is_last) = stage.more_than(client.sent());
+        let until = produced.min(client.sent() + STEP);
+        client.catch_up(file, until)?;
+        let sent = client.sent();
+        if is_last && sent >= produced {
+            return Ok(());
+        }
+        stage.update(|now| now.sent = sent);
+    }
+}
+
+/// The archive in the file.
+struct Stored<'s> {
+    lead: Lead<'s>,
+    stage: &'s Stage,
+    is_shareable: &'s (dyn Fn() -> bool + Sync),
+    sums: Sums,
+    /// Bytes of the archive that are in the file.
+    produced: u64,
+}
+
+impl Stored<'_> {
+    /// Adds `bytes` to the file.
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        if !(self.is_shareable)() {
+            return Err(Trouble("the archive depends on more than its key".into()));
+        }
+        let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
+        let lead = &mut self.lead;
+        let produced = self.produced + bytes.len() as u64;
+        lead.room
+            .extend(lead.directory, &lead.file, DATA + produced)?;
+        lead.file
+            .write_all_at(bytes, DATA + self.produced)
+            .map_err(failed)?;
+        Progress::growing(produced)
+            .write(&lead.file)
+            .map_err(failed)?;
+        self.produced = produced;
+        self.sums.push(bytes);
+        self.stage.update(|now| now.produced = produced);
+        Ok(())
+    }
+
+    /// Waits until the furthest reader is near. False if nobody reads any more.
+    fn await_readers(&self) -> bool {
+        let readers = &self.lead.readers;
+        loop {
+            let now = self.stage.lock();
+            let (sent, is_over) = (now.sent, now.is_over);
+            if is_over {
+                drop(now);
+                if readers.close_if_empty() {
+                    return false;
+                }
+            } else if self.produced <= sent + AHEAD {
+                return true;
+            } else {
+                let waited = self.stage.changed.wait_timeout(now, NAP);
+                drop(waited);
+            }
+            if self.produced <= readers.furthest() + AHEAD {
+                return true;
+            }
+            if is_over {
+                thread::sleep(NAP);
+            }
+        }
+    }
+
+    /// Ends the file: no more bytes come, and the archive is not complete.
+    fn abandon(&mut self) {
+        let lead = &self.lead;
+        let progress = Progress {
+            state: State::Abandoned,
+            ..Progress::growing(self.produced)
+        };
+        // Readers of a file that cannot be written to find its lock free.
+        let _ = progress.write(&lead.file);
+        let _ = entry::bury(lead.directory, lead.name, &lead.file);
+        self.stage.update(|now| now.is_last = true);
+    }
+
+    /// Ends the file: the archive is complete.
+    fn complete(&mut self, notes: &[u8]) {
+        let lead = &self.lead;
+        let is_kept = lead.keep || lead.readers.any();
+        // Nobody can have joined after that.
+        if (!is_kept && lead.readers.close_if_empty()) || self.finish(notes).is_err() {
+            return self.abandon();
+        }
+        let lead = &self.lead;
+        let kept = lead
+            .directory
+            .remove(&entry::readers(lead.name))
+            .and_then(|()| lead.directory.rename(&entry::part(lead.name), lead.name));
+        if kept.is_err() {
+            let _ = entry::bury(lead.directory, lead.name, &lead.file);
+        }
+        self.stage.update(|now| now.is_last = true);
+    }
+
+    fn finish(&mut self, notes: &[u8]) -> Result<(), Trouble> {
+        let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
+        let lead = &mut self.lead;
+        let trailer = std::mem::take(&mut self.sums).trailer(notes);
+        let progress = Progress {
+            state: State::Complete,
+            produced: self.produced,
+            trailer: trailer.len() as u64,
+        };
+        let end = DATA + self.produced;
+        let len = end + progress.trailer;
+        lead.room.extend(lead.directory, &lead.file, len)?;
+        lead.file.write_all_at(&trailer, end).map_err(failed)?;
+        lead.file.set_len(len).map_err(failed)?;
+        progress.write(&lead.file).map_err(failed)
+    }
+}
+
+type Sender<'scope, 'c, 'a> = ScopedJoinHandle<'scope, (&'c mut Client<'a>, Result<(), Stop>)>;
+
+/// Takes the archive from the producer: into the file, or, once that cannot be, to the client.
+struct Writer<'scope, 's, 'c, 'a> {
+    stored: Stored<'s>,
+    /// Sends the file to the client, until the file ends.
+    sender: Option<Sender<'scope, 'c, 'a>>,
+    /// Takes the rest of an archive that was abandoned.
+    direct: Option<Rest<'c, 'a>>,
+    /// Why the archive was abandoned.
+    reason: Option<String>,
+}
+
+impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
+    /// Waits until the sender has sent the whole file.
+    fn client(&mut self) -> Result<&'c mut Client<'a>, Stop> {
+        let lost = || Stop::Client(io::Error::other("the client was lost"));
+        let sender = self.sender.take().ok_or_else(lost)?;
+        let (client, outcome) = sender.join().map_err(|_| lost())?;
+        outcome.map(|()| client)
+    }
+
+    /// Ends the file in favour of the client.
+    fn abandon(&mut self, Trouble(reason): Trouble) -> io::Result<()> {
+        self.stored.abandon();
+        self.reason = Some(reason);
+        let client = self.client().map_err(Stop::into_io)?;
+        self.direct = Some(client.rest_from(self.stored.produced));
+        Ok(())
+    }
+
+    /// Nobody reads any more: why the client does not.
+    fn stop(&mut self) -> io::Error {
+        self.stored.lead.leave();
+        match self.client() {
+            Err(stop) => stop.into_io(),
+            Ok(_) => io::ErrorKind::BrokenPipe.into(),
+        }
+    }
+
+    /// The producer has ended.
+    fn end<E>(
+        mut self,
+        outcome: Result<Vec<u8>, E>,
+        account: &mut Account,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        account.produced = self.stored.produced;
+        if let Some(direct) = self.direct {
+            account.produced = direct.taken();
+            account.role = Role::Bypass;
+            account.reason = self.reason;
+            return match direct.differs() {
+                true => Err(Failure::Differs),
+                false => outcome.map_err(Failure::Producer),
+            };
+        }
+        match &outcome {
+            // A message may have come behind the last byte.
+            Ok(notes) if (self.stored.is_shareable)() => self.stored.complete(notes),
+            Err(_) if self.sender.is_none() => {}
+            _ => self.stored.abandon(),
+        }
+        let sent = self.client().map(drop);
+        let notes = outcome.map_err(Failure::Producer)?;
+        sent.map_err(Stop::into_failure)?;
+        Ok(notes)
+    }
+}
+
+impl Write for Writer<'_, '_, '_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(direct) = &mut self.direct {
+            return direct.write(bytes);
+        }
+        if let Err(trouble) = self.stored.push(bytes) {
+            self.abandon(trouble)?;
+            return self.write(bytes);
+        }
+        match self.stored.await_readers() {
+            true => Ok(bytes.len()),
+            false => Err(self.stop()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! What is asked of the cache, and what comes of it.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+};
+
+/// What decides the bytes of an archive, as a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(pub [u8; 32]);
+
+impl Key {
+    /// The key in hexadecimal, which is also the name of its file.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Makes an archive: writes all of it, and returns notes that go with the archive to every reader.
+pub trait Produce<E>: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E> {}
+
+impl<E, F: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E>> Produce<E> for F {}
+
+/// A request to the cache.
+pub struct Order<'a> {
+    /// The key of the archive, or the reason why it has none.
+    pub key: Result<Key, String>,
+    /// Takes the archive.
+    pub output: &'a File,
+    /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
+    pub is_shareable: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// The part of one process in the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The archive was complete already.
+    Hit,
+    /// Another process produced the archive meanwhile.
+    Follow,
+    /// This process produced the archive, for others as well.
+    Lead,
+    /// This process produced the archive for its own client alone.
+    #[default]
+    Bypass,
+}
+
+/// What a request had to do with the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Account {
+    /// The part that this process had at the end.
+    pub role: Role,
+    /// Why the cache was bypassed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The key in hexadecimal, if the archive has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Bytes that this process produced.
+    pub produced: u64,
+    /// Bytes that the client of this process received.
+    pub served: u64,
+}
+
+/// Why an archive was not delivered.
+#[derive(Debug)]
+pub enum Failure<E> {
+    /// The producer failed.
+    Producer(E),
+    /// The client cannot be written to.
+    Client(io::Error),
+    /// A second production of the archive differs from the part that the client has.
+    Differs,
+    /// There was no turn to produce within the time that [`Settings::wait`] gives.
+    Busy,
+}

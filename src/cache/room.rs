@@ -1,0 +1,136 @@
+//! Room for archives: what the directory holds never exceeds its size.
+//!
+//! The directory is its own ledger. The file of an archive in the making is as long as the room that is set aside for
+//! the archive, and whoever sets room aside holds the lock of the directory, adds up all files, and removes archives
+//! that were not asked for lately until the sum fits.
+
+use std::{fs::File, time::Duration};
+
+use super::{
+    directory::{self, Directory, Listed, room},
+    entry,
+    settings::Settings,
+    trouble::Trouble,
+};
+
+/// Room is set aside in steps between these, in bytes.
+const SMALLEST_STEP: u64 = 1 << 20;
+const LARGEST_STEP: u64 = 16 << 20;
+/// Room for files that grow without being asked: positions of readers.
+const SLACK: u64 = 64 << 10;
+/// Free space that is left to others: a twentieth of the file system, at most this many bytes.
+const FLOOR: u64 = 1 << 30;
+/// Letters of a key.
+const KEY_LEN: usize = 64;
+
+/// The room of one archive in the making.
+pub(super) struct Room {
+    size: u64,
+    age: Duration,
+    /// Bytes that are set aside.
+    held: u64,
+}
+
+impl Room {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            size: settings.size,
+            age: settings.age,
+            held: 0,
+        }
+    }
+
+    /// Makes `file` at least `len` bytes long, if there is room for it.
+    pub(super) fn extend(
+        &mut self,
+        directory: &Directory,
+        file: &File,
+        len: u64,
+    ) -> Result<(), Trouble> {
+        if len <= self.held {
+            return Ok(());
+        }
+        let lock = directory.open_or_create("lock")?;
+        lock.lock()
+            .map_err(|error| Trouble::new("cannot lock the directory", &error))?;
+        let step = self.held.clamp(SMALLEST_STEP, LARGEST_STEP);
+        let wanted = room(len.max(self.held + step));
+        let granted = match self.make(directory, wanted - self.held)? {
+            true => wanted,
+            false if self.make(directory, room(len) - self.held)? => room(len),
+            false => return Err(Trouble("the directory has no room".into())),
+        };
+        file.set_len(granted)
+            .map_err(|error| Trouble::new("cannot extend a file", &error))?;
+        self.held = granted;
+        Ok(())
+    }
+
+    /// Whether `more` bytes fit, after archives were removed for them.
+    fn make(&self, directory: &Directory, more: u64) -> Result<bool, Trouble> {
+        let files = directory.list()?;
+        let mut held = 0;
+        let mut archives = Vec::new();
+        for file in files {
+            if sweep(directory, &file, self.age)? {
+                continue;
+            }
+            held += file.room;
+            if is_key(&file.name) {
+                archives.push(file);
+            }
+        }
+        let (mut free, all) = directory.space()?;
+        let floor = FLOOR.min(all / 20);
+        let fits = |held: u64, free: u64| held + more + SLACK <= self.size && more + floor <= free;
+        let removable = archives.iter().map(|file| file.room).sum::<u64>();
+        if !fits(held - removable, free + removable) {
+            return Ok(false);
+        }
+        archives.sort_by_key(|file| std::cmp::Reverse(file.used));
+        while !fits(held, free)
+            && let Some(oldest) = archives.pop()
+        {
+            directory.remove(&oldest.name)?;
+            held -= oldest.room;
+            free += oldest.room;
+        }
+        Ok(fits(held, free))
+    }
+}
+
+/// Whether `name` is that of a complete archive.
+fn is_key(name: &str) -> bool {
+    name.len() == KEY_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Removes `file` if it is too old, or left behind by a process that died.
+fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, Trouble> {
+    if is_key(&file.name) {
+        let is_old = file.used.elapsed().is_ok_and(|elapsed| elapsed > age);
+        if is_old {
+            directory.remove(&file.name)?;
+        }
+        return Ok(is_old);
+    }
+    let Some((name, kind)) = file.name.split_once('.').filter(|(name, _)| is_key(name)) else {
+        return Ok(false);
+    };
+    match kind {
+        "part" => {
+            let Some(left) = directory.open_file(&file.name)? else {
+                return Ok(true);
+            };
+            let is_left = directory::try_lock(&left)?;
+            if is_left {
+                entry::bury(directory, name, &left)?;
+            }
+            Ok(is_left)
+        }
+        "read" if !directory.exists(&entry::part(name))? => {
+            directory.remove(&file.name)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}

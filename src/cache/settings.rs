@@ -1,0 +1,23 @@
+//! The bounds of a cache, as the user sets them.
+
+use std::{path::PathBuf, time::Duration};
+
+/// A directory that may hold less is not used, in bytes.
+pub(super) const SMALLEST: u64 = 1 << 20;
+
+/// Where archives are shared, and within which bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The directory. It is made if it is missing.
+    pub directory: PathBuf,
+    /// The most bytes that the directory may hold, archives in the making included.
+    pub size: u64,
+    /// An archive that nobody asked for during this time is removed.
+    pub age: Duration,
+    /// Whether an archive is kept from its first request on.
+    pub always: bool,
+    /// The most archives that are produced at once.
+    pub jobs: Option<usize>,
+    /// The longest wait for a turn to produce.
+    pub wait: Option<Duration>,
+}

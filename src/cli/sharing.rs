@@ -1,0 +1,73 @@
+//! The options of a directory in which archives are shared.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::ours::size;
+
+/// The directory, and its bounds.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Many readers of one archive")]
+pub struct Sharing {
+    /// Share archives with other runs in this directory: the first run that asks for an archive makes it, the
+    /// others read along
+    ///
+    /// The directory belongs to one user and is made if it is missing. The variable GIT_SLUICE_CACHE and the
+    /// configuration sluice.cache name it for runs without this option.
+    #[arg(long, value_name = "dir", overrides_with = "no_cache")]
+    pub cache: Option<PathBuf>,
+
+    /// Make the archive anew, whatever the environment and the configuration say
+    #[arg(long, overrides_with = "cache")]
+    pub no_cache: bool,
+
+    /// Keep an archive from its first request on, not only from the second
+    #[arg(long)]
+    pub cache_always: bool,
+
+    /// Limit the directory, in bytes or with the suffix k, m or g [default: 1g]
+    #[arg(long, value_name = "n", value_parser = size)]
+    pub cache_size: Option<u64>,
+
+    /// Remove an archive that nobody asked for in this time: seconds, or with the suffix m, h or d [default: 1d]
+    #[arg(long, value_name = "time", value_parser = duration)]
+    pub cache_age: Option<Duration>,
+
+    /// Make at most this many archives at once; further runs wait [default: no limit]
+    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..))]
+    pub cache_jobs: Option<u16>,
+
+    /// Exit with status 6 if that wait takes longer [default: no limit]
+    #[arg(long, value_name = "time", value_parser = duration)]
+    pub cache_wait: Option<Duration>,
+}
+
+/// A time in seconds, or with a suffix.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1),
+        Some((at, 'm')) => (&text[..at], 60),
+        Some((at, 'h')) => (&text[..at], 60 * 60),
+        Some((at, 'd')) => (&text[..at], 24 * 60 * 60),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
+    let seconds = number.checked_mul(unit).ok_or("too long")?;
+    Ok(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::duration;
+
+    #[test]
+    fn times_have_suffixes() {
+        let seconds = |text| duration(text).map(|time| time.as_secs());
+        assert_eq!(seconds("90"), Ok(90));
+        assert_eq!(seconds("2m"), Ok(120));
+        assert_eq!(seconds("1d"), Ok(86_400));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        assert!(seconds("").is_err() && seconds("h").is_err() && seconds("-1").is_err());
+    }
+}

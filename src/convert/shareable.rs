@@ -1,0 +1,25 @@
+//! Whether an archive may be given to others who ask for the same.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Tells whether an archive follows from its request alone. An archive ceases to when a command of the user or the
+/// installed git has a part in it, when a message goes with it, or when the archive is cut. Clones tell the same.
+#[derive(Clone, Debug, Default)]
+pub struct Shareable {
+    is_private: Arc<AtomicBool>,
+}
+
+impl Shareable {
+    /// From here on the archive depends on more than the request.
+    pub fn withdraw(&self) {
+        self.is_private.store(true, Ordering::Release);
+    }
+
+    /// Whether the archive so far follows from the request alone.
+    pub fn holds(&self) -> bool {
+        !self.is_private.load(Ordering::Acquire)
+    }
+}

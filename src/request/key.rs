@@ -1,0 +1,305 @@
+//! The key of an archive: a hash of all that decides its bytes, and of nothing else.
+//!
+//! User, host, path of the repository, threads, memory and reports are no part of it, so forks and mirrors share
+//! archives. Every value goes in with its name and its length. An archive that depends on more has no key; conversions
+//! that turn out to depend on more withdraw [`Shareable`](crate::convert::Shareable) later.
+
+use std::{ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt};
+
+use gix::{
+    bstr::BString,
+    hash::{Hasher, Kind, hasher, oid},
+};
+
+use super::{Inputs, Scope, filter::FilterRules, format::Format};
+use crate::{
+    attributes::{AttributeSettings, AttributeSource},
+    cache::Key,
+    cli::OnMissing,
+    emit::zip::Times,
+    error::Result,
+    odb::Replacements,
+    output,
+    pathspec::Top,
+    plan::extra::{Content, Extra},
+    repository::{
+        settings::{RepositorySettings, Umask},
+        treeish::Treeish,
+    },
+    tree::TreeRules,
+};
+
+/// Changes whenever the same request makes other bytes.
+const ENCODING: u64 = 1;
+/// The most bytes of an extra file that are read for the key.
+const MAX_EXTRA: u64 = 1 << 20;
+
+/// All that decides the bytes of an archive.
+pub(super) struct Decisive<'a> {
+    pub(super) inputs: Inputs<'a>,
+    pub(super) settings: &'a RepositorySettings,
+    pub(super) replacements: &'a Replacements,
+    pub(super) filters: &'a FilterRules<'a>,
+    pub(super) attributes: &'a AttributeSettings,
+    pub(super) treeish: &'a Treeish,
+    pub(super) scope: &'a Scope,
+    pub(super) format: &'a Format,
+    pub(super) rules: TreeRules,
+    pub(super) times: Times,
+    pub(super) below: &'a BString,
+    pub(super) top: Top<'a>,
+}
+
+impl Decisive<'_> {
+    /// The key, or why there is none. Small files among `extras` are read, so that the archive holds the bytes that
+    /// the key stands for.
+    pub(super) fn key(&self, extras: &mut [Extra]) -> Result<Key, String> {
+        if let Some(reason) = self.obstacle() {
+            return Err(reason.to_owned());
+        }
+        let mut encoder = Encoder::new();
+        self.add_format(&mut encoder);
+        self.add_tree(&mut encoder);
+        self.add_pathspecs(&mut encoder);
+        self.add_filters(&mut encoder);
+        self.add_attributes(&mut encoder)
+            .map_err(|error| error.to_string())?;
+        for extra in extras {
+            encoder.debug("extra kind", &extra.kind);
+            encoder.bytes("extra name", &extra.name);
+            encoder.bytes("extra content", loaded(extra)?);
+        }
+        encoder.finish()
+    }
+
+    /// What the archive, or the messages beside it, depend on beyond the key.
+    fn obstacle(&self) -> Option<&'static str> {
+        let args = self.inputs.args;
+        let is_partial =
+            self.filters.settings.missing.unwrap_or(OnMissing::Error) != OnMissing::Error;
+        let is_dated = self.treeish.commit.is_some() || args.mtime.is_some();
+        match () {
+            () if !is_dated => Some("the time of a tree is that of the request"),
+            () if args.worktree_attributes => Some("attributes come from the work tree"),
+            () if args.verbose % 2 == 1 => Some("names are told on standard error"),
+            () if args.filters.manifest.is_some() => Some("a manifest is written"),
+            () if is_partial => Some("files that the repository lacks are left out"),
+            () => None,
+        }
+    }
+
+    fn add_format(&self, encoder: &mut Encoder) {
+        encoder.number("encoding", ENCODING);
+        encoder.bytes("version", env!("CARGO_PKG_VERSION"));
+        match self.format {
+            // A command gets the plain tar.
+            Format::Tar | Format::Filtered(_) => encoder.bytes("format", "tar"),
+            Format::TarGz(level) => {
+                encoder.bytes("format", "tar.gz");
+                encoder.debug("level", level);
+                encoder.debug("dialect", &self.inputs.args.ours.gzip_dialect);
+            }
+            Format::TarZst(level) => {
+                encoder.bytes("format", "tar.zst");
+                encoder.debug("level", level);
+            }
+            Format::Zip(level) => {
+                encoder.bytes("format", "zip");
+                encoder.debug("level", level);
+                encoder.debug("times", &self.times);
+            }
+        }
+        let umask = match self.settings.umask {
+            Umask::Bits(bits) => bits,
+            Umask::User => output::umask(),
+        };
+        encoder.number("umask", umask.into());
+        encoder.flag("notes", self.inputs.args.filters.pax_notes);
+    }
+
+    fn add_tree(&self, encoder: &mut Encoder) {
+        let Treeish {
+            tree,
+            commit,
+            content,
+            reference: _,
+            time,
+        } = self.treeish;
+        encoder.id("tree", tree);
+        encoder.bytes(
+            "commit",
+            commit.map_or_else(Vec::new, |id| id.as_slice().to_vec()),
+        );
+        encoder.bytes("commit content", content);
+        encoder.number("time", *time);
+        if let Scope::Delta(delta) = self.scope {
+            encoder.id("base", &delta.base);
+            encoder.id("target", &delta.target);
+            encoder.debug("deletions", &delta.deletion_format);
+            encoder.flag("ignore mode", self.inputs.args.delta.ignore_mode);
+        }
+        for (object, replacement) in self.replacements.iter() {
+            encoder.id("replaced", &object);
+            encoder.id("replacement", &replacement.unwrap_or(object.kind().null()));
+        }
+        let TreeRules {
+            hash,
+            protect,
+            max_depth,
+            max_held: _,
+            redacted,
+        } = self.rules;
+        encoder.debug("hash", &hash);
+        encoder.debug("protect", &protect);
+        encoder.number("depth", max_depth as u64);
+        encoder.flag("redacted", redacted);
+    }
+
+    fn add_pathspecs(&self, encoder: &mut Encoder) {
+        let args = self.inputs.args;
+        encoder.bytes(
+            "prefix",
+            args.prefix.as_deref().unwrap_or_default().as_bytes(),
+        );
+        encoder.bytes("below", self.below);
+        encoder.debug("pathspecs", &self.inputs.environment.pathspecs);
+        encoder.list("path", args.paths.iter().map(|path| path.as_bytes()));
+        // An absolute path, perhaps behind magic, is read against the top.
+        let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));
+        if args.paths.iter().any(is_absolute) {
+            encoder.bytes("top", self.top.path);
+        }
+    }
+
+    fn add_filters(&self, encoder: &mut Encoder) {
+        let FilterRules {
+            given,
+            settings,
+            access: _,
+            access_text,
+            ignore_texts,
+            // Follows from the settings and the exceptions.
+            policy: _,
+        } = self.filters;
+        encoder.debug("filters", settings);
+        encoder.list(
+            "ignore file",
+            given.ignore_file.iter().map(|path| path.as_bytes()),
+        );
+        encoder.list("ignore from", ignore_texts.iter().map(|text| &text[..]));
+        encoder.list("ignore", given.ignore.iter().map(|glob| glob.as_bytes()));
+        encoder.debug("ignore errors", &given.ignore_errors);
+        encoder.list(
+            "large file",
+            given.large_file.iter().map(|glob| glob.as_bytes()),
+        );
+        encoder.list("access", access_text.iter().map(|text| &text[..]));
+    }
+
+    fn add_attributes(&self, encoder: &mut Encoder) -> Result<()> {
+        if self.filters.is_raw() {
+            return Ok(());
+        }
+        let AttributeSettings {
+            source,
+            top: _,
+            files: _,
+            info: _,
+            ignore_case,
+            autocrlf,
+            eol_crlf,
+            drivers,
+            diff_binary,
+            outside: _,
+        } = self.attributes;
+        match source {
+            AttributeSource::Archived | AttributeSource::Nowhere => {}
+            AttributeSource::Tree(tree) => encoder.id("attributes of tree", tree),
+            // An obstacle.
+            AttributeSource::WorkTree(_) => {}
+        }
+        encoder.list(
+            "attributes",
+            self.attributes.outside()?.iter().map(|file| file.bytes()),
+        );
+        encoder.flag("ignore case", *ignore_case);
+        encoder.debug("autocrlf", autocrlf);
+        encoder.flag("crlf", *eol_crlf);
+        encoder.number("big file", self.settings.big_file);
+        let mut drivers: Vec<_> = drivers.iter().collect();
+        drivers.sort_by_key(|(name, _)| *name);
+        drivers
+            .iter()
+            .for_each(|driver| encoder.debug("driver", driver));
+        let mut binary: Vec<_> = diff_binary.iter().collect();
+        binary.sort();
+        binary
+            .iter()
+            .for_each(|driver| encoder.debug("diff", driver));
+        Ok(())
+    }
+}
+
+/// The content of `extra`, which is read into memory if it is a small file.
+fn loaded(extra: &mut Extra) -> Result<&[u8], String> {
+    if let Content::File { path, .. } = &extra.content {
+        let mut bytes = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(MAX_EXTRA + 1).read_to_end(&mut bytes));
+        if read.is_err() || bytes.len() as u64 > MAX_EXTRA {
+            return Err("an extra file is large, or cannot be read".to_owned());
+        }
+        extra.content = Content::Bytes(bytes);
+    }
+    match &extra.content {
+        Content::Bytes(bytes) => Ok(bytes),
+        Content::File { .. } => Err("an extra file cannot be read".to_owned()),
+    }
+}
+
+/// Hashes named values.
+struct Encoder(Hasher);
+
+impl Encoder {
+    fn new() -> Self {
+        Self(hasher(Kind::Sha256))
+    }
+
+    fn bytes(&mut self, name: &str, value: impl AsRef<[u8]>) {
+        for part in [name.as_bytes(), value.as_ref()] {
+            self.0.update(&(part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+    }
+
+    fn id(&mut self, name: &str, value: &oid) {
+        self.bytes(name, value.as_bytes());
+    }
+
+    fn number(&mut self, name: &str, value: u64) {
+        self.bytes(name, value.to_le_bytes());
+    }
+
+    fn flag(&mut self, name: &str, value: bool) {
+        self.number(name, value.into());
+    }
+
+    /// A value whose text names every part of it.
+    fn debug(&mut self, name: &str, value: &impl Debug) {
+        self.bytes(name, format!("{value:?}"));
+    }
+
+    fn list<'v>(&mut self, name: &str, values: impl ExactSizeIterator<Item = &'v [u8]>) {
+        self.number(name, values.len() as u64);
+        values.for_each(|value| self.bytes(name, value));
+    }
+
+    fn finish(self) -> Result<Key, String> {
+        let id = self.0.try_finalize().map_err(|error| error.to_string())?;
+        let hash = id
+            .as_slice()
+            .try_into()
+            .map_err(|_| "the hash has another length")?;
+        Ok(Key(hash))
+    }
+}
