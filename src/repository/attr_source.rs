@@ -1,4 +1,4 @@
-//! The tree that attributes are read from instead of the work tree (`GIT_ATTR_SOURCE`, `attr.tree`).
+//! The tree that replaces the work tree as the source of attributes (`GIT_ATTR_SOURCE`, `attr.tree`).
 
 use std::{error::Error as _, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -14,7 +14,8 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The tree, if one is named. As in git, what the environment names has to exist, unless it is a full id.
+/// The named tree, if there is one. As in git, the tree named in the environment must exist, unless the
+/// name is a full id.
 pub fn tree(
     gix: &gix::Repository,
     reader: &mut Reader,
@@ -41,14 +42,14 @@ pub fn tree(
     };
     match find(name.as_bstr()) {
         Ok(found) => Ok(Some(found.tree)),
-        // As in git, a name that leads nowhere counts for nothing. An object that cannot be read does not.
+        // As in git, an unknown name is ignored. An object that cannot be read is an error.
         Err(error) if error.source().is_none() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Where attribute files come from with `--worktree-attributes`, if `named` is the tree that is
-/// named: as in git, from the `directory` in which git runs unless the repository `is_bare`.
+/// The source of attributes with `--worktree-attributes`: the tree `named`, else, as in git, the
+/// `directory` in which git runs, unless the repository `is_bare`.
 pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> AttributeSource {
     match named {
         Some(tree) => AttributeSource::Tree(tree),

@@ -1,7 +1,7 @@
-//! Configuration that git refuses: files that cannot be read, and values that make no sense.
+//! Detects configuration that git refuses: unreadable files and invalid values.
 //!
-//! gix passes over both. Never decides alone where there is a git to ask: git passes over some files,
-//! and its words say which file has the bad value.
+//! gix ignores both. If git is installed, git decides: git ignores some of these files, and its messages
+//! name the file of an invalid value.
 
 use std::{
     io,
@@ -20,12 +20,12 @@ use crate::{
     process::git,
 };
 
-/// `core.abbrev` is at least this.
+/// The least value of `core.abbrev`.
 const MIN_ABBREV: i64 = 4;
 /// The levels of zlib, and -1 for its default.
 const ZLIB_LEVELS: std::ops::RangeInclusive<i64> = -1..=9;
 
-/// What a value has to be.
+/// The type of a value.
 #[derive(Clone, Copy)]
 enum ValueKind {
     Abbrev,
@@ -69,7 +69,7 @@ const CHECKED: [(&str, ValueKind); 28] = [
     ("extensions.worktreeConfig", ValueKind::Bool),
 ];
 
-/// Further keys that hold if they have no value.
+/// Further keys that are true without a value.
 const TRUE_WITHOUT_VALUE: [&str; 8] = [
     "autocrlf",
     "fsmonitor",
@@ -81,7 +81,7 @@ const TRUE_WITHOUT_VALUE: [&str; 8] = [
     "splitIndex",
 ];
 
-/// Fail if a configuration file of `repository` is there and cannot be read, or has a bad value.
+/// Fail if a configuration file of `repository` is unreadable or has an invalid value.
 pub(super) fn check(repository: &gix::Repository) -> Result<()> {
     let config = repository.config_snapshot();
     let config = config.plumbing();
@@ -92,7 +92,7 @@ pub(super) fn check(repository: &gix::Repository) -> Result<()> {
     }
 }
 
-/// The failure that the first configuration file which cannot be read stands for.
+/// The error of the first unreadable configuration file.
 fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error> {
     let shared = [Source::System, Source::Git, Source::User];
     let shared = shared
@@ -131,7 +131,7 @@ fn included(config: &File) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The path with its `~` expanded, if that can be done.
+/// The path with its `~` expanded, if possible.
 fn expanded(path: BString) -> Option<PathBuf> {
     let home = gix::path::env::home_dir();
     let context = interpolate::Context {
@@ -142,7 +142,7 @@ fn expanded(path: BString) -> Option<PathBuf> {
     gix::config::Path::from(path).interpolate(context).ok()
 }
 
-/// Why the file at `path` is there and cannot be read.
+/// The error of an existing file at `path` that cannot be read.
 fn access_failure(path: &Path) -> Option<io::Error> {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     match access(path, Access::READ_OK).map_err(io::Error::from) {
@@ -152,8 +152,7 @@ fn access_failure(path: &Path) -> Option<io::Error> {
     }
 }
 
-/// The failure that the first bad value stands for. git looks at every value, also at one that another
-/// file overrides.
+/// The error of the first invalid value. git checks every value, even one that another file overrides.
 fn bad_value(config: &File) -> Option<Error> {
     let bad = CHECKED.iter().find_map(|(key, kind)| {
         let values = config.strings(key)?;
@@ -164,8 +163,7 @@ fn bad_value(config: &File) -> Option<Error> {
     bad.or_else(|| valueless_key(config))
 }
 
-/// The failure of the first key of the sections that git reads in every command which has no value, and may need
-/// one.
+/// The error of the first key that lacks a required value, in the sections that every git command reads.
 fn valueless_key(config: &File) -> Option<Error> {
     ["core", "extensions"].iter().find_map(|name| {
         let mut sections = config.sections_by_name(name).into_iter().flatten();
@@ -179,7 +177,7 @@ fn valueless_key(config: &File) -> Option<Error> {
     })
 }
 
-/// Whether `section.key` means something without a value.
+/// Whether `section.key` is valid without a value.
 fn may_lack_value(section: &str, key: &str) -> bool {
     let is_checked = CHECKED.iter().any(|(name, kind)| {
         let name = name.split_once('.');

@@ -1,7 +1,7 @@
-//! Dates as they are typed.
+//! Dates as users type them.
 //!
-//! Those that say all there is to say are read here. The rest, which may depend on the time of day,
-//! on the local time zone and on the imagination of git's parser, is for the installed git.
+//! Complete dates are parsed here. Other dates may depend on the time of day, on the local time zone and on
+//! the heuristics of git's parser, so the installed git parses them.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,12 +15,12 @@ use crate::{
     process::git,
 };
 
-/// What git takes for a number of seconds when it stands alone.
+/// The numbers that git takes for seconds since 1970.
 const SECONDS: std::ops::RangeInclusive<u64> = 100_000_000..=4_102_444_799;
-/// What git takes for a year in a date.
+/// The numbers that git takes for a year in a date.
 const YEARS: std::ops::RangeInclusive<u64> = 1970..=2099;
 
-/// The time that `--mtime` names, in seconds since 1970.
+/// The time of `--mtime` in seconds since 1970.
 pub fn mtime(value: &OsStr) -> Result<u64> {
     match value.to_str().and_then(exact) {
         Some(time) => Ok(time),
@@ -38,7 +38,8 @@ fn exact(text: &str) -> Option<u64> {
     }
 }
 
-/// `2005-05-27T22:00:00.5+02:00`, with a space for the `T` and a `Z` for the zone if you like.
+/// Parse `2005-05-27T22:00:00.5+02:00`, with an optional space for the `T` and an optional `Z` for the
+/// zone.
 fn iso_8601(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked(10)?;
     let (time, zone) = rest.strip_prefix(['T', ' '])?.split_at_checked(8)?;
@@ -50,7 +51,7 @@ fn iso_8601(text: &str) -> Option<u64> {
         "Z" => "+0000".to_owned(),
         zone => zone.replacen(':', "", 1),
     };
-    // A leap second git counts and gix does not.
+    // git counts leap seconds, and gix does not.
     let plain = has_shape(date, "0000-00-00")
         && YEARS.contains(&number(&date[..4])?)
         && has_shape(time, "00:00:00")
@@ -67,7 +68,7 @@ fn is_zone(text: &str) -> bool {
     has_shape(text, "+0000") || has_shape(text, "-0000")
 }
 
-/// Where `shape` has a zero, `text` has any digit; the rest is the same.
+/// Whether `text` equals `shape`, where a zero in `shape` stands for any digit.
 fn has_shape(text: &str, shape: &str) -> bool {
     let fits = |(byte, shape): (u8, u8)| byte == shape || shape == b'0' && byte.is_ascii_digit();
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)

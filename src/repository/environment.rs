@@ -1,4 +1,4 @@
-//! What git takes from its environment, read once.
+//! The part of git's environment that matters for an archive, read once.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -10,16 +10,16 @@ use crate::{
     process::git,
 };
 
-/// The variables of git(1) that matter for an archive and that gix does not read.
+/// The variables of git(1) that matter for an archive and that gix ignores.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// The current directory.
     pub cwd: PathBuf,
     /// `GIT_DIR`
     pub git_dir: Option<PathBuf>,
-    /// `GIT_WORK_TREE` is set.
+    /// Whether `GIT_WORK_TREE` is set.
     pub has_work_tree: bool,
-    /// Without a work tree that is named, `GIT_DIR` makes the current directory one
+    /// Whether the current directory is the work tree if `GIT_DIR` is set and no work tree is named
     /// (`GIT_IMPLICIT_WORK_TREE`).
     pub implicit_work_tree: bool,
     /// `GIT_CEILING_DIRECTORIES`
@@ -28,9 +28,9 @@ pub struct Environment {
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
     pub alternates: Option<OsString>,
-    /// `key=value` or `key` as given by `git -c`.
+    /// The settings of `git -c`: `key=value` or `key`.
     pub config: Vec<String>,
-    /// How pathspecs are read.
+    /// The default syntax of pathspecs.
     pub pathspecs: Defaults,
     /// `GIT_ATTR_SOURCE`
     pub attr_source: Option<OsString>,
@@ -39,7 +39,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Read what `variable` says, for a process in the directory `cwd`.
+    /// Read the environment through `variable`, for a process in the directory `cwd`.
     pub fn read(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let flag = |name: &str| {
             variable(name).is_some_and(|value| {
@@ -88,7 +88,7 @@ impl Environment {
         keys.filter(|parameter| !parameter.contains('='))
     }
 
-    /// The configuration that holds outside of any repository.
+    /// The configuration that applies outside any repository.
     pub fn config(&self) -> Result<gix::config::File> {
         let mut config = gix::config::File::from_globals().map_err(|error| {
             let unreadable = || Error::fatal("cannot read the configuration").caused_by(error);
@@ -97,7 +97,7 @@ impl Environment {
         for parameter in &self.config {
             let (key, value) = match parameter.split_once('=') {
                 Some((key, value)) => (key, value),
-                // Without a value: a boolean that holds.
+                // A key without a value is a boolean that is true.
                 None => (parameter.as_str(), "true"),
             };
             config
@@ -108,8 +108,8 @@ impl Environment {
     }
 }
 
-/// `'a.b'='c' 'flag' 'old.style=x'`, as `git -c` hands it on: words in single quotes, in which a
-/// quote or an exclamation mark stands outside behind a backslash.
+/// Parse `'a.b'='c' 'flag' 'old.style=x'`, the form of `git -c`: words in single quotes. A quote or an
+/// exclamation mark is written outside the quotes, after a backslash.
 fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
     let mut parameters = Vec::new();
     loop {
@@ -120,7 +120,7 @@ fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
         let mut parameter = quoted(&mut list)?;
         if let Some(rest) = list.strip_prefix(b"=") {
             list = rest;
-            // An empty value comes in quotes.
+            // An empty value is quoted.
             if list.first() == Some(&b'\'') {
                 parameter.push(b'=');
                 parameter.extend(quoted(&mut list)?);

@@ -1,4 +1,4 @@
-//! Files of the work tree or from elsewhere that the command line adds to the archive.
+//! Checks untracked files that the command line adds to the archive.
 
 use std::{
     ffi::OsStr,
@@ -10,8 +10,8 @@ use gix::bstr::BStr;
 
 use crate::error::{Error, Result, filled};
 
-/// Whether the owner may execute `file`, which is seen from the current directory; `below` is in
-/// front of it when it is talked about.
+/// Whether the owner may execute `file`, whose path is relative to the current directory. `below` precedes
+/// the path in messages.
 pub fn examine(file: &OsStr, below: &BStr) -> Result<bool> {
     let refused = |why: &str| {
         let below = if Path::new(file).is_absolute() {

@@ -1,8 +1,8 @@
-//! The repository, opened as git opens it, and what its configuration says about archives.
+//! The repository, opened as git opens it, and the settings that matter for archives.
 //!
-//! gix does the work; this adds what git takes from its environment and gix does not: `-c` given to
-//! `git`, object directories, a current directory that is the work tree. Where gix cannot go on,
-//! the installed git is asked, so that nobody loses a repository or a message by switching.
+//! gix does the work. This module adds the parts of git's environment that gix ignores: `-c` given to
+//! `git`, object directories, a current directory that is the work tree. Where gix cannot continue, the
+//! installed git is asked, so that no repository is unsupported and every message is git's.
 
 pub mod attr_source;
 mod config_check;
@@ -30,24 +30,23 @@ use work_tree::WorkTree;
 pub struct Repository {
     /// Refs and revisions.
     pub gix: gix::Repository,
-    /// What the configuration says.
+    /// The settings of the configuration.
     pub settings: RepositorySettings,
-    /// Where the objects lie.
+    /// The settings of the object database.
     pub objects: odb::Config,
-    /// The current directory as a path from the top of the work tree: empty, or with a slash at its
-    /// end.
+    /// The current directory relative to the top of the work tree: empty, or with a slash at its end.
     pub prefix: BString,
     /// The top of the work tree, if there is one.
     pub work_tree: Option<PathBuf>,
-    /// Whether there is no work tree, and nothing says that there is one.
+    /// Whether there is no work tree, and no setting claims one.
     pub is_bare: bool,
 }
 
 impl Repository {
-    /// Open the repository that the current directory or `GIT_DIR` names, and read its settings.
+    /// Open the repository of the current directory or of `GIT_DIR`, and read its settings.
     ///
-    /// Settings that make no sense are an error at once; that there is no repository is for the
-    /// caller to say when one is needed, and git looks at much else before.
+    /// Invalid settings are an error at once. The error of a missing repository is for the caller, who may
+    /// need no repository: git checks many other things first.
     pub fn open(environment: &Environment) -> Result<Result<Self>> {
         let gix = match open::open(environment) {
             Ok(gix) => gix,

@@ -1,4 +1,4 @@
-//! Finding and opening the repository.
+//! Finds and opens the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::{
     process::git,
 };
 
-/// Extensions of the repository format (gitrepository-layout(5)) that do no harm here.
+/// Extensions of the repository format (gitrepository-layout(5)) that are harmless here.
 const KNOWN_EXTENSIONS: [&str; 9] = [
     "noop",
     "noop-v1",
@@ -32,12 +32,12 @@ const KNOWN_EXTENSIONS: [&str; 9] = [
     "submodulepathconfig",
 ];
 
-/// Packs in which gix looks for what a revision names; where there are more, the installed git is asked. So
-/// gix need not list the packs before anybody asks it, nor follow alternates, of which it refuses some that
-/// git follows.
+/// The most packs in which gix looks for revisions. In a repository with more packs, the installed git is
+/// asked. With a given number, gix need not list the packs in advance, nor follow alternates, of which it
+/// refuses some that git follows.
 const MAX_PACKS: u16 = 256;
 
-/// Open the repository that the current directory or `GIT_DIR` names.
+/// Open the repository of the current directory or of `GIT_DIR`.
 pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
     let repository = match &environment.git_dir {
         Some(dir) => open_named(environment, dir),
@@ -62,7 +62,7 @@ fn options(environment: &Environment, level: Trust) -> Options {
         .cli_overrides(environment.config.iter().map(String::as_str))
 }
 
-/// For a repository whose owner does not matter.
+/// The options for a repository whose owner does not matter.
 fn trusting_options(environment: &Environment) -> Options {
     options(environment, Trust::Full)
         .bail_if_untrusted(false)
@@ -70,10 +70,10 @@ fn trusting_options(environment: &Environment) -> Options {
         .with(Trust::Full)
 }
 
-/// git does not ask who owns what was named outright.
+/// Open the repository of `GIT_DIR`. git does not check its owner.
 fn open_named(environment: &Environment, dir: &Path) -> gix::Result<gix::Repository> {
     let options = trusting_options(environment).open_path_as_is(true);
-    // gix takes the work tree for the git directory where that is `.`, but not with a whole path.
+    // gix mistakes the work tree for the git directory if the path is `.`, but not if the path is absolute.
     options
         .open(environment.cwd.join(dir))
         .map(|repository| repository.to_thread_local())
@@ -120,8 +120,8 @@ fn discover_with(
     .map(|repository| repository.to_thread_local())
 }
 
-/// Where gix refuses, git decides: it alone reads `safe.directory` from the command line and the
-/// environment.
+/// Let git decide about a repository that gix refuses: only git reads `safe.directory` from the command
+/// line and the environment.
 fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repository> {
     if let Some(refused) = git::repository_refusal() {
         return Err(refused);
@@ -137,8 +137,8 @@ fn not_found() -> Error {
     Error::fatal("not a git repository (or any of the parent directories): .git")
 }
 
-/// git looks strictly below a ceiling (`GIT_CEILING_DIRECTORIES`) and in the current directory; gix
-/// looks into the ceiling as well.
+/// Whether git would not find this repository. git searches strictly below a ceiling
+/// (`GIT_CEILING_DIRECTORIES`) and in the current directory; gix searches the ceiling as well.
 fn is_above_ceiling(repository: &gix::Repository, environment: &Environment) -> bool {
     if environment.ceilings.is_empty() {
         return false;
@@ -178,7 +178,7 @@ fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {
     Ok(())
 }
 
-/// Where the repository's objects lie.
+/// The settings of the repository's object database.
 pub(super) fn objects(
     repository: &gix::Repository,
     environment: &Environment,

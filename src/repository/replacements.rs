@@ -1,7 +1,7 @@
-//! Which objects stand for others (`git replace`), as the refs say.
+//! Reads the refs of `git replace`.
 //!
-//! Refs in a reftable, which gix cannot read, are asked of the installed git. A run never goes on without
-//! them: the archive would be another one.
+//! gix cannot read refs in a reftable, so the installed git lists them. A run fails without them: a missing
+//! replacement would change the archive.
 
 use std::ffi::OsStr;
 
@@ -18,10 +18,10 @@ use crate::{
     process::git,
 };
 
-/// Where they are unless the environment says otherwise.
+/// The default directory of the refs.
 const DEFAULT_BASE: &[u8] = b"refs/replace/";
 
-/// A ref, and the object that it leads to. One that leads nowhere makes its object unreadable.
+/// A ref, and the id at its end. A ref without an id makes its object unreadable.
 struct Target {
     name: BString,
     id: Option<ObjectId>,
@@ -54,7 +54,7 @@ fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
     };
     let refs = repository.references().map_err(unread)?;
     let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
-    // Followed when all are listed: the list holds the packed refs.
+    // All refs are listed before they are followed: the list holds the packed refs.
     let refs = refs.collect::<gix::Result<Vec<_>>>().map_err(unread)?;
     let target = |reference: gix::Reference<'_>| Target {
         name: reference.name().as_bstr().to_owned(),
@@ -63,7 +63,7 @@ fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
     Ok(refs.into_iter().map(target).collect())
 }
 
-/// The refs below `base` in a reftable, each a line of its name and what it leads to.
+/// The refs below `base` in a reftable, each a line of its name and its id.
 fn list(base: &BString) -> Result<Vec<u8>> {
     let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
     let base = base.to_os_str_lossy();
@@ -82,7 +82,7 @@ fn target(line: &[u8]) -> Option<Target> {
     Some(Target { name, id })
 }
 
-/// Pairs of object and replacement; other names than ids replace nothing.
+/// Pairs of object and replacement. Refs whose names are no ids are ignored.
 fn pairs(targets: &[Target], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, ObjectId)>> {
     let mut pairs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut seen = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! The repository that a client of a server names, found as `git upload-archive` finds it.
+//! Finds the repository that a client of a server names, as `git upload-archive` finds it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -18,11 +18,11 @@ use crate::{
     process::git,
 };
 
-/// What is tried behind the path, in this order.
+/// The suffixes that are tried after the path, in this order.
 const SUFFIXES: [&str; 4] = ["/.git", "", ".git/.git", ".git"];
 
-/// The git directory of the repository that `path` names. Whose it is matters: nobody is served from
-/// what another could have prepared.
+/// The git directory of the repository at `path`. The owner is checked, so that no client is served from a
+/// repository that another user has prepared.
 pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
     let found = find(path);
     if let Some(found) = &found
@@ -30,7 +30,7 @@ pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
     {
         return Ok(found.git_dir.clone());
     }
-    // git alone knows `safe.directory` and the words of each refusal.
+    // Only git knows `safe.directory` and the message of each refusal.
     match (found, git::check_served(path)) {
         (Some(found), Some(Ok(()))) => Ok(found.git_dir),
         (_, Some(Err(refused))) => Err(refused),
@@ -45,20 +45,21 @@ pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
     }
 }
 
-struct Found {
-    /// The directory, or the file that leads to it.
+/// A repository that a client names.
+struct ServedRepository {
+    /// The directory, or the file that points to the git directory.
     entrance: PathBuf,
     git_dir: PathBuf,
 }
 
-impl Found {
+impl ServedRepository {
     fn is_ours(&self) -> bool {
         let ours = |path: &Path| is_path_owned_by_current_user(path).unwrap_or(false);
         ours(&self.entrance) && ours(&self.git_dir)
     }
 }
 
-fn find(path: &OsStr) -> Option<Found> {
+fn find(path: &OsStr) -> Option<ServedRepository> {
     let base = home_expanded(without_slashes(path.as_bytes()))?;
     let entrance = SUFFIXES
         .iter()
@@ -75,16 +76,16 @@ fn find(path: &OsStr) -> Option<Found> {
     } else {
         entrance.clone()
     };
-    Some(Found { entrance, git_dir })
+    Some(ServedRepository { entrance, git_dir })
 }
 
-/// Without the slashes at its end, but for the root.
+/// The path without trailing slashes. The root keeps its slash.
 fn without_slashes(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte != b'/');
     &path[..end.map_or(path.len().min(1), |last| last + 1)]
 }
 
-/// `~` and `~user` stand for a directory.
+/// The path with a leading `~` or `~user` expanded.
 fn home_expanded(path: &[u8]) -> Option<OsString> {
     let Some(named) = path.strip_prefix(b"~") else {
         return Some(OsString::from_vec(path.to_owned()));

@@ -1,4 +1,4 @@
-//! What the configuration says about archives.
+//! The settings of the configuration that matter for archives.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -18,14 +18,14 @@ use crate::{
     tree::Protect,
 };
 
-/// `tar.umask` where nothing is configured.
+/// The default of `tar.umask`.
 const DEFAULT_UMASK: u32 = 0o002;
-/// `core.bigFileThreshold` where nothing is configured, in bytes.
+/// The default of `core.bigFileThreshold` in bytes.
 const DEFAULT_BIG_FILE: u64 = 512 << 20;
-/// `core.maxTreeDepth` where nothing is configured.
+/// The default of `core.maxTreeDepth`.
 const DEFAULT_TREE_DEPTH: i64 = 2048;
 
-/// Everything read from the configuration.
+/// All settings read from the configuration.
 pub struct RepositorySettings {
     /// `tar.umask`
     pub umask: Umask,
@@ -35,18 +35,18 @@ pub struct RepositorySettings {
     pub max_tree_depth: usize,
     /// `core.protectHFS`, `core.protectNTFS`
     pub protect: Protect,
-    /// `uploadarchive.allowUnreachable`: clients of a server may name what they like.
+    /// Whether clients of a server may name any object (`uploadarchive.allowUnreachable`).
     pub allow_unreachable: bool,
-    /// What affects the content of files.
+    /// The settings that affect the content of files.
     pub attributes: attributes::AttributeSettings,
 }
 
-/// Which permission bits are withheld.
+/// The permission bits that entries lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Umask {
-    /// These.
+    /// These bits.
     Bits(u32),
-    /// Those the process withholds from the files it makes.
+    /// The process's umask.
     User,
 }
 
@@ -116,7 +116,7 @@ impl RepositorySettings {
     }
 }
 
-/// The filters that would run or refuse to: an empty command is none.
+/// The filters that run a command or are required. An empty command counts as none.
 fn drivers(config: &File) -> Result<HashMap<String, Arc<Driver>>> {
     let sections = config.sections_by_name("filter").into_iter().flatten();
     let names: BTreeSet<_> = sections
@@ -133,7 +133,7 @@ fn drivers(config: &File) -> Result<HashMap<String, Arc<Driver>>> {
             }
         };
         let (smudge, process) = (command("smudge")?, command("process")?);
-        // A process counts instead of a smudge command even if it is empty.
+        // A process replaces a smudge command, even if the process is empty.
         let smudge = smudge.filter(|_| process.is_none());
         let driver = Driver {
             name: name.to_owned(),
@@ -148,8 +148,8 @@ fn drivers(config: &File) -> Result<HashMap<String, Arc<Driver>>> {
     Ok(drivers)
 }
 
-/// What the drivers of the `diff` attribute say of their files, nothing if that is `auto`; for formats
-/// that care, so that nobody else fails over it.
+/// The `binary` settings of the drivers of the `diff` attribute, `None` for `auto`. Read only for formats
+/// that need them, so that an invalid value does not fail other runs.
 pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, Option<bool>>> {
     let config = repository.config_snapshot();
     let config = config.plumbing();
@@ -166,7 +166,7 @@ pub fn diff_binary(repository: &gix::Repository) -> Result<HashMap<String, Optio
     Ok(drivers)
 }
 
-/// The boolean `key`, which holds if it has no value; nothing if it is not set.
+/// The boolean `key`, which is true without a value. `None` if the key is not set.
 fn boolean(config: &File, key: &str) -> Result<Option<bool>> {
     match config.string_implicit(key) {
         None => Ok(None),
@@ -175,20 +175,20 @@ fn boolean(config: &File, key: &str) -> Result<Option<bool>> {
     }
 }
 
-/// The failure that `key` stands for where it needs a value and has none.
+/// The error of `key` without a required value.
 pub(super) fn missing_value(key: &str) -> Error {
     Error::fatal(format!("bad config variable '{key}'"))
         .after(format!("error: missing value for '{key}'"))
 }
 
-/// The failure that the `value` of `key` stands for, which is no number.
+/// The error of `key` with a `value` that is no number.
 fn bad_number(key: &str, value: &BStr, why: &str) -> Error {
     let key = key.to_ascii_lowercase();
     let template = "bad numeric config value '{}' for '{}': {}";
     Error::fatal(filled(template, &[value, key.as_bytes(), why.as_bytes()]))
 }
 
-/// A boolean as git reads it.
+/// Parse a boolean as git does.
 pub fn truth(key: &str, value: &BStr) -> Result<bool> {
     match value.to_ascii_lowercase().as_slice() {
         b"true" | b"yes" | b"on" => Ok(true),
@@ -204,7 +204,7 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
     }
 }
 
-/// A number as git reads it: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
+/// Parse a number as git does: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
 pub fn integer(key: &str, value: &BStr) -> Result<i64> {
     let bad = |why| bad_number(key, value, why);
     let text = value

@@ -1,8 +1,8 @@
-//! From a revision as it was typed to the tree it names, with commit and time.
+//! Resolves a revision as typed to a tree, with its commit and time.
 //!
-//! Plain names of refs and full ids need nothing but the ref store, and their ancestors (`main~1`) no
-//! more than our own reader. Everything else goes to gix, which looks through all of a pack index before
-//! it finds anything, and what gix cannot resolve to the installed git.
+//! Plain names of refs and full ids need only the ref store; their ancestors (`main~1`) also need the own
+//! reader. gix resolves other names, and reads all of a pack index for the first one. The installed git
+//! resolves the rest.
 
 use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time::SystemTime};
 
@@ -24,23 +24,23 @@ use crate::{
     process::git,
 };
 
-/// As many tags of tags as anybody makes.
+/// The most tags of tags that are followed.
 const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
-/// git takes no shorter text for an id.
+/// The shortest abbreviation of an id that git accepts.
 const MIN_ABBREVIATION: usize = 4;
-/// git takes a number with more digits than this for a date, in seconds since 1970.
+/// The most digits of a number of steps. git takes longer numbers for dates, in seconds since 1970.
 const STEPS_DIGITS: usize = 8;
 
-/// A tree and where it came from.
+/// A tree and its origin.
 pub struct Treeish {
     /// The tree.
     pub tree: ObjectId,
-    /// The commit it belongs to, if one was named.
+    /// The commit of the tree, if a commit was named.
     pub commit: Option<ObjectId>,
-    /// The content of that commit, else nothing.
+    /// The content of that commit, else empty.
     pub content: BString,
-    /// The ref that was named.
+    /// The named ref.
     pub reference: Reference,
     /// The commit's time, else the present, in seconds since 1970.
     pub time: u64,
@@ -102,8 +102,8 @@ fn found(
     }
 }
 
-/// What `id` leads to when tags are followed, with its bytes in `content`; nothing if that is nowhere. As in
-/// git, no tag may call its object something else than the object is.
+/// Follow tags from `id` to another object, whose content goes to `content`. `None` if there is no such
+/// object. As in git, each tag must state the right type of its object.
 fn peeled(
     reader: &mut Reader,
     id: ObjectId,
@@ -129,7 +129,7 @@ fn peeled(
     Err(TOO_MANY_TAGS.into())
 }
 
-/// The object that a tag names, and the type that it says the object has.
+/// The object of a tag, and the type that the tag states.
 fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
     let mut fields = TagRefIter::from_bytes(tag, hash);
     let target = fields.target_id().ok()?;
@@ -140,12 +140,12 @@ fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
     Some((target, kind))
 }
 
-/// Fail if `shallow` holds what is no id, as git does once it reads a commit.
+/// Fail if `shallow` holds a line without an id, as git does once it reads a commit.
 fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
     if repository.shallow_commits().is_ok() {
         return Ok(());
     }
-    // What cannot be read is not there for git.
+    // git ignores a file that it cannot read.
     let text = repository.shallow_file().ok().map(std::fs::read);
     let Some(Ok(text)) = text else {
         return Ok(());
@@ -171,8 +171,8 @@ pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
     }
 }
 
-/// The full name of the ref `name`. git alone knows what `@{-1}` and `main@{upstream}` are, and what there
-/// is to say where there is none.
+/// The full name of the ref `name`. Only git knows `@{-1}` and `main@{upstream}`, and the right message if
+/// there is no such ref.
 fn ask_git_for_ref(name: &BStr) -> Result<BString> {
     let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
     let output = rev_parse(&["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
@@ -186,7 +186,7 @@ fn ask_git_for_ref(name: &BStr) -> Result<BString> {
     }
 }
 
-/// Whether `name` is what another branch tracks: there may be more to say than that there is none.
+/// Whether `name` asks for the upstream of a branch: git then has several error messages.
 fn tracks(name: &BStr) -> bool {
     let lower = name.to_ascii_lowercase();
     ["@{u}", "@{upstream}", "@{push}"]
@@ -194,8 +194,8 @@ fn tracks(name: &BStr) -> bool {
         .any(|suffix| lower.ends_with(suffix.as_bytes()))
 }
 
-/// Seconds as git reads them: without a sign, so that what is before 1970 lies far in the future, and
-/// with the largest number for all that are larger.
+/// Parse seconds as git does: unsigned, so that a time before 1970 lies far in the future. A number that is
+/// too large becomes the largest number.
 fn timestamp(time: &str) -> u64 {
     let time = time.trim_start();
     let (negative, digits) = match time.strip_prefix('-') {
@@ -215,7 +215,7 @@ fn timestamp(time: &str) -> u64 {
     }
 }
 
-/// The object that `name` names, and the ref if it is the name of one. Lines that git would print first go with the error.
+/// The object of `name`, and its ref if `name` is the name of a ref. git's warnings go to `diagnostics`.
 fn object_id(
     repository: &gix::Repository,
     reader: &mut Reader,
@@ -231,7 +231,7 @@ fn object_id(
     }
 }
 
-/// The same, or nothing where git has to be asked.
+/// As [`object_id`], or `None` where git has to be asked.
 fn object_id_without_git(
     repository: &gix::Repository,
     reader: &mut Reader,
@@ -250,7 +250,7 @@ fn object_id_without_git(
         return Ok(None);
     }
     match repository.rev_parse(name).map(gix::revision::Spec::detach) {
-        // A ref that is named in a roundabout way.
+        // An indirect name of a ref.
         Ok(Spec::Include(id)) if name.contains_str("@{") => Ok(Some((id, full_name(name)))),
         Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
         Ok(_) => Err(not_valid(name)),
@@ -258,10 +258,10 @@ fn object_id_without_git(
     }
 }
 
-/// Whether gix reads `name` as git does. It takes an ending of git-describe(1) for a part of the name, finds
-/// what a ref was on a day without a word if the log begins later, follows one replacement of a row, panics
-/// where lines of `shallow` are longer than an id, and believes tags. Fails where tags go in a circle: neither
-/// gix nor git would ever end.
+/// Whether gix reads `name` as git does. gix takes an ending of git-describe(1) for a part of the name,
+/// looks a ref up at a date without a warning if the log begins later, follows only one replacement of a
+/// chain, panics if lines of `shallow` are longer than an id, and does not check the types that tags state.
+/// Fails on a cycle of tags, on which neither gix nor git would ever end.
 fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
     let is_odd = name.ends_with(b"-dirty") || names_a_date(name);
     if is_odd || repository.shallow_commits().is_err() {
@@ -277,7 +277,7 @@ fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) ->
     }
 }
 
-/// The object that `name` starts from, if anything is done to it.
+/// The object that `name` starts from, if a suffix follows.
 fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     let start = name[..name.find_byteset(b"~^:")?].as_bstr();
     if start.is_empty() {
@@ -287,8 +287,8 @@ fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     id.or_else(|| Some(repository.rev_parse_single(start).ok()?.detach()))
 }
 
-/// Whether `name` has a date in braces (`main@{yesterday}`): all that is neither a number of steps nor the
-/// word for what a branch tracks.
+/// Whether `name` has a date in braces (`main@{yesterday}`), that is, neither a number of steps nor a word
+/// for the upstream.
 fn names_a_date(name: &BStr) -> bool {
     name.find_iter("@{").any(|start| {
         let inside = &name[start + 2..];
@@ -307,8 +307,8 @@ fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     ObjectId::from_hex(name).ok().filter(|_| is_full)
 }
 
-/// The ancestor that `name` names by steps (`~2`, `^`, `^2`) from a ref or a full id. Nothing in a repository
-/// in which parents may be missing.
+/// The ancestor that `name` reaches by steps (`~2`, `^`, `^2`) from a ref or a full id. `None` in a shallow
+/// repository, where parents may be missing.
 fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Option<ObjectId> {
     let (start, steps) = name.split_at(name.find_byteset(b"~^")?);
     let start = start.as_bstr();
@@ -317,8 +317,8 @@ fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> O
         return None;
     }
     let mut id = commit(reader, id)?.0;
-    // Parents that go in a circle come back to a commit that is marked, at the latest after as many steps as
-    // the walk has taken.
+    // A cycle of parents returns to a marked commit, at the latest after as many steps as the walk has
+    // taken.
     let (mut marked, mut taken) = (id, 0_u64);
     let mut steps = steps;
     while let Some((&step, rest)) = steps.split_first() {
@@ -350,7 +350,7 @@ fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> O
     Some(id)
 }
 
-/// The commit that `id` is or is a tag of, and its parents.
+/// The commit at the end of tags from `id`, and its parents.
 fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)> {
     let mut content = Buffer::default();
     match peeled(reader, id, &mut content).ok()?? {
@@ -366,7 +366,8 @@ fn not_valid(name: &BStr) -> Error {
     Error::fatal(filled("not a valid object name: {}", &[name]))
 }
 
-/// What a plain ref name points to; reading no object, it spares opening gix's object database.
+/// The id and the full name of a plain ref name. No object is read, so gix need not open its object
+/// database.
 fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BString)> {
     if name.contains_str("@{") || name.find_byteset(b"^~:").is_some() {
         return None;
@@ -377,8 +378,7 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
     Some((id, reference.name().as_bstr().to_owned()))
 }
 
-/// Say what git says of the ref that `name` starts with, if there are several of it, or an object of the same
-/// name.
+/// Write git's warning if the ref at the start of `name` is ambiguous, or shares its name with an object.
 fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
     let config = repository.config_snapshot();
     let start = ref_name(name);
@@ -387,7 +387,7 @@ fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mu
     }
     let mut words = Vec::new();
     if full_id(repository, start).is_some() {
-        // git's words for that are long, and have changed.
+        // git's message about this is long and differs between versions.
         if reference(repository, start).is_some()
             && let Some(output) = rev_parse(&["--verify"], name)
         {
@@ -397,11 +397,11 @@ fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mu
         let warning = filled("refname '{}' is ambiguous.", &[start]);
         push_line(&mut words, "warning: ", &warning);
     }
-    // Diagnostics that cannot be written are no reason to fail.
+    // A failed write of diagnostics is ignored.
     let _ = diagnostics.write_all(&words);
 }
 
-/// The ref that `name` starts with, without what is done to it. What a branch tracks is a ref without doubt.
+/// The ref at the start of `name`, without suffixes. Empty for an upstream, which is never ambiguous.
 fn ref_name(name: &BStr) -> &BStr {
     let start = name[..name.find_byteset(b"~^:").unwrap_or(name.len())].as_bstr();
     match start.find("@{") {
@@ -411,7 +411,7 @@ fn ref_name(name: &BStr) -> &BStr {
     }
 }
 
-/// Whether the ref `name` has the name of an object as well, cut short.
+/// Whether the name of the ref `name` is also the abbreviation of an object id.
 fn is_abbreviation(repository: &gix::Repository, name: &BStr) -> bool {
     if name.len() < MIN_ABBREVIATION || reference(repository, name).is_none() {
         return false;
@@ -424,9 +424,10 @@ fn is_abbreviation(repository: &gix::Repository, name: &BStr) -> bool {
     matches!(found, Ok(Some(Ok(_))))
 }
 
-/// Whether more than one of the places where git looks for a ref has one of this name.
+/// Whether several of the directories in which git looks for refs have a ref of this name.
 fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
-    // By file and by line of `packed-refs`: looked for by gix, each would be tried in every place.
+    // Files and lines of `packed-refs` are checked directly: gix would try each full name in every
+    // directory.
     let packed = repository.refs.cached_packed_buffer().ok().flatten();
     let exists = |place: &&&str| {
         let full = [place.as_bytes(), name].concat();
@@ -441,8 +442,8 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     places.iter().filter(exists).count() > 1
 }
 
-/// What git says `name` is, and the ref if it is the name of one. What it has to say about that goes to
-/// `diagnostics`.
+/// The object of `name`, and its ref if `name` is the name of a ref, as git resolves it. git's warnings go
+/// to `diagnostics`.
 fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Reference)> {
     let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
     let words = output.stderr;
@@ -460,7 +461,7 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
     for said in from_warning.filter(|line| !is_failure(line) && !line.starts_with(b"hint:")) {
         let is_of_lookup = said.starts_with(b"warning: ignoring ");
         for _ in 0..if is_of_lookup { lookups } else { 1 } {
-            // Diagnostics that cannot be written are no reason to fail.
+            // A failed write of diagnostics is ignored.
             let _ = diagnostics.write_all(said);
         }
     }
@@ -483,7 +484,7 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
         .fold(error, |error, line| error.after(line)))
 }
 
-/// Whether git said `words` of the repository and not of a name, or says more than that there is none.
+/// Whether git's message `words` is about the repository, or says more than that the name is unknown.
 fn speaks_for_itself(words: &[u8]) -> bool {
     let beginnings = [
         "log for ",
@@ -497,7 +498,7 @@ fn speaks_for_itself(words: &[u8]) -> bool {
         .any(|beginning| words.starts_with(beginning.as_bytes()))
 }
 
-/// The full name of the ref `name`, if it is one and nothing is done to it.
+/// The full name of the ref `name`, if it is a ref without a suffix.
 fn full_name(name: &BStr) -> Reference {
     let name = name.to_owned();
     Reference::new(Box::new(move || {

@@ -1,5 +1,5 @@
-//! The work tree as git sees it (`setup.c`). gix has another opinion where `GIT_DIR` comes without a work
-//! tree, and inside of a git directory.
+//! Finds the work tree as git does (`setup.c`). gix differs where `GIT_DIR` is set without a work tree, and
+//! inside a git directory.
 
 use std::{
     os::unix::ffi::OsStringExt,
@@ -10,16 +10,16 @@ use gix::bstr::BString;
 
 use super::environment::Environment;
 
-/// Where git is in the work tree of a repository.
+/// The work tree of a repository, and git's position in it.
 pub(super) struct WorkTree {
     /// The top of the work tree, if there is one.
     pub(super) top: Option<PathBuf>,
-    /// The directory in which git runs: the top of the work tree from anywhere inside it, else the
-    /// current directory.
+    /// The directory in which git runs: the top of the work tree from anywhere inside it, else the current
+    /// directory.
     pub(super) directory: PathBuf,
-    /// The current directory as a path from the top: empty, or with a slash at its end.
+    /// The current directory relative to the top: empty, or with a slash at its end.
     pub(super) prefix: BString,
-    /// Whether there is no work tree, and nothing says that there is one.
+    /// Whether there is no work tree, and no setting claims one.
     pub(super) is_bare: bool,
 }
 
@@ -78,7 +78,7 @@ fn with_slash(below: PathBuf) -> BString {
     prefix.into()
 }
 
-/// The path without symbolic links, if it leads anywhere.
+/// The path without symbolic links. A path that does not exist is unchanged.
 pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
