@@ -1,45 +1,45 @@
-//! What can go wrong, in git's words.
+//! Errors in git's words.
 //!
-//! One type for the whole crate: a kind (which settles the exit status), a sentence in git's
-//! grammar, the cause, and a hint where one helps. Errors of gix are wrapped by their text, since
-//! their types are still moving. Nothing here prints.
+//! One type for the whole crate: a kind (which determines the exit status), a sentence in git's grammar,
+//! the cause, and a hint where one helps. Errors of gix are wrapped by their text, since their types still
+//! change. Nothing here prints.
 
 use std::fmt;
 
 use gix::bstr::BString;
 
-/// As many bytes of a line as git writes, its end not counted.
+/// The longest line that git writes, without its end.
 const MAX_LINE: usize = 4095;
 
-/// The result of anything that can fail.
+/// The result of an operation that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How a run ends, after git: `fatal:` is 128, a usage error 129, an error of the archive writer 255;
-/// and in ways of our own.
+/// How a run ends. As in git, `fatal:` is 128, a usage error 129, an error of the archive writer 255; other
+/// statuses are git-sluice's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitKind {
-    /// The run cannot go on; exit status 128, printed as `fatal: …`.
+    /// The run cannot continue; exit status 128, printed as `fatal: …`.
     Fatal,
     /// An entry could not be written; exit status 255, printed as `error: …`.
     Entry,
-    /// What is there is not what a delta is to be made against; exit status 3.
+    /// The base of a delta cannot be read; exit status 3.
     NoBase,
-    /// More changed than the caller wants in a delta; exit status 5.
+    /// A delta has more changes than the caller allows; exit status 5.
     TooManyChanges,
-    /// There is no file to send, and the caller wants to know; exit status 4.
+    /// There is no file to send, and the caller asked for this status; exit status 4.
     Empty,
-    /// There was no turn to make the archive in time; exit status 6.
+    /// No turn to make the archive came in time; exit status 6.
     Busy,
-    /// The reader went away; the process dies by SIGPIPE and prints nothing.
+    /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
 
-/// What failed, why, and what may help.
+/// A failure with its cause and a hint.
 #[derive(Debug)]
 pub struct Error {
     kind: ExitKind,
     message: BString,
-    /// Lines that git prints before the last one, each complete with its `error: ` or `hint: `.
+    /// Lines that git prints before the last one, each with its label `error: ` or `hint: `.
     context: Vec<BString>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hint: Option<BString>,
@@ -56,7 +56,7 @@ impl Error {
         Self::new(ExitKind::Entry, message)
     }
 
-    /// The same failure, since the base of a delta cannot be read: status 3.
+    /// The same failure for the base of a delta: status 3.
     pub fn without_base(self) -> Self {
         Self {
             kind: ExitKind::NoBase,
@@ -70,12 +70,12 @@ impl Error {
         Self::new(ExitKind::TooManyChanges, message).hinted("ask for the whole archive")
     }
 
-    /// There is no file to send, for those who asked to be told; status 4.
+    /// There is no file to send, and the caller asked for this status; status 4.
     pub fn empty() -> Self {
         Self::new(ExitKind::Empty, "there is no file to send")
     }
 
-    /// There was no turn to make the archive in time; status 6.
+    /// No turn to make the archive came in time; status 6.
     pub fn busy() -> Self {
         Self::new(ExitKind::Busy, "too many archives are being made")
             .hinted("try again later: --cache-wait says how long to wait for a turn")
@@ -108,19 +108,19 @@ impl Error {
         self
     }
 
-    /// Add a hint: what the user may do about it.
+    /// Add a hint for the user.
     pub fn hinted(mut self, hint: impl Into<BString>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Add a line that git prints in front of the failure, complete with its own label.
+    /// Add a line that git prints before the failure, with its label.
     pub fn after(mut self, line: impl Into<BString>) -> Self {
         self.context.push(line.into());
         self
     }
 
-    /// As a cause of another failure: its message and its causes.
+    /// The failure as a cause of another one: its message and its causes.
     pub fn without_label(self) -> Box<dyn std::error::Error + Send + Sync> {
         let mut text = self.message.clone();
         let mut cause = std::error::Error::source(&self);
@@ -132,7 +132,7 @@ impl Error {
         Box::new(Words(text))
     }
 
-    /// The lines that are written to a terminal, as git writes them.
+    /// The lines for a terminal, as git writes them.
     pub fn lines(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         for line in &self.context {
@@ -157,17 +157,17 @@ impl Error {
         }
     }
 
-    /// Whether what was to be sent is not, or not all of it.
+    /// Whether the archive is missing or incomplete.
     pub fn is_cut(&self) -> bool {
         self.kind != ExitKind::Empty
     }
 
-    /// The kind, which settles the exit status.
+    /// The kind, which determines the exit status.
     pub fn kind(&self) -> ExitKind {
         self.kind
     }
 
-    /// The process exit status, after git.
+    /// The exit status of the process, after git.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
             ExitKind::Fatal | ExitKind::BrokenPipe => 128,
@@ -181,7 +181,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// Several lines: git's own preface, the failure, its causes, the hint.
+    /// Write several lines: git's own preface, the failure, its causes, the hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.context {
             writeln!(f, "{line}")?;
@@ -205,7 +205,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// A cause in words, which may hold a name of any bytes.
+/// A cause in words, which may contain a name of any bytes.
 #[derive(Debug)]
 pub struct Words(pub BString);
 
@@ -226,7 +226,7 @@ impl fmt::Display for Words {
 
 impl std::error::Error for Words {}
 
-/// The text of an operating system error as C's `strerror` has it, without Rust's error number.
+/// The text of an operating system error as in C's `strerror`, without Rust's error number.
 pub fn strerror(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
@@ -235,8 +235,8 @@ pub fn strerror(error: &std::io::Error) -> String {
     }
 }
 
-/// `template` with `values` in the place of each `{}`. They may be any bytes: a name in a message stays as it
-/// is.
+/// `template` with `values` in place of each `{}`. Values may be any bytes, so that a name is unchanged in
+/// a message.
 pub fn filled(template: &str, values: &[&[u8]]) -> BString {
     let mut parts = template.split("{}");
     let mut text: BString = parts.next().unwrap_or_default().into();
@@ -247,8 +247,8 @@ pub fn filled(template: &str, values: &[&[u8]]) -> BString {
     text
 }
 
-/// Append a line of a message as git writes it: without characters that control a terminal, and cut where it
-/// is longer than git's buffer.
+/// Append a line of a message as git writes it: without characters that control a terminal, and truncated
+/// to git's buffer.
 pub fn push_line(out: &mut Vec<u8>, label: &str, message: &[u8]) {
     out.extend_from_slice(label.as_bytes());
     let room = MAX_LINE.saturating_sub(label.len());
@@ -260,8 +260,8 @@ pub fn push_line(out: &mut Vec<u8>, label: &str, message: &[u8]) {
     out.push(b'\n');
 }
 
-/// A path as a line of a list may show it: the bytes that control a terminal are question marks, all others
-/// stay as they are.
+/// A path for a line of a list: bytes that control a terminal become question marks, all others are
+/// unchanged.
 pub fn listed(path: &[u8]) -> BString {
     path.iter()
         .copied()
@@ -277,7 +277,7 @@ fn printable(byte: u8) -> u8 {
     }
 }
 
-/// Words of our own in which a name may be shown.
+/// A name for a message of git-sluice: control characters become question marks.
 pub fn sanitised(name: &[u8]) -> String {
     let printable = |c: char| if c.is_control() { '?' } else { c };
     String::from_utf8_lossy(name)
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(listed(b"a\x1b[2Jb\n\xff"), &b"a?[2Jb?\xff"[..]);
     }
 
-    /// As git's do: bytes that are no text stay, and what controls a terminal does not.
+    /// As in git, bytes that are no text are kept, and characters that control a terminal are replaced.
     #[test]
     fn lines_cannot_control_a_terminal() {
         let message = filled(

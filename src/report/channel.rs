@@ -1,7 +1,7 @@
-//! Where a report goes and rules come from: a file, or a descriptor that the caller has left open.
+//! A file or an inherited file descriptor: the destination of a report or the origin of rules.
 //!
-//! A descriptor is used as it was inherited: the same open file, at the same place in it. One that was
-//! not is a failure, even where its number belongs to a file of our own by now.
+//! An inherited descriptor is used as it is: the same open file, at the same position. A descriptor that
+//! the caller did not leave open is an error, even if its number now belongs to a file of this process.
 
 use std::{
     ffi::OsStr,
@@ -28,17 +28,17 @@ use crate::{
     output::Destination,
 };
 
-/// A place that was named on the command line.
+/// A file or descriptor named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// `fd:<n>`
     Descriptor(RawFd),
-    /// Anything else.
+    /// The path of a file.
     File(PathBuf),
 }
 
 impl Channel {
-    /// What `text` names.
+    /// Parse an argument.
     pub fn parse(text: &OsStr) -> Result<Self, String> {
         let Some(number) = text.as_encoded_bytes().strip_prefix(b"fd:") else {
             return Ok(Self::File(text.into()));
@@ -54,8 +54,8 @@ impl Channel {
         }
     }
 
-    /// Whether it is where an archive goes, to the file `output` or else to standard output. Where
-    /// nothing is kept, as in a null device, all may go.
+    /// Whether the archive goes to the same file: to `output`, or to standard output. A character device
+    /// such as the null device never conflicts.
     pub(super) fn is_of_archive(&self, output: Option<&Path>) -> bool {
         if let (Self::File(path), Some(output)) = (self, output)
             && !path.exists()
@@ -83,7 +83,7 @@ impl Channel {
             && (archive.dev(), archive.ino()) == (channel.dev(), channel.ino())
     }
 
-    /// Open it for writing; a file begins anew, and what others write to it meanwhile stays.
+    /// Open the channel for writing. A file is truncated, and the writes of other processes are kept.
     pub fn open(&self) -> Result<Outlet> {
         let file = match self {
             Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
@@ -99,7 +99,7 @@ impl Channel {
         })
     }
 
-    /// All that can be read from it.
+    /// Read the channel to its end.
     pub fn read_to_end(&self) -> Result<Vec<u8>> {
         let file = match self {
             Self::Descriptor(number) => inherited(*number, OFlags::RDONLY),
@@ -117,7 +117,7 @@ impl Channel {
         Ok(bytes)
     }
 
-    /// It could not be opened.
+    /// The error of opening the channel.
     fn failed(&self, use_of_descriptor: &str, use_of_file: &str, error: &io::Error) -> Error {
         let (name, error) = (self.words(), strerror(error));
         let error = error.as_bytes();
@@ -133,7 +133,7 @@ impl Channel {
         })
     }
 
-    /// Its name in a message.
+    /// The name of the channel in a message.
     fn words(&self) -> BString {
         match self {
             Self::Descriptor(number) => format!("fd:{number}").into(),
@@ -142,15 +142,15 @@ impl Channel {
     }
 }
 
-/// A channel that is open for writing, and whose failures tell its name.
+/// A channel that is open for writing. Its errors name the channel.
 pub struct Outlet {
     channel: Channel,
     destination: Destination,
 }
 
 impl Outlet {
-    /// Write all of `bytes`. That nobody reads them is a failure like others: the reader of the
-    /// archive is still there, and is to know.
+    /// Write all of `bytes`. A closed pipe is an error like others: the reader of the archive still exists
+    /// and must learn of the failure.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.destination.write_all(bytes).map_err(|error| {
             let error = strerror(&error);
@@ -170,12 +170,12 @@ impl Outlet {
     }
 }
 
-/// Another descriptor for the same open file.
+/// Duplicate a descriptor of the same open file.
 fn duplicate_of(file: impl AsFd) -> io::Result<File> {
     file.as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// The file behind descriptor `number`, if the caller left it open for `access`.
+/// The file of descriptor `number`, if the caller left it open for `access`.
 fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
     if !was_left_open(number) {
         return Err(Errno::BADF.into());
@@ -184,7 +184,7 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
         Err(Errno::NOSYS | Errno::PERM) => reopen(number, access)?,
         outcome => File::from(outcome?),
     };
-    // Now, rather than in the middle of the archive.
+    // Checked now instead of in the middle of the archive.
     let allowed = fcntl_getfl(&file)? & OFlags::RWMODE;
     if allowed == access || allowed == OFlags::RDWR {
         Ok(file)
@@ -193,14 +193,14 @@ fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
     }
 }
 
-/// Whether the caller left the descriptor open. This process closes its own files on `exec`, and an inherited
-/// file is not to be closed: it survived one.
+/// Whether the caller left the descriptor open. This process opens its own files with close-on-exec. An
+/// inherited descriptor has survived an exec, so it lacks the flag.
 fn was_left_open(number: RawFd) -> bool {
     if replaces_closed_stream(number).unwrap_or(false) {
         return false;
     }
     let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
-        // Where there is no such directory, nobody can tell.
+        // Without this directory, every descriptor is accepted.
         return !Path::new("/proc/self/fdinfo").exists();
     };
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -208,9 +208,9 @@ fn was_left_open(number: RawFd) -> bool {
     flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
 }
 
-/// Whether descriptor `number` is what Rust's runtime opens before `main` in place of a standard stream that the
-/// caller closed: the null device, for reading and writing. A caller who passes just that is refused as well,
-/// and loses nothing.
+/// Whether descriptor `number` is the replacement of a standard stream that the caller closed. Rust's
+/// runtime opens the null device for reading and writing before `main`. If the caller passes exactly that,
+/// it is refused too, without loss.
 fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let stream = match number {
@@ -224,15 +224,15 @@ fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
     Ok(is_open_for_both && device == fs::metadata("/dev/null")?.rdev())
 }
 
-/// As `dup`, which cannot be had without unsafe code for a number from outside: a process may ask for
-/// the descriptors of another one, and the other one may be itself.
+/// Duplicate a descriptor by number without unsafe code: a process may duplicate the descriptors of another
+/// process, and also its own.
 fn duplicate(number: RawFd) -> rustix::io::Result<OwnedFd> {
     let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
     pidfd_getfd(ourselves, number, PidfdGetfdFlags::empty())
 }
 
-/// Where that is refused (Linux before 5.6, containers that allow no tracing): as good for a pipe,
-/// not possible for a socket, and a file is opened a second time, so what is written goes to its end.
+/// Reopen the file where [`duplicate`] is denied (Linux before 5.6, containers without tracing). This is
+/// equivalent for a pipe and impossible for a socket. A file is opened a second time, so writes append.
 fn reopen(number: RawFd, access: OFlags) -> io::Result<File> {
     let mut options = File::options();
     match access {
@@ -274,7 +274,7 @@ mod tests {
         Channel::parse(OsStr::new(text))
     }
 
-    /// The channel that `file` would be if it was inherited.
+    /// The channel of `file`, as if the file was inherited.
     fn left_open(file: &(impl AsFd + AsRawFd)) -> Channel {
         fcntl_setfd(file, FdFlags::empty()).expect("it is open");
         Channel::Descriptor(file.as_raw_fd())

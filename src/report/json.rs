@@ -1,10 +1,9 @@
-//! JSON text straight into a buffer, for lines that are many. Nothing here allocates but the buffer.
+//! Writes JSON text straight into a buffer, for many lines. Nothing else is allocated.
 
 use crate::buffer::Buffer;
 
-/// Append `text` as a string. Beyond what JSON asks for, every control character and the two
-/// separators of Unicode are escaped, so that a line is one line to every reader, and harmless on a
-/// terminal.
+/// Append `text` as a string. In addition to JSON's rules, every control character and the two separators
+/// of Unicode are escaped, so that a line is one line to every reader, and harmless on a terminal.
 pub(super) fn string(text: &str, out: &mut Buffer) {
     out.extend(b"\"");
     let mut written = 0;
@@ -24,7 +23,7 @@ pub(super) fn string(text: &str, out: &mut Buffer) {
     out.extend(b"\"");
 }
 
-/// All of these have 16 bits at most.
+/// Whether `c` is escaped. Every such character has at most 16 bits.
 fn is_escaped(c: char) -> bool {
     matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}') || c.is_control()
 }
@@ -52,7 +51,7 @@ pub(super) fn base64(bytes: &[u8], out: &mut Buffer) {
     }
 }
 
-/// Append `value` to the base `RADIX`, in `width` digits at least.
+/// Append `value` to the base `RADIX`, with at least `width` digits.
 pub(super) fn number<const RADIX: u64>(mut value: u64, width: usize, out: &mut Buffer) {
     let mut digits = [b'0'; 64];
     let mut start = digits.len();

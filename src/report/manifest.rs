@@ -1,42 +1,42 @@
-//! The manifest: a header, a line for every entry, and a last line without which it was cut short.
+//! The manifest: a header, a line for every entry, and a last line that proves completeness.
 //!
-//! Threads make lines, each beside the piece of the archive that it tells of, and the writer writes
-//! them in that order. No line is written by halves as far as the system allows, and the last one is
-//! only written when the archive is complete.
+//! Threads write lines, each beside the piece of the archive with its entry, and the writer outputs them in
+//! that order. As far as the system allows, no line is written partially. The last line is written only
+//! after the complete archive.
 
 use serde::Serialize;
 
 use super::{Outlet, Status, Subject, json};
 use crate::{buffer::Buffer, error::Result, filter::Disposition};
 
-/// Counts what a reader must know of; see `schema/manifest.schema.json`.
+/// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
 const VERSION: u32 = 1;
 
-/// What is to be said of one entry.
+/// The facts about one entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// As it is called in the archive; that of a directory ends in a slash.
+    /// The name in the archive. The name of a directory ends in a slash.
     pub path: &'a [u8],
-    /// As git has it: `0o100644`, `0o160000`, …
+    /// git's mode: `0o100644`, `0o160000`, …
     pub mode: u32,
-    /// The object, in binary; empty for what is in no tree.
+    /// The object id in binary. Empty for an entry outside the tree.
     pub id: &'a [u8],
-    /// Bytes of the object, as far as they are known.
+    /// The size of the object in bytes, if known.
     pub size: Option<u64>,
-    /// What became of it.
+    /// The decision about the entry.
     pub disposition: Disposition,
-    /// Whether its content was decoded, for whatever reason; only counted.
+    /// Whether the content was decoded, for whatever reason. Only counted.
     pub decoded: bool,
-    /// What happened to it since the base, if there is one.
+    /// The change since the base, if there is a base.
     pub past: Option<Past<'a>>,
 }
 
-/// What happened to a path.
+/// The change of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
-    /// In a letter.
+    /// The kind of change.
     pub status: Status,
-    /// What was there: its mode, and its id in binary, which is empty if it is not to be told.
+    /// The old mode, and the old id in binary, which is empty if it must not be reported.
     pub old: Option<(u32, &'a [u8])>,
 }
 
@@ -56,14 +56,14 @@ impl Past<'_> {
     }
 }
 
-/// Append the line of a path that is gone.
+/// Append the line of a deleted path.
 pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
     name(path, out);
     past.write(out);
     out.extend(b"}\n");
 }
 
-/// The beginning of a line.
+/// Append the beginning of a line.
 fn name(path: &[u8], out: &mut Buffer) {
     match std::str::from_utf8(path) {
         Ok(path) => {
@@ -120,7 +120,7 @@ struct End {
     entries: u64,
 }
 
-/// A manifest that is being written.
+/// A manifest in progress.
 pub struct Manifest {
     outlet: Outlet,
     entries: u64,
@@ -136,13 +136,13 @@ impl Manifest {
         Ok(Self { outlet, entries: 0 })
     }
 
-    /// Write whole lines, as [`Record::write`] makes them.
+    /// Write whole lines from [`Record::write`].
     pub fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.entries += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.outlet.write(lines)
     }
 
-    /// Write the last line: all entries were told of, and the archive is complete.
+    /// Write the last line, after all entries and the complete archive.
     pub fn end(mut self) -> Result<()> {
         self.outlet.line(&End {
             end: true,

@@ -1,12 +1,12 @@
-//! What a calling program reads beside the archive: a manifest (a line for every entry) and a summary
-//! (one object for the whole run), both JSON, both versioned, both described in `schema/`.
+//! Reports for the calling program: a manifest (a line for every entry) and a summary (one object for the
+//! whole run), both JSON, versioned, and described in `schema/`.
 //!
-//! A path survives exactly, whatever its bytes. Neither ever says that something is complete when it
-//! is not, and nothing here reads a repository or knows a format: who decides about an entry fills in
-//! its [`Record`].
+//! A path is reported exactly, whatever its bytes. A report is marked complete only if it is. The module
+//! reads no repository and knows no archive format: the modules that decide about an entry fill in its
+//! [`Record`].
 //!
-//! The versions count changes that a reader must know of. Fields may come at any time, and a reader
-//! ignores those that it does not know; so may reasons.
+//! A version counts the changes that a reader must know of. New fields and reasons may appear in any
+//! version, and a reader ignores unknown ones.
 
 mod channel;
 mod json;
@@ -21,34 +21,34 @@ pub use progress::Meter;
 pub use reports::{Figures, Reports};
 pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, Summary, peak_memory};
 
-/// What is archived.
+/// The archived tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Subject {
-    /// The commit in hexadecimal, if it is one.
+    /// The commit in hexadecimal, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The tree in hexadecimal.
     pub tree: String,
-    /// What it was compared with, a commit or a tree, in hexadecimal, if only what changed is sent.
+    /// The base of a delta, a commit or a tree, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
 
-/// What happened to a path since the base.
+/// The change of a path since the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is new.
+    /// The path is new.
     Added,
-    /// Its content or its permission changed.
+    /// The content or the permission changed.
     Modified,
-    /// It is gone.
+    /// The path was deleted.
     Deleted,
-    /// It was a file and is a link, or whatever else cannot be written over.
+    /// The type changed, such as from file to link, so that the path cannot be overwritten.
     TypeChanged,
 }
 
 impl Status {
-    /// As it is written; git's letters.
+    /// git's letter for the change.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "A",

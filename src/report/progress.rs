@@ -1,7 +1,7 @@
-//! How far the run is, for a person who waits: entries, bytes, rate.
+//! Shows the progress of the run: entries, bytes, rate.
 //!
-//! One line that overwrites itself, silent for the first half second and then at most ten times a
-//! second, drawn by whoever writes. It never affects the run.
+//! One line that overwrites itself, drawn by the writer, first after half a second and then at most ten
+//! times a second. Progress never affects the run.
 
 use std::{
     io::Write,
@@ -18,7 +18,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Begin to measure now.
+    /// Start the clock.
     pub fn start() -> Self {
         Self {
             begun: Instant::now(),
@@ -26,7 +26,7 @@ impl Meter {
         }
     }
 
-    /// Show `entries` and `bytes` written so far, if it is time to.
+    /// Show the `entries` and `bytes` written so far, if an update is due.
     pub fn update(&mut self, terminal: &mut dyn Write, entries: u64, bytes: u64) {
         let due = match self.drawn {
             Some(drawn) => drawn.elapsed() >= INTERVAL,
@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// Leave the last state on the terminal, if any was shown.
+    /// Leave the final state on the terminal, if any state was shown.
     pub fn finish(&mut self, terminal: &mut dyn Write, entries: u64, bytes: u64) {
         if self.drawn.is_some() {
             self.draw(terminal, entries, bytes, ", done.\n");
@@ -50,7 +50,7 @@ impl Meter {
         let mib = bytes as f64 / f64::from(1 << 20);
         let rate = mib / seconds;
         let line = format!("\rArchiving: {entries} entries, {mib:.1} MiB | {rate:.1} MiB/s{end}");
-        // A terminal that went away is not worth failing for.
+        // A failed write to the terminal is ignored.
         let _ = terminal
             .write_all(line.as_bytes())
             .and_then(|()| terminal.flush());
