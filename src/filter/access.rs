@@ -1,8 +1,9 @@
-//! Access rules: which paths of a repository a reader may see.
+//! Access rules: the paths of a repository that a reader may see.
 //!
-//! The sub-repository permissions of Sourcegraph: ordered globs for paths with a slash in front, the last
-//! that matches decides, and what none matches is denied. Fails closed: a rule that may not mean what
-//! it seems to makes all of them void. Errors quote no rule, since rules name what is denied.
+//! The rules are the sub-repository permissions of Sourcegraph: ordered globs for paths with a leading
+//! slash. The last matching rule decides, and a path without a matching rule is denied. The module fails
+//! closed: a rule whose meaning is doubtful invalidates all rules. Errors quote no rule, since rules name
+//! denied paths.
 
 use std::fmt;
 
@@ -14,23 +15,23 @@ use super::{
     prefixes::{Prefixes, Rank},
 };
 
-/// A rule that cannot be relied on.
+/// An unreliable rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadRule {
-    /// The number of its line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The fault.
     pub reason: AccessFault,
 }
 
-/// Why a rule cannot be relied on.
+/// Why a rule is unreliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessFault {
-    /// It, or a directory above it, is no pattern.
+    /// The rule or a directory above it is no pattern.
     Glob(GlobError),
-    /// There is white space around it, which would be part of it.
+    /// White space surrounds the rule and would be part of it.
     Space,
-    /// It starts with a byte order mark, which would be part of it.
+    /// The rule starts with a byte order mark, which would be part of it.
     ByteOrderMark,
 }
 
@@ -52,24 +53,24 @@ impl fmt::Display for AccessFault {
     }
 }
 
-/// Rules, in order. Not to be printed.
+/// Rules, in order. Must not be printed.
 #[derive(Clone, Default)]
 pub struct AccessRules {
-    /// Whether each rule lets in what it matches; its place is its rank.
+    /// Whether each rule includes its matches. The index is the rank of the rule.
     includes: Vec<bool>,
     /// All rules.
     paths: Index,
-    /// The rules that match all that starts with something they match.
+    /// The rules that match every path with the prefix of one match.
     open: Index,
-    /// The literal start of the rules that include.
+    /// The literal prefixes of the rules that include.
     included: Prefixes,
-    /// The literal start of the rules that exclude.
+    /// The literal prefixes of the rules that exclude.
     excluded: Prefixes,
 }
 
 impl AccessRules {
-    /// Read rules, one a line: a glob, or `-` and a glob for what is denied. Blank lines are skipped;
-    /// there are no comments.
+    /// Parse rules, one a line: a glob for allowed paths, or `-` and a glob for denied paths. Blank lines
+    /// are skipped. There are no comments.
     pub fn parse(text: &[u8]) -> Result<Self, BadRule> {
         let mut access = Self::default();
         let mut paths = Vec::new();
@@ -94,25 +95,25 @@ impl AccessRules {
         Ok(access)
     }
 
-    /// Whether there are no rules: nothing may be seen.
+    /// Whether there are no rules. Then every path is denied.
     pub fn is_empty(&self) -> bool {
         self.includes.is_empty()
     }
 
-    /// Whether the file at `path` may be seen.
+    /// Whether the reader may see the file at `path`.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.includes(self.paths.last(&[b"/", path].concat()))
     }
 
-    /// Whether nothing below `directory` (without slash at its end) may be seen, whatever it is. Where
-    /// this says no, every file below may still be denied, each by a rule of its own.
+    /// Whether every possible path below `directory` (without a trailing slash) is denied. If false, every
+    /// file below may still be denied by other rules.
     pub fn prunes(&self, directory: &[u8]) -> bool {
         let directory = entered(directory);
         let decided = self.open.last(&directory);
         !self.includes(decided) && could_match(&self.included, &directory) <= decided
     }
 
-    /// Whether all that is below `directory` (without slash at its end) may be seen, whatever it is.
+    /// Whether every possible path below `directory` (without a trailing slash) is allowed.
     pub fn admits_all(&self, directory: &[u8]) -> bool {
         let directory = entered(directory);
         let decided = self.open.last(&directory);
@@ -124,12 +125,12 @@ impl AccessRules {
     }
 }
 
-/// The last of the rules with these literal `starts` that could match something below `directory`.
+/// The last rule of these literal prefixes, `starts`, that could match a path below `directory`.
 fn could_match(starts: &Prefixes, directory: &[u8]) -> Option<Rank> {
     starts.of(directory).max(starts.below(directory))
 }
 
-/// What the paths below `directory` start with.
+/// The common prefix of the paths below `directory`.
 fn entered(directory: &[u8]) -> Vec<u8> {
     match directory {
         b"" => b"/".into(),
@@ -140,7 +141,7 @@ fn entered(directory: &[u8]) -> Vec<u8> {
 /// One rule, expanded.
 struct Rule {
     includes: bool,
-    /// The rule, and what else it stands for.
+    /// The globs of the rule, with a variant for the root directory.
     globs: Vec<Glob>,
 }
 
@@ -177,7 +178,7 @@ fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob
     globs.collect::<Result<_, _>>().map_err(AccessFault::Glob)
 }
 
-/// The pattern for the root directory of one that starts with `/**/`, which would miss it.
+/// A variant of a pattern that starts with `/**/`, which would not match in the root directory.
 fn without_leading_stars(pattern: &[u8]) -> Option<&[u8]> {
     let mut rest = pattern;
     while rest.starts_with(b"/**/") {
@@ -186,8 +187,8 @@ fn without_leading_stars(pattern: &[u8]) -> Option<&[u8]> {
     (rest.len() < pattern.len()).then_some(rest)
 }
 
-/// The directories above what `pattern` matches: where rules come from, each is a rule beside it, so
-/// it has to be a pattern, too.
+/// The directories above the matches of `pattern`. In Sourcegraph each of them
+/// becomes a rule too, so each must be a pattern.
 fn parents(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     let has_some = !pattern.starts_with(b"/*");
     let slashes = pattern
@@ -205,8 +206,8 @@ mod tests {
         AccessRules::parse(rules.join("\n").as_bytes()).expect("good rules")
     }
 
-    /// Rules, the paths they let in, and paths they do not. With a slash at its end, a directory: one that
-    /// may be seen is not pruned, since there may be something in it; one that may not be seen is.
+    /// Rules, paths that they allow, and paths that they deny. A trailing slash marks a directory: an
+    /// allowed directory is not pruned, a denied directory is.
     const VERIFIED: [(&[&str], &[&str], &[&str]); 18] = [
         (&[], &[], &["a"]),
         (&["/**"], &["a", "a/b", "a/"], &[]),
@@ -272,7 +273,7 @@ mod tests {
         for (text, line, reason) in [
             ("/[", 1, AccessFault::Glob(GlobError::Unclosed)),
             ("/**\r\n\r\n-/a[", 3, AccessFault::Glob(GlobError::Unclosed)),
-            // The directory above it.
+            // The fault is in the directory above.
             ("/a[/]b", 1, AccessFault::Glob(GlobError::Unclosed)),
             ("/**\n -/secret/**", 2, AccessFault::Space),
             ("/**\n-/secret/** ", 2, AccessFault::Space),

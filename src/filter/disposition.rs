@@ -1,18 +1,18 @@
-//! What becomes of an entry, and why.
+//! How an entry is sent, and why.
 
-/// What becomes of an entry.
+/// How an entry is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
-    /// It is sent with its content.
+    /// With its content.
     Content,
-    /// Its name is sent, and this in the place of its content.
+    /// With a stand-in for its content.
     Placeholder(OmissionReason, StandIn),
-    /// It is not sent.
+    /// Not at all.
     Omitted(OmissionReason),
 }
 
 impl Disposition {
-    /// As reports have it.
+    /// The word for reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",
@@ -21,7 +21,7 @@ impl Disposition {
         }
     }
 
-    /// Why it is not sent as it is, if so.
+    /// The reason, if the entry is not sent unchanged.
     pub fn reason(self) -> Option<OmissionReason> {
         match self {
             Self::Content => None,
@@ -30,23 +30,23 @@ impl Disposition {
     }
 }
 
-/// Why an entry is not sent as it is.
+/// Why an entry is not sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
-    /// An ignore rule matches its path.
+    /// An ignore rule matches the path.
     Ignored,
-    /// It has more bytes than the limit allows.
+    /// The content has more bytes than the limit allows.
     TooLarge,
-    /// Its content is binary.
+    /// The content is binary.
     Binary,
-    /// Its content is not in the repository.
+    /// The content is not in the repository.
     Missing,
-    /// It is a submodule.
+    /// The entry is a submodule.
     Submodule,
 }
 
 impl OmissionReason {
-    /// All of them, each at the index that it is as a number.
+    /// All reasons. The index of each is its discriminant.
     pub const ALL: [Self; 5] = [
         Self::Ignored,
         Self::TooLarge,
@@ -55,7 +55,7 @@ impl OmissionReason {
         Self::Submodule,
     ];
 
-    /// As reports have it.
+    /// The word for reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ignored => "ignored",
@@ -67,19 +67,19 @@ impl OmissionReason {
     }
 }
 
-/// What is sent in the place of content.
+/// Replaces the content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandIn {
-    /// Nothing.
+    /// No bytes.
     Empty,
     /// Three NUL bytes: too short for anything but a binary file.
     Nuls,
-    /// A hole of so many bytes.
+    /// A hole of this many bytes.
     Sparse(u64),
 }
 
 impl StandIn {
-    /// Its bytes, if they are written out.
+    /// The written bytes. A hole has none.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Self::Nuls => &[0; 3],

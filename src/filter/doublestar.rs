@@ -1,26 +1,25 @@
-//! Globs in the dialect of doublestar v4 (`PathMatch`), which zoekt takes for names of large files.
+//! Globs in the dialect of doublestar v4 (`PathMatch`), which zoekt uses for the names of large files.
 //!
-//! Always tested against a whole path. `**` is special as a whole component only, and stands for no
-//! component at all as well; elsewhere it is a `*`. Never matches with a pattern that is malformed,
-//! and never takes more time than pattern times path. Where doublestar follows its text
-//! rather than a meaning, so do we: the beginning of an alternative counts as that of a component, a
-//! star at the end of the path stands for nothing only as the last of a pattern, a class can match
-//! a slash, and all bytes that are not UTF-8 are the same character.
+//! A pattern is matched against a whole path. `**` is special only as a whole component, where it also
+//! matches no component; elsewhere `**` equals `*`. A malformed pattern never matches, and the time is
+//! bounded by pattern times path. Quirks of doublestar are reproduced: the beginning of an alternative
+//! counts as the beginning of a component, a star at the end of the path matches nothing only as the last
+//! token of a pattern, a class can match a slash, and all invalid bytes are the same character.
 //!
-//! What differs is in patterns that nobody means. doublestar looks for mistakes only as far as a path
-//! leads it, so that of `{a,[}` it takes the `a`; and it cuts classes that hold one of `{},` in braces
-//! apart: either is malformed here. It does not try all that a star can stand for in front of a class
-//! that matches a slash, or of a `**/` that ends a pattern; we do. And what it makes of a star in
-//! front of braces that may be empty (`**/a*{,b}`) depends on what it tried before; here it does not.
+//! Deliberate differences concern patterns without practical use. doublestar detects mistakes only as far
+//! as a path leads, so `{a,[}` matches `a`, and it splits classes with one of `{},` inside braces; here
+//! both are malformed. doublestar does not try every match of a star before a class that matches a slash,
+//! or before a final `**/`; this module does. And in doublestar the meaning of a star before braces that
+//! may be empty (`**/a*{,b}`) depends on earlier attempts; here it does not.
 
-/// A character that stands for any bytes that are not UTF-8.
+/// Stands for every byte that is not UTF-8.
 const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
 
-/// A pattern.
+/// A compiled pattern.
 #[derive(Clone, Debug)]
 pub struct Doublestar {
     tokens: Vec<Token>,
-    /// For each token, and for the end: whether a path may end in front of it.
+    /// For each token, and for the end: whether a path may end before it.
     ends: Vec<bool>,
 }
 
@@ -30,12 +29,12 @@ enum Token {
     Slash,
     /// `?`.
     Any,
-    /// This character; the slash as well, if it was escaped.
+    /// This character. An escaped slash is one too.
     One(char),
     Class(Class),
     /// `{`, with the first token of each alternative.
     Open(Vec<usize>),
-    /// The end of an alternative, with the first token behind the braces.
+    /// The end of an alternative, with the first token after the braces.
     Leave(usize),
 }
 
@@ -45,25 +44,25 @@ struct Class {
     ranges: Vec<(char, char)>,
 }
 
-/// How a token may be reached with a part of the path. Bits, since there may be several ways.
+/// How a token can be reached after a part of the path. Bits, since several ways are possible.
 mod reached {
-    /// By all of that part, at the beginning of a component.
+    /// After exactly this part, at the beginning of a component.
     pub(super) const START: u8 = 1;
-    /// By all of that part, elsewhere.
+    /// After exactly this part, elsewhere.
     pub(super) const INSIDE: u8 = 2;
-    /// And by more of it, up to the next slash.
+    /// Also after more characters, up to the next slash.
     pub(super) const BY_STAR: u8 = 4;
-    /// And by more of it, at the beginning of any later component.
+    /// Also after more characters, at the beginning of any later component.
     pub(super) const BY_COMPONENTS: u8 = 8;
 }
 use reached::{BY_COMPONENTS, BY_STAR, INSIDE, START};
 
 impl Doublestar {
-    /// Understand `pattern`; nothing if it is malformed, and matches nothing.
+    /// Compile `pattern`. `None` if it is malformed and matches nothing.
     pub fn new(pattern: &[u8]) -> Option<Self> {
         let text: Vec<char> = characters(pattern).collect();
         let mut tokens = Parser::new(&text).tokens()?;
-        // From the end on, so that one step leaves as many braces as end there.
+        // From the end, so that one step leaves all braces that end at the same place.
         for at in (0..tokens.len()).rev() {
             if let Token::Leave(target) = tokens[at] {
                 tokens[at] = Token::Leave(past(&tokens, target));
@@ -80,9 +79,9 @@ impl Doublestar {
         Some(Self { tokens, ends })
     }
 
-    /// Whether it matches all of `path`, which has no slash in front.
+    /// Whether the pattern matches all of `path`, which has no leading slash.
     pub fn is_match(&self, path: &[u8]) -> bool {
-        // How each token is reached; all of them change with each character.
+        // The ways in which each token is reached, updated for each character.
         let mut now = vec![0; self.tokens.len() + 1];
         let mut next = now.clone();
         now[0] = START;
@@ -97,7 +96,7 @@ impl Doublestar {
         states.any(|(state, &end)| end && state & (START | INSIDE) != 0)
     }
 
-    /// Go from `now` on to `next` by one character; true if whatever follows will match.
+    /// Advance from `now` to `next` by one character. True if every continuation matches.
     fn step(&self, character: char, now: &mut [u8], next: &mut [u8]) -> bool {
         for at in 0..now.len() {
             let state = now[at];
@@ -124,8 +123,8 @@ impl Doublestar {
         false
     }
 
-    /// Reach what stands behind the star, or pair of stars, at `at`; true if that is the end, and
-    /// all components may follow.
+    /// Reach the token after the star or pair of stars at `at`. True if that is the end and any components
+    /// may follow.
     fn star(&self, at: usize, here: u8, now: &mut [u8]) -> bool {
         let mut behind = past(&self.tokens, at + 1);
         let mut single = true;
@@ -150,7 +149,7 @@ impl Doublestar {
 }
 
 impl Token {
-    /// Whether it stands for this one character.
+    /// Whether the token matches this one character.
     fn takes(&self, character: char) -> bool {
         match self {
             Self::Any => character != '/',
@@ -168,7 +167,7 @@ impl Class {
     }
 }
 
-/// The token that comes next at `at`, be it behind the alternatives that end there.
+/// The token at `at`, or the first one after the alternatives that end there.
 fn past(tokens: &[Token], at: usize) -> usize {
     match tokens.get(at) {
         Some(Token::Leave(target)) => *target,
@@ -176,13 +175,13 @@ fn past(tokens: &[Token], at: usize) -> usize {
     }
 }
 
-/// Whether what is left at `at` is one of the few forms that a path may end in front of. No other
-/// is looked through, not even two stars that are one each.
+/// Whether the rest from `at` on has one of the few forms before which a path may end. No other form
+/// counts, not even two separate single stars.
 fn may_be_nothing(tokens: &[Token], at: usize) -> bool {
     use Token::{Slash, Star};
     let first = std::iter::successors(Some(at), |&at| Some(past(tokens, at + 1)));
     let mut rest = first.map_while(|at| tokens.get(at));
-    // One more than the longest of them.
+    // One token more than the longest form.
     let rest: [_; 5] = std::array::from_fn(|_| rest.next());
     matches!(
         rest,
@@ -194,7 +193,7 @@ fn may_be_nothing(tokens: &[Token], at: usize) -> bool {
     )
 }
 
-/// The characters of a text; each byte that is not UTF-8 is one.
+/// The characters of a text. Each byte that is not UTF-8 is one character.
 fn characters(text: &[u8]) -> impl Iterator<Item = char> {
     text.utf8_chunks().flat_map(|chunk| {
         let odd = chunk.invalid().iter().map(|_| NO_TEXT);
@@ -202,17 +201,17 @@ fn characters(text: &[u8]) -> impl Iterator<Item = char> {
     })
 }
 
-/// Makes tokens of a pattern; has none for a malformed one.
+/// Parses a pattern to tokens. `None` for a malformed pattern.
 struct Parser<'a> {
     rest: std::slice::Iter<'a, char>,
     tokens: Vec<Token>,
-    /// Those that are open, from the outermost on.
+    /// The open braces, the outermost first.
     braces: Vec<Braces>,
 }
 
 struct Braces {
     open: usize,
-    /// The ends of alternatives in them.
+    /// The ends of their alternatives.
     leaves: Vec<usize>,
 }
 
@@ -247,7 +246,7 @@ impl<'a> Parser<'a> {
         self.braces.is_empty().then_some(self.tokens)
     }
 
-    /// End an alternative; where it leaves to is known when all of them end.
+    /// End an alternative. Its target is set when the braces close.
     fn leave(&mut self) {
         if let Some(braces) = self.braces.last_mut() {
             braces.leaves.push(self.tokens.len());
@@ -255,7 +254,7 @@ impl<'a> Parser<'a> {
         self.tokens.push(Token::Leave(0));
     }
 
-    /// Tell the innermost braces what is known now that they end.
+    /// Set the targets of the innermost braces, which end here.
     fn close(&mut self) {
         let Some(Braces { open, leaves }) = self.braces.pop() else {
             return;
@@ -280,14 +279,14 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What follows a `[`.
+    /// Parse the part of a class after its `[`.
     fn class(&mut self) -> Option<Class> {
         let negated = matches!(self.rest.as_slice().first(), Some('!' | '^'));
         if negated {
             self.next();
         }
         let mut ranges = Vec::new();
-        // What a range may begin with.
+        // The possible start of a range.
         let mut low = None;
         loop {
             let ends_next = self.rest.as_slice().get(1) == Some(&']');
@@ -309,7 +308,7 @@ impl<'a> Parser<'a> {
         (!ranges.is_empty()).then_some(Class { negated, ranges })
     }
 
-    /// One character of a class.
+    /// Parse one character of a class.
     fn member(&mut self) -> Option<char> {
         match self.next()? {
             '\\' => self.next(),
@@ -394,14 +393,14 @@ mod tests {
             assert!(!matches(&pattern, path));
             assert!(start.elapsed() < Duration::from_secs(2), "{pattern}");
         }
-        // Nor does depth take any stack.
+        // Deep nesting needs no stack.
         assert!(matches(
             "{".repeat(100_000) + "a" + &"}".repeat(100_000),
             "a"
         ));
     }
 
-    /// The meaning of a pattern, said as plainly as it can be.
+    /// A reference implementation, as plain as possible.
     fn plainly(pattern: &[char], path: &[char], start: bool) -> bool {
         if let ['{', ..] = pattern {
             let mut all = expanded(pattern).into_iter();
@@ -429,7 +428,7 @@ mod tests {
         }
     }
 
-    /// The pattern once for each alternative of the braces that it begins with.
+    /// The pattern once for each alternative of its leading braces.
     fn expanded(pattern: &[char]) -> Vec<Vec<char>> {
         let (mut depth, mut alternatives) = (0, vec![vec![]]);
         for (at, &character) in pattern.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Which files may be larger than the limit: zoekt's `-large_file`, an ordered list of globs.
+//! Exceptions from the size limit: zoekt's `-large_file`, an ordered list of globs.
 //!
-//! The last entry that matches decides; `!` in front of it says no. Says nothing about sizes.
+//! The last matching glob decides; a `!` before it denies the exception. The module knows no sizes.
 
 use std::sync::Arc;
 
@@ -8,34 +8,34 @@ use gix::bstr::ByteSlice;
 
 use super::doublestar::Doublestar;
 
-/// The exceptions from a limit on size, in order; clones share them.
+/// The exceptions from a size limit, in order. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct LargeFiles {
     rules: Arc<[LargeRule]>,
 }
 
-/// One of them.
+/// One glob of the list.
 #[derive(Debug)]
 pub struct LargeRule {
     text: Vec<u8>,
     allows: bool,
-    /// Missing if it is malformed, and matches nothing.
+    /// The compiled glob. `None` for a malformed glob, which matches nothing.
     pattern: Option<Doublestar>,
 }
 
 impl LargeFiles {
-    /// The list of `globs`, each with an optional `!` in front, and white space around it.
+    /// Parse `globs`, each with an optional leading `!` and surrounding white space.
     pub fn new<'a>(globs: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let rules = globs.into_iter().map(LargeRule::new).collect();
         Self { rules }
     }
 
-    /// Whether the file at `path` may be larger.
+    /// Whether the file at `path` may be larger than the limit.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.rule(path).is_some_and(LargeRule::allows)
     }
 
-    /// What decides about `path`, if anything does.
+    /// The rule that decides about `path`, if there is one.
     pub fn rule(&self, path: &[u8]) -> Option<&LargeRule> {
         let mut rules = self.rules.iter().rev();
         rules.find(|rule| rule.pattern.as_ref().is_some_and(|it| it.is_match(path)))
@@ -53,12 +53,12 @@ impl LargeRule {
         }
     }
 
-    /// Whether what it matches may be larger.
+    /// Whether matching files may be larger than the limit.
     pub fn allows(&self) -> bool {
         self.allows
     }
 
-    /// As it was written, without white space around it.
+    /// The text of the rule, without surrounding white space.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
@@ -72,7 +72,7 @@ mod tests {
         LargeFiles::new(globs.iter().map(|glob| glob.as_bytes()))
     }
 
-    /// What zoekt's own options say.
+    /// The results of zoekt's own options.
     #[test]
     fn the_last_glob_that_matches_decides() {
         let cases: [(&[&str], &[&str], &[&str]); 24] = [

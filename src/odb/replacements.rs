@@ -45,7 +45,7 @@ impl Replacements {
         self.0.is_empty()
     }
 
-    /// The objects that are replaced, in order, each with the object that stands for it. `None` for a row that git
+    /// The objects that are replaced, in order, each with its replacement. `None` for a chain that git
     /// does not follow.
     pub fn iter(&self) -> impl Iterator<Item = (ObjectId, Option<ObjectId>)> {
         self.0.iter().map(|it| (it.object, it.replacement))

@@ -1,10 +1,10 @@
-//! One pattern of the glob dialect that ignore files and access rules are written in: that of the Go
-//! library gobwas/glob, with `/` as separator.
+//! A pattern in the glob dialect of ignore files and access rules: that of the Go library gobwas/glob, with
+//! `/` as separator.
 //!
-//! `*` stays inside of a path component, `**` does not, `?` and `[…]` are one character (a byte that is
-//! not UTF-8 counts as one), `{a,b}` is a choice and `\` takes a meaning away. Matching is textbook, so
-//! linear in pattern times path whatever the pattern, with one exception that ignore files in the
-//! wild may depend on: `a/**/c` matches `a/c`, since its two ends may overlap.
+//! `*` stays within a path component, `**` does not, `?` and `[…]` match one character (an invalid byte
+//! counts as one character), `{a,b}` is a choice and `\` escapes. Matching is linear in pattern times path
+//! for every pattern. It follows the textbook with one exception, on which existing ignore files may
+//! depend: `a/**/c` matches `a/c`, since prefix and suffix may overlap.
 
 mod parse;
 mod reach;
@@ -17,13 +17,13 @@ pub(super) use parse::{Token, parse};
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// What every match starts with.
+    /// The literal prefix of every match.
     prefix: Vec<u8>,
-    /// What every match ends with.
+    /// The literal suffix of every match.
     suffix: Vec<u8>,
-    /// What lies between them.
+    /// The tokens between prefix and suffix.
     middle: Vec<Token>,
-    /// The length in bytes below which there is no match.
+    /// The least length of a match in bytes.
     shortest: usize,
 }
 
@@ -33,7 +33,7 @@ impl Glob {
         parse(pattern).map(Self::of)
     }
 
-    /// The pattern that consists of `tokens`.
+    /// The pattern of `tokens`.
     pub(super) fn of(tokens: Vec<Token>) -> Self {
         let overlaps = may_overlap(&tokens);
         let mut middle = simplify(tokens);
@@ -52,7 +52,7 @@ impl Glob {
         }
     }
 
-    /// Whether this matches all of `path`.
+    /// Whether the pattern matches all of `path`.
     pub fn is_match(&self, path: &[u8]) -> bool {
         if path.len() < self.shortest
             || !path.starts_with(&self.prefix)
@@ -61,7 +61,7 @@ impl Glob {
             return false;
         }
         match &self.middle[..] {
-            // Also where prefix and suffix overlap.
+            // Prefix and suffix may overlap.
             [Token::Super] => true,
             middle => {
                 let inner = &path[self.prefix.len()..path.len() - self.suffix.len()];
@@ -70,17 +70,17 @@ impl Glob {
         }
     }
 
-    /// What every match starts with.
+    /// The literal prefix of every match.
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// What every match ends with.
+    /// The literal suffix of every match.
     pub(super) fn suffix(&self) -> &[u8] {
         &self.suffix
     }
 
-    /// Texts that are in every match, one after the other, between its start and its end.
+    /// The texts that every match contains in this order between prefix and suffix.
     pub(super) fn inner_texts(&self) -> impl Iterator<Item = &[u8]> {
         outside_groups(&self.middle).filter_map(|token| match token {
             Token::Text(text) => Some(&text[..]),
@@ -88,18 +88,18 @@ impl Glob {
         })
     }
 
-    /// Whether this is a path as it is.
+    /// Whether the pattern is a path without wildcards.
     pub(super) fn is_literal(&self) -> bool {
         self.middle.is_empty() && self.suffix.is_empty()
     }
 
-    /// Whether this is `prefix**`.
+    /// Whether the pattern has the form `prefix**`.
     pub(super) fn is_prefix(&self) -> bool {
         self.suffix.is_empty() && self.middle == [Token::Super]
     }
 
-    /// Whether this is known to match all that starts with something it matches: it ends in `**` and
-    /// has no braces.
+    /// Whether the pattern ends in `**` and has no braces: then it matches every path with the prefix of
+    /// one match.
     pub(super) fn is_open(&self) -> bool {
         self.suffix.is_empty()
             && self.middle.last() == Some(&Token::Super)
@@ -107,11 +107,10 @@ impl Glob {
     }
 }
 
-/// Whether prefix and suffix may be found in the same place: in `prefix**suffix` the library does not
-/// look whether they overlap.
+/// Whether prefix and suffix may overlap: in `prefix**suffix` the library does not check this.
 fn may_overlap(tokens: &[Token]) -> bool {
     match tokens {
-        // An odd star is another token to the library, and so another case.
+        // The library treats an odd star as another token, without the overlap.
         [Token::Text(_), stars @ .., Token::Text(_)] => {
             !stars.is_empty() && stars.iter().all(|token| *token == Token::Super)
         }
@@ -119,7 +118,7 @@ fn may_overlap(tokens: &[Token]) -> bool {
     }
 }
 
-/// The text of `token`, which becomes empty; nothing of one that is none.
+/// Take the text out of `token`. Empty for other tokens.
 fn take_text(token: Option<&mut Token>) -> Vec<u8> {
     match token {
         Some(Token::Text(text)) => mem::take(text),
@@ -127,7 +126,7 @@ fn take_text(token: Option<&mut Token>) -> Vec<u8> {
     }
 }
 
-/// Join texts, and stars that mean no more than the `**` beside them.
+/// Join adjacent texts, and drop stars next to a `**`.
 fn simplify(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens.dedup_by(|token, before| match (before, token) {
         (Token::Text(before), Token::Text(text)) => {
@@ -140,7 +139,7 @@ fn simplify(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// How many bytes every match has at least; groups count for nothing.
+/// The least length of a match in bytes. Groups count as empty.
 fn shortest(tokens: &[Token]) -> usize {
     let bytes = outside_groups(tokens).map(|token| match token {
         Token::Text(text) => text.len(),
@@ -150,7 +149,7 @@ fn shortest(tokens: &[Token]) -> usize {
     bytes.sum()
 }
 
-/// The tokens that are no part of a choice.
+/// The tokens outside groups.
 fn outside_groups(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     let mut depth = 0;
     tokens.iter().filter(move |token| {

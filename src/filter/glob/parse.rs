@@ -1,19 +1,19 @@
-//! The grammar of the dialect: what a pattern consists of, and which patterns are none.
+//! Parses patterns of the dialect.
 //!
-//! What is an error must be exactly what is one to the library, since one such line makes a whole file
-//! void. It accepts groups that nobody closes, and knows classes of one range or of listed characters,
-//! not of both. A NUL alone is an error here and none there: the library takes it for the end of what it
-//! is reading, which is the end of the pattern or of a piece of it.
+//! The errors must be exactly those of the library, since one invalid line rejects a whole file. The
+//! library accepts unclosed groups, and classes of either one range or listed characters. The only
+//! deviation is a NUL, which is an error here: the library takes a NUL for the end of the pattern or of the
+//! piece that it reads.
 
 use std::{fmt, iter};
 
-/// Groups may nest this deep; the memory that a match takes depends on it.
+/// The deepest nesting of groups. The memory of a match depends on it.
 const DEEPEST: usize = 100;
 
 /// An element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// Itself.
+    /// A literal text.
     Text(Vec<u8>),
     /// `*`
     Any,
@@ -31,16 +31,16 @@ pub(crate) enum Token {
     Close,
 }
 
-/// One character out of some.
+/// Matches one character of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     negated: bool,
-    /// First and last of each range; sorted, without overlap.
+    /// The first and the last character of each range, sorted and disjoint.
     ranges: Vec<(char, char)>,
 }
 
 impl Class {
-    /// Whether `character` is one of these. The separator is nothing special.
+    /// Whether `character` matches. The separator is an ordinary character.
     pub(super) fn contains(&self, character: char) -> bool {
         let at = self.ranges.partition_point(|range| range.1 < character);
         let found = self
@@ -51,18 +51,18 @@ impl Class {
     }
 }
 
-/// Why something is not a pattern.
+/// Why a text is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobError {
-    /// It is not UTF-8, or holds the character that stands for what is not.
+    /// The text is not UTF-8, or contains the replacement character.
     NotUtf8,
-    /// It holds a NUL, which no path does.
+    /// The text contains a NUL, which no path does.
     Nul,
     /// A class has no end.
     Unclosed,
-    /// A class has nothing in it.
+    /// A class is empty.
     EmptyClass,
-    /// A class holds something beside a range.
+    /// A class contains a range and other characters.
     CrowdedClass,
     /// A range ends before it starts.
     BackwardRange,
@@ -86,7 +86,7 @@ impl fmt::Display for GlobError {
 
 impl std::error::Error for GlobError {}
 
-/// Take `pattern` apart. Every group has an end; of an odd run of stars the last is the single one.
+/// Parse `pattern`. Unclosed groups are closed. The last star of an odd run is the single one.
 pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
     let pattern = std::str::from_utf8(pattern).map_err(|_| GlobError::NotUtf8)?;
     if pattern.contains(char::REPLACEMENT_CHARACTER) {
@@ -118,7 +118,7 @@ pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
             Token::Close => depth -= 1,
             _ => {}
         }
-        // A backslash alone at the end of the pattern.
+        // A lone backslash at the end of the pattern.
         let is_nothing = matches!(&token, Token::Text(text) if text.is_empty());
         tokens.extend((!is_nothing).then_some(token));
         rest = &rest[length..];
@@ -127,7 +127,7 @@ pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
     Ok(tokens)
 }
 
-/// The text that `rest` starts with, up to one of the characters `ends`, and its length as written.
+/// The text at the start of `rest`, up to one of the characters `ends`, and its length as written.
 fn text(rest: &str, ends: &str) -> (String, usize) {
     let mut text = String::new();
     let mut characters = rest.char_indices();
@@ -141,13 +141,13 @@ fn text(rest: &str, ends: &str) -> (String, usize) {
     (text, rest.len())
 }
 
-/// The class that `rest` starts with, and its length as written.
+/// The class at the start of `rest`, and its length as written.
 fn class(rest: &str) -> Result<(Token, usize), GlobError> {
     let inner = rest[1..].strip_prefix('!').unwrap_or(&rest[1..]);
     let negated = inner.len() + 1 < rest.len();
     let mut characters = inner.chars();
     let (ranges, length) = match (characters.next(), characters.next()) {
-        // Backslashes take no meaning away here, nor does a bracket have one.
+        // In a range, backslashes and brackets are ordinary characters.
         (Some(low), Some('-')) => {
             let high = characters.next().ok_or(GlobError::Unclosed)?;
             (vec![(low, high)], low.len_utf8() + 1 + high.len_utf8())

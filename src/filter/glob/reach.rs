@@ -1,8 +1,8 @@
-//! Whether tokens match a text.
+//! Matches tokens against a text.
 //!
-//! Each token takes the set of positions that may have been reached to the set that it leads to, so
-//! none is looked at twice, whatever stars and groups there are. Sets are bits, and for most paths a
-//! single word. Knows of no index and no prefix.
+//! Each token maps the set of positions reached so far to the next set. So no position is visited twice per
+//! token, whatever the stars and groups. A set is a bit mask, for most paths a single word. The module
+//! knows no index and no prefix.
 
 use gix::bstr::{ByteSlice, decode_utf8};
 
@@ -19,15 +19,15 @@ pub(super) fn reaches_end(tokens: &[Token], text: &[u8]) -> bool {
     }
 }
 
-/// A group that is being walked through.
+/// A group in progress.
 struct Group<W> {
-    /// Where its alternatives start.
+    /// The positions where its alternatives start.
     from: Positions<W>,
-    /// Where those before the current one led.
+    /// The positions where its earlier alternatives ended.
     to: Positions<W>,
 }
 
-/// `none` is the empty set, with room for all positions.
+/// Match from the start. `none` is the empty set, with room for all positions.
 fn walk<W: Words>(none: Positions<W>, tokens: &[Token], text: &[u8]) -> bool {
     let mut here = none.clone();
     here.insert(0);
@@ -77,7 +77,7 @@ trait Words: AsRef<[u64]> + AsMut<[u64]> + Clone {}
 
 impl<W: AsRef<[u64]> + AsMut<[u64]> + Clone> Words for W {}
 
-/// Positions in a text: before a character of it, or at its end.
+/// Positions in a text: before a byte of it, or at its end.
 #[derive(Clone)]
 struct Positions<W>(W);
 
@@ -90,7 +90,7 @@ impl<W: Words> Positions<W> {
         self.0.as_ref()[at / 64] & (1 << (at % 64)) != 0
     }
 
-    /// Insert those from `first` to `last`.
+    /// Insert all positions from `first` to `last`.
     fn insert_all(&mut self, first: usize, last: usize) {
         let words = self.0.as_mut()[first / 64..=last / 64].iter_mut();
         let count = words.len();
@@ -112,7 +112,7 @@ impl<W: Words> Positions<W> {
         }
     }
 
-    /// The first that is not before `from`.
+    /// The first position at or after `from`.
     fn first_from(&self, from: usize) -> Option<usize> {
         let words = self.0.as_ref();
         let mut word = words.get(from / 64)? & (!0 << (from % 64));
@@ -146,8 +146,7 @@ impl<W: Words> Positions<W> {
         }
     }
 
-    /// All of `text` is decoded, since the stars step by bytes and may have stopped inside of a
-    /// character.
+    /// Decodes all of `text`, since stars step by bytes and may stop inside a character.
     fn after_one(&mut self, here: &Self, text: &[u8], accepts: impl Fn(char) -> bool) {
         let mut at = 0;
         while at < text.len() {

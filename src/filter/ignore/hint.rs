@@ -1,6 +1,6 @@
-//! What the author of an ignore rule may not expect of it.
+//! Hints about ignore rules whose effect may surprise their authors.
 //!
-//! Says what a line does; never changes it.
+//! A hint describes a line and never changes its effect.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use crate::{
     filter::glob::Token,
 };
 
-/// A line that does something its author may not expect.
+/// A hint about one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Where it was written.
+    /// The source of the rule.
     pub origin: Arc<BString>,
-    /// Its number there, from 1.
+    /// The line number in the source, from 1.
     pub line: usize,
-    /// The line as written, without the space around it.
+    /// The line as written, without surrounding white space.
     pub pattern: BString,
-    /// What it does.
+    /// The effect of the line.
     pub text: &'static str,
-    /// Whether zoekt may do otherwise, because of a fault of its own that is not repeated here.
+    /// Whether zoekt may behave differently, because of a bug in zoekt that is not reproduced here.
     pub diverges: bool,
 }
 
-/// How the texts begin that tell of such a fault.
+/// The first words of texts about such bugs.
 const DIVERGES: &str = "zoekt may ";
 
 impl Hint {
@@ -43,7 +43,7 @@ impl Hint {
     }
 }
 
-/// What there is to say about `pattern`, which works as `tokens`.
+/// The hints about `pattern`, whose effective tokens are `tokens`.
 pub(super) fn hints(
     origin: &Arc<BString>,
     line: usize,
@@ -141,7 +141,7 @@ fn is_star(token: &Token) -> bool {
     matches!(token, Token::Any | Token::Super)
 }
 
-/// Whether this is one character of several.
+/// Whether the token matches one character of several.
 fn is_one(token: &Token) -> bool {
     matches!(token, Token::Single | Token::Class(_))
 }
@@ -150,21 +150,20 @@ fn is_text(token: &Token) -> bool {
     matches!(token, Token::Text(_))
 }
 
-/// Whether `?` or a class stands beside something else that has a length of its own. Texts side by
-/// side were classes, too.
+/// Whether `?` or a class is adjacent to another token of fixed length. Adjacent texts were classes too.
 fn counts_bytes(tokens: &[Token]) -> bool {
     let fixed = |token: &Token| is_one(token) || is_text(token);
     tokens.windows(2).any(|pair| pair.iter().all(fixed))
 }
 
-/// Whether there are three stars in a row, or five.
+/// Whether there is a run of three or five stars.
 fn odd_stars(tokens: &[Token]) -> bool {
     let mut pairs = tokens.windows(2);
     pairs.any(|pair| pair == [Token::Super, Token::Any])
 }
 
-/// Whether the groups, if any, are of the kinds that mean the same to everybody: texts to choose from,
-/// or one choice among texts with stars.
+/// Whether all groups have a form on which all implementations agree: a choice of texts, or one choice of
+/// texts with stars.
 fn groups_are_plain(tokens: &[Token]) -> bool {
     let groups = tokens.split(|token| *token == Token::Open);
     let count = groups.clone().count() - 1;
@@ -178,7 +177,7 @@ fn groups_are_plain(tokens: &[Token]) -> bool {
         if at == 0 {
             return true;
         }
-        // Another is inside of it if it has no end here.
+        // A group without an end at this point contains another group.
         let Some(end) = group.iter().position(|token| *token == Token::Close) else {
             return false;
         };
@@ -192,7 +191,7 @@ fn groups_are_plain(tokens: &[Token]) -> bool {
     })
 }
 
-/// Whether a pattern is taken for the start of paths; a dot counts as special, braces do not.
+/// Whether a pattern is a prefix of paths. A dot counts as special, braces do not.
 pub(super) fn is_plain(anchored: &[u8]) -> bool {
     anchored.find_byteset(b".][*?").is_none()
 }
@@ -202,7 +201,7 @@ mod tests {
     use super::texts;
     use crate::filter::ignore::read;
 
-    /// The start of what is said of a line.
+    /// Check the beginnings of the hints about a line.
     #[track_caller]
     fn check(pattern: &str, expected: &[&str]) {
         let line = read(1, pattern.as_bytes()).expect("it is sound");

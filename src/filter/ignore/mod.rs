@@ -1,8 +1,8 @@
-//! Ignore rules: which files a code search leaves out, in the grammar of `.sourcegraph/ignore`.
+//! Ignore rules: the files that a code search omits, in the grammar of `.sourcegraph/ignore`.
 //!
-//! Not gitignore: each line is a glob that is tested against the whole path of a file, from the root,
-//! never against a directory; nothing is ever taken back, so order does not matter. A directory is
-//! skipped only where every path below it would be ignored.
+//! The grammar differs from gitignore: each line is a glob for the whole path of a file from the root,
+//! never for a directory, and there are no exceptions, so order does not matter. A directory is skipped
+//! only if every possible path below it is ignored.
 
 mod hint;
 
@@ -21,38 +21,38 @@ pub use hint::Hint;
 /// A line of this many bytes is an error, even a comment.
 const TOO_LONG: usize = 64 * 1024;
 
-/// What a line that cannot be understood does.
+/// The effect of an invalid line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// It makes the whole source void.
+    /// The whole source is rejected.
     #[default]
     Error,
-    /// It is passed over.
+    /// The line is skipped.
     Warn,
 }
 
-/// A line that cannot be understood.
+/// An invalid line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// The line as written, without the space around it; if it is too long, the start of it.
+    /// The line as written, without surrounding white space. A line that is too long is truncated.
     pub pattern: BString,
-    /// What is wrong.
+    /// The fault.
     pub reason: IgnoreFault,
 }
 
-/// Why a line cannot be understood.
+/// Why a line is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoreFault {
-    /// It has 65,536 bytes or more.
+    /// The line has 65,536 bytes or more.
     TooLong,
-    /// It is no pattern.
+    /// The line is no pattern.
     Glob(GlobError),
 }
 
 impl BadLine {
-    /// The line, and what is wrong with it.
+    /// The line and its fault.
     pub fn words(&self) -> BString {
         let (line, reason) = (self.line.to_string(), self.reason.to_string());
         let values = [line.as_bytes(), &listed(&self.pattern), reason.as_bytes()];
@@ -72,17 +72,17 @@ impl fmt::Display for IgnoreFault {
 /// A line that ignores files.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Where it was written.
+    /// The source of the rule.
     pub origin: Arc<BString>,
-    /// Its number there, from 1.
+    /// The line number in the source, from 1.
     pub line: usize,
-    /// The line as written, without the space around it.
+    /// The line as written, without surrounding white space.
     pub pattern: BString,
     glob: Glob,
 }
 
 impl Rule {
-    /// The rule, and where it was written.
+    /// The rule and its source.
     pub fn words(&self) -> BString {
         let line = self.line.to_string();
         let values = [
@@ -100,19 +100,19 @@ pub struct Ignore {
     rules: Vec<Rule>,
     hints: Vec<Hint>,
     all: Index,
-    /// Those that match all that starts with something they match.
+    /// The rules that match every path with the prefix of one match.
     open: Index,
 }
 
 impl Ignore {
-    /// Without rules: nothing is ignored.
+    /// No rules: nothing is ignored.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Add the rules of one source: a file of the tree, a file outside of it, an option; `origin` is
-    /// what explanations call it. With [`Strictness::Error`] a bad line is returned and nothing is added;
-    /// with [`Strictness::Warn`] those that are bad are returned, and the others hold.
+    /// Add the rules of one source: a file of the tree, a file outside the tree, an option. Explanations
+    /// call the source `origin`. With [`Strictness::Error`] the first bad line is returned and nothing is
+    /// added. With [`Strictness::Warn`] all bad lines are returned, and the other lines are added.
     pub fn add(
         &mut self,
         origin: impl AsRef<[u8]>,
@@ -142,14 +142,14 @@ impl Ignore {
         }
         self.rules.append(&mut rules);
         self.hints.append(&mut hints);
-        // All of the same rank, since any of them will do.
+        // All patterns have the same rank, since any match suffices.
         let globs = || self.rules.iter().map(|rule| (rule.glob.clone(), 0));
         self.all = Index::new(globs());
         self.open = Index::new(globs().filter(|(glob, _)| glob.is_open()));
         Ok(bad)
     }
 
-    /// What the authors of the rules may not expect of them, and where a code search may do otherwise.
+    /// Hints about the rules.
     pub fn hints(&self) -> &[Hint] {
         &self.hints
     }
@@ -169,13 +169,13 @@ impl Ignore {
         self.rules.iter().find(|rule| rule.glob.is_match(path))
     }
 
-    /// Whether all that may be below `directory` (without slash at its end) is ignored. Where this says
-    /// no, every file below may still be ignored, each by a rule of its own.
+    /// Whether every possible path below `directory` (without a trailing slash) is ignored. If false, every
+    /// file below may still be ignored by other rules.
     pub fn prunes(&self, directory: &[u8]) -> bool {
         self.open.last(&entered(directory)).is_some()
     }
 
-    /// The first rule because of which [`Ignore::prunes`].
+    /// The first rule that makes [`Ignore::prunes`] true.
     pub fn pruning_rule(&self, directory: &[u8]) -> Option<&Rule> {
         let directory = entered(directory);
         let prunes = |rule: &&Rule| rule.glob.is_open() && rule.glob.is_match(&directory);
@@ -183,7 +183,7 @@ impl Ignore {
     }
 }
 
-/// What the paths below `directory` start with.
+/// The common prefix of the paths below `directory`.
 fn entered(directory: &[u8]) -> Vec<u8> {
     match directory {
         b"" => Vec::new(),
@@ -191,10 +191,10 @@ fn entered(directory: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A pattern as written, and as it works.
+/// A pattern as written, and its effective tokens.
 type Pattern<'a> = (&'a [u8], Vec<Token>);
 
-/// The pattern in a line; none if it is blank or a comment.
+/// The pattern of a line. `None` if the line is blank or a comment.
 fn read(number: usize, line: &[u8]) -> Result<Option<Pattern<'_>>, BadLine> {
     let pattern = line.trim_with(char::is_whitespace);
     let bad = |pattern: &[u8], reason| BadLine {
@@ -214,7 +214,7 @@ fn read(number: usize, line: &[u8]) -> Result<Option<Pattern<'_>>, BadLine> {
     }
 }
 
-/// The glob that a line stands for.
+/// The effective glob of a line.
 fn completed(pattern: &[u8]) -> Vec<u8> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
     match hint::is_plain(anchored) {
@@ -276,7 +276,7 @@ mod tests {
         let with_end = |end: &str| [&longest[..], end.as_bytes()].concat();
         assert!(ignore(&with_end("")).is_empty());
         assert!(ignore(&with_end("\nother")).ignores(b"other"));
-        // A carriage return counts.
+        // A carriage return counts as a byte of the line.
         for end in ["#", "#\nother", "\r\nother"] {
             let error = Ignore::new().add("test", &with_end(end), Strictness::Error);
             assert_eq!(
