@@ -7,6 +7,11 @@
 //!               means)     select ─> locate     blob, then     compressors
 //!                                               converted
 //!                          └──────── pipeline: ordered, bounded in bytes ────────┘
+//!
+//!  with --cache:
+//!               request ─> key ─> cache ───────────────────────────> standard output / file
+//!                                 │  ^ a file that grows        └──> those of other processes
+//!                     not there:  └──┘ plan ─> … ─> emit
 //! ```
 //!
 //! # Layers

@@ -11,11 +11,11 @@ use gix::{
     hash::{Hasher, Kind, hasher, oid},
 };
 
-use super::{Inputs, Scope, filter::FilterRules, format::Format};
+use super::{Scope, filter::FilterRules, format::Format};
 use crate::{
     attributes::{AttributeSettings, AttributeSource},
     cache::Key,
-    cli::OnMissing,
+    cli::{Args, OnMissing},
     emit::zip::Times,
     error::Result,
     odb::Replacements,
@@ -23,6 +23,7 @@ use crate::{
     pathspec::Top,
     plan::extra::{Content, Extra},
     repository::{
+        environment::Environment,
         settings::{RepositorySettings, Umask},
         treeish::Treeish,
     },
@@ -36,7 +37,8 @@ const MAX_EXTRA: u64 = 1 << 20;
 
 /// All that decides the bytes of an archive.
 pub(super) struct Decisive<'a> {
-    pub(super) inputs: Inputs<'a>,
+    pub(super) args: &'a Args,
+    pub(super) environment: &'a Environment,
     pub(super) settings: &'a RepositorySettings,
     pub(super) replacements: &'a Replacements,
     pub(super) filters: &'a FilterRules<'a>,
@@ -74,7 +76,7 @@ impl Decisive<'_> {
 
     /// What the archive, or the messages beside it, depend on beyond the key.
     fn obstacle(&self) -> Option<&'static str> {
-        let args = self.inputs.args;
+        let args = self.args;
         let is_partial =
             self.filters.settings.missing.unwrap_or(OnMissing::Error) != OnMissing::Error;
         let is_dated = self.treeish.commit.is_some() || args.mtime.is_some();
@@ -97,7 +99,7 @@ impl Decisive<'_> {
             Format::TarGz(level) => {
                 encoder.bytes("format", "tar.gz");
                 encoder.debug("level", level);
-                encoder.debug("dialect", &self.inputs.args.ours.gzip_dialect);
+                encoder.debug("dialect", &self.args.ours.gzip_dialect);
             }
             Format::TarZst(level) => {
                 encoder.bytes("format", "tar.zst");
@@ -114,7 +116,7 @@ impl Decisive<'_> {
             Umask::User => output::umask(),
         };
         encoder.number("umask", umask.into());
-        encoder.flag("notes", self.inputs.args.filters.pax_notes);
+        encoder.flag("notes", self.args.filters.pax_notes);
     }
 
     fn add_tree(&self, encoder: &mut Encoder) {
@@ -136,7 +138,7 @@ impl Decisive<'_> {
             encoder.id("base", &delta.base);
             encoder.id("target", &delta.target);
             encoder.debug("deletions", &delta.deletion_format);
-            encoder.flag("ignore mode", self.inputs.args.delta.ignore_mode);
+            encoder.flag("ignore mode", self.args.delta.ignore_mode);
         }
         for (object, replacement) in self.replacements.iter() {
             encoder.id("replaced", &object);
@@ -156,13 +158,13 @@ impl Decisive<'_> {
     }
 
     fn add_pathspecs(&self, encoder: &mut Encoder) {
-        let args = self.inputs.args;
+        let args = self.args;
         encoder.bytes(
             "prefix",
             args.prefix.as_deref().unwrap_or_default().as_bytes(),
         );
         encoder.bytes("below", self.below);
-        encoder.debug("pathspecs", &self.inputs.environment.pathspecs);
+        encoder.debug("pathspecs", &self.environment.pathspecs);
         encoder.list("path", args.paths.iter().map(|path| path.as_bytes()));
         // An absolute path, perhaps behind magic, is read against the top.
         let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));

@@ -93,7 +93,8 @@ impl Request {
         let mut extras: Vec<_> = extras.map(|extra| planned(extra, below)).collect();
         let format = format.at_level(args.level)?;
         let decisive = key::Decisive {
-            inputs,
+            args,
+            environment: inputs.environment,
             settings: &repository.settings,
             replacements: &reader.odb.config().replacements,
             filters: &filters,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use git_sluice::buffer::Buffer;
+use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::report::{
@@ -132,7 +133,13 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             ..Seconds::default()
         },
         peak_memory: failure.is_none().then_some(1 << 24),
-        cache: None,
+        cache: Some(Account {
+            role: Role::Bypass,
+            reason: Some("the directory has no room".to_owned()),
+            key: Some("ab".repeat(32)),
+            produced: 10240,
+            served: 10240,
+        }),
     };
     let text = written(|outlet| summary.write(outlet, failure).expect("written"));
     assert_eq!(text.lines().count(), 1);

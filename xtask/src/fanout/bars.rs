@@ -2,6 +2,7 @@
 
 use super::contender::{Cache, Contender, Producer};
 use super::trial::{Row, Trial};
+use crate::median::median;
 
 pub(super) struct Bar {
     what: &'static str,
@@ -36,8 +37,8 @@ pub(super) fn of(trial: &Trial) -> Vec<Bar> {
             0.16,
         ),
         bar(
-            "cold cache: first byte of the median client, ms",
-            sluice(&trial.many, Cache::Cold).median(|turn| turn.median_first_byte_ms()),
+            "a client that starts while the archive is made: its first byte, ms",
+            median(trial.follower_ms.iter().copied()),
             20.0,
         ),
         bar(

@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read as _};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -107,22 +107,56 @@ pub(super) fn at_once<T: Send>(
 }
 
 fn run_client<T>(
-    mut command: Command,
+    command: Command,
     read: impl Fn(PipeReader, Instant) -> Result<T>,
 ) -> Result<T> {
-    let name = format!("{command:?}");
-    let (output, input) = io::pipe()?;
-    fcntl_setpipe_size(&output, PIPE_BYTES).context("could not make a pipe of 1 MiB")?;
-    let started = Instant::now();
-    let child = command.stdout(input).spawn();
-    let mut child = child.with_context(|| format!("could not start {name}"))?;
-    // The command holds the pipe open.
-    drop(command);
-    let result = read(output, started);
-    let status = child.wait()?;
-    let result = result.with_context(|| format!("{name} ended with {status}"))?;
-    ensure!(status.success(), "{name} failed: {status}");
-    Ok(result)
+    let (running, output) = Running::start(command)?;
+    let result = read(output, running.started);
+    running.end(result)
+}
+
+/// How long a client waits for its first byte that starts when another one, which is not read any further, has
+/// its first byte; in milliseconds.
+pub(super) fn second_first_byte_ms(first: Command, second: Command) -> Result<f64> {
+    let (running, mut output) = Running::start(first)?;
+    output.read_exact(&mut [0])?;
+    let waited = run_client(second, |pipe, started| Ok(discard(pipe, started)?.0))?;
+    let rest = discard(output, running.started);
+    running.end(rest)?;
+    Ok(milliseconds(waited))
+}
+
+/// A client that was started.
+struct Running {
+    name: String,
+    child: Child,
+    started: Instant,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Result<(Self, PipeReader)> {
+        let name = format!("{command:?}");
+        let (output, input) = io::pipe()?;
+        fcntl_setpipe_size(&output, PIPE_BYTES).context("could not make a pipe of 1 MiB")?;
+        let started = Instant::now();
+        // The command holds the pipe open until it is dropped.
+        let child = command.stdout(input).spawn();
+        let child = child.with_context(|| format!("could not start {name}"))?;
+        let running = Self {
+            name,
+            child,
+            started,
+        };
+        Ok((running, output))
+    }
+
+    /// Waits for the end of the client; `result` came from its pipe.
+    fn end<T>(mut self, result: Result<T>) -> Result<T> {
+        let (name, status) = (self.name, self.child.wait()?);
+        let result = result.with_context(|| format!("{name} ended with {status}"))?;
+        ensure!(status.success(), "{name} failed: {status}");
+        Ok(result)
+    }
 }
 
 /// How long after `started` the first byte came, and how many bytes there were.

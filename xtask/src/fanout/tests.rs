@@ -158,6 +158,7 @@ fn fixed() -> Trial {
         bytes: 10_240,
         many: rows(&MANY, 3, &many),
         single: rows(&SINGLE, 1, &[0.2, 0.3, 0.01]),
+        follower_ms: vec![3.0, 5.0],
     }
 }
 

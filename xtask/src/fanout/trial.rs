@@ -20,6 +20,9 @@ pub(super) struct Trial {
     pub(super) bytes: u64,
     pub(super) many: Vec<Row>,
     pub(super) single: Vec<Row>,
+    /// For each round, how long a client with a cache waits for its first byte that starts while the archive is
+    /// being made for another client.
+    pub(super) follower_ms: Vec<f64>,
 }
 
 /// A contender with its turns.
@@ -41,6 +44,7 @@ impl Trial {
             contenders.iter().map(row).collect::<Result<Vec<_>>>()
         };
         let (mut many, mut single) = (rows(&MANY, jobs)?, rows(&SINGLE, 1)?);
+        let mut follower_ms = Vec::new();
         for round in 0..rounds {
             eprintln!("{}: round {} of {rounds}", request.format, round + 1);
             let mut rows: Vec<&mut Row> = many.iter_mut().chain(&mut single).collect();
@@ -50,12 +54,14 @@ impl Trial {
             for row in rows {
                 row.turns.push(setting.turn(row)?);
             }
+            follower_ms.push(setting.follower()?);
         }
         Ok(Trial {
             format: request.format.clone(),
             bytes: setting.bytes,
             many,
             single,
+            follower_ms,
         })
     }
 }
@@ -152,6 +158,21 @@ impl<'a> Setting<'a> {
             );
         }
         Ok(turn)
+    }
+
+    fn follower(&self) -> Result<f64> {
+        let contender = SINGLE[1];
+        let row = Row {
+            contender,
+            clients: 2,
+            roles: BTreeMap::new(),
+            turns: Vec::new(),
+        };
+        self.with_clients(&row, |mut commands| {
+            let (second, first) = (commands.pop(), commands.pop());
+            let commands = first.zip(second).context("two clients")?;
+            clients::second_first_byte_ms(commands.0, commands.1)
+        })
     }
 
     /// Calls `run` with the commands of all clients, and with the cache that the contender is to find.
