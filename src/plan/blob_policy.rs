@@ -1,8 +1,8 @@
 //! Decisions about an entry that need its blob's size, presence or content.
 //!
-//! Locators apply the policy, on any thread, so that the walk need not look for blobs. The directories above a
-//! file that the policy leaves out keep their entries. Where such directories must not show, and where two trees
-//! are compared, the walk decides by sizes itself.
+//! Locators apply the policy, on any thread, so that the walk need not locate blobs. The directories above
+//! an omitted file keep their entries. Where empty directories must not show, and where two trees are
+//! compared, the walk itself decides by sizes.
 
 use gix::ObjectId;
 
@@ -17,16 +17,16 @@ use crate::{
     odb::{Odb, Place},
 };
 
-/// What becomes of files by the size, presence and content of their blobs.
+/// Decides about files by the size, presence and content of their blobs.
 pub struct BlobPolicy {
     /// The treatment of large, missing and binary files.
     pub policy: Policy,
-    /// Finds the paths in the tree, which exceptions are about.
+    /// Maps names to the paths in the tree, to which the exceptions refer.
     pub naming: Naming,
 }
 
 impl BlobPolicy {
-    /// What becomes of the file called `name` in the archive, which has `size` bytes.
+    /// Decide about the file of `size` bytes that is called `name` in the archive.
     pub fn by_size(&self, name: &[u8], size: u64) -> Disposition {
         self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
@@ -50,7 +50,7 @@ impl BlobPolicy {
     }
 }
 
-/// Leave out `entry` or its content, if `disposition` says so.
+/// Omit `entry` or its content, if `disposition` demands it.
 fn leave_out(entry: &mut Entry, disposition: Disposition) {
     if disposition == Disposition::Content {
         return;
@@ -58,7 +58,7 @@ fn leave_out(entry: &mut Entry, disposition: Disposition) {
     entry.disposition = disposition;
     entry.blob = Blob::None;
     if entry.kind == MemberKind::Symlink && matches!(disposition, Disposition::Placeholder(..)) {
-        // A placeholder is no target of a link.
+        // A placeholder cannot be the target of a link.
         entry.kind = MemberKind::File;
     }
 }

@@ -1,4 +1,5 @@
-//! Files that are in no tree and are archived behind all that are (`--add-file` and its sibling).
+//! Files outside the tree that are archived after all entries of the tree (`--add-file`,
+//! `--add-virtual-file`).
 
 use std::path::PathBuf;
 
@@ -6,32 +7,32 @@ use gix::{ObjectId, bstr::BString, hash::Kind as HashKind};
 
 use crate::emit::MemberKind;
 
-/// A file that the command line names or holds.
+/// A file whose path or content is on the command line.
 #[derive(Clone, Debug)]
 pub struct Extra {
-    /// Its full name in the archive.
+    /// The full name in the archive.
     pub name: BString,
-    /// What it is in the archive.
+    /// The type in the archive.
     pub kind: MemberKind,
-    /// Where its content is.
+    /// The source of the content.
     pub content: Content,
 }
 
-/// Where the content of an [`Extra`] is.
+/// The source of an [`Extra`]'s content.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// In this file, which messages call by its path from the top of the work tree.
+    /// A file. Messages show its path from the top of the work tree.
     File {
-        /// From the current directory.
+        /// The path from the current directory.
         path: PathBuf,
-        /// For messages.
+        /// The path for messages.
         shown: BString,
     },
-    /// Here.
+    /// The content itself.
     Bytes(Vec<u8>),
 }
 
-/// What stands in for the object id of the extra file `number`, counted from 0.
+/// The substitute for the object id of the extra file `number`, counted from 0.
 pub(super) fn id(hash: HashKind, number: u32) -> ObjectId {
     let mut id = ObjectId::null(hash);
     id.as_mut_slice()[..8].copy_from_slice(&(u64::from(number) + 1).to_be_bytes());

@@ -1,10 +1,10 @@
-//! What to write, in git's order, without reading one blob of it.
+//! Plans which entries to write, in git's order, without reading their blobs.
 //!
 //! The plan is a stream of *windows*: the walk appends entries to a [`WindowBuilder`] until it is large
-//! enough for a [`Window`]; then each file's blob is located in a pack, and the window cut into
-//! [`Job`]s of a few hundred kilobytes each. A walk can be divided between threads, each of which goes through
-//! other directories; windows are located by any. A few exist at a time, whatever the size of the
-//! tree. Reads trees, attribute files and headers of pack entries, and no other blob.
+//! enough for a [`Window`]; then each file's blob is located in a pack, and the window is cut into [`Job`]s
+//! of a few hundred kilobytes each. A walk can be divided between threads, each of which walks other
+//! directories. Any thread can locate a window. Only a few windows exist at a time, whatever the size of
+//! the tree. The plan reads trees, attribute files and headers of pack entries, and no other blob.
 
 pub mod delta;
 mod builder;
@@ -39,30 +39,31 @@ pub use window::{Job, Window};
 
 /// Entries in the first window: few, so that the first bytes leave early.
 const FIRST_WINDOW: usize = 32;
-/// Entries in a later window. Links that two windows share are decoded twice.
+/// Entries in a later window. Links of delta chains that two windows share are decoded twice.
 const WINDOW: usize = 4096;
-/// Bytes of names after which a window ends, however few its entries are: 128 for each of them.
+/// The bytes of names after which a window ends, however few its entries: 128 for each entry of a full
+/// window.
 const WINDOW_TEXT: usize = 128 * WINDOW;
-/// Names of more bytes than this on average make windows so small that none is planned before its turn.
+/// Names that are longer than this on average make windows so small that none is planned before its turn.
 const LONG_NAME: usize = 1024;
-/// Directories that are read before a walk may be divided, where little is found in them.
+/// The most directories that are read before a walk may be divided, where they hold few entries.
 const DIRECTORIES: u64 = 512;
-/// Estimated bytes of archive after which the pack pages read so far are given back: less than a
-/// hundred megabytes of them, as packs go.
+/// Estimated bytes of archive after which the pages read from packs are released: typically less than a
+/// hundred megabytes of them.
 const RELEASE_BYTES: u64 = 512 << 20;
-/// How much deflate shrinks a loose object, as a guess at its size.
+/// The typical compression ratio of a loose object, for estimating its size.
 const LOOSE_RATIO: u64 = 3;
 
 /// A walk over one tree, or over the changes between two.
 pub enum Route {
-    /// All of a tree.
+    /// A whole tree.
     Whole(Box<Walk>),
     /// The changes between two trees.
     Delta(Box<DeltaWalk>),
 }
 
 impl Route {
-    /// Read one more tree entry, and append the entries that it brings to `builder`. False at the end.
+    /// Read one more tree entry, and append its archive entries to `builder`. False at the end.
     pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         match self {
             Self::Whole(walk) => walk.step(reader, builder),
@@ -78,7 +79,7 @@ impl Route {
         }
     }
 
-    /// Leave the later part to another walk.
+    /// Split off the later part of the walk.
     pub fn fork(&mut self) -> Option<Self> {
         match self {
             Self::Whole(walk) => walk.fork().map(Self::from),
@@ -99,7 +100,7 @@ impl From<DeltaWalk> for Route {
     }
 }
 
-/// Walks, window by window.
+/// Runs a walk, window by window.
 pub struct Planner {
     route: Route,
     reader: Reader,
@@ -110,12 +111,12 @@ pub struct Planner {
     has_long_names: bool,
     /// The failure that ended the walk. Reported after the entries before it.
     failure: Option<Error>,
-    /// Directories read by all planners that this one was divided into.
+    /// Directories read by all planners that were split off each other.
     directories: Arc<AtomicU64>,
 }
 
 impl Planner {
-    /// Plan the entries that are found on `route`.
+    /// Plan the entries of `route`.
     pub fn new(route: impl Into<Route>, reader: Reader) -> Self {
         let route = route.into();
         Self {
@@ -129,7 +130,7 @@ impl Planner {
         }
     }
 
-    /// The number of directories read so far, by all planners that this one is divided into.
+    /// The number of directories read so far, by all planners that were split off each other.
     pub fn directories(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.directories)
     }
@@ -170,7 +171,7 @@ impl Source for Planner {
         let last = self.fill();
         let read = self.route.directories() - before;
         self.directories.fetch_add(read, Ordering::Relaxed);
-        // An object that was not found may lie where the user may not look.
+        // An object that was not found may exist in a place without permission.
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }

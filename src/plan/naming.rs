@@ -1,17 +1,17 @@
-//! What is in front of paths in the tree, and of names in the archive.
+//! Maps names in the archive to paths in the tree.
 
 use gix::bstr::BString;
 
-/// How names in the archive stand to paths in the tree.
+/// The prefixes of paths in the tree and of names in the archive.
 pub struct Naming {
-    /// What is in front of every path in the tree, and not in the archive.
+    /// The prefix of every path in the tree that the archive lacks.
     pub below: BString,
-    /// The length of what is in front of every name in the archive.
+    /// The length of the prefix of every name in the archive.
     pub prefix_len: usize,
 }
 
 impl Naming {
-    /// Where the file that is called `name` in the archive is in the tree.
+    /// The path in the tree of the file that is called `name` in the archive.
     pub fn path_in_tree(&self, name: &[u8]) -> Vec<u8> {
         let path = name.get(self.prefix_len..).unwrap_or(name);
         [&self.below[..], path].concat()

@@ -1,4 +1,4 @@
-//! What one step of a comparison tells.
+//! The result of one step of a comparison.
 
 use gix::ObjectId;
 
@@ -7,38 +7,38 @@ use crate::{emit::MemberKind, plan::view::Leaf, report::Status, tree::Mode};
 /// An entry as a view shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// What it is in the tree.
+    /// The mode in the tree.
     pub mode: Mode,
-    /// Its id there.
+    /// The id in the tree.
     pub id: ObjectId,
-    /// What it is to the reader.
+    /// The entry for the reader.
     pub leaf: Leaf,
 }
 
 /// A path that differs.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What happened to it.
+    /// The kind of change.
     pub status: Status,
-    /// What it was.
+    /// The old entry.
     pub old: Option<Shown>,
-    /// What it is.
+    /// The new entry.
     pub new: Option<Shown>,
 }
 
-/// What one step found.
+/// The result of one step.
 pub enum Step {
-    /// Nothing to tell.
+    /// No change.
     Nothing,
     /// A path that differs.
     Changed(Box<Change>),
-    /// A directory that came or went; after all that is in it.
+    /// A directory that was added or deleted. Reported after its entries.
     Directory(Status, ObjectId),
-    /// Both trees are through.
+    /// The end of both trees.
     End,
 }
 
-/// What happened to a path that was `old` and is `new`.
+/// The change of a path from its `old` to its `new` entry.
 pub(super) fn change(old: Option<Shown>, new: Option<Shown>) -> Step {
     let kind = |shown: &Shown| match shown.leaf.kind {
         MemberKind::Executable => MemberKind::File,

@@ -1,7 +1,7 @@
-//! The entries that a comparison brings to the archive, in the order of the archive.
+//! The new entries that a comparison adds to the archive, in the order of the archive.
 //!
-//! The summary pass caches them up to a fixed number of bytes. If all of them fit, the archive pass reads no tree
-//! again; otherwise it repeats the comparison, so memory stays constant.
+//! The summary pass caches them up to a fixed number of bytes. If all of them fit, the archive pass reads
+//! no tree again; otherwise it repeats the comparison, so memory stays constant.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -22,8 +22,8 @@ use crate::{
     tree::Mode,
 };
 
-/// One entry that a comparison brings to the archive. The names of all directories above a change may take more
-/// memory than there is, so directories come one by one.
+/// One new entry. The names of all directories above a change may exceed the memory, so directories come
+/// one by one.
 pub(super) enum NewEntry {
     /// A directory with its name: a new one, or one above a change.
     Directory(ObjectId, Vec<u8>),
@@ -33,16 +33,16 @@ pub(super) enum NewEntry {
 
 /// A file, link or submodule of the new tree that differs.
 pub(super) struct NewLeaf {
-    /// Its name in the archive.
+    /// The name in the archive.
     pub name: Vec<u8>,
-    /// What happened to its path.
+    /// The change of the path.
     pub past: Past,
     /// The entry in the new tree.
     pub new: Shown,
 }
 
 impl NewEntry {
-    /// The entry that `step`, the last one of `diff`, brings behind the directories above it.
+    /// The new entry of `step`, the last step of `diff`. The directories above come first.
     fn last(diff: &Diff, step: Step) -> Option<Self> {
         match step {
             Step::Changed(change) => {
@@ -65,7 +65,7 @@ impl NewEntry {
         }
     }
 
-    /// The next directory above the `pending` entry, or the entry itself if all directories were found.
+    /// The next directory above the `pending` entry, or the entry itself after all directories.
     fn next(diff: &mut Diff, pending: &mut Option<Self>) -> Option<Self> {
         pending.as_ref()?;
         match diff.next_unwritten() {
@@ -74,16 +74,16 @@ impl NewEntry {
         }
     }
 
-    /// Its size in memory, in bytes.
+    /// The size in memory, in bytes.
     fn len(&self) -> usize {
         let (Self::Directory(_, name) | Self::Leaf(NewLeaf { name, .. })) = self;
         size_of::<Self>() + name.len()
     }
 }
 
-/// New entries in memory, as long as there is room for all of them.
+/// New entries in memory, as long as all of them fit.
 pub struct CachedChanges {
-    /// Nothing once there was no room for one.
+    /// `None` once an entry did not fit.
     entries: Option<VecDeque<NewEntry>>,
     bytes: usize,
     max_bytes: usize,
@@ -99,7 +99,7 @@ impl CachedChanges {
         }
     }
 
-    /// Add the entries that `step`, the last one of `diff`, brings to the archive.
+    /// Add the new entries of `step`, the last step of `diff`.
     pub(super) fn add(&mut self, diff: &mut Diff, step: Step) {
         let mut pending = NewEntry::last(diff, step);
         while let Some(entry) = NewEntry::next(diff, &mut pending) {
@@ -114,7 +114,7 @@ impl CachedChanges {
         self.entries.as_ref().map_or(0, |_| self.bytes)
     }
 
-    /// Add the entries of `other`, which come after these.
+    /// Append the entries of `other`.
     pub(super) fn append(&mut self, other: Self) {
         match (self.make_room(other.bytes), other.entries) {
             (Some(entries), Some(others)) => entries.extend(others),
@@ -122,7 +122,7 @@ impl CachedChanges {
         }
     }
 
-    /// The entries, if there is room for so many `bytes` more.
+    /// The entries, if `bytes` more bytes fit.
     fn make_room(&mut self, bytes: usize) -> Option<&mut VecDeque<NewEntry>> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.max_bytes {
@@ -135,16 +135,17 @@ impl CachedChanges {
 /// The new entries of a comparison, one after the other.
 pub struct Changes {
     diff: Diff,
-    /// All of them, if the summary pass cached them.
+    /// All new entries, if the summary pass cached them.
     cached: Option<VecDeque<NewEntry>>,
-    /// The entry of the last step, while directories above it come first.
+    /// The entry of the last step, until the directories above it are returned.
     pending: Option<NewEntry>,
     /// Directories that the summary pass read.
     directories: u64,
 }
 
 impl Changes {
-    /// The changes of `diff`. The summary pass has `cached` them, if it could, and read so many `directories`.
+    /// The changes of `diff`. The summary pass has `cached` them if they fit, and has read so many
+    /// `directories`.
     pub fn new(diff: Diff, cached: CachedChanges, directories: u64) -> Self {
         Self {
             diff,
@@ -154,18 +155,18 @@ impl Changes {
         }
     }
 
-    /// The same, with more sizes of the new tree.
+    /// The same changes, with more sizes of the new tree.
     pub fn with(self, sizes: Sizes) -> Self {
         Self {
             diff: self.diff.with(sizes),
-            // The summary pass did not look for these sizes.
+            // The summary pass did not look these sizes up.
             cached: None,
             pending: None,
             directories: 0,
         }
     }
 
-    /// Leave the later part to another.
+    /// Split off the later part.
     pub(super) fn fork(&mut self) -> Option<Self> {
         if self.cached.is_some() {
             return None;
@@ -178,7 +179,7 @@ impl Changes {
         })
     }
 
-    /// Go one step further, to the next one perhaps.
+    /// Advance by one step, which may have no new entry.
     pub(super) fn step(
         &mut self,
         reader: &mut Reader,
@@ -196,7 +197,7 @@ impl Changes {
         if matches!(step, Step::End) {
             return Ok(ControlFlow::Break(()));
         }
-        // The summary pass has complained already.
+        // The summary pass has reported the complaints.
         self.diff.view().note();
         self.pending = NewEntry::last(&self.diff, step);
         let entry = NewEntry::next(&mut self.diff, &mut self.pending);
@@ -213,7 +214,7 @@ impl Changes {
         self.diff.new_tree()
     }
 
-    /// How many directories were read, on both sides.
+    /// The number of directories read on both sides.
     pub(super) fn directories(&self) -> u64 {
         self.directories + self.diff.directories()
     }

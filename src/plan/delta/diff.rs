@@ -1,4 +1,4 @@
-//! Two trees in lockstep, one step after the other.
+//! Compares two trees in lockstep, step by step.
 
 use gix::ObjectId;
 
@@ -17,37 +17,37 @@ use crate::{
     tree::{Mode, TreeStep, Trees},
 };
 
-/// What does not count as a difference, and what does although it is the same.
+/// Exceptions to equality: differences that do not count, and equal entries that count as changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeltaRules {
-    /// Permissions do not count.
+    /// Permissions are ignored.
     pub ignore_mode: bool,
     /// The ignore rules of the two sides differ.
     pub other_ignore: bool,
-    /// Attribute files count.
+    /// Attribute files are considered.
     pub attributes: bool,
-    /// `$Format:…$` expands to something else.
+    /// `$Format:…$` expands differently on the two sides.
     pub other_commit: bool,
 }
 
-/// Two trees, being compared.
+/// A comparison of two trees.
 pub struct Diff {
     pub(super) old: Side,
     pub(super) new: Side,
     pub(super) rules: DeltaRules,
-    /// The directories from the root to where the comparison is.
+    /// The directories from the root to the current position.
     pub(super) frames: Frames,
-    /// The path that the last step was about.
+    /// The path of the last step.
     pub(super) path: Vec<u8>,
     pub(super) stage: Stage,
 }
 
-/// How far a comparison is.
+/// The progress of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// No tree was read.
     Beginning,
-    /// Another comparison read the trees, and left this part of them.
+    /// Another comparison has read the trees and split off this part.
     Divided,
     /// Both sides have their next entry.
     Begun,
@@ -66,12 +66,12 @@ impl Diff {
         }
     }
 
-    /// The same comparison, not begun.
+    /// The same comparison from its beginning.
     pub fn another(&self) -> Self {
         Self::new(self.old.another(), self.new.another(), self.rules)
     }
 
-    /// The path that the last step was about.
+    /// The path of the last step.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
@@ -81,7 +81,7 @@ impl Diff {
         &mut self.new.view
     }
 
-    /// The same, with more sizes of the new tree.
+    /// The same comparison, with more sizes of the new tree.
     pub fn with(mut self, sizes: Sizes) -> Self {
         self.new.view = self.new.view.with(sizes);
         self
@@ -92,23 +92,23 @@ impl Diff {
         self.new.tree
     }
 
-    /// How many directories were read, on both sides; not those of which nothing may be known.
+    /// The number of directories read on both sides, as far as the reader may know of them.
     pub fn directories(&self) -> u64 {
         self.frames.directories()
     }
 
-    /// What the current path, of this `mode`, is called in the archive.
+    /// The name of the current path in the archive, for an entry of this `mode`.
     pub fn name(&self, mode: Mode) -> Vec<u8> {
         self.new.view.name(&self.path, mode).concat()
     }
 
-    /// What there is to complain of about attribute files of the new tree, so far.
+    /// Take the complaints about attribute files of the new tree so far.
     pub fn note(&mut self) -> Note {
         self.old.view.note();
         self.new.view.note()
     }
 
-    /// Go one step further.
+    /// Advance by one step.
     pub fn step(&mut self, reader: &mut Reader) -> Result<Step> {
         self.make_ready(reader)?;
         let order = order(&self.old, &self.new);
@@ -129,7 +129,7 @@ impl Diff {
         }
     }
 
-    /// Read up to the next entry of each side, if the comparison was not begun here.
+    /// Read the next entry of each side, unless the comparison holds them already.
     fn make_ready(&mut self, reader: &mut Reader) -> Result<()> {
         match self.stage {
             Stage::Begun => return Ok(()),
@@ -154,7 +154,7 @@ impl Diff {
         self.new.advance(reader)
     }
 
-    /// Note that the directory at the current path was entered.
+    /// Record that the directory at the current path was entered.
     fn enter(&mut self, old: Option<ObjectId>, new: Option<ObjectId>) {
         let rules = self.rules;
         let is_root = self.frames.is_empty();
@@ -165,7 +165,7 @@ impl Diff {
         self.frames.push(Frame {
             wide: is_root && rules.other_ignore || other_attributes,
             expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
-            // The root has no entry of its own.
+            // The root has no entry in the archive.
             written: is_root,
             ..Frame::new(self.path.len(), old, new)
         });
@@ -307,7 +307,7 @@ impl Diff {
             && !expands
     }
 
-    /// Both sides leave the directory that they entered together.
+    /// Leave the directory that both sides entered.
     fn ends(&mut self, reader: &mut Reader) -> Result<Step> {
         self.complete_visibility(reader)?;
         let Some(frame) = self.frames.leave() else {
@@ -323,8 +323,8 @@ impl Diff {
         })
     }
 
-    /// Where one side alone is shown so far, an entry that was skipped, as it is the same on both sides, may show
-    /// the other one.
+    /// Complete the visibility of a directory that only one side shows so far: an entry that was skipped as
+    /// equal may show it on the other side.
     fn complete_visibility(&mut self, reader: &mut Reader) -> Result<()> {
         let Some(frame) = self.frames.last() else {
             return Ok(());
@@ -343,8 +343,8 @@ impl Diff {
         Ok(())
     }
 
-    /// What happened to the directory at the current path. The root has no entry, nor has what lies
-    /// above the directory that is archived.
+    /// The step about the directory at the current path. The root has no entry, and neither have the
+    /// directories above the archived directory.
     fn directory(&self, status: Status, id: Option<ObjectId>) -> Step {
         match id {
             Some(id) if self.path.len() > self.new.view.below_len() => Step::Directory(status, id),
@@ -352,7 +352,7 @@ impl Diff {
         }
     }
 
-    /// The step about the current path, which was `old` and is `new`.
+    /// The step about the current path, with its `old` and its `new` entry.
     fn step_about(&mut self, old: Option<Shown>, new: Option<Shown>) -> Step {
         let step = change(old, new);
         if matches!(step, Step::Changed(_)) {
@@ -361,8 +361,8 @@ impl Diff {
         step
     }
 
-    /// The next directory of the new tree, from the root down to the current path, whose entry is not in the
-    /// archive yet, with its name. The directory counts as written from now on.
+    /// The next directory of the new tree, from the root down to the current path, without an entry in the
+    /// archive; with its name. The directory counts as written from now on.
     pub(super) fn next_unwritten(&mut self) -> Option<(ObjectId, Vec<u8>)> {
         let (id, path_len) = self.frames.next_unwritten(self.new.view.below_len())?;
         let path = &self.path[..path_len];

@@ -1,22 +1,22 @@
-//! A comparison divided, so that another thread goes on with the later part of it.
+//! Divides a comparison, so that another thread continues with its later part.
 
 use super::diff::{Diff, Stage};
 use crate::tree::Trees;
 
-/// Where a comparison is divided.
+/// The position at which a comparison is divided.
 struct Middle {
     /// The number of a directory, counted from the root.
     number: usize,
-    /// Where in it the later part begins, on either side.
+    /// The position in this directory where the later part begins, on either side.
     old: usize,
     new: usize,
 }
 
 impl Diff {
-    /// Leave the later part to another.
+    /// Split off the later part.
     pub fn fork(&mut self) -> Option<Self> {
         let Self { old, new, .. } = self;
-        // Whether a directory may be known of, or was complained of, is found out in order.
+        // The visibility of directories and the complaints about them must be determined in order.
         if new.rules.redacted || !old.view.is_silent() || !new.view.is_silent() {
             return None;
         }
@@ -32,12 +32,12 @@ impl Diff {
         })
     }
 
-    /// Where to divide what is left: in the outermost directory that allows it. Of those from there up all
-    /// has to be known that is said of them in the end.
+    /// The position at which to divide the rest: in the outermost directory that allows it. The facts about
+    /// this directory and those above must be final.
     fn middle(&self) -> Option<Middle> {
         let (old, new) = (&self.old.trees, &self.new.trees);
         (0..self.frames.known()).find_map(|number| {
-            // Behind a directory that both are in, both go on at the same place.
+            // After a directory that both sides have entered, both continue at the same position.
             let behind = || {
                 self.frames
                     .get(number + 1)

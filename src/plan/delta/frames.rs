@@ -1,29 +1,29 @@
-//! The directories from the root to where a comparison is, and what of them each side shows.
+//! The directories from the root to the position of a comparison, and which sides show them.
 
 use gix::ObjectId;
 
-/// A directory that was entered, on one side or both.
+/// A directory that was entered on one side or both.
 #[derive(Clone)]
 pub(super) struct Frame {
     /// The length of its path.
     pub(super) path_len: usize,
-    /// Its id on the old side, where it was entered.
+    /// Its id on the old side, if entered there.
     pub(super) old: Option<ObjectId>,
-    /// Its id on the new side, where it was entered.
+    /// Its id on the new side, if entered there.
     pub(super) new: Option<ObjectId>,
-    /// The old side shows an entry in it, as far as is known.
+    /// Whether the old side shows an entry in it, as far as known.
     pub(super) old_shown: bool,
-    /// The new side shows an entry in it, as far as is known.
+    /// Whether the new side shows an entry in it, as far as known.
     pub(super) new_shown: bool,
-    /// An entry that differs is shown in it.
+    /// Whether it shows an entry that differs.
     pub(super) changed: bool,
-    /// Equal trees in it are read, since the rules that decide about them differ.
+    /// Whether equal trees in it are read, because the rules about them differ.
     pub(super) wide: bool,
-    /// Equal trees in it are read, since files may show the commit in their content.
+    /// Whether equal trees in it are read, because the content of files may contain the commit.
     pub(super) expands: bool,
-    /// Entries in it were skipped, since they are the same on both sides.
+    /// Whether equal entries in it were skipped.
     pub(super) unseen: bool,
-    /// Its own entry is in the archive.
+    /// Whether its own entry is in the archive.
     pub(super) written: bool,
 }
 
@@ -49,7 +49,7 @@ impl Frame {
         self.old.is_some() && self.new.is_some()
     }
 
-    /// Whether nothing that follows changes what is said of it.
+    /// Whether later entries cannot change any fact about it.
     fn is_known(&self) -> bool {
         self.has_both() && self.old_shown && self.new_shown && self.written
     }
@@ -58,10 +58,10 @@ impl Frame {
 /// All directories that were entered and not left.
 pub(super) struct Frames {
     stack: Vec<Frame>,
-    /// Directories that were read, on both sides, as far as the reader may know of them.
+    /// Directories read on both sides, as far as the reader may know of them.
     directories: u64,
-    /// The reader may not know of all entries. A directory counts as read only where a change in it is shown:
-    /// otherwise the count would tell of changes that are not.
+    /// Whether entries may be hidden from the reader. Then a directory counts as read only if a change in
+    /// it is shown: otherwise the count would reveal hidden changes.
     redacted: bool,
 }
 
@@ -86,7 +86,7 @@ impl Frames {
         self.stack.last()
     }
 
-    /// Enter `frame`, in which the rules that differ above differ as well.
+    /// Enter `frame`, which inherits differing rules from the directories above.
     pub(super) fn push(&mut self, mut frame: Frame) {
         if !self.redacted {
             self.directories += u64::from(frame.old.is_some()) + u64::from(frame.new.is_some());
@@ -95,7 +95,7 @@ impl Frames {
         self.stack.push(frame);
     }
 
-    /// Leave the innermost directory, and note above it what was found in it.
+    /// Leave the innermost directory, and pass its facts to the directory above.
     pub(super) fn leave(&mut self) -> Option<Frame> {
         let frame = self.stack.pop()?;
         if let Some(above) = self.stack.last_mut() {
@@ -108,32 +108,32 @@ impl Frames {
         Some(frame)
     }
 
-    /// Whether the rules that decide about the innermost directory differ.
+    /// Whether the rules about the innermost directory differ.
     pub(super) fn is_wide(&self) -> bool {
         self.stack.last().is_some_and(|frame| frame.wide)
     }
 
-    /// Whether entries that are the same on both sides are looked at.
+    /// Whether entries that are equal on both sides are read.
     pub(super) fn reads_equal(&self) -> bool {
         let frame = self.stack.last();
         frame.is_some_and(|frame| frame.wide || frame.expands)
     }
 
-    /// Note that an entry was skipped, since it is the same on both sides.
+    /// Record that an equal entry was skipped.
     pub(super) fn skip(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
             frame.unseen = true;
         }
     }
 
-    /// Note that an entry that differs is shown.
+    /// Record that a differing entry is shown.
     pub(super) fn change(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
             frame.changed = true;
         }
     }
 
-    /// Note that the `old` side shows an entry, and the `new` side.
+    /// Record that the `old` side or the `new` side shows an entry.
     pub(super) fn show(&mut self, old: bool, new: bool) {
         for frame in self.stack.iter_mut().rev() {
             if (!old || frame.old_shown) && (!new || frame.new_shown) {
@@ -144,8 +144,9 @@ impl Frames {
         }
     }
 
-    /// The next directory of the new tree, from the root down, with a path of more than `below` bytes, whose
-    /// entry is not in the archive yet; with the length of its path. The directory counts as written from now on.
+    /// The next directory of the new tree, from the root down, with a path of more than `below` bytes and
+    /// without an entry in the archive; with the length of its path. The directory counts as written from
+    /// now on.
     pub(super) fn next_unwritten(&mut self, below: usize) -> Option<(ObjectId, usize)> {
         let mut unwritten = self.stack.iter_mut().filter(|frame| !frame.written);
         unwritten.find_map(|frame| {
@@ -155,7 +156,7 @@ impl Frames {
         })
     }
 
-    /// How many directories, from the root down, nothing changes that follows.
+    /// The number of directories, from the root down, whose facts are final.
     pub(super) fn known(&self) -> usize {
         self.stack
             .iter()
@@ -168,7 +169,7 @@ impl Frames {
         self.stack.get(number)
     }
 
-    /// How many directories below that of this `number` the sides entered: the old one, and the new one.
+    /// The number of directories below that of this `number` which each side entered, the old side first.
     pub(super) fn levels_below(&self, number: usize) -> (usize, usize) {
         let below = &self.stack[number + 1..];
         let old = below.iter().filter(|frame| frame.old.is_some());
@@ -176,7 +177,7 @@ impl Frames {
         (old.count(), new.count())
     }
 
-    /// The directories down to that of this `number`, for another comparison to go on in them.
+    /// The directories down to that of this `number`, for the comparison that is split off.
     pub(super) fn fork(&self, number: usize) -> Self {
         Self {
             stack: self.stack[..=number].to_vec(),

@@ -1,12 +1,12 @@
-//! What changed between two trees, each as its own view shows it.
+//! The changes between two trees, each as its own view shows it.
 //!
-//! Both are walked in lockstep, in the order of trees. Trees that are equal are not read, unless what
-//! decides about them differs: an attribute file above them, or the ignore rules. Then they are read, and still
-//! no blob is.
+//! Both trees are walked in lockstep, in the order of trees. Equal trees are not read, unless the rules
+//! about them differ: an attribute file above them, or the ignore rules. Then the trees are read, but no
+//! blob.
 //!
-//! One thing is not seen: a file whose `$Format:…$` is expanded, in an unchanged directory, by an attribute
-//! file of an unchanged directory below the root. Its blob is the same, and its content is not. To find such
-//! files takes reading all trees, and only [`verify()`] does.
+//! One kind of change is missed: in an unchanged directory, a file whose `$Format:…$` is expanded because
+//! of an attribute file in an unchanged directory below the root. Its blob is equal, but its content is
+//! not. Only reading all trees would find such files, as [`verify()`] does.
 
 mod change;
 mod deletions;

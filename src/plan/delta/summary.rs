@@ -1,7 +1,7 @@
 //! The summary of a comparison: deletions, and the number of changes.
 //!
-//! The summary pass ends before the first byte is written, so that a run with too many changes fails in time,
-//! and so that deletions can go in front.
+//! The summary pass ends before the first byte is written, so that a run with too many changes fails in
+//! time, and so that deletions can precede the entries.
 
 use gix::ObjectId;
 
@@ -19,21 +19,21 @@ use crate::{
     tree::Mode,
 };
 
-/// What is known of a comparison before the archive is written.
+/// The facts about a comparison before the archive is written.
 pub struct DiffSummary {
-    /// Paths of the old tree that the new tree does not have.
+    /// Paths of the old tree that the new tree lacks.
     pub deletions: Deletions,
-    /// The number of changes, and all else that was found.
+    /// The number of changes and all other facts.
     pub found: Part,
 }
 
 /// A part of the changes.
 pub struct Part {
-    /// In the order of trees; a directory after all that was in it.
+    /// Deletions in the order of trees. A directory follows its entries.
     deletions: Vec<Deletion>,
-    /// Bytes of their names.
+    /// Bytes of the names of the deletions.
     deleted_names: usize,
-    /// Paths that differ, by [`Status`].
+    /// The number of paths that differ, by [`Status`].
     pub changes: ChangeCounts,
     /// The changes that the archive pass need not find again.
     pub cached: CachedChanges,
@@ -41,14 +41,14 @@ pub struct Part {
     pub directories: u64,
     /// Complaints about attribute files of the new tree.
     pub complaints: Vec<u8>,
-    /// The first path with a name that would be taken for a whiteout.
+    /// The first path with a name in the form of a whiteout.
     odd_name: Option<Vec<u8>>,
     bounds: Bounds,
 }
 
-/// Parts put together.
+/// The sum of the parts so far.
 struct Total {
-    /// Without its deletions.
+    /// The sum without the deletions.
     found: Part,
     deletions: DeletionLog,
 }
@@ -56,23 +56,23 @@ struct Total {
 /// The limits of the summary pass.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// More paths than this are too many to differ.
+    /// The most paths that may differ.
     pub changes: Option<u64>,
-    /// Bytes of changes that are cached for the archive pass.
+    /// The most bytes of changes cached for the archive pass.
     pub cached_bytes: usize,
-    /// Threads; by default as many as there are cores to run on.
+    /// The number of threads. The default is the number of available cores.
     pub threads: Option<usize>,
 }
 
-/// What a whiteout's name starts with (OCI image layer specification, "Whiteouts").
+/// The prefix of a whiteout's name (OCI image layer specification, "Whiteouts").
 const WHITEOUT: &[u8] = b".wh.";
 
-/// Directories read, or paths that differ, in a part of a summary, before another thread may go on with
-/// the rest.
+/// The number of directories read or of differing paths after which a part ends, so that another thread may
+/// continue.
 const PART_LEN: u64 = 64;
-/// Bytes that such a part takes, about: more names than this end a part as well.
+/// The approximate bytes after which a part ends.
 const PART_BYTES: usize = 16 << 10;
-/// More threads take longer to start than they save.
+/// The most threads. Starting more takes longer than they save.
 const MAX_THREADS: usize = 8;
 
 impl DiffSummary {
@@ -103,7 +103,7 @@ impl DiffSummary {
 }
 
 impl Total {
-    /// Add what `part` has found behind this.
+    /// Append the facts of `part`.
     fn append(&mut self, part: Part) -> Result<()> {
         for deletion in &part.deletions {
             self.deletions.add(deletion)?;
@@ -132,7 +132,7 @@ impl Part {
         }
     }
 
-    /// Its size in memory, in bytes, about.
+    /// The approximate size in memory, in bytes.
     fn bytes(&self) -> usize {
         let deletions = self.deletions.len() * size_of::<Deletion>() + self.deleted_names;
         deletions + self.cached.bytes() + self.complaints.len()
@@ -155,7 +155,7 @@ impl Part {
         self.check_name(diff.path());
         let is_gone = match change.status {
             Status::Deleted | Status::TypeChanged => true,
-            // The archive may omit the new content, and would then leave the old.
+            // The archive may omit the new content, and would then leave the old content in place.
             Status::Modified => diff.view().may_omit_binary(),
             Status::Added => false,
         };
@@ -188,7 +188,7 @@ impl Part {
         }
     }
 
-    /// Fail if the names of whiteouts could not be told from others.
+    /// Fail if whiteouts could be confused with other names.
     pub fn refuse_odd_names(&self) -> Result<()> {
         let Some(path) = &self.odd_name else {
             return Ok(());
@@ -200,7 +200,7 @@ impl Part {
     }
 }
 
-/// `dir/name` as `dir/.wh.name`; the slash at the end of a directory's name goes.
+/// Turn `dir/name` into `dir/.wh.name`, without the slash at the end of a directory's name.
 pub fn whiteout(name: &[u8]) -> Vec<u8> {
     let name = name.strip_suffix(b"/").unwrap_or(name);
     let base = name
@@ -210,7 +210,7 @@ pub fn whiteout(name: &[u8]) -> Vec<u8> {
     [&name[..base], WHITEOUT, &name[base..]].concat()
 }
 
-/// Summarises a comparison, part after part.
+/// Summarises a comparison, part by part.
 struct Summariser {
     diff: Diff,
     reader: Reader,
@@ -248,7 +248,7 @@ impl Source for Summariser {
     fn next(&mut self) -> Result<Made<Part>> {
         let mut batch = Part::new(self.bounds);
         let last = self.summarise(&mut batch);
-        // An object that was not found may lie where the user may not look.
+        // An object that was not found may exist in a place without permission.
         if let Some(refusal) = self.reader.odb.refusal() {
             return Err(refusal);
         }
@@ -265,7 +265,7 @@ impl Source for Summariser {
     }
 }
 
-/// The work on parts of a summary: none, since [`Total`] joins them.
+/// The worker for parts of a summary. The parts need no work, since [`Total`] joins them.
 struct Parts;
 
 impl Worker for Parts {

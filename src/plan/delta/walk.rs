@@ -1,4 +1,4 @@
-//! The walk over what changed: what the new tree shows of it becomes an entry.
+//! Walks the changes: the new entries that the new tree shows are archived.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -19,20 +19,20 @@ use crate::{
     tree::Mode,
 };
 
-/// Where the walk is.
+/// A walk over the changes between two trees.
 pub struct DeltaWalk {
     changes: Changes,
-    /// What is gone, if empty files in front stand for that.
+    /// The deleted paths, if empty files at the beginning represent them.
     whiteouts: Option<Names>,
     extras: Arc<[Extra]>,
     begun: bool,
     through: bool,
-    /// Extra files that had their turn.
+    /// The number of extra files already added.
     added: usize,
 }
 
 impl DeltaWalk {
-    /// Walk `changes`, with empty files for `whiteouts` in front and the `extras` behind.
+    /// Walk `changes`, with empty files for `whiteouts` before them and the `extras` after them.
     pub fn new(changes: Changes, whiteouts: Option<Names>, extras: Arc<[Extra]>) -> Self {
         Self {
             changes,
@@ -44,12 +44,12 @@ impl DeltaWalk {
         }
     }
 
-    /// How many directories were read, on both sides.
+    /// The number of directories read on both sides.
     pub fn directories(&self) -> u64 {
         self.changes.directories()
     }
 
-    /// Go one step further, and append to `builder` what it brings to the archive; `false` at the end.
+    /// Advance by one step, and append its entries to `builder`. False at the end.
     pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         if let Some(names) = &mut self.whiteouts {
             let tree = self.changes.new_tree();
@@ -75,7 +75,7 @@ impl DeltaWalk {
         Ok(true)
     }
 
-    /// Leave the later part of the walk to another.
+    /// Split off the later part of the walk.
     pub fn fork(&mut self) -> Option<Self> {
         if !self.begun {
             return None;
@@ -100,7 +100,7 @@ impl DeltaWalk {
         }
     }
 
-    /// Append the next extra file; `false` if there is none.
+    /// Append the next extra file. False if there is none.
     fn extra(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         let Some(extra) = self.extras.get(self.added) else {
             return Ok(false);
