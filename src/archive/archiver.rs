@@ -1,4 +1,4 @@
-//! What turns jobs into pieces of an archive, and what a piece is.
+//! Turns jobs into pieces of an archive.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     report::Counts,
 };
 
-/// The object is in no place that was looked into.
+/// The object was not found anywhere.
 pub(super) const MISSING: Damage = Damage("object does not exist");
 
 /// A piece of the archive on its way to the writer.
@@ -20,15 +20,15 @@ pub(super) const MISSING: Damage = Damage("object does not exist");
 pub struct Piece<R> {
     /// Archive bytes.
     pub(super) part: Part<R>,
-    /// What is to be said on stderr before they are written.
+    /// Text for stderr, printed before the bytes are written.
     pub(super) log: Buffer,
     /// Lines of the manifest, if there is one.
     pub(super) manifest: Buffer,
-    /// What the summary counts.
+    /// The counts for the summary.
     pub(super) counts: Counts,
 }
 
-/// How far a piece was filled.
+/// The fill level of a piece.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Mark {
     /// Archive bytes.
@@ -47,13 +47,13 @@ impl<R: Records> Piece<R> {
         }
     }
 
-    /// Forget what came after `mark`.
+    /// Drop everything after `mark`.
     pub(super) fn truncate(&mut self, mark: Mark) {
         self.truncate_part(mark);
         self.log.truncate(mark.log);
     }
 
-    /// The same, but what was said remains said.
+    /// Drop everything after `mark`, except the log.
     pub(super) fn truncate_part(&mut self, mark: Mark) {
         self.part.bytes.truncate(mark.bytes);
         self.part.records.truncate(mark.records);
@@ -72,46 +72,46 @@ impl<R: Records> Piece<R> {
 pub struct Archiver<F> {
     /// The format.
     pub format: F,
-    /// Say where the blobs are.
+    /// Locates the blobs.
     pub locators: Locators,
-    /// Where to look when an object is not where the plan says.
+    /// The object database for recovery, when an object is not at its planned location.
     pub odb: odb::Config,
-    /// Files that are in no tree.
+    /// Files outside the tree.
     pub extras: Arc<[Extra]>,
-    /// Objects above this many bytes are streamed.
+    /// Objects of more bytes than this are streamed.
     pub in_memory: u64,
     /// `core.bigFileThreshold`: larger files are not converted.
     pub big_file: u64,
-    /// What is wanted of the blobs.
+    /// Decides about blobs.
     pub blob_policy: Arc<BlobPolicy>,
-    /// Whether size, reason and id of entries are noted in the archive.
+    /// Whether pax records with size, reason and id of entries are written.
     pub pax_notes: bool,
-    /// Whether not all that is in a directory may be known.
+    /// Whether entries may be hidden from the reader.
     pub redacted: bool,
-    /// Whether git would have looked for all blobs before its first byte.
+    /// Whether git would have looked all blobs up before its first byte.
     pub verified: bool,
-    /// Whether lines of a manifest are wanted.
+    /// Whether lines of a manifest are written.
     pub manifest: bool,
-    /// Does what attributes ask for.
+    /// Converts content as attributes demand.
     pub converter: Converter,
-    /// What decoded delta bases may hold together.
+    /// The limit of the bytes in shared delta bases.
     pub allowance: Arc<Allowance>,
-    /// Bytes of any scratch buffer that a thread holds between two jobs.
+    /// The most bytes of a scratch buffer that a thread keeps between two jobs.
     pub scratch_max: usize,
-    /// Whether the names of entries are told.
+    /// Whether the names of entries are printed.
     pub verbose: bool,
 }
 
-/// What one thread needs.
+/// The state of one thread.
 pub struct Scratch<F: Format> {
     pub(super) decoder: Decoder,
-    /// Content that is not archived as it is: link targets, files to be converted.
+    /// Content that is not archived unchanged: link targets, files to be converted.
     pub(super) content: Buffer,
     pub(super) format: F::Scratch,
 }
 
 impl<F: Format> Scratch<F> {
-    /// Give back what large objects left behind.
+    /// Free the memory that large objects have left.
     pub(super) fn trim(&mut self, max: usize) {
         self.decoder.trim(max);
         if self.content.capacity() > max {

@@ -1,7 +1,7 @@
-//! One entry: decoded straight behind its own header, or what takes its place.
+//! Archives one entry: decodes its content straight behind its header, or writes a substitute.
 //!
-//! What becomes of it is decided by the plan as far as that can be told without its content, and here
-//! as far as not. Nothing of what was begun in vain stays behind.
+//! The plan decides about the entry as far as possible without its content, and this module decides the
+//! rest. An abandoned attempt leaves nothing in the piece.
 
 use gix::{ObjectId, bstr::ByteSlice};
 
@@ -25,18 +25,19 @@ use crate::{
     tree::Mode,
 };
 
-/// What became of an entry.
+/// The outcome for an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
     pub(super) disposition: Disposition,
-    /// The size of its content in bytes, if it is known.
+    /// The size of the content in bytes, if known.
     pub(super) size: Option<u64>,
-    /// Whether its content was decoded, for whatever reason.
+    /// Whether the content was decoded, for whatever reason.
     pub(super) decoded: bool,
 }
 
 impl<F: Format> Archiver<F> {
-    /// Append one whole entry to `piece`, or nothing that counts if it is too large.
+    /// Append one whole entry to `piece`. An entry that is too large is an error, and its bytes in `piece`
+    /// are invalid.
     pub(super) fn entry(
         &self,
         scratch: &mut Scratch<F>,
@@ -61,7 +62,7 @@ impl<F: Format> Archiver<F> {
         Ok(fate.disposition)
     }
 
-    /// Append an entry with its content, unless that turns out to be unwanted.
+    /// Append an entry with its content, unless the content turns out to be unwanted.
     fn content(
         &self,
         scratch: &mut Scratch<F>,
@@ -128,7 +129,8 @@ impl<F: Format> Archiver<F> {
         })
     }
 
-    /// What becomes of a file with this `content`, made of `stored` bytes, if it is not sent as it is.
+    /// The disposition of a file with this `content`, whose blob has `stored` bytes, unless it is sent
+    /// unchanged.
     fn unwanted(
         &self,
         window: &Window,
@@ -144,7 +146,7 @@ impl<F: Format> Archiver<F> {
         binary.disposition(content.len() as u64)
     }
 
-    /// What becomes of a file of `size` bytes if the plan did not know that, and it is too large.
+    /// The disposition of a file of `size` bytes that is too large, if the plan did not know the size.
     pub(super) fn too_large(
         &self,
         window: &Window,
@@ -158,7 +160,7 @@ impl<F: Format> Archiver<F> {
         Some(disposition).filter(|it| *it != Disposition::Content)
     }
 
-    /// Append what takes the place of a file of `size` bytes, whose content turned out to be unwanted.
+    /// Append the substitute for a file of `size` bytes whose content turned out to be unwanted.
     pub(super) fn replace(
         &self,
         scratch: &mut Scratch<F>,
@@ -176,7 +178,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// Append a file with something else in the place of its content.
+    /// Append a file with a stand-in for its content.
     fn stand_in(
         &self,
         scratch: &mut Scratch<F>,
@@ -201,7 +203,7 @@ impl<F: Format> Archiver<F> {
         Ok(())
     }
 
-    /// What is said of `entry` in the archive itself, where that was asked for.
+    /// The pax records about `entry`, if requested.
     pub(super) fn notes(
         &self,
         entry: &Entry,
@@ -221,7 +223,7 @@ impl<F: Format> Archiver<F> {
         Notes(notes)
     }
 
-    /// Note what became of `entry`.
+    /// Record the outcome for `entry`.
     pub(super) fn account(
         &self,
         window: &Window,
@@ -230,14 +232,14 @@ impl<F: Format> Archiver<F> {
         piece: &mut Piece<F::Records>,
     ) {
         let id = match entry.blob {
-            // A whiteout, which stands for what is gone.
+            // A whiteout, which represents a deletion.
             Blob::None
                 if entry.kind == MemberKind::File && fate.disposition == Disposition::Content =>
             {
                 return;
             }
             Blob::Extra(_) => &[],
-            // It would tell whether anything in it changed that may not be known.
+            // The id would reveal changes in hidden entries.
             _ if self.redacted && entry.mode == Mode::Directory => &[],
             _ => entry.id.as_bytes(),
         };
@@ -271,7 +273,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// Whether git would stream this file of `size` bytes as it is stored.
+    /// Whether git would stream this file of `size` bytes without conversion.
     pub(super) fn layout(&self, entry: &Entry, size: u64) -> Layout {
         let never = matches!(entry.blob, Blob::Extra(_)) || entry.treatment.substitute;
         match size > self.big_file && !never {
@@ -280,7 +282,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// Say what is to be said of an entry before it is read.
+    /// Log the messages about an entry that git prints before reading the entry.
     pub(super) fn tell(&self, window: &Window, entry: &Entry, log: &mut Buffer) {
         if let Some(note) = &entry.note {
             log.extend(&note.before);
@@ -295,7 +297,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// Append the content of `entry` as it is stored to `out`.
+    /// Append the stored content of `entry` to `out`.
     fn decode(
         &self,
         decoder: &mut Decoder,
@@ -353,7 +355,7 @@ impl<F: Format> Archiver<F> {
             .convert(file, &entry.treatment, content, out, log)
     }
 
-    /// The failure of a run whose `entry` cannot be read, in git's words.
+    /// The error of an `entry` that cannot be read, in git's words.
     pub(super) fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
         let words = format!("cannot read '{}'", entry.id);
         let mode = match entry.kind {
@@ -377,7 +379,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// The failure of a run that ends inside of `entry`; what the destination says goes first.
+    /// The error of a run that ends inside `entry`. An error of the destination takes precedence.
     pub(super) fn cut(&self, entry: &Entry, failure: Failure) -> Error {
         match failure {
             Failure::Taker(error) => error,
@@ -388,8 +390,8 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// The failure that damage to `entry` stands for. git dies of damage, unless it streams the object: then
-    /// the archive's writer fails. An object without a readable header is never streamed.
+    /// The error of a damaged `entry`. git dies of damage, unless it streams the object: then the archive
+    /// writer fails. An object without a readable header is never streamed.
     fn damaged(&self, entry: &Entry, words: String) -> Error {
         let size = Sizer::default().size(&mut Odb::open(self.odb.clone()), entry.id);
         let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
@@ -402,7 +404,7 @@ impl<F: Format> Archiver<F> {
     }
 }
 
-/// What is said of an entry in pax records.
+/// The pax records about an entry.
 pub(super) struct Notes(Vec<(&'static str, Vec<u8>)>);
 
 impl Notes {

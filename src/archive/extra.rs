@@ -1,4 +1,4 @@
-//! The content of files that are in no tree.
+//! Reads the content of files outside the tree.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use crate::{
 /// Bytes read at once.
 const READ_LEN: usize = 64 << 10;
 
-/// Its size in bytes.
+/// The size in bytes.
 pub(super) fn size(extra: &Extra) -> Result<u64, Failure> {
     match &extra.content {
         Content::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -26,7 +26,7 @@ pub(super) fn size(extra: &Extra) -> Result<u64, Failure> {
     }
 }
 
-/// Append its content to `out`, unless it has more than `limit` bytes.
+/// Append the content to `out`, unless it has more than `limit` bytes.
 pub(super) fn read(extra: &Extra, limit: u64, out: &mut Buffer) -> Result<(), Failure> {
     if size(extra)? > limit {
         return Err(Failure::TooLarge);
@@ -37,7 +37,7 @@ pub(super) fn read(extra: &Extra, limit: u64, out: &mut Buffer) -> Result<(), Fa
     })
 }
 
-/// Hand its content to `taker`, piece by piece.
+/// Pass the content to `taker`, piece by piece.
 pub(super) fn stream(
     extra: &Extra,
     taker: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,

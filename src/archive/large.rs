@@ -1,9 +1,9 @@
-//! Files that are too large for a job, streamed by the writer in their turn.
+//! Streams files that are too large for a job, in archive order.
 //!
-//! Never holds all of a file. An attempt that fails before its first byte is followed by the search for
-//! sound copies of the object and of what it is made from; after it, the archive is cut inside of the file.
-//! A file that git would read whole, so that it could still turn to another copy, is read to its end before
-//! its first byte is written if there is another copy.
+//! The writer never holds a whole file. If an attempt fails before its first byte, recovery looks for sound
+//! copies of the object and of its delta bases. After the first byte, a failure ends the archive inside the
+//! file. git reads some of these files whole and could therefore still use another copy. Such a file is
+//! read to its end before its first byte is written, if another copy exists.
 
 use std::path::Path;
 
@@ -26,14 +26,14 @@ use crate::{
     plan::{Blob, Entry, Window, extra::Extra},
 };
 
-/// Files in which `$Format:…$` is expanded are never streamed, so this is as far as memory is taken
-/// for what a header claims, in bytes.
+/// The most bytes of memory for a file in which `$Format:…$` is expanded: such files are never streamed,
+/// and a header may state a false size.
 const MAX_SUBSTITUTED: u64 = 4 << 30;
-/// The longest target of a symbolic link, in bytes. No system takes one of more than a few thousand.
+/// The longest target of a symbolic link, in bytes. Systems accept at most a few thousand.
 const MAX_TARGET: u64 = 1 << 30;
 
 impl<F: Format> Archiver<F> {
-    /// Write a file that is too large for a job, without ever holding all of it.
+    /// Write a file that is too large for a job, without holding the whole file.
     pub(super) fn large_entry(
         &self,
         scratch: &mut Scratch<F>,
@@ -43,12 +43,13 @@ impl<F: Format> Archiver<F> {
         sink: &mut dyn Sink<Piece<F::Records>>,
     ) -> Result<Disposition, Attempt> {
         if entry.kind == MemberKind::Symlink {
-            // git reads a target whole, whatever its size.
+            // git reads the target of a link whole, whatever its size.
             let outcome = self.entry(scratch, window, entry, MAX_TARGET, piece);
             return outcome.map_err(Attempt::Untouched);
         }
         if !entry.treatment.is_none() {
-            // Conversion looks at the whole; what git converts in memory, so do we.
+            // A conversion needs the whole content. Files that git converts in memory are converted in
+            // memory here too.
             let limit = match entry.treatment.substitute {
                 true => self.big_file.max(MAX_SUBSTITUTED),
                 false => self.big_file,
@@ -88,11 +89,11 @@ impl<F: Format> Archiver<F> {
     }
 }
 
-/// How far an attempt to stream an object came before it failed.
+/// The progress of an attempt to stream an object before it failed.
 pub(super) enum Attempt {
-    /// Nothing was written: another copy may serve.
+    /// Nothing was written, so another copy may be tried.
     Untouched(Failure),
-    /// The archive is cut inside of this entry.
+    /// The archive ends inside this entry.
     Begun(Failure),
 }
 
@@ -105,7 +106,7 @@ struct Output<'a, F: Format> {
     member: Member<'a>,
     piece: &'a mut Piece<F::Records>,
     sink: &'a mut dyn Sink<Piece<F::Records>>,
-    /// Whether damage is looked for before the first byte, since another copy may be sound.
+    /// Whether the content is checked for damage before the first byte, since another copy may be sound.
     rehearsed: bool,
 }
 
@@ -130,7 +131,7 @@ impl<F: Format> Output<'_, F> {
         self.file(size, |taker| extra::stream(extra, taker))
     }
 
-    /// Write a file of `size` bytes, which `content` brings as often as it is asked to.
+    /// Write a file of `size` bytes. `content` produces the bytes at every call.
     fn file(
         &mut self,
         size: u64,
@@ -162,7 +163,7 @@ impl<F: Format> Output<'_, F> {
         Ok(fate.disposition)
     }
 
-    /// What becomes of the file if its content shows that it is not to be sent as it is.
+    /// The disposition of the file, unless its content is sent unchanged.
     fn unwanted(
         &self,
         size: u64,
@@ -175,7 +176,7 @@ impl<F: Format> Output<'_, F> {
         let outcome = content(&mut |bytes| {
             shown |= binary.shows_in(bytes, at);
             at += bytes.len() as u64;
-            // Nothing that follows can matter.
+            // The rest of the content cannot change the decision.
             match shown || at >= binary.within as u64 {
                 true => Err(Failure::TooLarge),
                 false => Ok(()),
@@ -267,7 +268,7 @@ impl<F: Format> Output<'_, F> {
     }
 }
 
-/// What `content` brings, if that is as much as was promised.
+/// Pass the bytes of `content` on and check their number.
 fn exactly(
     size: u64,
     content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,

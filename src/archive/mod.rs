@@ -1,7 +1,7 @@
-//! Where plan, decode and emit meet: a request becomes an archive.
+//! Turns a request into an archive: joins plan, decode and emit.
 //!
-//! Every entry is decoded straight behind its own header, so that a job's output is written as it
-//! is. What is larger than a job may hold is left to the writer, which streams it in its turn: see
+//! Every entry is decoded straight behind its own header, so the output of a job is written without a copy.
+//! A file that is too large for a job is left to the writer, which streams it in archive order: see
 //! `large`.
 
 mod archiver;

@@ -1,4 +1,4 @@
-//! The work of the pipeline: a job becomes a piece of the archive.
+//! The worker of the pipeline: turns a job into a piece of the archive.
 
 use std::sync::Arc;
 
@@ -66,9 +66,9 @@ impl<F: Format> Worker for Archiver<F> {
             return Ok(Some(job));
         }
         let estimate = job.output.min(self.in_memory) as usize;
-        // Room for an estimate that is a little low: growing later would copy and zero.
+        // Room for an estimate that is a little low: a later growth would copy and zero.
         piece.part.bytes.reserve(estimate + estimate / 4);
-        // Estimates may be wrong, above all those of deltas: twice is fine, much more is not.
+        // Estimates may be wrong, especially those of deltas. Up to twice the estimate is accepted.
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {
             let mark = piece.mark();
@@ -107,7 +107,7 @@ impl<F: Format> Worker for Archiver<F> {
             let window = &rest.window;
             self.tell(window, entry, &mut piece.log);
             if self.blob_policy.policy.binary.is_none() {
-                // At once, since a filter may have something to say as well.
+                // The messages are written at once, since a filter may print messages too.
                 sink.write(&mut piece)?;
             }
             let outcome = match self.entry(scratch, window, entry, self.in_memory, &mut piece) {

@@ -1,4 +1,4 @@
-//! The last station: pieces to the destination, names to stderr, all in order.
+//! Writes pieces to the destination and messages to stderr, all in order.
 
 use std::io::Write;
 
@@ -13,8 +13,7 @@ use crate::{
     report::{Counts, Manifest, Meter},
 };
 
-/// What is said of an archive that lacks files because the repository does: whoever reads it would find them
-/// empty, or not at all.
+/// The warning about files that are not in the repository: the archive lacks them or has them empty.
 fn missing(counts: &Counts) -> Option<String> {
     let count = |numbers: &[u64]| numbers[OmissionReason::Missing as usize];
     let (replaced, omitted) = (count(&counts.placeholders), count(&counts.omitted));
@@ -40,10 +39,10 @@ pub struct Writer<'a, F: Format> {
     format: &'a F,
     /// Taken at the end.
     directory: Option<F::Directory>,
-    /// What comes before the first piece; nothing is written as long as there is none.
+    /// The bytes before the first piece, until they are written.
     head: Option<Buffer>,
     written: u64,
-    /// The archive ends inside of an entry.
+    /// Whether the archive ends inside an entry.
     torn: bool,
     manifest: Option<Manifest>,
     counts: Counts,
@@ -52,8 +51,7 @@ pub struct Writer<'a, F: Format> {
 }
 
 impl<'a, F: Format> Writer<'a, F> {
-    /// Write to `destination`, tell of each entry in `manifest`, and say what is to be said to
-    /// `diagnostics`.
+    /// Write to `destination`, with a line for each entry to `manifest` and messages to `diagnostics`.
     pub fn new(
         destination: &'a mut (dyn Write + Send),
         diagnostics: &'a mut (dyn Write + Send),
@@ -95,7 +93,7 @@ impl<'a, F: Format> Writer<'a, F> {
         Ok(())
     }
 
-    /// What was written so far. The manifest has no end yet: that is for whoever knows that the archive
+    /// The counts, and the manifest without its last line: only the caller knows that the archive has
     /// arrived.
     pub fn into_stats(self) -> (Counts, Option<Manifest>) {
         (self.counts, self.manifest)
@@ -118,8 +116,7 @@ impl<'a, F: Format> Writer<'a, F> {
         Ok(())
     }
 
-    /// Let what was written, which is whole entries, end inside of one, so that no reader takes it for
-    /// all.
+    /// End the written entries inside another one, so that no reader takes the archive for complete.
     fn tear(&mut self) {
         if self.written == 0 || std::mem::replace(&mut self.torn, true) {
             return;
@@ -127,11 +124,11 @@ impl<'a, F: Format> Writer<'a, F> {
         self.shareable.withdraw();
         let mut torn = Buffer::default();
         self.format.torn(&mut torn);
-        // The run fails anyway, with an error that says more.
+        // The run fails anyway, with a more precise error.
         let _ = self.put(&torn);
     }
 
-    /// Diagnostics that cannot be written are no reason to fail.
+    /// Write diagnostics. A failed write is ignored.
     fn say(&mut self, log: &[u8]) {
         if !log.is_empty() {
             self.shareable.withdraw();
@@ -176,7 +173,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
         self.shareable.withdraw();
         self.format.torn(&mut piece.part.bytes);
         self.torn = true;
-        // The run fails anyway, with an error that says more.
+        // The run fails anyway, with a more precise error.
         let _ = self.write(piece);
     }
 }

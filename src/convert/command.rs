@@ -1,4 +1,4 @@
-//! How filters are started, and what is said of those that do not start or do not end well.
+//! Starts filters, and reports filters that fail to start or end with an error.
 
 use std::{
     io::ErrorKind,
@@ -15,8 +15,8 @@ use crate::{
     process::command::{CommandContext, death},
 };
 
-/// Start `command` with pipes to its standard input and from its standard output; nothing, and a
-/// line in `log`, if it cannot be.
+/// Start `command` with pipes to its standard input and from its standard output. `None`, with a line in
+/// `log`, if it cannot be started.
 pub(super) fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) -> Option<Child> {
     let error = match context.start(command, || Ok(Stdio::piped())) {
         Ok(child) => return Some(child),
@@ -36,7 +36,7 @@ pub(super) fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) 
     None
 }
 
-/// The status of `command` as a shell has it. Most deaths by a signal are told.
+/// The exit status of `command`, as a shell computes it. Most deaths by a signal are logged.
 pub(super) fn status(command: &BStr, status: ExitStatus, log: &mut Buffer) -> i32 {
     if let Some(line) = death(command, status) {
         say(log, &line);

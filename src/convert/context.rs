@@ -1,31 +1,31 @@
-//! What git is to see of a file in front of a format that looks at it.
+//! Determines which part of a file precedes a format when git expands the format.
 //!
-//! git appends an expansion to the file as far as it has come, and some placeholders look back at that
-//! or change it. The git that is asked sees a format alone: so a part of the file goes in front of it.
+//! git appends an expansion to the file so far, and some placeholders read or change the preceding text.
+//! The git process that is asked sees only a format, so a part of the file is put before it.
 
 use gix::bstr::ByteSlice;
 
 use super::format::Format;
 use crate::error::{Error, Result};
 
-/// Makes git take what comes next for the start of what may be wrapped.
+/// Makes git start the wrapped text here.
 const WRAPS_FROM_HERE: &[u8] = b"%w(1)%w()";
-/// What no placeholder takes away, in the place of something like it.
+/// Text that no placeholder removes. Replaces similar text before a NUL.
 const STOPPER: &[u8] = b".";
 
-/// The part of a file that is put in front of a format.
+/// The part of a file that is put before a format.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Context {
-    /// How many bytes of the file stay as they are; the answer takes the place of all others.
+    /// The number of bytes of the file that stay. The answer replaces the rest.
     pub(super) kept: usize,
-    /// What is asked for in front of the format.
+    /// The format to put before the asked format.
     pub(super) asked: Vec<u8>,
-    /// How many bytes at the start of the answer are in the file already.
+    /// The number of bytes at the start of the answer that are in the file already.
     pub(super) repeated: usize,
 }
 
 impl Context {
-    /// For `format` behind `text`.
+    /// The context of `format` after `text`.
     pub(super) fn of(text: &[u8], format: &Format) -> Result<Self> {
         if format.wraps_all && format.wraps_before && text.contains(&0) {
             return Err(cannot_expand(
@@ -40,7 +40,7 @@ impl Context {
             },
             false => Self::of_line(text, format)?,
         };
-        // To git, what it wraps ends at a NUL: a file that is wrapped from its start is cut there anyway.
+        // To git, wrapped text ends at a NUL: a file that is wrapped from its start is cut there anyway.
         let is_cut = format.wraps_all && text.contains(&0);
         if format.wraps && !is_cut {
             context.asked.extend(WRAPS_FROM_HERE);
@@ -48,8 +48,8 @@ impl Context {
         Ok(context)
     }
 
-    /// For a format that looks no farther than at one line. Nothing in front of a NUL is changed, and
-    /// columns are counted as far as the first NUL.
+    /// The context of a format that reads at most one line back. Text before a NUL is never changed, and
+    /// columns are counted up to the first NUL.
     fn of_line(text: &[u8], format: &Format) -> Result<Self> {
         let line = line(text);
         let after_nul = text[line..].rfind_byte(0).map(|at| line + at + 1);
@@ -77,14 +77,14 @@ fn cannot_expand(why: &'static str) -> Error {
     Error::fatal("cannot expand '$Format:…$'").caused_by(why)
 }
 
-/// Where the part of `text` begins that a format behind it may look at or change: the line ends that
-/// it ends in, and the line in front of them.
+/// The start of the part of `text` that a format after it may read or change: the trailing line ends, and
+/// the line before them.
 fn line(text: &[u8]) -> usize {
     let line = text.trim_end_with(|c| c == '\n');
     line.rfind_byte(b'\n').unwrap_or(0)
 }
 
-/// `text` as a format that expands to it.
+/// A format that expands to `text`.
 fn escape(text: &[u8]) -> Vec<u8> {
     text.replace("%", "%%").replace("\0", "%x00")
 }

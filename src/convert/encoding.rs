@@ -1,15 +1,15 @@
-//! From UTF-8 to another encoding (gitattributes(5), "working-tree-encoding"), named as git names
-//! them: the names of the C library and a few of git's own.
+//! Converts UTF-8 to another encoding (gitattributes(5), "working-tree-encoding"). The names are those of
+//! the C library and a few of git's own.
 
 use super::iconv::Iconv;
 
-/// Whether `name` is one of the spellings of UTF-8.
+/// Whether `name` is a spelling of UTF-8.
 pub(crate) fn is_utf8(name: &str) -> bool {
     name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
 }
 
-/// `content`, which is UTF-8, in the encoding `name`; nothing if there is no such encoding, or it
-/// lacks a character, or the content is no UTF-8.
+/// Convert `content` from UTF-8 to the encoding `name`. `None` if the encoding is unknown or lacks a
+/// character, or if the content is no UTF-8.
 pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
     let (name, mark): (_, &[u8]) = match utf(name) {
         Some(rest) if rest.eq_ignore_ascii_case("16LE-BOM") => ("UTF-16LE", b"\xff\xfe"),
@@ -22,14 +22,14 @@ pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
     conversion.convert(content, &mut encoded).then_some(encoded)
 }
 
-/// What follows `UTF` in the name of an encoding; the hyphen is optional.
+/// The part of an encoding's name after `UTF` and an optional hyphen.
 fn utf(name: &str) -> Option<&str> {
     let (utf, rest) = name.split_at_checked(3)?;
     utf.eq_ignore_ascii_case("utf")
         .then(|| rest.strip_prefix('-').unwrap_or(rest))
 }
 
-/// The usual name where git knows one that the C library does not.
+/// The usual name of an encoding, where git knows another name that the C library does not.
 fn fallback(name: &str) -> &str {
     match name.eq_ignore_ascii_case("latin-1") {
         true => "ISO-8859-1",

@@ -1,52 +1,52 @@
-//! What the placeholders of a format (git-log(1), "PRETTY FORMATS") have to do with what is around
-//! them.
+//! Parses formats (git-log(1), "PRETTY FORMATS") and determines how their placeholders depend on the text
+//! around them.
 //!
-//! Nothing is expanded here: this says how git is to be asked, and what comes of it for the file.
+//! Nothing is expanded here: the module determines how git is asked, and how the answer changes the file.
 
 use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result};
 
-/// A format, taken apart.
+/// A parsed format.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
-    /// As git is to be asked: without a second `%(describe`, of which it expands one an archive.
+    /// The format for git, without a second `%(describe`: git expands only one per archive.
     pub(super) text: Vec<u8>,
-    /// What it is made of, if no placeholder touches what is around it.
+    /// The pieces of the format, if no placeholder depends on the text around it.
     pub(super) pieces: Option<Vec<Piece>>,
-    /// A placeholder makes git read the head of the commit.
+    /// Whether a placeholder makes git read the head of the commit.
     pub(super) reads_head: bool,
-    /// A placeholder looks at what is in front of it, or changes that.
+    /// Whether a placeholder reads or changes the text before it.
     pub(super) looks_back: bool,
-    /// A placeholder counts the columns of the line in front of it.
+    /// Whether a placeholder counts the columns of the line before it.
     pub(super) counts_columns: bool,
-    /// A placeholder wraps lines.
+    /// Whether a placeholder wraps lines.
     pub(super) wraps: bool,
-    /// A placeholder may make git wrap all that is in front of it.
+    /// Whether a placeholder may make git wrap all text before it.
     pub(super) wraps_all: bool,
-    /// A placeholder wraps lines before one makes git wrap all.
+    /// Whether a placeholder wraps lines before the first one that makes git wrap all.
     pub(super) wraps_before: bool,
-    /// The placeholder before may have asked for padding.
+    /// Whether the previous placeholder may have requested padding.
     padded: bool,
 }
 
 /// A part of a format.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// As it is.
+    /// Literal text.
     Text(Vec<u8>),
-    /// Without the `%`.
+    /// A placeholder without its `%`.
     Placeholder(Vec<u8>),
 }
 
 impl Format {
-    /// Take `format` apart. `described` says whether this archive had a `%(describe` before.
+    /// Parse `format`. `described` says whether this archive had a `%(describe` before.
     pub(super) fn parse(format: &[u8], described: &mut bool) -> Result<Self> {
         let mut parsed = Self {
             pieces: Some(Vec::new()),
             ..Self::default()
         };
-        // To git it is a string that ends in NUL.
+        // To git, the format is a string that ends in NUL.
         let mut rest = format.split(|&byte| byte == 0).next().unwrap_or_default();
         while let Some(at) = rest.find_byte(b'%') {
             parsed.text.extend(&rest[..=at]);
@@ -60,8 +60,7 @@ impl Format {
         Ok(parsed)
     }
 
-    /// Take in the placeholder at the start of `rest`, and say how much of that was taken in; the `%`
-    /// was before.
+    /// Parse the placeholder at the start of `rest`, after its `%`, and return the number of parsed bytes.
     fn placeholder(&mut self, rest: &[u8], described: &mut bool) -> Result<usize> {
         if let Some((byte, len)) = literal(rest) {
             self.push(&[byte]);
@@ -89,8 +88,8 @@ impl Format {
         Ok(len)
     }
 
-    /// Note whether `rest` begins with a placeholder that wraps lines. Where git pads it, it takes the start
-    /// of the padded text for that of the file.
+    /// Record whether `rest` begins with a placeholder that wraps lines. If git pads it, git takes the
+    /// start of the padded text for the start of the file.
     fn note_wrapping(&mut self, rest: &[u8]) {
         let wraps = rest.starts_with(b"w(");
         self.wraps_before |= wraps && !self.padded && !self.wraps_all;
@@ -98,14 +97,14 @@ impl Format {
         self.wraps_all |= wraps && self.padded;
         match rest.first() {
             Some(b'<' | b'>') => self.padded = true,
-            // What is padded is what comes after a colour.
+            // The padding applies to the placeholder after a colour.
             Some(b'C') => {}
             _ => self.padded = false,
         }
     }
 
-    /// Instead of a placeholder that is not expanded, take in what is always empty, for what is in
-    /// front to work on. A modifier takes the `%` along.
+    /// Replace a placeholder that is not expanded by one that is always empty, so that its modifier still
+    /// applies. With a modifier, the `%` disappears too.
     fn leave_out(&mut self, modifier: &[u8]) {
         self.text.extend(modifier);
         self.text.extend(b"gd");
@@ -125,7 +124,7 @@ impl Format {
         }
     }
 
-    /// Whether git may be asked for this and others at once, with NUL in between.
+    /// Whether git may expand this format together with others, separated by NUL.
     pub(super) fn stands_alone(&self) -> bool {
         let ends = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(&0));
         self.pieces
@@ -134,7 +133,7 @@ impl Format {
     }
 }
 
-/// Some are for series of patches, and nothing else.
+/// Refuse placeholders for series of patches.
 fn refuse(placeholder: &[u8]) -> Result<()> {
     for name in ["(count)", "(total)"] {
         if placeholder.starts_with(name.as_bytes()) {
@@ -145,7 +144,7 @@ fn refuse(placeholder: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The byte that `placeholder` stands for, whatever the commit, and the length of it.
+/// The byte of a `placeholder` that is independent of the commit, and the length of the placeholder.
 fn literal(placeholder: &[u8]) -> Option<(u8, usize)> {
     match placeholder {
         [b'%', ..] => Some((b'%', 1)),
@@ -160,7 +159,7 @@ fn literal(placeholder: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// The length of a placeholder that neither touches nor looks at what is around it.
+/// The length of a placeholder that neither changes nor reads the text around it.
 fn plain(placeholder: &[u8]) -> Option<usize> {
     let second = |known: &[u8]| {
         let second = placeholder.get(1)?;
@@ -186,7 +185,7 @@ fn plain(placeholder: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether git reads the head of the commit for `placeholder`. It does for all that it does not know.
+/// Whether git reads the head of the commit for `placeholder`. An unknown placeholder counts.
 fn reads_head(placeholder: &[u8]) -> bool {
     let first = placeholder.first().copied().unwrap_or_default();
     let without = b"HhTtPpmdDSgNGwC<>".contains(&first)
@@ -196,14 +195,14 @@ fn reads_head(placeholder: &[u8]) -> bool {
     !without
 }
 
-/// Whether `placeholder` removes line ends or spaces in front of it, or counts columns.
+/// Whether `placeholder` removes preceding line ends or spaces, or counts columns.
 fn looks_back(placeholder: &[u8]) -> bool {
     ["-", "<|", ">|", ">>", "><|"]
         .iter()
         .any(|start| placeholder.starts_with(start.as_bytes()))
 }
 
-/// Whether `placeholder` counts the columns in front of it.
+/// Whether `placeholder` counts the columns before it.
 fn counts_columns(placeholder: &[u8]) -> bool {
     ["<|", ">|", ">>|", "><|"]
         .iter()

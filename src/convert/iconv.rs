@@ -1,18 +1,18 @@
-//! The C library's `iconv`: git's encodings are this library's, down to its byte order for UTF-16.
+//! The C library's `iconv`: git's encodings are those of this library, including its byte order for UTF-16.
 //!
-//! One of three modules with `unsafe` code; it hands out owned bytes and nothing else.
+//! One of three modules with `unsafe` code. It returns only owned bytes.
 #![allow(unsafe_code)]
 
 use std::{ffi::CString, io};
 
-/// The least room made for output at once.
+/// The least room for output in bytes.
 const ROOM: usize = 64;
 
-/// A conversion between two encodings that the C library knows.
+/// A conversion between two encodings of the C library.
 pub(super) struct Iconv(libc::iconv_t);
 
 impl Iconv {
-    /// Nothing if the C library does not know one of them.
+    /// Open a conversion. `None` if the C library does not know an encoding.
     pub(super) fn open(to: &str, from: &str) -> Option<Self> {
         let (to, from) = (CString::new(to).ok()?, CString::new(from).ok()?);
         // SAFETY: both are strings that end in NUL and outlive the call.
@@ -20,7 +20,7 @@ impl Iconv {
         (descriptor as isize != -1).then_some(Self(descriptor))
     }
 
-    /// Append all of `input`, converted, to `out`; `false` if it cannot be, or not to its end.
+    /// Append all of `input`, converted, to `out`. False if the input cannot be converted to its end.
     pub(super) fn convert(self, input: &[u8], out: &mut Vec<u8>) -> bool {
         let mut from = input.as_ptr().cast_mut().cast();
         let mut left = input.len();
@@ -30,9 +30,9 @@ impl Iconv {
             let mut to = spare.as_mut_ptr().cast();
             let mut room = spare.len();
             let capacity = room;
-            // SAFETY: the descriptor is open. `from` and `left` describe what is unread of `input`,
-            // which iconv does not write to in spite of its type; `to` and `room` describe the spare
-            // memory of `out`, which nobody else holds.
+            // SAFETY: the descriptor is open. `from` and `left` describe the unread part of `input`, which
+            // iconv does not write to in spite of its type; `to` and `room` describe the spare memory of
+            // `out`, which has no other reference.
             let outcome = unsafe { libc::iconv(self.0, &mut from, &mut left, &mut to, &mut room) };
             let done = outcome != usize::MAX;
             let error = io::Error::last_os_error();
@@ -50,7 +50,7 @@ impl Iconv {
 
 impl Drop for Iconv {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is open, and nobody uses it after this.
+        // SAFETY: the descriptor is open and not used again.
         unsafe { libc::iconv_close(self.0) };
     }
 }

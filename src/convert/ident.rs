@@ -1,9 +1,9 @@
-//! `$Id$` (gitattributes(5), "ident").
+//! Expands `$Id$` (gitattributes(5), "ident").
 
 use gix::bstr::ByteSlice;
 
-/// `content` with `$Id$` expanded and `$Id: … $` renewed, but what another system expanded left
-/// alone: that has a space between two words. Nothing if there is none.
+/// Expand `$Id$` and renew `$Id: … $` in `content`. An expansion of another system, which has a space
+/// between two words, is kept. `None` if there is none.
 pub(super) fn ident(id: &str, content: &[u8]) -> Option<Vec<u8>> {
     let mut rest = content;
     let mut expanded = None;

@@ -1,4 +1,4 @@
-//! LF to CRLF (gitattributes(5), "text" and "eol"): from content alone, never the other way.
+//! Converts LF to CRLF (gitattributes(5), "text" and "eol"), by the content alone.
 
 /// When line endings become CRLF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Crlf {
     Auto,
 }
 
-/// `content` with the line endings that are wanted; nothing if it has them.
+/// Convert the line endings of `content`. `None` if nothing is to be converted.
 pub(super) fn line_endings(crlf: Option<Crlf>, content: &[u8]) -> Option<Vec<u8>> {
     let wanted = match crlf {
         None => false,
@@ -32,7 +32,7 @@ pub(super) fn line_endings(crlf: Option<Crlf>, content: &[u8]) -> Option<Vec<u8>
     Some(converted)
 }
 
-/// git's guess: a NUL, or more than one unprintable byte in 128.
+/// git's heuristic: a NUL, or more than one unprintable byte in 128.
 fn looks_binary(content: &[u8]) -> bool {
     let content = content.strip_suffix(b"\x1a").unwrap_or(content);
     let (mut printable, mut unprintable) = (0_usize, 0_usize);

@@ -1,4 +1,4 @@
-//! Lines that a conversion prints, kept until its file is written.
+//! Log lines of a conversion, held until the file is written.
 
 use crate::{buffer::Buffer, error::push_line};
 

@@ -1,7 +1,7 @@
-//! A filter that is started once and asked for file after file (gitattributes(5), "Long Running
-//! Filter Process").
+//! Runs a filter that is started once and serves file after file (gitattributes(5), "Long Running Filter
+//! Process").
 //!
-//! What it is sent, and in which order, is what git sends.
+//! The filter receives the same data as from git, in the same order.
 
 use std::{
     collections::HashMap,
@@ -26,16 +26,16 @@ use crate::{
     },
 };
 
-/// Bytes that a pipe takes before anybody reads.
+/// Bytes that a pipe holds without a reader.
 const PIPE_BYTES: usize = 1 << 16;
 
-/// The filters that were started, by their command.
+/// The running filters, by command.
 #[derive(Default)]
 pub(super) struct Processes(HashMap<BString, Process>);
 
 impl Processes {
-    /// What the filter `command` makes of `content`; nothing if it fails or does not want to.
-    /// `headers` say what it is.
+    /// Let the filter `command` convert `content`, which `headers` describe. `None` if it fails or
+    /// declines.
     pub(super) fn smudge(
         &mut self,
         context: &CommandContext,
@@ -72,35 +72,35 @@ impl Processes {
     }
 }
 
-/// What a filter says to a file.
+/// A filter's answer about a file.
 enum Answer {
     Content(Vec<u8>),
-    /// Not this one.
+    /// The filter declines this file.
     Error,
-    /// No more.
+    /// The filter declines this and all later files.
     Abort,
-    /// It does not keep to the protocol.
+    /// The filter violates the protocol.
     Failure,
 }
 
-/// Why a filter that was started is not used.
+/// Why a started filter is not used.
 enum Refusal {
-    /// It failed, as a filter may.
+    /// The filter failed.
     Failed(BString),
-    /// The run cannot go on.
+    /// The run cannot continue.
     Fatal(Error),
 }
 
 struct Process {
     child: Child,
-    /// Both there until the end.
+    /// Both pipes. `None` once they are closed.
     pipes: Option<(ChildStdin, BufReader<ChildStdout>)>,
-    /// Whether it wants to be asked.
+    /// Whether the filter accepts files.
     smudges: bool,
 }
 
 impl Process {
-    /// Start `command` and shake hands; nothing, and lines in `log`, if that fails.
+    /// Start `command` and shake hands. `None`, with lines in `log`, if that fails.
     fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) -> Result<Option<Self>> {
         let Some(mut child) = start(context, command, log) else {
             say(
@@ -133,7 +133,7 @@ impl Process {
         }
     }
 
-    /// Agree on the version and on what the filter can do.
+    /// Negotiate the version and the capabilities.
     fn shake_hands(&mut self, command: &BStr) -> Result<(), Refusal> {
         let failed = |why: &str| Err(Refusal::Failed(why.into()));
         let Some((stdin, stdout)) = &mut self.pipes else {
@@ -215,10 +215,10 @@ impl Process {
         }
     }
 
-    /// End it, whatever it is doing.
+    /// Terminate the filter, whatever its state.
     fn stop(mut self, command: &BStr, log: &mut Buffer) {
         if let Some(id) = Pid::from_raw(self.child.id().cast_signed()) {
-            // It may have ended by itself.
+            // The filter may have ended already.
             let _ = kill_process(id, Signal::TERM);
         }
         if let Ok(status) = self.child.wait() {
@@ -228,16 +228,16 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// A filter may have much to do when it sees the end of its input: it is waited for.
+    /// A filter may do much work at the end of its input, so its end is awaited.
     fn drop(&mut self) {
         self.pipes = None;
-        // As for git, how it ends is its own business.
+        // As in git, the status is ignored.
         let _ = self.child.wait();
     }
 }
 
-/// Write a list of packets that a pipe has room for. Whether a filter that hangs up is gone before it is
-/// written to or after is chance: either way that is found out where its answer is read.
+/// Write a list of packets for which a pipe has room. A filter that hangs up may do so before or after the
+/// write. In both cases the failure is detected when its answer is read.
 fn send<'a>(
     stdin: &mut ChildStdin,
     contents: impl IntoIterator<Item = &'a [u8]>,
@@ -248,7 +248,7 @@ fn send<'a>(
     }
 }
 
-/// Writes a list of packets, one for each of `contents`, and its end. Each packet is one write.
+/// Write a list of packets, one for each of `contents`, and its end. Each packet is one write.
 fn write_packets<'a>(
     to: &mut impl io::Write,
     contents: impl IntoIterator<Item = &'a [u8]>,
@@ -262,7 +262,8 @@ fn write_packets<'a>(
     encode::flush_to_write(to).map(drop)
 }
 
-/// What the filter `command` says first: a line of `what`, or nothing at its end.
+/// Read a line of the handshake from the filter `command`. `what` names the line in messages. `None` at the
+/// end of a list.
 fn hear(
     what: &str,
     stdout: &mut BufReader<ChildStdout>,
@@ -288,7 +289,7 @@ fn answer(stdout: &mut BufReader<ChildStdout>) -> Result<Answer, ReadError> {
     while let Some(content) = read_content(stdout)? {
         filtered.extend(content);
     }
-    // An empty list leaves it as it is.
+    // An empty list keeps the status.
     read_status(stdout, &mut status)?;
     Ok(match &status[..] {
         b"success" => Answer::Content(filtered),
@@ -304,7 +305,7 @@ fn refusal(status: &[u8]) -> Answer {
     }
 }
 
-/// Read a list of lines; the last `status=` counts.
+/// Read a list of lines. The last `status=` counts.
 fn read_status(stdout: &mut impl io::Read, status: &mut Vec<u8>) -> Result<(), ReadError> {
     while let Some(line) = read_line(stdout)? {
         if let Some(value) = line.strip_prefix(b"status=") {
@@ -321,7 +322,7 @@ mod tests {
     use super::{Answer, PIPE_BYTES, Process, Refusal};
     use crate::{buffer::Buffer, convert::command::start, process::command::CommandContext};
 
-    /// A filter that has ended before anybody writes to it.
+    /// A filter that ends before the first write.
     fn ended() -> Process {
         let context = CommandContext::default();
         let mut log = Buffer::default();
@@ -336,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Or the message would depend on which of the two is faster.
+    /// Otherwise the message would depend on timing.
     #[test]
     fn a_filter_that_hangs_up_is_found_out_where_it_is_to_answer() {
         let Err(Refusal::Failed(why)) = ended().shake_hands("true".into()) else {

@@ -1,5 +1,5 @@
-//! A filter that is started for each file: content on its standard input, the result on its
-//! standard output.
+//! Runs a filter that is started for each file: content on its standard input, the result on its standard
+//! output.
 
 use std::{
     io::{self, Read, Write},
@@ -12,7 +12,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use super::{command, log::say};
 use crate::{buffer::Buffer, error::filled, process::command::CommandContext};
 
-/// What `command` makes of `content`; nothing, and lines in `log`, if it fails.
+/// Let `command` convert `content`. `None`, with lines in `log`, if it fails.
 pub(super) fn smudge(
     context: &CommandContext,
     command: &BStr,
@@ -73,8 +73,8 @@ fn run(
     }
 }
 
-/// Feed `child` and read what it says at the same time, or neither might come to an end: whether
-/// it was fed, and what it said.
+/// Feed `child` and read its output at the same time, since either could block alone. Returns whether
+/// `child` was fed, and its output.
 fn exchange(child: &mut Child, content: &[u8]) -> io::Result<(bool, Vec<u8>)> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn exchange(child: &mut Child, content: &[u8]) -> io::Result<(bool, Vec<u8>)> {
         }
         let fed = match feeder?.join() {
             Ok(Ok(())) => true,
-            // It need not read all.
+            // A filter need not read all of its input.
             Ok(Err(error)) => error.kind() == io::ErrorKind::BrokenPipe,
             Err(_) => false,
         };
@@ -96,7 +96,7 @@ fn exchange(child: &mut Child, content: &[u8]) -> io::Result<(bool, Vec<u8>)> {
     })
 }
 
-/// Put the path, quoted for the shell, in the place of each `%f`.
+/// Replace each `%f` by the path, quoted for the shell.
 fn expand(command: &BStr, path: &BStr) -> BString {
     let mut expanded = BString::default();
     let mut rest: &[u8] = command;

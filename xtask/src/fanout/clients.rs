@@ -106,10 +106,7 @@ pub(super) fn at_once<T: Send>(
     })
 }
 
-fn run_client<T>(
-    command: Command,
-    read: impl Fn(PipeReader, Instant) -> Result<T>,
-) -> Result<T> {
+fn run_client<T>(command: Command, read: impl Fn(PipeReader, Instant) -> Result<T>) -> Result<T> {
     let (running, output) = Running::start(command)?;
     let result = read(output, running.started);
     running.end(result)
