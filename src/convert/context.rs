@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// Makes git start the wrapped text here.
 const WRAPS_FROM_HERE: &[u8] = b"%w(1)%w()";
-/// Text that no placeholder removes. Replaces similar text before a NUL.
+/// Text that no placeholder removes, in place of a NUL, which no placeholder removes either.
 const STOPPER: &[u8] = b".";
 
 /// The part of a file that is put before a format.

@@ -5,7 +5,7 @@
 use super::{
     chains::{BUCKETS, bucket, place, sweep},
     level::{Effort, MAX_DISTANCE, MIN_MATCH, WINDOW},
-    reference::{Found, Reference, end_in_sight},
+    reference::{Match, Reference, end_in_sight},
     token::Token,
     words::{agreement, common, triple, word},
 };
@@ -86,7 +86,7 @@ impl Fast {
 
     /// The best match where the end is not in sight, as the reference search finds it.
     #[inline(always)]
-    fn search(&self, text: &[u8], here: u64) -> Found {
+    fn search(&self, text: &[u8], here: u64) -> Match {
         let at = self.at;
         let mut distance = self.link(at);
         if distance > MAX_DISTANCE {
@@ -115,7 +115,7 @@ impl Fast {
 
     /// Emits a token for the match, or a literal, and moves behind it.
     #[inline(always)]
-    fn take(&mut self, text: &[u8], (length, place): Found, tokens: &mut Vec<Token>) {
+    fn take(&mut self, text: &[u8], (length, place): Match, tokens: &mut Vec<Token>) {
         let at = self.at;
         if length < MIN_MATCH {
             tokens.push(Token::literal(text[at], false));

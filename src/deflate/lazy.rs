@@ -6,7 +6,7 @@
 use super::{
     chains::Chains,
     level::{Effort, TOO_FAR},
-    reference::{Found, Reference, end_in_sight},
+    reference::{Match, Reference, end_in_sight},
     search::search,
     token::Token,
 };
@@ -114,7 +114,7 @@ impl State {
         &mut self,
         text: &[u8],
         lazy: usize,
-        search: impl Fn(usize, usize) -> Found,
+        search: impl Fn(usize, usize) -> Match,
         tokens: &mut Vec<Token>,
     ) {
         let (least, place) = (self.length, self.place);

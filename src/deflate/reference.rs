@@ -25,7 +25,7 @@ pub(super) struct Reference<'a> {
 }
 
 /// A match: its length, less than 3 if there is none, and where it was seen before.
-pub(super) type Found = (usize, usize);
+pub(super) type Match = (usize, usize);
 
 /// Where the window of an original begins that has moved it at every loop top up to `at`, which has
 /// input in sight.
@@ -55,7 +55,7 @@ impl Reference<'_> {
         least: usize,
         effort: Effort,
         link: impl Fn(usize) -> usize,
-    ) -> Found {
+    ) -> Match {
         let look = self.text.len() - at;
         if look < MIN_MATCH || self.is_blind(at) {
             return (0, 0);

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use super::{
     chains::{Chains, Grams, LONG, SHORT},
     level::{Effort, MAX_DISTANCE, TOO_FAR},
-    reference::Found,
+    reference::Match,
     words::{agreement, common, half, word},
 };
 
@@ -35,7 +35,7 @@ struct Search<'a> {
 const MAX_COLLISIONS: usize = 64;
 
 /// No match.
-const NOTHING: Found = (0, 0);
+const NOTHING: Match = (0, 0);
 
 /// The best match at `at` that is longer than `least`; nothing if it has three bytes and lies too
 /// far. None if the chains are too crowded to tell.
@@ -46,7 +46,7 @@ pub(super) fn search(
     at: usize,
     least: usize,
     effort: Effort,
-) -> Option<Found> {
+) -> Option<Match> {
     let search = Search {
         chains,
         text,
@@ -126,7 +126,7 @@ impl Search<'_> {
     /// Most candidates are dismissed by where a longer match would have to end, so that is looked at
     /// first, without asking whether they only collide.
     #[inline(always)]
-    fn long(&self, mut distance: usize) -> Option<Found> {
+    fn long(&self, mut distance: usize) -> Option<Match> {
         let mut best = self.least.max(LONG - 1);
         let mut found = NOTHING;
         let mut ends = &self.text[best - 3..];
@@ -174,7 +174,7 @@ impl Search<'_> {
     /// The best match of at least `SHORT` bytes, where there is no long one. `distance` is that of
     /// the nearest.
     #[inline(always)]
-    fn short(&self, distance: usize) -> Option<Found> {
+    fn short(&self, distance: usize) -> Option<Match> {
         let mut best = self.least.max(SHORT - 1);
         let mut found = NOTHING;
         self.walk(&self.chains.short, distance, |distance, difference| {
@@ -196,7 +196,7 @@ impl Search<'_> {
 
     /// The nearest match of three bytes, where there is no longer one.
     #[inline(always)]
-    fn three(&self) -> Found {
+    fn three(&self) -> Match {
         if self.least >= 3 {
             return NOTHING;
         }

@@ -1,4 +1,4 @@
-//! What is done about entries that are large, binary, missing, links or submodules.
+//! The policy for entries that are large, binary, missing, links or submodules.
 
 use gix::bstr::ByteSlice;
 
@@ -7,55 +7,55 @@ use super::{
     large::LargeFiles,
 };
 
-/// The first bytes of a content that decide whether it is binary: all of them.
+/// The number of leading bytes that decide whether content is binary: all of them.
 pub const WITHIN_ALL: usize = usize::MAX;
 
-/// What is done about entries whose path nothing speaks against. By default nothing.
+/// The policy for entries whose path passes all rules. By default every entry is sent.
 #[derive(Clone, Default)]
 pub struct Policy {
-    /// How large a file may be.
+    /// The limit on the size of files.
     pub limit: Option<Limit>,
-    /// What is done about binary files.
+    /// The treatment of binary files.
     pub binary: Option<Binary>,
-    /// Symbolic links are sent as regular files that hold the target.
+    /// Whether symbolic links are sent as regular files with the target as content.
     pub links_as_files: bool,
-    /// Submodules are left out; otherwise they are empty directories.
+    /// Whether submodules are omitted. Otherwise they are empty directories.
     pub no_submodules: bool,
-    /// What is done about content that is not in the repository; otherwise the run fails.
+    /// The treatment of content that is not in the repository. If `None`, missing content fails the run.
     pub missing: Option<Remedy>,
 }
 
-/// A limit on size.
+/// A limit on the size of files.
 #[derive(Clone)]
 pub struct Limit {
     /// The largest size in bytes that is sent.
     pub bytes: u64,
     /// Files that may be larger.
     pub exceptions: LargeFiles,
-    /// What is done about others.
+    /// The treatment of all other larger files.
     pub remedy: Remedy,
 }
 
-/// What is done about content with a NUL in it.
+/// The treatment of content that contains a NUL.
 #[derive(Clone, Copy)]
 pub struct Binary {
-    /// How many bytes are looked at, from the first on.
+    /// The number of leading bytes that are examined.
     pub within: usize,
-    /// What is done.
+    /// The treatment.
     pub remedy: Remedy,
 }
 
-/// What is done about an entry that is not sent as it is.
+/// The treatment of an entry that is not sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// It is left out.
+    /// The entry is omitted.
     Omit,
-    /// Something takes the place of the content.
+    /// A stand-in replaces the content.
     Replace(StandIn),
 }
 
 impl Remedy {
-    /// What becomes of an entry, for this `reason`.
+    /// The disposition of an entry for this `reason`.
     pub fn disposition(self, reason: OmissionReason) -> Disposition {
         match self {
             Self::Omit => Disposition::Omitted(reason),
@@ -65,13 +65,13 @@ impl Remedy {
 }
 
 impl Policy {
-    /// Whether the sizes of files decide, or whether they are there at all.
+    /// Whether decisions depend on the sizes of files or on their presence.
     pub fn depends_on_sizes(&self) -> bool {
         self.limit.is_some() || self.missing.is_some()
     }
 
-    /// What becomes of a file that has `size` bytes, as far as that can be told without its content. Its
-    /// `path` is asked for if it is above the limit.
+    /// The disposition of a file of `size` bytes, as far as it is independent of the content. `path` is
+    /// called only if the size is above the limit.
     pub fn by_size<P: AsRef<[u8]>>(&self, size: u64, path: impl FnOnce() -> P) -> Disposition {
         match &self.limit {
             Some(limit) if size > limit.bytes && !limit.exceptions.allows(path().as_ref()) => {
@@ -81,7 +81,7 @@ impl Policy {
         }
     }
 
-    /// What becomes of a file that is not in the repository.
+    /// The disposition of a file that is not in the repository.
     pub fn missing(&self) -> Disposition {
         match self.missing {
             Some(remedy) => remedy.disposition(OmissionReason::Missing),
@@ -91,10 +91,10 @@ impl Policy {
 }
 
 impl Binary {
-    /// What becomes of a binary file of `size` bytes, if it is not sent as it is.
+    /// The disposition of a binary file of `size` bytes. `None` if the file is sent unchanged.
     pub fn disposition(self, size: u64) -> Option<Disposition> {
         match self.remedy {
-            // Nothing is won, and an indexer has other words for what is as short as that.
+            // A stand-in would save nothing, and an indexer has another message for such short files.
             Remedy::Replace(stand_in) if size < stand_in.bytes().len() as u64 => None,
             remedy => Some(remedy.disposition(OmissionReason::Binary)),
         }
