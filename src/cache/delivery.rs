@@ -16,7 +16,7 @@ use super::{
 };
 
 /// As often a search is repeated that another process disturbs, before the search is given up.
-const ATTEMPTS: usize = 1000;
+const ATTEMPTS: usize = 100;
 
 /// Delivers the archive of `order`: from the directory if it is there, or else from `produce`, which writes the whole
 /// archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any

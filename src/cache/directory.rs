@@ -25,10 +25,10 @@ const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Files take room in blocks of this many bytes.
 const BLOCK: u64 = 4096;
 
-/// The largest step of a wait for another process.
-const LONGEST_NAP: Duration = Duration::from_millis(4);
-/// The first step of a wait for another process.
+/// The first pause of a wait for another process.
 const FIRST_NAP: Duration = Duration::from_micros(200);
+/// As often the pause is doubled, up to 26 ms.
+const MAX_DOUBLINGS: usize = 7;
 /// An open directory that belongs to the user and that nobody else may write to.
 pub(super) struct Directory {
     handle: std::os::fd::OwnedFd,
@@ -204,8 +204,7 @@ pub(super) fn touch(file: &File) {
 
 /// The pause before look number `attempt` at what another process does.
 pub(super) fn nap(attempt: usize) -> Duration {
-    let doubled = FIRST_NAP * (1 << attempt.min(8));
-    doubled.min(LONGEST_NAP)
+    FIRST_NAP * (1 << attempt.min(MAX_DOUBLINGS))
 }
 
 #[cfg(test)]

@@ -248,7 +248,11 @@ impl Stored<'_> {
         let lead = &self.lead;
         let is_kept = lead.keep || lead.readers.any();
         // Nobody can have joined after that.
-        if (!is_kept && lead.readers.close_if_empty()) || self.finish(notes).is_err() {
+        if !is_kept && lead.readers.close_if_empty() {
+            lead.leave();
+            return self.stage.update(|now| now.is_last = true);
+        }
+        if self.finish(notes).is_err() {
             return self.abandon();
         }
         let lead = &self.lead;
