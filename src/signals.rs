@@ -1,7 +1,7 @@
-//! Signals that end the program. The half-written file goes first.
+//! Signals that end the program. The unfinished file is removed first.
 //!
-//! A signal that the caller has ignored (`nohup`, `trap '' INT`) stays ignored, as for every program that
-//! does not ask for signals.
+//! A signal that the caller ignores (`nohup`, `trap '' INT`) stays ignored, as in programs without signal
+//! handlers.
 
 use std::{
     ffi::c_int,
@@ -24,16 +24,16 @@ use signal_hook::{
     low_level::emulate_default_handler,
 };
 
-/// What people and shells send, and what the kernel does to a file that becomes too large.
+/// The signals from users and shells, and the kernel's signal about a file that is too large.
 const DEADLY: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ];
 
-/// Not zero as soon as a signal has come that ends the program.
+/// Non-zero once a signal that ends the program has arrived.
 static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// What a death takes along.
+/// The file that is removed at the end.
 static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
 
-/// A signal that ends the program takes the file along.
+/// Remove the file when a signal ends the program.
 pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
     let failed = |error: io::Error| Error::fatal("cannot watch for signals").caused_by(error);
     let ignored = ignored();
@@ -43,27 +43,27 @@ pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
     let mut signals = Signals::new(deadly.clone()).map_err(failed)?;
     let _ = UNFINISHED.set(unfinished);
     thread::spawn(move || signals.forever().for_each(die));
-    // After the thread is there that dies of them, or the wait could have no end.
+    // After the start of the thread that handles them, since [`await_death`] could otherwise wait forever.
     for signal in deadly {
         register_usize(signal, Arc::clone(&ARRIVED), 1).map_err(failed)?;
     }
     Ok(())
 }
 
-/// End the program by `signal`, whatever the caller said about it.
+/// End the program by `signal`, even if the caller ignores it.
 pub(super) fn die(signal: c_int) {
     let _removed = UNFINISHED.get().map(Unfinished::remove);
     let _ = emulate_default_handler(signal);
 }
 
-/// If a signal has come, it ends the program, whatever failed meanwhile: perhaps because of it.
+/// Let an arrived signal end the program, whatever has failed meanwhile: the signal may be the cause.
 pub(super) fn await_death() {
     while ARRIVED.load(Ordering::SeqCst) != 0 {
         thread::park();
     }
 }
 
-/// The signals that the program was started without, a bit each; none where the system does not say.
+/// The signals that were ignored when the program started, as bits. Zero if the system does not say.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

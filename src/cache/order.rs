@@ -72,6 +72,6 @@ pub enum Failure<E> {
     Client(io::Error),
     /// A second production of the archive differs from the part that the client has.
     Differs,
-    /// There was no turn to produce within the time that [`Settings::wait`] gives.
+    /// There was no turn to produce within the time of [`Settings::wait`](super::Settings::wait).
     Busy,
 }

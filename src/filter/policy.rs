@@ -100,7 +100,7 @@ impl Binary {
         }
     }
 
-    /// Whether `bytes`, which begin at byte `at` of a content, show that it is binary.
+    /// Whether `bytes`, which begin at byte `at` of the content, show that the content is binary.
     pub fn shows_in(self, bytes: &[u8], at: u64) -> bool {
         let left = (self.within as u64).saturating_sub(at);
         let looked_at = &bytes[..bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))];

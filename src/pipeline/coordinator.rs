@@ -22,12 +22,12 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// How often a run looks whether the machine has processors to spare.
+/// How often a run looks for processors to spare.
 const LOOK: Duration = Duration::from_millis(20);
-/// Planned bytes from which a thread is worth its start although it has to share a processor.
+/// The planned bytes from which a thread is worth its start on a shared processor.
 const WORTH_SHARING: usize = 2 << 20;
 
-/// What a thread is asked to do.
+/// A task for a thread.
 enum Task<S, W: Worker> {
     Plan(Ticket, S),
     Split(Ticket, W::Batch),
@@ -38,7 +38,7 @@ enum Task<S, W: Worker> {
     Leave,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 enum Outcome<S: Source, W: Worker> {
     Planned(Ticket, S, Result<Made<S::Batch>>),
     Split(Ticket, Result<Vec<W::Job>>),
@@ -89,8 +89,7 @@ impl<S, W: Worker> Tasks<S, W> {
     }
 }
 
-/// Runs everything that `source` plans through `worker` into `sink`. A failed run tells its times as
-/// well.
+/// Run everything that `source` plans through `worker` into `sink`. A failed run reports its times too.
 pub fn run<S, W, K>(source: S, worker: &W, sink: &mut K, limits: Limits) -> (Times, Result<()>)
 where
     S: Source<Batch = W::Batch>,
@@ -114,20 +113,20 @@ struct Coordinator<'scope, 'env, S: Source, W: Worker> {
     scope: &'scope Scope<'scope, 'env>,
     scratch: W::Scratch,
     limits: Limits,
-    /// How many threads there may be now, this one included.
+    /// The number of threads allowed now, this one included.
     threads: usize,
-    /// How many there may be on an idle machine; unknown until threads are worth their start.
+    /// The number of threads on an idle machine. Unknown until further threads are worth their start.
     wanted: Option<usize>,
     /// When the run last looked for processors to spare.
     looked: Instant,
-    /// How much of a processor a helper needs to be worth its start.
+    /// The share of a processor from which a helper is worth its start.
     sharing: Sharing,
     helpers: usize,
     queue: Queue<S, W::Job>,
     window: Window<'env, W>,
-    /// Batches that are being split.
+    /// The number of batches that are being split.
     splitting: usize,
-    /// Tasks that no report has come of.
+    /// The number of tasks without a report.
     outstanding: usize,
     is_closed: bool,
     plans: Sender<Task<S, W>>,
@@ -233,7 +232,7 @@ where
         }
     }
 
-    /// Sets how many threads there may be: as many as were asked for, by default no more than help now.
+    /// Set the number of threads: the requested number, by default no more than help now.
     fn look_for_processors(&mut self) {
         let wanted = self.wanted.unwrap_or(1);
         self.looked = Instant::now();
@@ -307,7 +306,7 @@ where
         }
     }
 
-    /// Has a planned batch split. What follows it is left to two sources where a thread has nothing to do.
+    /// Have a planned batch split. Two sources plan the later part if a thread is idle.
     fn planned(&mut self, ticket: Ticket, mut source: S, made: Result<Made<S::Batch>>) {
         let Made { batch, last } = match made {
             Ok(made) => made,
@@ -329,7 +328,7 @@ where
         }
     }
 
-    /// Moves jobs that are split, with all before them, into the window.
+    /// Move split jobs into the window, in order.
     fn line_up(&mut self) {
         while let Some(jobs) = self.queue.pop() {
             match jobs {
@@ -373,7 +372,7 @@ where
     }
 }
 
-/// The part of a helper: tasks, until the coordinator has gone.
+/// The loop of a helper: tasks, until the coordinator has gone.
 fn help<S, W>(worker: &W, tasks: &Tasks<S, W>, reporter: &Sender<Report<S, W>>)
 where
     S: Source<Batch = W::Batch>,

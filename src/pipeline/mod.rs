@@ -6,8 +6,8 @@
 //! from another, and writes. No state is shared, so there is no lock.
 //!
 //! Jobs are admitted in order against a budget of bytes. The next job to be written is always among those
-//! admitted, so the window cannot lock itself. A job larger than the budget is admitted alone. Where threads
-//! would wait for the source, the source is forked, so that another thread plans what comes later.
+//! admitted, so the window cannot lock itself. A job larger than the budget is admitted alone. Where
+//! threads would wait for the source, the source is forked, so that another thread plans the later part.
 //!
 //! The first failure in job order decides: everything before it is written, nothing after it. A panic
 //! anywhere ends the run in the same way.
@@ -54,9 +54,9 @@ pub trait Worker: Sync {
     type Batch: Send;
     /// A piece of work.
     type Job: Send;
-    /// What becomes of it; empty ones are made by `default`, used ones come back to be reused.
+    /// The result of a job. Empty ones are made by `default`, and used ones are reused.
     type Output: Default + Send;
-    /// What a thread keeps from job to job.
+    /// The state that a thread keeps from job to job.
     type Scratch;
 
     /// For a new thread.
@@ -65,10 +65,10 @@ pub trait Worker: Sync {
     /// The jobs of `batch`, in order.
     fn split(&self, batch: Self::Batch) -> Result<Vec<Self::Job>>;
 
-    /// Gives up what only `split` needs: the last batch is split.
+    /// Drop the state that only `split` needs: the last batch is split.
     fn all_split(&self) {}
 
-    /// The bytes to set aside for `job`: an estimate of its output and what making it takes.
+    /// The bytes to set aside for `job`: an estimate of its output and of the memory for producing it.
     fn cost(&self, job: &Self::Job) -> usize;
 
     /// The bytes of memory that `output` holds.
@@ -77,7 +77,7 @@ pub trait Worker: Sync {
     /// The bytes in `output`: memory that is used again may hold more.
     fn len(&self, output: &Self::Output) -> usize;
 
-    /// Do `job`. What is better done while writing (it would be too large) is returned as the rest.
+    /// Do `job`. A part that is too large for memory is returned as the rest, for the writer.
     fn work(
         &self,
         scratch: &mut Self::Scratch,
@@ -100,8 +100,8 @@ pub trait Sink<O> {
     /// Write `output` and leave it empty.
     fn write(&mut self, output: &mut O) -> Result<()>;
 
-    /// Write what was made before a failure, if anything was written at all, so that the result
-    /// is visibly incomplete.
+    /// Write the output before a failure, if anything was written at all, so that the result is visibly
+    /// incomplete.
     fn abandon(&mut self, output: &mut O);
 }
 
@@ -110,7 +110,7 @@ pub trait Sink<O> {
 pub struct Limits {
     /// Threads, the calling one included; by default as many as there are processors to spare.
     pub threads: Option<usize>,
-    /// No more threads than these, whoever asks for them.
+    /// The upper limit of threads, even if more are requested.
     pub max_threads: usize,
     /// Bytes admitted and not yet written.
     pub budget: usize,
@@ -118,14 +118,14 @@ pub struct Limits {
     pub queued: usize,
 }
 
-/// How long the stages took, each summed over all threads. That one waits for another counts nowhere,
-/// what a sink waits for counts as writing.
+/// The time of each stage, summed over all threads. A wait for another thread counts nowhere; a wait of the
+/// sink counts as writing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// Making jobs, all that is done before one is begun.
+    /// Producing jobs, up to the start of each.
     pub plan: Duration,
-    /// Doing them.
+    /// Doing jobs.
     pub work: Duration,
-    /// Writing them in order, what the worker left to the writer included.
+    /// Writing in order, including the rests of jobs.
     pub write: Duration,
 }

@@ -1,27 +1,28 @@
-//! How many threads a run may use, by the processors and by who else wants them.
+//! How many threads a run may use, by the number of processors and by the other runnable threads.
 //!
-//! A thread that shares its processor with one other thread still helps. On a machine with more to do
-//! than that, a further thread takes time from other runs and touches memory of its own, so that many runs
-//! at once take longer than with one thread each. Must not fail: where the system does not tell how busy
-//! it is, the machine counts as idle.
+//! A thread that shares its processor with one other thread still helps. On a busier machine, a further
+//! thread takes time from other runs and touches memory of its own, so that many runs at once take longer
+//! than with one thread each. Must not fail: where the system does not report its load, the machine counts
+//! as idle.
 
 use std::{fs, thread};
 
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// More threads than this help nobody by default: one writer is the limit.
+/// The most threads by default. More do not help: one writer is the limit.
 const MAX_DEFAULT_THREADS: usize = 64;
-/// How many runnable threads a processor may have, ours included, where a further thread helps.
+/// The most runnable threads per processor at which a further thread helps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// A thread of a small archive needs a processor of its own: the archive ends sooner than a shared
-    /// processor gets to the thread.
+    /// A thread of a small archive needs its own processor: the archive ends sooner than a shared processor
+    /// gets to the thread.
     Alone = 1,
     /// Half a processor is enough.
     Half = 2,
 }
 
-/// Runnable threads that are not counted, since a single look catches threads that run for an instant only.
+/// Runnable threads that are not counted, since a single sample includes threads that run only for an
+/// instant.
 const PASSING: usize = 1;
 
 /// The processor on which a thread was seen.
@@ -56,13 +57,13 @@ pub fn processor_count() -> usize {
         .min(MAX_DEFAULT_THREADS)
 }
 
-/// As many threads as help now, for a run that has one.
+/// The number of threads that help now, for a run with one thread.
 pub fn default_threads() -> usize {
     helpful_threads(processor_count(), 1, Sharing::Half)
 }
 
-/// How many of `wanted` threads have a processor now, at least one, where `active` threads of ours run
-/// already.
+/// The number of `wanted` threads that have a processor now, at least one. `active` threads of this run
+/// exist already.
 pub(super) fn helpful_threads(wanted: usize, active: usize, sharing: Sharing) -> usize {
     let Some(runnable) = runnable_threads() else {
         return wanted;
@@ -75,7 +76,8 @@ pub(super) fn helpful_threads(wanted: usize, active: usize, sharing: Sharing) ->
     share(wanted, others, sharing as usize * processors)
 }
 
-/// How many of `wanted` threads help on a machine with `room` for so many, where `others` are runnable.
+/// The number of `wanted` threads that help on a machine with `room` for so many, where `others` are
+/// runnable.
 fn share(wanted: usize, others: usize, room: usize) -> usize {
     let free = room.saturating_sub(others);
     free.clamp(1, wanted)
@@ -92,7 +94,7 @@ fn parse_runnable(loadavg: &str) -> Option<usize> {
     runnable.parse().ok()
 }
 
-/// Processors of the whole machine, which are more than ours in a container.
+/// The number of processors of the whole machine. A container may use fewer.
 fn online_processors() -> Option<usize> {
     parse_processors(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
 }

@@ -1,4 +1,4 @@
-//! The pipeline with sources, workers and sinks that count.
+//! The pipeline with counting sources, workers and sinks.
 
 use std::{
     ops::Range,
@@ -65,7 +65,7 @@ struct Slow {
     heavy: bool,
     flying: AtomicUsize,
     most: AtomicUsize,
-    /// How often the pipeline said that all batches are split.
+    /// How often the pipeline reported that all batches are split.
     closed: AtomicUsize,
 }
 
@@ -216,7 +216,7 @@ fn order_is_kept_within_the_budget() {
     }
 }
 
-/// More than may wait comes out of every job.
+/// Every job yields more than may wait.
 #[test]
 fn those_ahead_wait_for_the_first() {
     let worker = Slow {
@@ -315,7 +315,7 @@ fn a_failing_source_lets_its_jobs_be_written() {
 
 /// Even if later batches were split before it.
 #[test]
-fn a_lot_that_cannot_be_split_lets_those_before_it_be_written() {
+fn a_batch_that_cannot_be_split_lets_those_before_it_be_written() {
     for threads in [1, 2, 8] {
         let worker = Slow {
             splits_to: Some(100),
@@ -328,8 +328,8 @@ fn a_lot_that_cannot_be_split_lets_those_before_it_be_written() {
     }
 }
 
-/// A worker gives up what it splits with when all is split, so a split that still runs, or comes
-/// later, would find nothing.
+/// A worker drops its state for splitting when all is split, so a split that still runs, or comes later,
+/// would fail.
 #[test]
 fn nothing_is_split_after_the_last_even_if_a_split_fails() {
     let limits = Limits {

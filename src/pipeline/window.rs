@@ -1,8 +1,8 @@
-//! The window: consecutive jobs from the first that is not written to the last that is planned.
+//! The window: consecutive jobs from the first unwritten one to the last planned one.
 //!
-//! Jobs are admitted in order against two bounds: a budget of memory, and the bytes by which threads
-//! may run ahead of the first job. Must not admit a job before its predecessors, so that the job to
-//! be written next is always under way and the window cannot lock itself.
+//! Jobs are admitted in order against two bounds: a budget of memory, and the bytes by which threads may
+//! run ahead of the first job. Must not admit a job before its predecessors, so that the next job to be
+//! written is always in progress and the window cannot lock itself.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ enum Slot<W: Worker> {
     Done(Done<W>),
 }
 
-/// A job that is to be written.
+/// A job that is ready to be written.
 pub(super) struct Done<W: Worker> {
     pub(super) output: W::Output,
     /// The part of the job that is left to the writer, or the failure.

@@ -1,7 +1,7 @@
-//! What a run would send, told to a person: all of it, or why one path is sent or not.
+//! Describes a run to a person without an archive: all entries, or the rule that decides about one path.
 //!
-//! Reads trees, attribute files and headers, and no blob; writes no archive. Paths that nobody may know
-//! are not there.
+//! The preview reads trees, attribute files and headers, and no blob. Paths that the reader may not know do
+//! not appear.
 
 mod explain;
 mod rules;
@@ -19,7 +19,7 @@ use crate::{
     request::{Delta, Request, Scope},
 };
 
-/// Sums over what was listed.
+/// Sums over the listed entries.
 #[derive(Default)]
 struct Totals {
     sent: u64,
@@ -28,8 +28,9 @@ struct Totals {
     omitted: u64,
 }
 
-/// List to `out` what `request` would send, an entry a line: what becomes of it, the size of its content
-/// in the repository, its path, and why it is not sent as it is. At the end a line of totals.
+/// List to `out` the entries that `request` would send, one a line: the disposition, the size of the
+/// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
+/// follows.
 pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
@@ -68,7 +69,7 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     out.flush().map_err(failed)
 }
 
-/// What the base has and the target has not.
+/// List the paths of the base that the target lacks.
 fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
     delta.deletions.each(&mut |deletion| {
         let mut line = format!("{:<11} {:>12} ", "gone", "-").into_bytes();

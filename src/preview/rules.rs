@@ -1,6 +1,6 @@
-//! The rule that decides about a path, in words.
+//! Explains in words which rule decides about a path.
 //!
-//! Nothing is said of a path that the reader may not know.
+//! A path that the reader may not know has no explanation.
 
 use gix::{ObjectId, bstr::BString};
 
@@ -16,20 +16,20 @@ use crate::{
 const NOT_SELECTED: &str = "omitted: no pathspec selects it";
 const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
 
-/// Explains what becomes of an entry, as the walk through its tree comes to it.
+/// Explains the disposition of an entry when the walk through the tree reaches it.
 pub(super) struct Explainer {
-    /// What the reader sees of the tree.
+    /// The reader's view of the tree.
     pub(super) view: View,
 }
 
 impl Explainer {
-    /// Whether the reader may know of an entry at `path`, if there is one.
+    /// Whether the reader may know an entry at `path`, if there is one.
     pub(super) fn may_be_known(&self, path: &[u8]) -> bool {
         self.view.filter.allows(path) || self.view.filter.allows_all(path)
     }
 
-    /// The rule that leaves out all of the directory `above`. Nothing if no rule does, or if the reader may not
-    /// know of the directory.
+    /// The rule that omits all of the directory `above`. `None` if no rule does, or if the reader may not
+    /// know the directory.
     pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<BString> {
         if !self.view.filter.allows_all(above) {
             return None;
@@ -55,7 +55,7 @@ impl Explainer {
         }
     }
 
-    /// What becomes of the directory `path`. Nothing if the reader may not know of it.
+    /// The explanation of the directory `path`. `None` if the reader may not know it.
     pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<BString> {
         if !self.view.filter.allows_all(path) {
             return None;
@@ -75,7 +75,7 @@ impl Explainer {
         })
     }
 
-    /// What becomes of the file, link or submodule at `path`. Nothing if the reader may not know of it.
+    /// The explanation of the file, link or submodule at `path`. `None` if the reader may not know it.
     pub(super) fn explain_leaf(
         &mut self,
         reader: &mut Reader,

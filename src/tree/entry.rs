@@ -84,7 +84,7 @@ fn mode(bits: u32) -> Mode {
 pub enum Mode {
     /// A regular file.
     File,
-    /// A regular file that may be run.
+    /// An executable regular file.
     Executable,
     /// A symbolic link.
     Symlink,

@@ -1,12 +1,12 @@
-//! Symbolic links in a tree that other entries would be extracted through.
+//! Detects symbolic links in a tree through which other entries would be extracted.
 //!
-//! A tree that git wrote cannot be extracted so: no name comes twice in it, and none holds a slash. A
-//! forged one may bring a link `a` to somewhere else and then a file `a/b`, and many readers of archives
-//! would follow the link. git does not look. Whatever else is odd about a tree passes, as it does there.
+//! A tree that git wrote contains none: its names are unique and contain no slash. A forged tree may
+//! contain a link `a` to another place and then a file `a/b`, and many extractors would follow the link.
+//! git does not check this. All other oddities of a tree pass, as in git.
 //!
-//! Two entries of overlapping paths part in one tree, by names that overlap in it. So it is enough to look
-//! at that tree and at what is below it. What is decided depends on nothing else: threads that walk
-//! different parts of a tree all refuse it at the same entry.
+//! Two overlapping paths branch off in one tree, at overlapping names. So a check of this tree and of
+//! everything below it suffices. The decision depends on nothing else: threads that walk different parts of
+//! a tree all refuse it at the same entry.
 
 use std::{collections::HashSet, hash::BuildHasher};
 
@@ -16,10 +16,10 @@ use rustc_hash::FxBuildHasher;
 use super::entry::{Mode, entries};
 use crate::{buffer::Buffer, decode::reader::Reader};
 
-/// Trees that are remembered to hold no link. Only forged trees make us look.
+/// The most trees remembered as free of links. Only forged trees are checked.
 const MAX_LINKLESS: usize = 1 << 17;
 
-/// The names that came up so far in one tree.
+/// The names found so far in one tree.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
     /// Hashes of the names of links: there may be many names. A collision only refuses a forged tree.
@@ -40,7 +40,7 @@ pub(super) enum NameClash {
 }
 
 impl Seen {
-    /// Note an entry, and tell what was seen of its name before.
+    /// Record an entry, and return how its name relates to the earlier names.
     pub(super) fn see(&mut self, name: &[u8], mode: Mode) -> NameClash {
         let comes_twice = match mode {
             Mode::Symlink => {
@@ -57,15 +57,15 @@ impl Seen {
         }
     }
 
-    /// Whether a link of that name was seen.
+    /// Whether an earlier link has this name.
     fn has_link(&self, name: &[u8]) -> bool {
         !self.links.is_empty() && self.links.contains(&FxBuildHasher.hash_one(name))
     }
 }
 
-/// Whether there is a symbolic link in `tree` or below it, sent or not. Trees in which there is none are
-/// added to `linkless`, and not read again. What cannot be read holds none; where there are too many trees to
-/// remember, one is taken to hold a link.
+/// Whether `tree` or a tree below it contains a symbolic link, archived or not. Trees without links are
+/// added to `linkless`, and not read again. An unreadable tree counts as free of links. If `linkless` is
+/// full, the tree counts as containing a link.
 pub(super) fn holds_link(
     reader: &mut Reader,
     tree: ObjectId,

@@ -1,8 +1,8 @@
-//! Which paths may be in a tree at all.
+//! Decides which paths may be in a tree.
 //!
-//! The rules of a git checkout: nothing named `.`, `..` or `.git`, in any spelling that some file
-//! system takes for it, no symbolic link named `.gitmodules`. A slash inside of a tree entry's name
-//! separates components like any other, so no name leaves the directory it is extracted to.
+//! The rules are those of a git checkout: no name `.`, `..` or `.git`, in any spelling that a file system
+//! takes for one, and no symbolic link named `.gitmodules`. A slash within a tree entry's name separates
+//! components, so no name leads out of the directory of the extraction.
 
 use gix::{
     bstr::ByteSlice,
@@ -12,7 +12,7 @@ use gix::{
     },
 };
 
-/// Which file systems' spellings are guarded against.
+/// The file systems whose spellings are refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Protect {
     /// `core.protectHFS`
@@ -21,8 +21,8 @@ pub struct Protect {
     pub ntfs: bool,
 }
 
-/// Whether git would check out an entry with this `name`. Without rules for that, whether it stays
-/// inside of the directory that it is extracted to.
+/// Whether git would check out an entry with this `name`. Without `protect`, whether the name stays inside
+/// the directory of the extraction.
 pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool {
     let Some(protect) = protect else {
         let leads_out = |part: &[u8]| matches!(part, b"" | b"." | b"..");
@@ -37,7 +37,7 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
         };
         component(part.as_bstr(), mode, options).is_ok()
     };
-    // Of a piece of a name git refuses the spellings of `.git` and `.gitmodules` alone.
+    // In a piece of a name, git refuses only the spellings of `.git` and `.gitmodules`.
     let is_relative = |piece: &[u8]| matches!(piece, b"" | b"." | b"..");
     let splits = protect.ntfs && name.contains(&b'\\');
     let on_ntfs = |piece: &[u8]| is_relative(piece) || accepted(piece, false, true);
@@ -49,22 +49,21 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
     })
 }
 
-/// The pieces of a name that NTFS takes for names of their own, as git finds them: one behind a backslash
-/// that begins the name is passed over.
+/// The pieces of a name that NTFS takes for separate names, as git finds them: git skips the piece after a
+/// backslash at the beginning.
 fn between_backslashes(part: &[u8]) -> impl Iterator<Item = &[u8]> {
     let begins = part.starts_with(b"\\");
     split(part, b'\\').skip(if begins { 2 } else { 0 })
 }
 
-/// A name up to its first byte that is not UTF-8 or not a character, where it ends for git's look at
-/// HFS+.
+/// The name up to its first invalid byte or noncharacter, where the name ends for git's check for HFS+.
 fn well_formed(part: &[u8]) -> &[u8] {
     let text = part.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let end = text.find(['\u{fffe}', '\u{ffff}']);
     &part[..end.unwrap_or(text.len())]
 }
 
-/// Names are short: preparing a search would take longer than to search.
+/// Split a short name. Preparing a faster search would take longer than this one.
 fn split(name: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     name.split(move |byte| *byte == separator)
 }
