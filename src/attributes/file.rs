@@ -143,7 +143,7 @@ fn parse_line(line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'
     }
 }
 
-/// The first word, which may be quoted as in C, and what follows it.
+/// Split off the first word, which may be quoted as in C.
 fn first_word(text: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     if text.starts_with(b"\"")
         && let Ok((word, len)) = gix::quote::ansi_c::undo(text.as_bstr())

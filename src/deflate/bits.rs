@@ -1,16 +1,16 @@
-//! Bits in the order of deflate, the lowest of a byte first.
+//! Bits in the order of deflate, the lowest bit of each byte first.
 
 /// Bits under construction.
 #[derive(Default)]
 pub(super) struct Bits {
     bytes: Vec<u8>,
-    /// What does not fill a byte yet; less than eight bits between calls.
+    /// The bits of the incomplete last byte: fewer than eight between calls.
     held: u64,
     count: u32,
 }
 
 impl Bits {
-    /// None, to be kept in the memory of `bytes`.
+    /// No bits yet, in the memory of `bytes`.
     pub(super) fn within(mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         Self {
@@ -24,7 +24,7 @@ impl Bits {
         self.bytes
     }
 
-    /// Append the `count` low bits of `value`, at most 48; the others are zero.
+    /// Append the `count` low bits of `value`, at most 48. The other bits of `value` must be zero.
     pub(super) fn put(&mut self, value: u64, count: u32) {
         self.held |= value << self.count;
         self.count += count;
@@ -48,7 +48,7 @@ impl Bits {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Append the bits that `each` gives for every item, at most 48 an item and `total` in all.
+    /// Append the bits that `each` returns for every item: at most 48 an item and at most `total` in all.
     pub(super) fn put_all<T: Copy>(
         &mut self,
         items: &[T],
@@ -56,7 +56,7 @@ impl Bits {
         each: impl Fn(T) -> (u64, u32),
     ) {
         let mut at = self.bytes.len();
-        // A word is stored at a time, so that the last one may reach beyond the end.
+        // The loop stores a word at a time, so the last word may reach beyond the end.
         self.bytes.resize(at + total / 8 + 16, 0);
         let (mut held, mut count) = (self.held, self.count);
         for &item in items {
@@ -72,7 +72,7 @@ impl Bits {
         (self.held, self.count) = (held, count);
     }
 
-    /// The whole bytes so far; they are forgotten.
+    /// Take the whole bytes so far.
     pub(super) fn drain(&mut self) -> std::vec::Drain<'_, u8> {
         self.bytes.drain(..)
     }
@@ -87,7 +87,7 @@ impl Bits {
         self.put(other.held, other.count);
     }
 
-    /// Append `bytes` behind bits that do not fill a byte.
+    /// Append `bytes` after an incomplete byte.
     fn shift(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         self.bytes.reserve(bytes.len() + 8);

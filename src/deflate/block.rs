@@ -1,6 +1,6 @@
-//! Blocks: tokens to bits, in the cheapest of the three forms as the originals reckon it.
+//! Turns tokens into the bits of a block, in the cheapest of the three forms by the originals' calculation.
 //!
-//! A block does not depend on the bits before it, but for the padding of a stored one.
+//! A block does not depend on the bits before it, except for the padding of a stored block.
 
 use super::{
     bits::Bits,
@@ -11,15 +11,15 @@ use super::{
     },
 };
 
-/// The order in which the lengths of the run codes are sent.
+/// The order in which the code lengths of the run codes are sent.
 const RUN_ORDER: [usize; RUN_CODES] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// The longest stored block.
+/// The longest stored block in bytes.
 const MAX_STORED: usize = 65535;
 
-/// The forms a block can have, as they are sent.
+/// The form of a block. The discriminant is the sent number.
 #[derive(Clone, Copy)]
 enum Form {
     Stored = 0,
@@ -27,11 +27,11 @@ enum Form {
     Dynamic = 2,
 }
 
-/// Where blocks go.
+/// Receives blocks.
 pub(super) trait Sink {
-    /// The bits of the block, to add to.
+    /// The bits to which a block is appended.
     fn bits(&mut self) -> &mut Bits;
-    /// A stored block.
+    /// Append a stored block.
     fn stored(&mut self, raw: &[u8], last: bool);
 }
 
@@ -54,7 +54,7 @@ fn head(form: Form, last: bool) -> u64 {
     (form as u64) << 1 | u64::from(last)
 }
 
-/// Code `tokens` as one block. `raw` is what they stand for, if the block may be stored.
+/// Code `tokens` as one block. `raw` is their content, if the block may be stored.
 pub(super) fn block(tokens: &[Token], raw: Option<&[u8]>, last: bool, sink: &mut impl Sink) {
     let (literals, distances) = count(tokens);
     let mut cost = Cost::default();
@@ -84,7 +84,7 @@ pub(super) fn block(tokens: &[Token], raw: Option<&[u8]>, last: bool, sink: &mut
     }
 }
 
-/// How often each symbol occurs.
+/// The number of occurrences of each symbol.
 fn count(tokens: &[Token]) -> ([u32; SYMBOLS], [u32; DISTANCE_CODES]) {
     let mut literals = [0; SYMBOLS];
     let mut lengths = [0u32; 256];
@@ -104,9 +104,9 @@ fn count(tokens: &[Token]) -> ([u32; SYMBOLS], [u32; DISTANCE_CODES]) {
     (literals, distances)
 }
 
-/// Put the tokens and the end code, `total` bits at most.
+/// Append the tokens and the end code, at most `total` bits.
 fn put_tokens(tokens: &[Token], literals: &Code, distances: &Code, total: i64, bits: &mut Bits) {
-    // By literal, then by length: what to send, and how many bits of it.
+    // First the literals, then the lengths: the bits to send, and their number.
     let mut short = [(0u32, 0u32); 512];
     for byte in 0..256 {
         short[byte] = (
@@ -150,15 +150,15 @@ fn put_tokens(tokens: &[Token], literals: &Code, distances: &Code, total: i64, b
     );
 }
 
-/// The code lengths of a block, run by run, and the code for that.
+/// The code lengths of a block as runs, and the code of the runs.
 struct Runs {
     items: Vec<Run>,
     code: Code,
-    /// How many lengths of the code are sent.
+    /// The number of code lengths of the run code that are sent.
     sent: usize,
 }
 
-/// A code length, or a run of one: 16 repeats the last, 17 and 18 are zeros.
+/// A code length, or a run: 16 repeats the last length, 17 and 18 are zeros.
 struct Run {
     symbol: u8,
     extra: u8,
@@ -178,7 +178,7 @@ impl Run {
 impl Runs {
     fn new(literals: &Code, distances: &Code, cost: &mut Cost) -> Self {
         let mut items = Vec::with_capacity(SYMBOLS + DISTANCE_CODES);
-        // No run goes on from one alphabet to the other.
+        // A run must not continue from one alphabet into the other.
         for code in [literals, distances] {
             describe(&code.lengths[..=code.last], &mut items);
         }

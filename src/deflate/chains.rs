@@ -12,18 +12,18 @@ use super::{
     words::triple,
 };
 
-/// Positions are kept modulo this.
+/// The number of remembered positions. Positions are indices modulo this number.
 const RING: usize = 1 << 16;
-/// Buckets of a chain.
+/// The buckets of the chain of three bytes.
 pub(super) const BUCKETS: usize = 1 << 15;
-/// Buckets of a chain of more bytes.
+/// The bits of a bucket number of the other chains.
 const GRAM_BITS: u32 = 16;
-/// How many positions are indexed at a time.
+/// The number of positions that are indexed at a time.
 const STRIDE: usize = 2048;
-/// Heads count from a window before where they were last moved, so they must be before this.
+/// Positions per base. A head has 16 bits and counts from a window before the base.
 const SWEEP: usize = WINDOW - STRIDE;
 
-/// How many bytes agree in the short chain and in the long one.
+/// The number of equal bytes in the short and in the long chain.
 pub(super) const SHORT: usize = 4;
 pub(super) const LONG: usize = 6;
 
@@ -34,22 +34,23 @@ pub(super) fn bucket(word: u64) -> usize {
     (a << 10 ^ b << 5 ^ c) & (BUCKETS - 1)
 }
 
-/// Every position, chained to the ones before it.
+/// All positions, each linked to the previous one in its bucket.
 pub(super) struct Chains {
-    /// By the originals' bucket of three bytes: the newest place, and above it its ordinal.
+    /// For each bucket of three bytes of the originals: the newest position, and in the high half its
+    /// ordinal.
     heads: Box<[u32; BUCKETS]>,
-    /// By position: the distance to the one before, and above it its own ordinal.
+    /// For each position: the distance to the previous one, and in the high half its own ordinal.
     links: Box<[u32; RING]>,
-    /// Chains of positions that agree in more bytes.
+    /// The chains of positions that agree in more bytes.
     pub(super) short: Grams<SHORT>,
     pub(super) long: Grams<LONG>,
-    /// Positions before this one are in.
+    /// All positions before this one are indexed.
     filled: usize,
-    /// Where the heads were last moved.
+    /// The position at which the heads were last moved.
     swept: usize,
 }
 
-/// Positions that agree in `N` bytes and their hash.
+/// The chain of positions that agree in `N` bytes, by their hash.
 pub(super) struct Grams<const N: usize> {
     heads: Box<[u16; 1 << GRAM_BITS]>,
     links: Box<[u16; RING]>,
@@ -68,7 +69,7 @@ impl<const N: usize> Grams<N> {
         self.links[0] = WINDOW as u16;
     }
 
-    /// The distance from `at` to the position before it in its bucket.
+    /// The distance from `at` to the previous position in its bucket.
     #[inline(always)]
     pub(super) fn link(&self, at: usize) -> usize {
         usize::from(self.links[at & (RING - 1)])
@@ -84,7 +85,7 @@ impl<const N: usize> Grams<N> {
     }
 }
 
-/// Eight bytes at each place, the first one lowest.
+/// The eight bytes at each position as a number, the first byte lowest.
 fn words(text: &[u8]) -> impl Iterator<Item = u64> {
     let words = text.windows(8);
     words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
@@ -102,8 +103,8 @@ impl Chains {
         }
     }
 
-    /// Forget everything, and index what a match at `at` can reach. `origin` says whether `text`
-    /// begins with the input; nothing ever matches its first byte.
+    /// Drop the index, and index the positions that a match at `at` can reach. `origin` says whether `text`
+    /// begins with the input, whose first byte is never matched.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         let from = at.saturating_sub(MAX_DISTANCE).max(usize::from(origin));
         self.heads.fill(0);
@@ -116,13 +117,13 @@ impl Chains {
         }
     }
 
-    /// Go on in a text that lacks the first `count` bytes, a multiple of the ring.
+    /// Continue in a text without its first `count` bytes, a multiple of the ring.
     pub(super) fn rebase(&mut self, count: usize) {
         self.filled -= count;
         self.swept -= count;
     }
 
-    /// Index `text` up to `at` and beyond; it has 8 more bytes there.
+    /// Index `text` up to `at` at least. The text must have 8 more bytes after `at`.
     #[inline(always)]
     pub(super) fn reach(&mut self, text: &[u8], at: usize) {
         while self.filled <= at {
@@ -130,13 +131,13 @@ impl Chains {
         }
     }
 
-    /// The distance from `at` to the position before it in its bucket of three bytes.
+    /// The distance from `at` to the previous position in its bucket of three bytes.
     #[inline(always)]
     pub(super) fn link(&self, at: usize) -> usize {
         (self.links[at & (RING - 1)] & 0xffff) as usize
     }
 
-    /// How many candidates from `at` on the originals try until they come to `place`, which is in
+    /// The number of candidates that the originals try from `at` on until they reach `place`, which is in
     /// the same bucket.
     #[inline(always)]
     pub(super) fn tries(&self, at: usize, place: usize) -> usize {
@@ -171,7 +172,7 @@ impl Chains {
         *head = ordinal | u32::from(place);
     }
 
-    /// Index the last positions of `text`, by three bytes only.
+    /// Index the last positions of `text`, only by three bytes.
     pub(super) fn finish(&mut self, text: &[u8]) {
         for at in self.filled..text.len().saturating_sub(2) {
             self.insert(at, place(at, self.swept), triple(text, at));
@@ -189,13 +190,13 @@ impl Chains {
     }
 }
 
-/// How heads that were last moved at `swept` count `at`.
+/// The number of position `at` in heads that were last moved at `swept`.
 #[inline(always)]
 pub(super) fn place(at: usize, swept: usize) -> u16 {
     (at + WINDOW - swept) as u16
 }
 
-/// Have heads count from `count` positions further on.
+/// Move the base of heads by `count` positions.
 pub(super) fn sweep(heads: &mut [u16], count: u16) {
     for head in heads {
         *head = head.saturating_sub(count);

@@ -116,7 +116,7 @@ impl Cutter {
         None
     }
 
-    /// Whether gzip thinks that the block is good enough to end it early.
+    /// Whether gzip ends the block early, because it compresses well enough.
     fn pays_off(&self, seen: u64) -> bool {
         if !self.trial || !self.tokens.is_multiple_of(GZIP_TRIAL) {
             return false;

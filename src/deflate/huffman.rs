@@ -1,29 +1,29 @@
-//! Huffman codes, with the lengths that both originals arrive at.
+//! Huffman codes with the originals' code lengths.
 //!
-//! Many codes are optimal for the same frequencies. Which one comes out depends on the order in
-//! which equal nodes leave the heap, so the heap here is theirs, step by step, and so is the repair
-//! of codes that are too long.
+//! Many codes are optimal for the same frequencies. The order in which equal nodes leave the heap selects
+//! one of them. So this heap repeats the originals' heap step by step, and so does the repair of codes that
+//! are too long.
 
 use super::token::{DISTANCE_CODES, DISTANCE_EXTRA, LENGTH_CODES, LENGTH_EXTRA};
 
-/// The largest alphabet: bytes, the end code, lengths.
+/// The size of the largest alphabet: bytes, the end code, lengths.
 pub(super) const SYMBOLS: usize = 257 + LENGTH_CODES;
 /// The end code.
 pub(super) const END: usize = 256;
-/// How many symbols describe code lengths.
+/// The number of symbols that describe code lengths.
 pub(super) const RUN_CODES: usize = 19;
-/// Leaves and inner nodes.
+/// The number of leaves and inner nodes.
 const NODES: usize = 2 * SYMBOLS + 1;
-/// No code is longer.
+/// The longest code in bits.
 const MAX_LENGTH: usize = 15;
 
-/// What codes are for.
+/// The symbols of a code.
 pub(super) struct Alphabet {
     size: usize,
     max_length: usize,
-    /// Extra bits of the symbols from the given one on.
+    /// The first symbol with extra bits, and the numbers of extra bits from there on.
     extra: (usize, &'static [u8]),
-    /// Code lengths of the fixed code, if there is one.
+    /// The code lengths of the fixed code, if there is one.
     fixed: Option<&'static [u8; SYMBOLS]>,
 }
 
@@ -78,13 +78,13 @@ impl Alphabet {
         if let Some(fixed) = self.fixed {
             code.lengths[..self.size].copy_from_slice(&fixed[..self.size]);
         }
-        // Two symbols that never occur take part in the fixed code of literals.
+        // The fixed code of literals includes two symbols that never occur.
         code.assign(if self.size == SYMBOLS { 2 } else { 0 });
         code
     }
 }
 
-/// Bits that a block takes, in its own codes and in the fixed ones.
+/// The bits of a block, in its own codes and in the fixed codes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) own: i64,
@@ -94,9 +94,9 @@ pub(super) struct Cost {
 /// A prefix code.
 pub(super) struct Code {
     pub(super) lengths: [u8; SYMBOLS],
-    /// In the order in which they are sent: reversed.
+    /// The bits of each code in the order of sending: reversed.
     pub(super) codes: [u16; SYMBOLS],
-    /// The last symbol that has a code.
+    /// The last symbol with a code.
     pub(super) last: usize,
 }
 
@@ -111,7 +111,7 @@ impl Default for Code {
 }
 
 impl Code {
-    /// The code for symbols that occur `frequencies` times, its cost added to `cost`.
+    /// Build the code of symbols with these `frequencies`, and add its cost to `cost`.
     pub(super) fn build(alphabet: &Alphabet, frequencies: &[u32], cost: &mut Cost) -> Self {
         let mut tree = Tree::plant(alphabet, &frequencies[..alphabet.size], cost);
         tree.grow(alphabet.size);
@@ -120,7 +120,8 @@ impl Code {
         code
     }
 
-    /// Give each symbol its code, by the lengths; after the last one, `more` of length 8 follow.
+    /// Assign each symbol its code by the code lengths. `more` further symbols of length 8 follow the last
+    /// one.
     fn assign(&mut self, more: u16) {
         let mut counts = [0u16; MAX_LENGTH + 1];
         for &length in &self.lengths[..=self.last] {
@@ -142,7 +143,7 @@ impl Code {
     }
 }
 
-/// A Huffman tree and the heap it grows from.
+/// A Huffman tree, with the heap from which it is built.
 struct Tree {
     frequency: [u32; NODES],
     depth: [u8; NODES],
@@ -150,16 +151,16 @@ struct Tree {
     length: [u8; NODES],
     /// The last symbol that occurs.
     last: usize,
-    /// Nodes, from index 1 on; the rarest on top.
+    /// Nodes, from index 1 on, the rarest at the top.
     heap: [u16; NODES + 1],
     size: usize,
-    /// Nodes in the order in which they left the heap, the last one first.
+    /// Nodes in the reverse order of their removal from the heap.
     order: [u16; NODES],
     first: usize,
 }
 
 impl Tree {
-    /// The leaves: symbols that occur, and others until there are two.
+    /// Create the leaves: the symbols that occur, and further ones until there are two.
     fn plant(alphabet: &Alphabet, frequencies: &[u32], cost: &mut Cost) -> Self {
         let mut tree = Self {
             frequency: [0; NODES],
@@ -191,7 +192,7 @@ impl Tree {
             }
             tree.frequency[forced] = 1;
             tree.push(forced);
-            // It never occurs, so it must cost nothing.
+            // The symbol never occurs, so its cost is zero.
             cost.own -= 1;
             if let Some(fixed) = alphabet.fixed {
                 cost.fixed -= i64::from(fixed[forced]);
@@ -206,7 +207,7 @@ impl Tree {
         self.heap[self.size] = node as u16;
     }
 
-    /// Join the two rarest nodes until one is left; new nodes are numbered from `next` on.
+    /// Join the two rarest nodes until one is left. New nodes are numbered from `next` on.
     fn grow(&mut self, mut next: usize) {
         for slot in (1..=self.size / 2).rev() {
             self.sift(slot);
@@ -236,7 +237,7 @@ impl Tree {
         self.order[self.first] = node;
     }
 
-    /// What the heap is ordered by.
+    /// The sort key of the heap.
     fn key(&self, node: u16) -> u32 {
         let node = usize::from(node);
         self.frequency[node] << 8 | u32::from(self.depth[node])
@@ -265,12 +266,12 @@ impl Tree {
         self.heap[slot] = node;
     }
 
-    /// The lengths of the codes, none above the limit.
+    /// Determine the code lengths, up to the limit.
     fn measure(&mut self, alphabet: &Alphabet, cost: &mut Cost) -> Code {
         let max = alphabet.max_length;
         let mut counts = [0u16; MAX_LENGTH + 1];
         let mut overflow = 0i32;
-        // The root's own length is 0.
+        // The length of the root is 0.
         for place in self.first + 1..NODES {
             let node = usize::from(self.order[place]);
             let mut length = usize::from(self.length[usize::from(self.parent[node])]) + 1;
@@ -305,7 +306,7 @@ impl Tree {
         node < alphabet.size
     }
 
-    /// Give the rarest leaves the longest codes.
+    /// Assign the longest codes to the rarest leaves.
     fn distribute(&mut self, alphabet: &Alphabet, counts: &[u16], cost: &mut Cost) {
         let mut place = NODES;
         for length in (1..=alphabet.max_length).rev() {
@@ -325,7 +326,7 @@ impl Tree {
     }
 }
 
-/// Make room for `overflow` codes that were cut to the length `max`.
+/// Make room for `overflow` codes that were shortened to the length `max`.
 fn shorten(counts: &mut [u16], max: usize, mut overflow: i32) {
     while overflow > 0 {
         let mut length = max - 1;

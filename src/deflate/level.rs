@@ -10,7 +10,7 @@ pub(super) const LOOKAHEAD: usize = MAX_MATCH + MIN_MATCH + 1;
 pub(super) const WINDOW: usize = 32768;
 /// How far back a match may lie.
 pub(super) const MAX_DISTANCE: usize = WINDOW - LOOKAHEAD;
-/// A match of three bytes that lies further back than this is worth nothing to the lazy parser.
+/// A match of three bytes that lies further back than this is ignored by the lazy parser.
 pub(super) const TOO_FAR: usize = 4096;
 
 /// A compression level, 0 to 9.

@@ -1,7 +1,7 @@
-//! The reference search: candidate after candidate, as the originals do it.
+//! The reference search tries candidate after candidate, like the originals.
 //!
-//! The search is used near the end of the input, where the dialects differ, and on input that was made to collide.
-//! The tests compare the quick search with it.
+//! The search is used near the end of the input, where the dialects differ, and on input that was made to
+//! collide. The tests compare the quick search with it.
 
 use super::{
     Dialect,
@@ -9,26 +9,25 @@ use super::{
     words::common,
 };
 
-/// The index in its window at which an original moves it on.
+/// The index in the window at which an original moves the window.
 const FULL: u64 = (WINDOW + MAX_DISTANCE) as u64;
 
 /// The input of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Reference<'a> {
-    /// The input, as far as it has arrived.
+    /// The input that has arrived.
     pub(super) text: &'a [u8],
-    /// The place of `text` in the input.
+    /// The position of `text` in the input.
     pub(super) origin: u64,
     pub(super) dialect: Dialect,
     /// The position at which the end came in sight, if it did.
     pub(super) notice: Option<u64>,
 }
 
-/// A match: its length, less than 3 if there is none, and where it was seen before.
+/// A match: its length, less than 3 if there is no match, and the position of the earlier occurrence.
 pub(super) type Match = (usize, usize);
 
-/// Where the window of an original begins that has moved it at every loop top up to `at`, which has
-/// input in sight.
+/// The start of an original's window at `at`, if the original has moved the window as often as possible.
 pub(super) fn window(at: u64) -> u64 {
     match at.checked_sub(FULL + 1) {
         None => 0,
@@ -36,7 +35,7 @@ pub(super) fn window(at: u64) -> u64 {
     }
 }
 
-/// Where the window begins for good, once the end came in sight at `notice`.
+/// The final start of the window, if the end came in sight at `notice`.
 pub(super) fn last_window(notice: u64) -> u64 {
     window(notice + 1)
 }
@@ -47,8 +46,8 @@ pub(super) fn end_in_sight(text: &[u8]) -> usize {
 }
 
 impl Reference<'_> {
-    /// The best match at `at` that is longer than `least`; `link` leads from a position to its
-    /// distance from the one before.
+    /// The best match at `at` that is longer than `least`. `link` returns the distance from a position to
+    /// the previous candidate.
     pub(super) fn search(
         &self,
         at: usize,
@@ -87,21 +86,22 @@ impl Reference<'_> {
         (best.min(look), place)
     }
 
-    /// gzip stops moving its window, and then does not search beyond it.
+    /// Whether `at` lies beyond gzip's window. Near the end gzip stops moving its window, and then does not
+    /// search beyond it.
     fn is_blind(&self, at: usize) -> bool {
         let at = self.origin + at as u64;
         let beyond = |notice| at - last_window(notice) > FULL;
         self.dialect == Dialect::Gzip && self.notice.is_some_and(beyond)
     }
 
-    /// Whether the window moves at this very position, so that its first byte is out of sight.
+    /// Whether the window moves exactly at this position, which puts its first byte out of reach.
     fn just_moved(&self, at: usize) -> bool {
         let at = self.origin + at as u64;
         let here = |notice| at == notice || self.dialect == Dialect::Zlib;
         self.notice.is_some_and(here) && at >= FULL && (at - FULL).is_multiple_of(WINDOW as u64)
     }
 
-    /// How many bytes agree. gzip goes on beyond the end.
+    /// The number of equal bytes. gzip compares beyond the end.
     fn common(&self, a: usize, b: usize) -> usize {
         if self.text.len() - b >= MAX_MATCH {
             return common(self.text, a, b);
@@ -115,7 +115,7 @@ impl Reference<'_> {
         same + (same..MAX_MATCH).take_while(agree).count()
     }
 
-    /// A byte, which may lie beyond the end: two zeros, then what the window held before.
+    /// The byte at a position that may lie beyond the end: two zeros, then the old content of the window.
     fn byte(&self, at: usize) -> u8 {
         let end = self.text.len();
         if at < end {

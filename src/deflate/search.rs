@@ -1,11 +1,11 @@
-//! The quick search: finds the originals' matches without trying every candidate that they try.
+//! The quick search finds the originals' matches without trying all of their candidates.
 //!
-//! The originals try a limited number of candidates of a bucket of three bytes, nearest first, and keep the longest
-//! match; of equal ones the nearest. The result does not depend on the order of trials. So this search looks at
-//! candidates that agree in six bytes first, and at those that agree in four only if there is none. A candidate's
-//! ordinal tells whether the originals would have tried it.
+//! The originals try a limited number of candidates of a bucket of three bytes, nearest first, and keep the
+//! longest match, the nearest of equal ones. The result does not depend on the order of trials. So this
+//! search tries candidates that agree in six bytes first, and those that agree in four only if there is
+//! none. A candidate's ordinal tells whether the originals would have tried it.
 //!
-//! The search needs a full lookahead behind the position.
+//! The search needs a full lookahead after the position.
 
 use std::ops::ControlFlow;
 
@@ -21,24 +21,23 @@ struct Search<'a> {
     chains: &'a Chains,
     text: &'a [u8],
     at: usize,
-    /// The eight bytes there.
+    /// The eight bytes at `at`.
     word: u64,
-    /// The length to exceed.
+    /// A match must be longer than this.
     least: usize,
-    /// How many candidates the originals try.
+    /// The number of candidates that the originals try.
     budget: usize,
     nice: usize,
 }
 
-/// With more hash collisions than this in a chain the input was made to collide, and the reference search is
-/// faster.
+/// With more hash collisions in a chain, the input was made to collide, and the reference search is faster.
 const MAX_COLLISIONS: usize = 64;
 
 /// No match.
 const NOTHING: Match = (0, 0);
 
-/// The best match at `at` that is longer than `least`; nothing if it has three bytes and lies too
-/// far. None if the chains are too crowded to tell.
+/// The best match at `at` that is longer than `least`. A match of three bytes that lies too far back does
+/// not count. `None` if a chain has too many collisions.
 #[inline(never)]
 pub(super) fn search(
     chains: &Chains,
@@ -59,7 +58,7 @@ pub(super) fn search(
     if least >= LONG - 1 {
         return search.long(0);
     }
-    // Whether there is anything to find is often settled by the nearest of the short chain.
+    // The nearest candidate of the short chain often shows that there is no match.
     let (distance, length) = search.nearest()?;
     if length < SHORT {
         return Some(search.three());
@@ -76,9 +75,9 @@ pub(super) fn search(
 }
 
 impl Search<'_> {
-    /// Visit the candidates that agree in `N` bytes, nearest first, with their distance and how
-    /// their first bytes differ. `distance` is that of the first one, if it is known. None if
-    /// others were in the way, too many to see all that count.
+    /// Visit the candidates that agree in `N` bytes, nearest first, with their distance and the difference
+    /// of their first bytes. `distance` is that of the first candidate, or 0. `None` if collisions leave
+    /// the visit incomplete.
     #[inline(always)]
     fn walk<const N: usize>(
         &self,
@@ -105,11 +104,11 @@ impl Search<'_> {
             }
             distance += grams.link(self.at - distance);
         }
-        // So many that agree are all that the originals try, or more.
+        // Without collisions, the visited candidates include all that the originals try.
         (others == 0).then_some(())
     }
 
-    /// The nearest candidate of the short chain: its distance, and in how many bytes it agrees.
+    /// The nearest candidate of the short chain: its distance, and the number of bytes in which it agrees.
     #[inline(always)]
     fn nearest(&self) -> Option<(usize, usize)> {
         let mut nearest = (0, 0);
@@ -120,11 +119,10 @@ impl Search<'_> {
         Some(nearest)
     }
 
-    /// The best match of at least `LONG` bytes. `distance` is that of the first candidate, if it is
-    /// known.
+    /// The best match of at least `LONG` bytes. `distance` is that of the first candidate, or 0.
     ///
-    /// Most candidates are dismissed by where a longer match would have to end, so that is looked at
-    /// first, without asking whether they only collide.
+    /// Most candidates differ at the end of a longer match. So the end is compared first, without a check
+    /// for collisions.
     #[inline(always)]
     fn long(&self, mut distance: usize) -> Option<Match> {
         let mut best = self.least.max(LONG - 1);
@@ -153,7 +151,7 @@ impl Search<'_> {
                     end = half(ends, self.at);
                 }
             }
-            // As many that agree as the originals try are all of them; collisions make it more.
+            // The originals try no more candidates than `budget`. With collisions, the ordinal decides.
             if seen >= self.budget
                 && self.agrees::<LONG>(candidate)
                 && self.chains.tries(self.at, candidate) >= self.budget
@@ -165,14 +163,14 @@ impl Search<'_> {
         None
     }
 
-    /// Whether the first `N` bytes at `candidate` are those that are looked for.
+    /// Whether the first `N` bytes at `candidate` equal those at `at`.
     #[inline(always)]
     fn agrees<const N: usize>(&self, candidate: usize) -> bool {
         (word(self.text, candidate) ^ self.word) << (64 - 8 * N) == 0
     }
 
-    /// The best match of at least `SHORT` bytes, where there is no long one. `distance` is that of
-    /// the nearest.
+    /// The best match of at least `SHORT` bytes, if there is no long match. `distance` is that of the
+    /// nearest candidate.
     #[inline(always)]
     fn short(&self, distance: usize) -> Option<Match> {
         let mut best = self.least.max(SHORT - 1);
@@ -194,7 +192,7 @@ impl Search<'_> {
         Some(found)
     }
 
-    /// The nearest match of three bytes, where there is no longer one.
+    /// The nearest match of three bytes, if there is no longer match.
     #[inline(always)]
     fn three(&self) -> Match {
         if self.least >= 3 {
@@ -214,8 +212,8 @@ impl Search<'_> {
         NOTHING
     }
 
-    /// Whether the originals come to the candidate at `distance`, which agrees in three bytes: in
-    /// their budget, and just at the greatest distance only if it is their first.
+    /// Whether the originals try the candidate at `distance`, which agrees in three bytes: it is within
+    /// their budget. At the greatest distance it must also be the first.
     #[inline(always)]
     fn is_tried(&self, distance: usize) -> bool {
         let tries = self.chains.tries(self.at, self.at - distance);

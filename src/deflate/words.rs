@@ -1,35 +1,35 @@
-//! Text read in words: several bytes are compared at once.
+//! Reads text in words, to compare several bytes at once.
 
 use super::level::MAX_MATCH;
 
-/// In how many bytes two words agree that differ so.
+/// The number of equal bytes at the start of two words with this `difference`.
 #[inline(always)]
 pub(super) fn agreement(difference: u64) -> usize {
     difference.trailing_zeros() as usize / 8
 }
 
-/// Eight bytes as a number, the first one lowest.
+/// The eight bytes at `at` as a number, the first byte lowest.
 #[inline(always)]
 pub(super) fn word(text: &[u8], at: usize) -> u64 {
     let bytes = text[at..at + 8].try_into();
     u64::from_le_bytes(bytes.unwrap_or_default())
 }
 
-/// Four bytes as a number.
+/// The four bytes at `at` as a number.
 #[inline(always)]
 pub(super) fn half(text: &[u8], at: usize) -> u32 {
     let bytes = text[at..at + 4].try_into();
     u32::from_le_bytes(bytes.unwrap_or_default())
 }
 
-/// Three bytes as a number.
+/// The three bytes at `at` as a number.
 #[inline(always)]
 pub(super) fn triple(text: &[u8], at: usize) -> u64 {
     let bytes = [text[at], text[at + 1], text[at + 2], 0, 0, 0, 0, 0];
     u64::from_le_bytes(bytes)
 }
 
-/// How many bytes agree, at most the longest match; there are that many.
+/// The number of equal bytes, up to the longest match. Both positions must be followed by that many bytes.
 #[inline(always)]
 pub(super) fn common(text: &[u8], a: usize, b: usize) -> usize {
     let (x, y) = (&text[a..a + MAX_MATCH], &text[b..b + MAX_MATCH]);

@@ -375,8 +375,9 @@ mod tests {
         check("s/", &["*.c"], &["s/a.c", "s/t/a.c"], &["a.c"]);
     }
 
-    /// What follows a directory of the very name is compared with the names in it; where the wildcard is one
-    /// star git takes what is behind its first byte for the end of the name.
+    /// After a directory whose name equals the beginning of the pathspec, the rest is compared with the names in
+    /// the directory. If the only wildcard is one star, git takes the rest after its first byte for the end of a
+    /// name.
     #[test]
     fn directories_named_like_wildcards() {
         check(
@@ -393,7 +394,7 @@ mod tests {
         check("", &[":(glob)a**/b"], &["ax/y/b"], &["b"]);
     }
 
-    /// A slash at the end is only found behind a directory of that name.
+    /// A slash at the end matches only after a directory with that literal name.
     #[test]
     fn wildcards_with_a_slash_at_the_end() {
         check("", &["a*/"], &["a*/b"], &["ab", "ab/c"]);
