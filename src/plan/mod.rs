@@ -111,7 +111,7 @@ pub struct Planner {
     has_long_names: bool,
     /// The failure that ended the walk. Reported after the entries before it.
     failure: Option<Error>,
-    /// Directories read by all planners that were split off each other.
+    /// Directories read by this planner and by all planners split off it.
     directories: Arc<AtomicU64>,
 }
 
@@ -130,7 +130,7 @@ impl Planner {
         }
     }
 
-    /// The number of directories read so far, by all planners that were split off each other.
+    /// The number of directories read so far by this planner and by all planners split off it.
     pub fn directories(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.directories)
     }
