@@ -8,6 +8,7 @@ mod archiver;
 mod entry;
 mod extra;
 mod large;
+mod prepare;
 mod run;
 mod share;
 mod worker;

@@ -4,35 +4,23 @@
 
 use std::{
     io::{self, IoSlice, Write},
-    sync::{Arc, atomic::Ordering},
+    sync::atomic::Ordering,
     time::Duration,
 };
 
-use gix::ObjectId;
-
-use super::{archiver::Archiver, writer::Writer};
+use super::{
+    prepare::{self, Prepared},
+    writer::Writer,
+};
 use crate::{
     buffer::Buffer,
-    convert::{Converter, Origin},
-    decode::slot::Allowance,
     deflate::{self, Gzip},
-    emit::{
-        self,
-        tar::{Globals, Tar},
-        zip::Zip,
-        zstd::Zstd,
-    },
+    emit::{self, zip::Zip, zstd::Zstd},
     error::{Error, Result},
-    output::{self, RecordWriter},
-    pipeline::{self, Limits},
-    plan::{
-        Locators, Planner, Route,
-        delta::{Deletion, DeltaWalk},
-        walk::Walk,
-    },
+    output::RecordWriter,
+    pipeline,
     report::{Figures, Manifest, Meter, Past, Seconds, Status, gone},
-    repository::settings::Umask,
-    request::{DeletionFormat, Delta, Request, Scope, format::Format},
+    request::{Delta, Request, Scope, format::Format},
     tree::Mode,
 };
 
@@ -88,23 +76,16 @@ fn formatted(
     stats: &mut RunStats,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
-    let comment = request.treeish.commit.map(|id| id.to_hex().to_string());
-    let tar = |request: &Request| Tar {
-        mtime: request.treeish.time,
-        umask: match request.umask {
-            Umask::Bits(bits) => bits,
-            Umask::User => output::umask(),
-        },
-        comment: comment.clone(),
-        globals: match &request.scope {
-            Scope::Whole(_) => Globals::default(),
-            Scope::Delta(delta) => globals(delta),
-        },
-    };
     match request.format {
         Format::Tar | Format::Filtered(_) => {
             let mut records = RecordWriter::new(destination);
-            let outcome = stream(tar(&request), request, &mut records, diagnostics, stats);
+            let outcome = stream(
+                prepare::tar(&request),
+                request,
+                &mut records,
+                diagnostics,
+                stats,
+            );
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)
         }
@@ -117,20 +98,32 @@ fn formatted(
             };
             let settings = settings.within(request.budget.deflate());
             let mut gzip = Gzip::new(settings, destination);
-            stream(tar(&request), request, &mut gzip, diagnostics, stats)?;
+            stream(
+                prepare::tar(&request),
+                request,
+                &mut gzip,
+                diagnostics,
+                stats,
+            )?;
             gzip.finish().map(drop).map_err(failed)
         }
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
             let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
-            stream(tar(&request), request, &mut zstd, diagnostics, stats)?;
+            stream(
+                prepare::tar(&request),
+                request,
+                &mut zstd,
+                diagnostics,
+                stats,
+            )?;
             zstd.finish().map_err(failed)
         }
         Format::Zip(level) => {
             let zip = Zip {
                 times: request.times,
                 level,
-                comment,
+                comment: prepare::comment(&request),
                 directory_memory: request.budget.zip_directory(),
             };
             stream(zip, request, destination, diagnostics, stats)
@@ -145,57 +138,19 @@ fn stream<F: emit::Format>(
     diagnostics: Diagnostics<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    let origin = Origin {
-        commit: request.treeish.commit,
-        content: request.treeish.content,
-        tree: request.treeish.tree,
-        reference: request.treeish.reference,
-    };
-    let archiver = Archiver {
-        format,
-        locators: Locators::new(
-            request.reader.odb.clone(),
-            Arc::clone(&request.blob_policy),
-            request.budget.repeated_blobs(),
-        ),
-        odb: request.reader.odb.config().clone(),
-        extras: Arc::clone(&request.extras),
-        in_memory: request.budget.whole_object(),
-        big_file: request.big_file,
-        converter: Converter::new(origin, request.command_context, request.shareable.clone()),
-        blob_policy: request.blob_policy,
-        pax_notes: request.pax_notes,
-        redacted: request.rules.redacted,
-        verified: request.rules.protect.is_some(),
-        manifest: stats.manifest.is_some(),
-        allowance: Allowance::new(request.budget.delta_bases()),
-        scratch_max: request.budget.scratch(),
-        verbose: request.verbose,
-    };
-    let limits = Limits {
-        threads: request.threads,
-        max_threads: usize::MAX,
-        budget: match request.format {
-            Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
-            _ => request.budget.in_flight(),
-        },
-        queued: request.budget.queued_windows(),
-    };
-    let tree = request.treeish.tree;
-    let route: Route = match request.scope {
-        Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
-        Scope::Delta(delta) => {
-            stats.figures.changes = Some(delta.counts);
-            list_deletions(&delta, archiver.redacted, stats)?;
-            let whiteouts = delta.whiteouts()?;
-            DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
-        }
-    };
-    let planner = Planner::new(route, request.reader);
+    if let Scope::Delta(delta) = &request.scope {
+        stats.figures.changes = Some(delta.counts);
+        list_deletions(delta, request.rules.redacted, stats)?;
+    }
+    let manifest = stats.manifest.take();
+    let Prepared {
+        archiver,
+        planner,
+        limits,
+        shareable,
+    } = Prepared::new(format, request, manifest.is_some())?;
     let directories = planner.directories();
     let Diagnostics { output, meter } = diagnostics;
-    let manifest = stats.manifest.take();
-    let shareable = request.shareable;
     let mut writer = Writer::new(
         destination,
         output,
@@ -244,31 +199,6 @@ fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result
         Ok(())
     })?;
     manifest.write(&lines)
-}
-
-/// The global headers that mark a tar as a delta.
-fn globals(delta: &Delta) -> Globals {
-    let hex = |id: ObjectId| id.to_hex().to_string();
-    let (base, target) = (hex(delta.base), hex(delta.target));
-    let deletions = Arc::clone(&delta.deletions);
-    let (format, lists_deletions) = match delta.deletion_format {
-        DeletionFormat::None => ("none", false),
-        DeletionFormat::Pax => ("pax", true),
-        DeletionFormat::Whiteout => ("whiteout", false),
-    };
-    Globals::new(move |headers| {
-        headers.record("GITSLUICE.delta", b"1")?;
-        headers.record("GITSLUICE.base", base.as_bytes())?;
-        headers.record("GITSLUICE.target", target.as_bytes())?;
-        headers.record("GITSLUICE.deletions", format.as_bytes())?;
-        headers.end()?;
-        if lists_deletions {
-            deletions.each(&mut |deletion: &Deletion| {
-                headers.record("GITSLUICE.delete", &deletion.name)
-            })?;
-        }
-        Ok(())
-    })
 }
 
 /// Counts the bytes that pass.
