@@ -30,6 +30,8 @@ pub enum ExitKind {
     Empty,
     /// No turn to make the archive came in time; exit status 6.
     Busy,
+    /// The caller has the archive already; exit status 7, nothing is printed.
+    NotModified,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -79,6 +81,14 @@ impl Error {
     pub fn busy() -> Self {
         Self::new(ExitKind::Busy, "too many archives are being made")
             .hinted("try again later: --cache-wait says how long to wait for a turn")
+    }
+
+    /// The caller has the archive already; status 7.
+    pub fn not_modified() -> Self {
+        Self::new(
+            ExitKind::NotModified,
+            "the archive is the one that is known",
+        )
     }
 
     /// A failed write to the destination.
@@ -159,7 +169,7 @@ impl Error {
 
     /// Whether the archive is missing or incomplete.
     pub fn is_cut(&self) -> bool {
-        self.kind != ExitKind::Empty
+        !matches!(self.kind, ExitKind::Empty | ExitKind::NotModified)
     }
 
     /// The kind, which determines the exit status.
@@ -176,6 +186,7 @@ impl Error {
             ExitKind::Empty => 4,
             ExitKind::TooManyChanges => 5,
             ExitKind::Busy => 6,
+            ExitKind::NotModified => 7,
         }
     }
 }

@@ -78,8 +78,10 @@ fn run() -> u8 {
             if error.kind() == ExitKind::BrokenPipe {
                 return die_of_broken_pipe();
             }
-            // In one piece: others may write to the same place, as a client of ours does.
-            let _ = Stderr.write_all(&error.lines());
+            if error.kind() != ExitKind::NotModified {
+                // In one piece: others may write to the same place, as a client of ours does.
+                let _ = Stderr.write_all(&error.lines());
+            }
             error.exit_status()
         }
     }
@@ -164,7 +166,10 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let mut stats = RunStats::default();
     let outcome = request.and_then(|request| {
         subject = Some(request.subject());
-        if wanted.explain.is_some() || wanted.dry_run {
+        if is_known(&request, &args) {
+            return Err(Error::not_modified());
+        }
+        if wanted.explain.is_some() || wanted.dry_run || args.ours.head {
             return preview(request, wanted, destination);
         }
         stats.manifest = reports.manifest(&request.subject())?;
@@ -198,11 +203,19 @@ fn answer(args: &Args, formats: &Formats) -> Result<Option<String>> {
         .then(|| printed_profile(&args.filters)))
 }
 
+/// Whether the caller has the archive already.
+fn is_known(request: &Request, args: &Args) -> bool {
+    let tags = args.ours.if_none_match.as_deref();
+    let key = request.key.as_ref().ok();
+    tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
+}
+
 /// Tell what would be sent.
 fn preview(request: Request, wanted: &Filters, mut destination: Destination) -> Result<()> {
     match &wanted.explain {
         Some(path) => preview::explain(request, path.as_encoded_bytes(), &mut destination)?,
-        None => preview::list(request, &mut destination)?,
+        None if wanted.dry_run => preview::list(request, &mut destination)?,
+        None => preview::head(request, &mut destination)?,
     }
     destination.complete()
 }

@@ -59,6 +59,11 @@ impl<R: Records> Piece<R> {
         self.part.records.truncate(mark.records);
     }
 
+    /// Bytes of the archive in this piece.
+    pub(super) fn len(&self) -> u64 {
+        self.part.bytes.len() as u64
+    }
+
     pub(super) fn clear(&mut self) {
         self.part.bytes.clear();
         self.part.records.truncate(0);

@@ -179,7 +179,7 @@ impl<F: Format> Archiver<F> {
     }
 
     /// Append a file with a stand-in for its content.
-    fn stand_in(
+    pub(super) fn stand_in(
         &self,
         scratch: &mut Scratch<F>,
         window: &Window,
@@ -334,7 +334,8 @@ impl<F: Format> Archiver<F> {
         self.odb.replaced(&entry.id).map_err(Failure::Refused)
     }
 
-    fn convert(
+    /// Append the `content` of `entry`, converted, to `out`.
+    pub(super) fn convert(
         &self,
         window: &Window,
         entry: &Entry,

@@ -8,6 +8,7 @@ mod archiver;
 mod entry;
 mod extra;
 mod large;
+mod measure;
 mod prepare;
 mod run;
 mod share;
@@ -15,6 +16,7 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
+pub use measure::{Known, Measurement, measure};
 pub use run::{Outputs, RunStats, run};
 pub use share::share;
 pub use writer::Writer;

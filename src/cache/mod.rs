@@ -21,6 +21,6 @@ mod seen;
 mod settings;
 mod trouble;
 
-pub use delivery::deliver;
+pub use delivery::{deliver, length};
 pub use order::{Account, Failure, Key, Order, Produce, Role};
 pub use settings::Settings;

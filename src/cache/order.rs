@@ -14,6 +14,20 @@ impl Key {
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
+
+    /// The key as a strong entity tag (RFC 9110, section 8.8.3).
+    pub fn etag(&self) -> String {
+        format!("\"{}\"", self.hex())
+    }
+
+    /// Whether `tags`, the value of `If-None-Match` (RFC 9110, section 13.1.2), name this key.
+    pub fn is_among(&self, tags: &str) -> bool {
+        let (etag, hex) = (self.etag(), self.hex());
+        tags.split(',').map(str::trim).any(|tag| {
+            let tag = tag.strip_prefix("W/").unwrap_or(tag);
+            tag == "*" || tag == etag || tag == hex
+        })
+    }
 }
 
 /// Makes an archive: writes all of it, and returns notes that go with the archive to every reader.

@@ -158,6 +158,7 @@ impl Args {
         let looks = [
             ("dry-run", asked.dry_run),
             ("explain", asked.explain.is_some()),
+            ("head", self.ours.head),
         ];
         let products = [
             ("output", self.output.is_some()),

@@ -165,6 +165,11 @@ impl Converter {
         }
     }
 
+    /// Tells whether a command had a part in the content.
+    pub fn shareable(&self) -> &Shareable {
+        &self.shareable
+    }
+
     /// Append `content`, treated, to `out`, and what is to be said about it to `log`.
     pub fn convert(
         &self,

@@ -51,6 +51,11 @@ impl Sizer {
         }
     }
 
+    /// The size of the object `id` itself, which was found at `place`.
+    pub fn size_of(&mut self, odb: &mut Odb, id: &ObjectId, place: Place) -> Size {
+        self.size_of_any(odb, id, place, None)
+    }
+
     /// The size of the object `id` itself, which was found at `place`, as exactly as `limit` requires.
     pub fn size_near(&mut self, odb: &mut Odb, id: &ObjectId, place: Place, limit: u64) -> Size {
         self.size_of_any(odb, id, place, Some(limit))

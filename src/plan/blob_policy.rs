@@ -50,6 +50,20 @@ impl BlobPolicy {
     }
 }
 
+impl BlobPolicy {
+    /// Apply the policy to `entry` as far as the size of its blob decides, and note the size.
+    pub(super) fn apply_size(&self, size: Size, (entry, name): (&mut Entry, &[u8])) {
+        match size {
+            Size::Missing => leave_out(entry, self.policy.missing()),
+            Size::Exactly(size) => {
+                entry.size = Some(size);
+                leave_out(entry, self.by_size(name, size));
+            }
+            Size::Small | Size::Unknown => {}
+        }
+    }
+}
+
 /// Omit `entry` or its content, if `disposition` demands it.
 fn leave_out(entry: &mut Entry, disposition: Disposition) {
     if disposition == Disposition::Content {

@@ -16,7 +16,11 @@ use super::{
     window::{Cuts, Job, Window},
 };
 use crate::{
-    decode::{chain::ChainBuilder, repeated::Repeated, size::Sizer},
+    decode::{
+        chain::ChainBuilder,
+        repeated::Repeated,
+        size::{Size, Sizer},
+    },
     error::Result,
     odb::{Odb, Place},
 };
@@ -59,6 +63,15 @@ impl Locators {
         pool.release(&jobs);
         pool.free.push(locator);
         Ok(jobs)
+    }
+
+    /// Look up the size of each blob of `window` without locating the blob, and apply the policy. The size of an
+    /// entry stays `None` if no copy of its blob can be read.
+    pub fn sizes(&self, window: Window) -> Result<Window> {
+        let mut locator = self.pool().take();
+        let window = locator.sizes(window)?;
+        self.pool().free.push(locator);
+        Ok(window)
     }
 
     /// Drop the object database once all blobs are located. Unmapping a large index takes time, so it happens
@@ -161,6 +174,23 @@ impl Locator {
                 Ok(cuts.cut(window))
             }
         }
+    }
+
+    fn sizes(&mut self, mut window: Window) -> Result<Window> {
+        let Window { entries, paths, .. } = &mut window;
+        for entries in entries.chunks_mut(GROUP) {
+            self.find(entries)?;
+            let wanted = entries.iter_mut().filter(|entry| is_wanted(entry));
+            for (number, entry) in wanted.enumerate() {
+                let size = match self.places[number] {
+                    Some(place) => self.sizer.size_of(&mut self.odb, &self.ids[number], place),
+                    None => Size::Missing,
+                };
+                let name = entry.name(paths);
+                self.blob_policy.apply_size(size, (entry, name));
+            }
+        }
+        self.odb.refusal().map_or(Ok(window), Err)
     }
 
     /// Find the objects of all `entries` with unlocated content.

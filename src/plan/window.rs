@@ -29,6 +29,11 @@ impl Window {
     pub fn path(&self, entry: &Entry) -> &[u8] {
         entry.name(&self.paths)
     }
+
+    /// Whether there is text for stderr after the last entry.
+    pub fn has_last_words(&self) -> bool {
+        self.last_words.is_some()
+    }
 }
 
 /// Consecutive entries of one window.

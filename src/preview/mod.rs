@@ -4,9 +4,11 @@
 //! not appear.
 
 mod explain;
+mod head;
 mod rules;
 
 pub use explain::explain;
+pub use head::head;
 
 use std::io::{BufWriter, Write};
 

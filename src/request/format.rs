@@ -144,6 +144,11 @@ impl Formats {
 }
 
 impl Named {
+    /// The name, such as `tar.gz`.
+    pub fn name(&self) -> &BStr {
+        self.name.as_bstr()
+    }
+
     fn served(name: &str, family: Family) -> Self {
         Self {
             name: name.into(),

@@ -22,6 +22,8 @@ pub use viewing::Scope;
 
 use std::sync::Arc;
 
+use gix::bstr::BString;
+
 use crate::{
     cache,
     convert::Shareable,
@@ -49,6 +51,10 @@ pub enum Access {
 pub struct Request {
     /// The format of the archive.
     pub format: Format,
+    /// The name of the format.
+    pub format_name: BString,
+    /// The prefix of every name.
+    pub prefix: BString,
     /// The commit or tree that is archived.
     pub treeish: Treeish,
     /// Where commands run.

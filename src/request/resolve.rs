@@ -91,6 +91,7 @@ impl Request {
         let times = times(format, treeish.time)?;
         let extras = args.extras.iter();
         let mut extras: Vec<_> = extras.map(|extra| planned(extra, below)).collect();
+        let format_name = format.name().to_owned();
         let format = format.at_level(args.level)?;
         let decisive = key::Decisive {
             args,
@@ -113,6 +114,8 @@ impl Request {
             shareable: Shareable::default(),
             cache: sharing::settings(args, inputs.environment, &repository.gix)?,
             format,
+            format_name,
+            prefix: args.prefix.as_deref().unwrap_or_default().as_bytes().into(),
             gzip_dialect: inputs.gzip_dialect(),
             extras: extras.into(),
             times,

@@ -1,0 +1,302 @@
+//! The length of an archive, without the archive.
+//!
+//! The plan runs as for the archive, and the format makes the same headers. Contents are not read: their sizes stand in
+//! the headers of objects. Only the files that attributes convert are read and converted.
+
+use super::{
+    archiver::{Archiver, Piece, Scratch},
+    entry::member,
+    extra,
+    prepare::{self, Prepared},
+};
+use crate::{
+    buffer::Buffer,
+    decode::reader::Reader,
+    emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
+    error::{Error, Result},
+    filter::Disposition,
+    odb::Odb,
+    pipeline::{self, Sink, Worker},
+    plan::{Blob, Entry, Window},
+    request::Request,
+};
+
+/// A figure, or the reason why the figure is not known.
+pub type Known = Result<u64, &'static str>;
+
+/// What is known of an archive before it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// Bytes of the archive as a tar, before any compression.
+    pub bytes: Known,
+    /// Entries of the archive.
+    pub entries: Known,
+}
+
+/// The content decides whether and how a file is sent.
+const CONTENT: &str = "the content of a file decides what is sent";
+/// The archive will fail, or hold another copy.
+const UNREADABLE: &str = "an object is missing or damaged";
+/// The command of the configuration is not run for a measurement.
+const FILTERED: &str = "a filter of the configuration converts a file";
+
+/// Measures the archive that `request` asks for, as a tar. Withdraws [`Request::shareable`] if the archive depends on
+/// more than the request.
+pub fn measure(request: Request) -> Result<Measurement> {
+    let format = prepare::tar(&request);
+    let Prepared {
+        archiver,
+        planner,
+        limits,
+        shareable,
+    } = Prepared::new(format, request, false)?;
+    let measurer = Measurer { archiver };
+    let mut total = Lengths::default();
+    let (_, outcome) = pipeline::run(planner, &measurer, &mut total, limits);
+    outcome?;
+    if total.has_messages {
+        shareable.withdraw();
+    }
+    let Lengths { bytes, entries, .. } = total;
+    Ok(Measurement {
+        bytes: match total.unknown {
+            Some(reason) => Err(reason),
+            None => measurer.whole(bytes).map(Ok)?,
+        },
+        entries: match total.is_uncertain {
+            true => Err(CONTENT),
+            false => Ok(entries),
+        },
+    })
+}
+
+/// Adds up the entries of windows.
+struct Measurer {
+    archiver: Archiver<Tar>,
+}
+
+/// The sums of some entries.
+#[derive(Default)]
+struct Lengths {
+    bytes: u64,
+    entries: u64,
+    /// Why the number of bytes is not known.
+    unknown: Option<&'static str>,
+    /// Whether the number of entries is not known.
+    is_uncertain: bool,
+    /// Whether messages go with the archive.
+    has_messages: bool,
+}
+
+/// What one thread needs.
+struct Tools {
+    scratch: Scratch<Tar>,
+    reader: Reader,
+    piece: Piece<()>,
+    content: Buffer,
+}
+
+impl Measurer {
+    /// The length of an archive whose entries take `entries` bytes.
+    fn whole(&self, entries: u64) -> Result<u64> {
+        let format = &self.archiver.format;
+        let mut head = Buffer::default();
+        format.head(&mut head);
+        let mut total = head.len() as u64 + entries;
+        format.preface(&mut |bytes| {
+            total += bytes.len() as u64;
+            Ok(())
+        })?;
+        let mut end = 0;
+        format.end((), total, &mut |bytes| {
+            end += bytes.len() as u64;
+            Ok(())
+        })?;
+        Ok(total + end)
+    }
+
+    /// The length of `entry` in the archive; the inner result says why it is not known.
+    fn entry(&self, tools: &mut Tools, window: &Window, entry: &Entry) -> Result<Known> {
+        tools.piece.clear();
+        match entry.disposition {
+            Disposition::Omitted(_) => return Ok(Ok(0)),
+            Disposition::Placeholder(reason, stand_in) => {
+                let fate = (reason, stand_in, entry.size);
+                let Tools { scratch, piece, .. } = tools;
+                let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
+                return Ok(match made {
+                    Ok(()) => Ok(piece.len()),
+                    Err(_) => Err(UNREADABLE),
+                });
+            }
+            Disposition::Content => {}
+        }
+        let size = match self.size(tools, window, entry)? {
+            Ok(size) => size,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let notes = self.archiver.notes(entry, Disposition::Content, None);
+        let records = notes.records();
+        let member = member(window, entry, &records);
+        Ok(Ok(self.framed(tools, &member, size)))
+    }
+
+    /// The length of `member` with a body of `size` bytes.
+    fn framed(&self, tools: &mut Tools, member: &Member<'_>, size: u64) -> u64 {
+        let Tools { piece, content, .. } = tools;
+        let part = &mut piece.part;
+        let format = &self.archiver.format;
+        match member.kind {
+            MemberKind::Directory => format.directory(member, part),
+            MemberKind::Symlink => {
+                // The length of the target decides, and no byte of the target.
+                content.clear();
+                content.zeros(usize::try_from(size).unwrap_or(usize::MAX));
+                format.symlink(member, content, part);
+            }
+            MemberKind::File | MemberKind::Executable => {
+                let layout = Layout::Whole;
+                let outline = Outline { size, layout };
+                let mut flush = |_: &mut Part<()>| Ok::<_, std::io::Error>(());
+                // A body without bytes leaves what stands around a body.
+                let _ =
+                    format.stream_file(&mut (), member, outline, &mut |_| Ok(()), part, &mut flush);
+                return piece.len() + size;
+            }
+        }
+        piece.len()
+    }
+
+    /// The size of the body of `entry`.
+    fn size(&self, tools: &mut Tools, window: &Window, entry: &Entry) -> Result<Known> {
+        let archiver = &self.archiver;
+        if let Blob::Extra(number) = entry.blob {
+            return Ok(extra::size(&archiver.extras[number as usize]).map_err(|_| UNREADABLE));
+        }
+        let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
+        if matches!(entry.blob, Blob::None) {
+            return Ok(Ok(0));
+        }
+        let Some(size) = entry.size else {
+            return Ok(Err(UNREADABLE));
+        };
+        if is_file && archiver.blob_policy.policy.binary.is_some() {
+            return Ok(Err(CONTENT));
+        }
+        if !is_file || entry.treatment.is_none() {
+            return Ok(Ok(size));
+        }
+        if entry.treatment.filter.is_some() {
+            archiver.converter.shareable().withdraw();
+            return Ok(Err(FILTERED));
+        }
+        // As in the archive, a file above this size is not converted.
+        if size > archiver.big_file && !entry.treatment.substitute {
+            return Ok(Ok(size));
+        }
+        let Tools {
+            reader,
+            piece,
+            content,
+            ..
+        } = tools;
+        content.clear();
+        let id = archiver.odb.replaced(&entry.id)?;
+        if !matches!(reader.read(&id, content), Ok(Some(_))) {
+            return Ok(Err(UNREADABLE));
+        }
+        archiver.convert(
+            window,
+            entry,
+            content,
+            &mut piece.part.bytes,
+            &mut piece.log,
+        )?;
+        let converted = piece.len();
+        piece.part.bytes.clear();
+        Ok(Ok(converted))
+    }
+}
+
+impl Worker for Measurer {
+    type Batch = Window;
+    type Job = Window;
+    type Output = Lengths;
+    type Scratch = Tools;
+
+    fn scratch(&self) -> Tools {
+        Tools {
+            scratch: self.archiver.scratch(),
+            reader: Reader::new(Odb::open(self.archiver.odb.clone())),
+            piece: Piece::default(),
+            content: Buffer::default(),
+        }
+    }
+
+    fn split(&self, window: Window) -> Result<Vec<Window>> {
+        let window = self.archiver.locators.sizes(window)?;
+        Ok(vec![window])
+    }
+
+    fn all_split(&self) {
+        self.archiver.locators.done();
+    }
+
+    fn cost(&self, window: &Window) -> usize {
+        window.entries.len() * size_of::<Entry>()
+    }
+
+    fn held(&self, _: &Lengths) -> usize {
+        0
+    }
+
+    fn len(&self, _: &Lengths) -> usize {
+        0
+    }
+
+    fn work(
+        &self,
+        tools: &mut Tools,
+        window: Window,
+        lengths: &mut Lengths,
+    ) -> Result<Option<Window>> {
+        for entry in &window.entries {
+            lengths.has_messages |= entry.note.is_some();
+            lengths.entries += u64::from(!entry.is_omitted());
+            match self.entry(tools, &window, entry)? {
+                Ok(bytes) => lengths.bytes += bytes,
+                Err(reason) => {
+                    lengths.is_uncertain |= reason == CONTENT;
+                    lengths.unknown = lengths.unknown.or(Some(reason));
+                }
+            }
+            lengths.has_messages |= !tools.piece.log.is_empty();
+        }
+        lengths.has_messages |= window.has_last_words();
+        Ok(None)
+    }
+
+    fn finish(&self, _: &mut Tools, _: Window, _: &mut dyn Sink<Lengths>) -> Result<()> {
+        Err(Error::fatal("a window was not measured"))
+    }
+}
+
+impl Sink<Lengths> for Lengths {
+    fn write(&mut self, lengths: &mut Lengths) -> Result<()> {
+        let Lengths {
+            bytes,
+            entries,
+            unknown,
+            is_uncertain,
+            has_messages,
+        } = std::mem::take(lengths);
+        self.is_uncertain |= is_uncertain;
+        self.bytes += bytes;
+        self.entries += entries;
+        self.unknown = self.unknown.or(unknown);
+        self.has_messages |= has_messages;
+        Ok(())
+    }
+
+    fn abandon(&mut self, _: &mut Lengths) {}
+}

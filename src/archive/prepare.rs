@@ -1,0 +1,138 @@
+//! Takes a request apart: what plans the archive, what makes its pieces, and the memory of both.
+
+use std::sync::Arc;
+
+use gix::ObjectId;
+
+use super::archiver::Archiver;
+use crate::{
+    convert::{Converter, Origin, Shareable},
+    decode::slot::Allowance,
+    emit::tar::{Globals, Tar},
+    error::Result,
+    output,
+    pipeline::Limits,
+    plan::{
+        Locators, Planner, Route,
+        delta::{Deletion, DeltaWalk},
+        walk::Walk,
+    },
+    repository::settings::Umask,
+    request::{DeletionFormat, Delta, Request, Scope, format::Format},
+};
+
+/// The parts that a pipeline is made of.
+pub(super) struct Prepared<F> {
+    pub(super) archiver: Archiver<F>,
+    pub(super) planner: Planner,
+    pub(super) limits: Limits,
+    pub(super) shareable: Shareable,
+}
+
+impl<F> Prepared<F> {
+    /// The parts for `request`, whose archive is written in `format`. `manifest` says whether lines of a manifest are
+    /// wanted.
+    pub(super) fn new(format: F, request: Request, manifest: bool) -> Result<Self> {
+        let limits = limits(&request);
+        let origin = Origin {
+            commit: request.treeish.commit,
+            content: request.treeish.content,
+            tree: request.treeish.tree,
+            reference: request.treeish.reference,
+        };
+        let shareable = request.shareable;
+        let archiver = Archiver {
+            format,
+            locators: Locators::new(
+                request.reader.odb.clone(),
+                Arc::clone(&request.blob_policy),
+                request.budget.repeated_blobs(),
+            ),
+            odb: request.reader.odb.config().clone(),
+            extras: Arc::clone(&request.extras),
+            in_memory: request.budget.whole_object(),
+            big_file: request.big_file,
+            converter: Converter::new(origin, request.command_context, shareable.clone()),
+            blob_policy: request.blob_policy,
+            pax_notes: request.pax_notes,
+            redacted: request.rules.redacted,
+            verified: request.rules.protect.is_some(),
+            manifest,
+            allowance: Allowance::new(request.budget.delta_bases()),
+            scratch_max: request.budget.scratch(),
+            verbose: request.verbose,
+        };
+        let tree = request.treeish.tree;
+        let route: Route = match request.scope {
+            Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
+            Scope::Delta(delta) => {
+                let whiteouts = delta.whiteouts()?;
+                DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
+            }
+        };
+        Ok(Self {
+            archiver,
+            planner: Planner::new(route, request.reader),
+            limits,
+            shareable,
+        })
+    }
+}
+
+fn limits(request: &Request) -> Limits {
+    Limits {
+        threads: request.threads,
+        max_threads: usize::MAX,
+        budget: match request.format {
+            Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
+            _ => request.budget.in_flight(),
+        },
+        queued: request.budget.queued_windows(),
+    }
+}
+
+/// The comment of the archive: the id of the commit.
+pub(super) fn comment(request: &Request) -> Option<String> {
+    request.treeish.commit.map(|id| id.to_hex().to_string())
+}
+
+/// The tar that `request` asks for, before any compression.
+pub(super) fn tar(request: &Request) -> Tar {
+    Tar {
+        mtime: request.treeish.time,
+        umask: match request.umask {
+            Umask::Bits(bits) => bits,
+            Umask::User => output::umask(),
+        },
+        comment: comment(request),
+        globals: match &request.scope {
+            Scope::Whole(_) => Globals::default(),
+            Scope::Delta(delta) => globals(delta),
+        },
+    }
+}
+
+/// The global headers that mark a tar as a delta.
+fn globals(delta: &Delta) -> Globals {
+    let hex = |id: ObjectId| id.to_hex().to_string();
+    let (base, target) = (hex(delta.base), hex(delta.target));
+    let deletions = Arc::clone(&delta.deletions);
+    let (format, lists_deletions) = match delta.deletion_format {
+        DeletionFormat::None => ("none", false),
+        DeletionFormat::Pax => ("pax", true),
+        DeletionFormat::Whiteout => ("whiteout", false),
+    };
+    Globals::new(move |headers| {
+        headers.record("GITSLUICE.delta", b"1")?;
+        headers.record("GITSLUICE.base", base.as_bytes())?;
+        headers.record("GITSLUICE.target", target.as_bytes())?;
+        headers.record("GITSLUICE.deletions", format.as_bytes())?;
+        headers.end()?;
+        if lists_deletions {
+            deletions.each(&mut |deletion: &Deletion| {
+                headers.record("GITSLUICE.delete", &deletion.name)
+            })?;
+        }
+        Ok(())
+    })
+}
