@@ -3,6 +3,8 @@
 //! The plan runs as for the archive, and the format makes the same headers. Contents are not read: their sizes stand in
 //! the headers of objects. Only the files that attributes convert are read and converted.
 
+use std::{ops::Range, sync::Arc};
+
 use super::{
     archiver::{Archiver, Piece, Scratch},
     entry::member,
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{reader::Reader, size::Size},
     emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
     error::{Error, Result},
     filter::Disposition,
@@ -32,6 +34,9 @@ pub struct Measurement {
     /// Entries of the archive.
     pub entries: Known,
 }
+
+/// Entries in a chunk.
+const CHUNK: usize = 256;
 
 /// The content decides whether and how a file is sent.
 const CONTENT: &str = "the content of a file decides what is sent";
@@ -88,6 +93,12 @@ struct Lengths {
     has_messages: bool,
 }
 
+/// Some entries of a window.
+struct Chunk {
+    window: Arc<Window>,
+    range: Range<usize>,
+}
+
 /// What one thread needs.
 struct Tools {
     scratch: Scratch<Tar>,
@@ -115,30 +126,46 @@ impl Measurer {
         Ok(total + end)
     }
 
-    /// The length of `entry` in the archive; the inner result says why it is not known.
-    fn entry(&self, tools: &mut Tools, window: &Window, entry: &Entry) -> Result<Known> {
-        tools.piece.clear();
-        match entry.disposition {
-            Disposition::Omitted(_) => return Ok(Ok(0)),
-            Disposition::Placeholder(reason, stand_in) => {
-                let fate = (reason, stand_in, entry.size);
-                let Tools { scratch, piece, .. } = tools;
-                let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
-                return Ok(match made {
-                    Ok(()) => Ok(piece.len()),
-                    Err(_) => Err(UNREADABLE),
-                });
-            }
-            Disposition::Content => {}
-        }
-        let size = match self.size(tools, window, entry)? {
-            Ok(size) => size,
-            Err(reason) => return Ok(Err(reason)),
+    /// The length of `entry` in the archive, whose blob has this `size`; the inner result says why the length is not
+    /// known.
+    fn entry(
+        &self,
+        tools: &mut Tools,
+        window: &Window,
+        entry: &Entry,
+        size: Option<Size>,
+    ) -> Result<Known> {
+        let disposition = match size {
+            Some(size) => self.archiver.blob_policy.decide(window.path(entry), size),
+            None => entry.disposition,
         };
-        let notes = self.archiver.notes(entry, Disposition::Content, None);
-        let records = notes.records();
-        let member = member(window, entry, &records);
-        Ok(Ok(self.framed(tools, &member, size)))
+        match disposition {
+            Disposition::Omitted(_) => Ok(Ok(0)),
+            Disposition::Placeholder(reason, stand_in) => {
+                let size = size.and_then(Size::exactly).or(entry.size);
+                let Tools { scratch, piece, .. } = tools;
+                let fate = (reason, stand_in, size);
+                let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
+                Ok(made.map(|()| piece.len()).map_err(|_| UNREADABLE))
+            }
+            Disposition::Content => {
+                let body = match (entry.blob, size) {
+                    (Blob::Extra(number), _) => {
+                        let extra = &self.archiver.extras[number as usize];
+                        extra::size(extra).map_err(|_| UNREADABLE)
+                    }
+                    (_, None) => Ok(0),
+                    (_, Some(size)) => match size.exactly() {
+                        Some(size) => self.body(tools, window, entry, size)?,
+                        None => Err(UNREADABLE),
+                    },
+                };
+                let notes = self.archiver.notes(entry, Disposition::Content, None);
+                let records = notes.records();
+                let member = member(window, entry, &records);
+                Ok(body.map(|size| self.framed(tools, &member, size)))
+            }
+        }
     }
 
     /// The length of `member` with a body of `size` bytes.
@@ -167,23 +194,16 @@ impl Measurer {
         piece.len()
     }
 
-    /// The size of the body of `entry`.
-    fn size(&self, tools: &mut Tools, window: &Window, entry: &Entry) -> Result<Known> {
+    /// The size of the body of `entry`, whose blob has `size` bytes.
+    fn body(&self, tools: &mut Tools, window: &Window, entry: &Entry, size: u64) -> Result<Known> {
         let archiver = &self.archiver;
-        if let Blob::Extra(number) = entry.blob {
-            return Ok(extra::size(&archiver.extras[number as usize]).map_err(|_| UNREADABLE));
+        if entry.kind == MemberKind::Symlink {
+            return Ok(Ok(size));
         }
-        let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
-        if matches!(entry.blob, Blob::None) {
-            return Ok(Ok(0));
-        }
-        let Some(size) = entry.size else {
-            return Ok(Err(UNREADABLE));
-        };
-        if is_file && archiver.blob_policy.policy.binary.is_some() {
+        if archiver.blob_policy.policy.binary.is_some() {
             return Ok(Err(CONTENT));
         }
-        if !is_file || entry.treatment.is_none() {
+        if entry.treatment.is_none() {
             return Ok(Ok(size));
         }
         if entry.treatment.filter.is_some() {
@@ -220,7 +240,7 @@ impl Measurer {
 
 impl Worker for Measurer {
     type Batch = Window;
-    type Job = Window;
+    type Job = Chunk;
     type Output = Lengths;
     type Scratch = Tools;
 
@@ -233,17 +253,20 @@ impl Worker for Measurer {
         }
     }
 
-    fn split(&self, window: Window) -> Result<Vec<Window>> {
-        let window = self.archiver.locators.sizes(window)?;
-        Ok(vec![window])
+    fn split(&self, window: Window) -> Result<Vec<Chunk>> {
+        let window = Arc::new(window);
+        let len = window.entries.len();
+        // A window without entries may have last words.
+        let starts = (0..len.max(1)).step_by(CHUNK);
+        let chunk = |start| Chunk {
+            window: Arc::clone(&window),
+            range: start..len.min(start + CHUNK),
+        };
+        Ok(starts.map(chunk).collect())
     }
 
-    fn all_split(&self) {
-        self.archiver.locators.done();
-    }
-
-    fn cost(&self, window: &Window) -> usize {
-        window.entries.len() * size_of::<Entry>()
+    fn cost(&self, chunk: &Chunk) -> usize {
+        chunk.range.len() * size_of::<Entry>()
     }
 
     fn held(&self, _: &Lengths) -> usize {
@@ -257,26 +280,31 @@ impl Worker for Measurer {
     fn work(
         &self,
         tools: &mut Tools,
-        window: Window,
+        chunk: Chunk,
         lengths: &mut Lengths,
-    ) -> Result<Option<Window>> {
-        for entry in &window.entries {
-            lengths.has_messages |= entry.note.is_some();
-            lengths.entries += u64::from(!entry.is_omitted());
-            match self.entry(tools, &window, entry)? {
+    ) -> Result<Option<Chunk>> {
+        let Chunk { window, range } = chunk;
+        let is_last = range.end == window.entries.len();
+        let entries = &window.entries[range];
+        let sizes = self.archiver.locators.sizes(entries)?;
+        for (entry, size) in entries.iter().zip(sizes) {
+            tools.piece.clear();
+            let len = self.entry(tools, &window, entry, size)?;
+            lengths.entries += u64::from(len != Ok(0));
+            lengths.has_messages |= entry.note.is_some() || !tools.piece.log.is_empty();
+            match len {
                 Ok(bytes) => lengths.bytes += bytes,
                 Err(reason) => {
                     lengths.is_uncertain |= reason == CONTENT;
                     lengths.unknown = lengths.unknown.or(Some(reason));
                 }
             }
-            lengths.has_messages |= !tools.piece.log.is_empty();
         }
-        lengths.has_messages |= window.has_last_words();
+        lengths.has_messages |= is_last && window.has_last_words();
         Ok(None)
     }
 
-    fn finish(&self, _: &mut Tools, _: Window, _: &mut dyn Sink<Lengths>) -> Result<()> {
+    fn finish(&self, _: &mut Tools, _: Chunk, _: &mut dyn Sink<Lengths>) -> Result<()> {
         Err(Error::fatal("a window was not measured"))
     }
 }

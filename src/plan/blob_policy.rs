@@ -31,6 +31,15 @@ impl BlobPolicy {
         self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
 
+    /// Decide about the file that is called `name` in the archive by the `size` of its blob.
+    pub fn decide(&self, name: &[u8], size: Size) -> Disposition {
+        match size {
+            Size::Missing => self.policy.missing(),
+            Size::Exactly(size) => self.by_size(name, size),
+            Size::Small | Size::Unknown => Disposition::Content,
+        }
+    }
+
     /// Apply the policy to `entry`, called `name`, whose blob `id` is at `place`.
     pub(super) fn apply(
         &self,
@@ -46,20 +55,6 @@ impl BlobPolicy {
         {
             entry.size = Some(size);
             leave_out(entry, self.by_size(name, size));
-        }
-    }
-}
-
-impl BlobPolicy {
-    /// Apply the policy to `entry` as far as the size of its blob decides, and note the size.
-    pub(super) fn apply_size(&self, size: Size, (entry, name): (&mut Entry, &[u8])) {
-        match size {
-            Size::Missing => leave_out(entry, self.policy.missing()),
-            Size::Exactly(size) => {
-                entry.size = Some(size);
-                leave_out(entry, self.by_size(name, size));
-            }
-            Size::Small | Size::Unknown => {}
         }
     }
 }

@@ -65,13 +65,12 @@ impl Locators {
         Ok(jobs)
     }
 
-    /// Look up the size of each blob of `window` without locating the blob, and apply the policy. The size of an
-    /// entry stays `None` if no copy of its blob can be read.
-    pub fn sizes(&self, window: Window) -> Result<Window> {
+    /// Look up the size of each of `entries` whose content is in an object. `None` for the others.
+    pub fn sizes(&self, entries: &[Entry]) -> Result<Vec<Option<Size>>> {
         let mut locator = self.pool().take();
-        let window = locator.sizes(window)?;
+        let sizes = locator.sizes(entries)?;
         self.pool().free.push(locator);
-        Ok(window)
+        Ok(sizes)
     }
 
     /// Drop the object database once all blobs are located. Unmapping a large index takes time, so it happens
@@ -176,21 +175,21 @@ impl Locator {
         }
     }
 
-    fn sizes(&mut self, mut window: Window) -> Result<Window> {
-        let Window { entries, paths, .. } = &mut window;
-        for entries in entries.chunks_mut(GROUP) {
+    fn sizes(&mut self, entries: &[Entry]) -> Result<Vec<Option<Size>>> {
+        let mut sizes = Vec::with_capacity(entries.len());
+        for entries in entries.chunks(GROUP) {
             self.find(entries)?;
-            let wanted = entries.iter_mut().filter(|entry| is_wanted(entry));
-            for (number, entry) in wanted.enumerate() {
-                let size = match self.places[number] {
+            let mut number = 0;
+            for entry in entries {
+                let size = is_wanted(entry).then(|| match self.places[number] {
                     Some(place) => self.sizer.size_of(&mut self.odb, &self.ids[number], place),
                     None => Size::Missing,
-                };
-                let name = entry.name(paths);
-                self.blob_policy.apply_size(size, (entry, name));
+                });
+                number += usize::from(size.is_some());
+                sizes.push(size);
             }
         }
-        self.odb.refusal().map_or(Ok(window), Err)
+        self.odb.refusal().map_or(Ok(sizes), Err)
     }
 
     /// Find the objects of all `entries` with unlocated content.
