@@ -30,6 +30,7 @@ mod filters;
 mod formats;
 mod golden;
 mod handover;
+mod head;
 mod hostile;
 mod layers;
 mod matrix;

@@ -83,14 +83,19 @@ impl Schema {
                 // With `if`.
                 "then" | "else" => true,
                 "$ref" => self.check(self.resolved(schema), value).map(|()| true)?,
+                "type" if rule.is_array() => {
+                    items(rule).any(|name| is_of_type(value, name.as_str().expect("a type")))
+                }
                 "type" => is_of_type(value, rule.as_str().expect("one type")),
                 "const" => value == rule,
                 "enum" => items(rule).any(|choice| choice == value),
-                "minimum" => value.as_f64() >= rule.as_f64(),
+                "minimum" => value.is_null() || value.as_f64() >= rule.as_f64(),
                 "minLength" => value.as_str().map(str::len) >= rule.as_u64().map(|n| n as usize),
-                "pattern" => Regex::new(rule.as_str().expect("text"))
-                    .expect("a regular expression")
-                    .is_match(value.as_str().expect("patterns are for strings")),
+                "pattern" => {
+                    let pattern = Regex::new(rule.as_str().expect("text"));
+                    let pattern = pattern.expect("a regular expression");
+                    value.as_str().is_none_or(|text| pattern.is_match(text))
+                }
                 "required" => {
                     items(rule).all(|name| value.get(name.as_str().expect("a name")).is_some())
                 }
@@ -130,6 +135,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         "object" => value.is_object(),
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
         "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),
         unknown => panic!("the type {unknown} cannot be checked"),

@@ -23,6 +23,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use rustix::fs::{StatVfs, statvfs};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::process::{Output, Running, run, run_with_input};
@@ -232,6 +233,26 @@ impl Repo {
                 );
                 assert_same_output(&actual, &expected, start);
             }
+        }
+        self.assert_length_is_told(&args, &expected);
+    }
+
+    /// `--head` says how long `archive` is, or that the length is not known before.
+    #[track_caller]
+    fn assert_length_is_told(&self, args: &[OsString], archive: &Output) {
+        if archive.code() != 0 || archive.stdout.is_empty() {
+            return;
+        }
+        let head = self.sluice(
+            args.iter()
+                .map(OsString::as_os_str)
+                .chain(["--head".as_ref()]),
+        );
+        // Questions and reports have no head.
+        let head: Option<Value> = serde_json::from_slice(&head.stdout).ok();
+        let told = head.and_then(|head| head["content_length"].as_u64());
+        if let Some(told) = told {
+            assert_eq!(told, archive.stdout.len() as u64, "--head of {args:?}");
         }
     }
 
