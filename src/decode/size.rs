@@ -7,7 +7,7 @@
 use gix::ObjectId;
 use sirocco::{Format, inflate::Decoder};
 
-use super::{delta::Delta, inflate::first_literals};
+use super::delta::Delta;
 use crate::odb::{Odb, PackId, Place, loose, pack::EntryKind};
 
 /// A delta whose chain is smaller than a limit by this factor yields no larger object, unless the delta was
@@ -17,8 +17,6 @@ const FAR: u64 = 2;
 const MAX_LINKS: usize = 64;
 /// The two sizes at the start of a delta take at most ten bytes each.
 const SIZES_MAX: usize = 20;
-/// The sizes of a delta between objects of less than 256 MiB take no more bytes.
-const SIZES_LIKELY: usize = 8;
 
 /// Reads sizes.
 #[derive(Default)]
@@ -112,10 +110,6 @@ impl Sizer {
         }
         let stream = odb.pack(pack)?.stream(header.data);
         let mut head = [0; SIZES_MAX];
-        let literals = first_literals(stream, &mut head[..SIZES_LIKELY]);
-        if let Ok(delta) = Delta::parse(&head[..literals]) {
-            return Some(Size::Exactly(delta.size));
-        }
         let new = || Box::new(Decoder::new(Format::Zlib));
         let decoder = self.decoder.get_or_insert_with(new);
         decoder.reset();

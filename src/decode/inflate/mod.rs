@@ -12,7 +12,6 @@
 
 mod bits;
 mod header;
-mod peek;
 mod stream;
 mod symbols;
 mod tables;
@@ -20,7 +19,6 @@ mod tables;
 mod tests;
 
 pub(super) use bits::Refused;
-pub(super) use peek::first_literals;
 pub(super) use stream::{Inflater, SLACK};
 
 impl Inflater {

@@ -129,7 +129,7 @@ pub(super) fn zlib_body(input: &[u8]) -> Result<&[u8], Refused> {
 }
 
 /// The bytes of a stored block (3.2.4).
-pub(super) fn stored<'a>(bits: &mut Bits<'a>) -> Result<&'a [u8], Refused> {
+fn stored<'a>(bits: &mut Bits<'a>) -> Result<&'a [u8], Refused> {
     let length = bits.aligned(2).ok_or(Refused)?;
     let complement = bits.aligned(2).ok_or(Refused)?;
     if length

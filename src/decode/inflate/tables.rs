@@ -35,7 +35,7 @@ pub(super) const SUBTABLE: u32 = 1 << 14;
 pub(super) const END: u32 = 1 << 13;
 
 /// The longest codeword in bits.
-pub(super) const LONGEST: usize = 15;
+const LONGEST: usize = 15;
 
 /// The codeword lengths of a block.
 pub(super) struct Lengths {

@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress, read::ZlibDecoder};
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
-use super::{Inflater, Refused, SLACK, first_literals, stream::zlib_body, symbols};
+use super::{Inflater, Refused, SLACK, stream::zlib_body, symbols};
 
 /// Fills the memory around the buffer, which must not change.
 const CANARY: u8 = 0xa5;
@@ -300,28 +300,5 @@ fn headers_that_are_not_ours_are_refused() {
         &[0x78],
     ] {
         assert_eq!(zlib_body(header), Err(Refused));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    /// The first literals are those of the content, of every kind of block, and damage does no harm.
-    #[test]
-    fn first_literals_are_the_start_of_the_content(
-        content in proptest::collection::vec(0u8..40, 0..600),
-        level in 0u32..10,
-        damage in proptest::option::of((0usize..600, any::<u8>())),
-    ) {
-        let mut stream = strategic(&content, level, 5000);
-        let mut out = [0; 8];
-        let count = first_literals(&stream, &mut out);
-        prop_assert!(count <= content.len());
-        prop_assert_eq!(&out[..count], &content[..count]);
-        if let Some((at, byte)) = damage && at < stream.len() {
-            stream[at] = byte;
-            prop_assert!(first_literals(&stream, &mut out) <= out.len());
-            prop_assert!(first_literals(&stream[..at], &mut out) <= out.len());
-        }
     }
 }
