@@ -1,6 +1,6 @@
 //! Serves one client: finds the place of the key, and reads, follows, leads, or goes past the cache.
 
-use std::{fs::File, sync::Arc, thread};
+use std::{fs::File, io::Write, sync::Arc, thread};
 
 use super::{
     client::{Client, Stop},
@@ -189,12 +189,18 @@ impl Delivery<'_> {
             Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
         };
         self.account.role = Role::Lead;
-        let _job = match self.job(directory) {
+        let job = match self.job(directory) {
             Ok(job) => job,
             Err(Busy) => {
                 lead.leave();
                 return Err(Failure::Busy);
             }
+        };
+        let produce = |writer: &mut (dyn Write + Send)| {
+            let notes = produce(writer);
+            // The client may take longer than the producer.
+            drop(job);
+            notes
         };
         lead.run(&mut self.client, self.is_shareable, produce, self.account)
     }

@@ -51,7 +51,10 @@ pub(super) fn follow(
         if progress.state == State::Abandoned {
             return Ok(Ending::Alone(abandoned()));
         } else if progress.produced > sent {
-            client.catch_up(file, progress.produced.min(sent + STEP))?;
+            match client.catch_up(file, progress.produced.min(sent + STEP)) {
+                Err(Stop::Damaged) => return Ok(unreadable()),
+                sent => sent?,
+            }
             idle = 0;
         } else if progress.state == State::Complete {
             return match Contents::read(file) {

@@ -181,6 +181,13 @@ struct Stored<'s> {
     produced: u64,
 }
 
+/// Without a producer no more bytes come, even if the producer panicked.
+impl Drop for Stored<'_> {
+    fn drop(&mut self) {
+        self.stage.update(|now| now.is_last = true);
+    }
+}
+
 impl Stored<'_> {
     /// Adds `bytes` to the file.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Trouble> {

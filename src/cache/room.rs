@@ -6,6 +6,8 @@
 
 use std::{fs::File, time::Duration};
 
+use rustix::process::{Resource, getrlimit};
+
 use super::{
     directory::{self, Directory, Listed, room},
     entry,
@@ -27,6 +29,8 @@ const KEY_LEN: usize = 64;
 pub(super) struct Room {
     size: u64,
     age: Duration,
+    /// The most bytes that this process may write to a file. The kernel ends a process that writes more.
+    limit: u64,
     /// Bytes that are set aside.
     held: u64,
 }
@@ -36,6 +40,7 @@ impl Room {
         Self {
             size: settings.size,
             age: settings.age,
+            limit: getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX),
             held: 0,
         }
     }
@@ -50,11 +55,14 @@ impl Room {
         if len <= self.held {
             return Ok(());
         }
+        if room(len) > self.limit {
+            return Err(Trouble("the process may not write so large a file".into()));
+        }
         let lock = directory.open_or_create("lock")?;
         lock.lock()
             .map_err(|error| Trouble::new("cannot lock the directory", &error))?;
         let step = self.held.clamp(SMALLEST_STEP, LARGEST_STEP);
-        let wanted = room(len.max(self.held + step));
+        let wanted = room(len.max(self.held + step)).min(self.limit);
         let granted = match self.make(directory, wanted - self.held)? {
             true => wanted,
             false if self.make(directory, room(len) - self.held)? => room(len),
