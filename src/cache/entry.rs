@@ -148,6 +148,21 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// The sums of the first `produced` bytes of the archive in `file`.
+    pub(super) fn of(file: &File, produced: u64) -> io::Result<Self> {
+        let mut sums = Self::default();
+        let mut chunk = Vec::new();
+        let mut at = 0;
+        while at < produced {
+            let len = CHUNK.min(produced - at);
+            chunk.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+            file.read_exact_at(&mut chunk, DATA + at)?;
+            sums.push(&chunk);
+            at += len;
+        }
+        Ok(sums)
+    }
+
     /// Takes in the next bytes.
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {

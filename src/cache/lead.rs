@@ -11,7 +11,7 @@ use std::{
     os::unix::fs::FileExt,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, ScopedJoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -27,8 +27,14 @@ use super::{
 
 /// Bytes that are produced ahead of the furthest reader.
 const AHEAD: u64 = 8 << 20;
+/// Bytes of an archive that go into the file although nobody else has asked for the archive. The rest goes to the
+/// client alone: most archives are asked for once, and a large one would drive others out of the directory.
+const UNWANTED: u64 = 128 << 20;
 /// Bytes that go to the leader's client before its position is noted.
 const STEP: u64 = 1 << 20;
+/// Bytes that the readers are told of at once, and the time after which they are told of fewer.
+const NEWS: u64 = 512 << 10;
+const SOON: Duration = Duration::from_millis(2);
 /// The pause before a look at the positions of followers.
 const NAP: Duration = Duration::from_millis(2);
 
@@ -77,6 +83,17 @@ impl<'a> Lead<'a> {
         }
     }
 
+    /// Whether the file still is the one in which others look for the archive.
+    fn is_in_place(&self) -> bool {
+        let at = self.directory.is_at(&entry::part(self.name), &self.file);
+        at.unwrap_or(false)
+    }
+
+    /// Whether the archive is kept, or somebody has joined. If not, nobody can join any more.
+    fn is_wanted(&self) -> bool {
+        self.keep || self.readers.any() || !self.readers.close_if_empty()
+    }
+
     /// Leaves the place to another process: readers take the leader for dead.
     pub(super) fn leave(&self) {
         let _ = entry::bury(self.directory, self.name, &self.file);
@@ -102,11 +119,13 @@ impl<'a> Lead<'a> {
             });
             let mut writer = Writer {
                 stored: Stored {
+                    sums: self.keep.then(Sums::default),
                     lead: self,
                     stage,
                     is_shareable,
-                    sums: Sums::default(),
                     produced: 0,
+                    announced: 0,
+                    told: Instant::now(),
                 },
                 sender: Some(sender),
                 direct: None,
@@ -143,6 +162,14 @@ impl Stage {
         self.changed.notify_all();
     }
 
+    /// No more than `produced` bytes come.
+    fn end(&self, produced: u64) {
+        self.update(|now| {
+            now.produced = produced;
+            now.is_last = true;
+        });
+    }
+
     /// Every update is consistent in itself.
     fn lock(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
@@ -176,15 +203,20 @@ struct Stored<'s> {
     lead: Lead<'s>,
     stage: &'s Stage,
     is_shareable: &'s (dyn Fn() -> bool + Sync),
-    sums: Sums,
+    /// Kept from the start for an archive that is kept in any case. Most archives are asked for once.
+    sums: Option<Sums>,
     /// Bytes of the archive that are in the file.
     produced: u64,
+    /// Bytes of the archive that the readers know of.
+    announced: u64,
+    /// When the readers were told.
+    told: Instant,
 }
 
 /// Without a producer no more bytes come, even if the producer panicked.
 impl Drop for Stored<'_> {
     fn drop(&mut self) {
-        self.stage.update(|now| now.is_last = true);
+        self.stage.end(self.produced);
     }
 }
 
@@ -197,16 +229,34 @@ impl Stored<'_> {
         let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
         let lead = &mut self.lead;
         let produced = self.produced + bytes.len() as u64;
+        if produced > UNWANTED && !lead.is_wanted() {
+            lead.leave();
+            return Err(Trouble("nobody else asks for a large archive".into()));
+        }
         lead.room
             .extend(lead.directory, &lead.file, DATA + produced)?;
         lead.file
             .write_all_at(bytes, DATA + self.produced)
             .map_err(failed)?;
-        Progress::growing(produced)
-            .write(&lead.file)
-            .map_err(failed)?;
         self.produced = produced;
-        self.sums.push(bytes);
+        if let Some(sums) = &mut self.sums {
+            sums.push(bytes);
+        }
+        // A failure to tell others is no reason to abandon the archive: the next bytes show whether it lasts.
+        let _ = self.announce();
+        Ok(())
+    }
+
+    /// Tells the readers how far the archive has come, unless that is little news.
+    fn announce(&mut self) -> io::Result<()> {
+        let is_news = self.produced - self.announced >= NEWS || self.told.elapsed() >= SOON;
+        if self.announced > 0 && !is_news {
+            return Ok(());
+        }
+        let produced = self.produced;
+        Progress::growing(produced).write(&self.lead.file)?;
+        self.announced = produced;
+        self.told = Instant::now();
         self.stage.update(|now| now.produced = produced);
         Ok(())
     }
@@ -244,20 +294,20 @@ impl Stored<'_> {
             state: State::Abandoned,
             ..Progress::growing(self.produced)
         };
-        // Readers of a file that cannot be written to find its lock free.
-        let _ = progress.write(&lead.file);
-        let _ = entry::bury(lead.directory, lead.name, &lead.file);
-        self.stage.update(|now| now.is_last = true);
+        if lead.is_in_place() {
+            // Readers of a file that cannot be written to find its lock free.
+            let _ = progress.write(&lead.file);
+            let _ = entry::bury(lead.directory, lead.name, &lead.file);
+        }
+        self.stage.end(self.produced);
     }
 
     /// Ends the file: the archive is complete.
     fn complete(&mut self, notes: &[u8]) {
         let lead = &self.lead;
-        let is_kept = lead.keep || lead.readers.any();
-        // Nobody can have joined after that.
-        if !is_kept && lead.readers.close_if_empty() {
+        if !lead.is_wanted() {
             lead.leave();
-            return self.stage.update(|now| now.is_last = true);
+            return self.stage.end(self.produced);
         }
         if self.finish(notes).is_err() {
             return self.abandon();
@@ -270,13 +320,17 @@ impl Stored<'_> {
         if kept.is_err() {
             let _ = entry::bury(lead.directory, lead.name, &lead.file);
         }
-        self.stage.update(|now| now.is_last = true);
+        self.stage.end(self.produced);
     }
 
     fn finish(&mut self, notes: &[u8]) -> Result<(), Trouble> {
         let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
         let lead = &mut self.lead;
-        let trailer = std::mem::take(&mut self.sums).trailer(notes);
+        let sums = match self.sums.take() {
+            Some(sums) => sums,
+            None => Sums::of(&lead.file, self.produced).map_err(failed)?,
+        };
+        let trailer = sums.trailer(notes);
         let progress = Progress {
             state: State::Complete,
             produced: self.produced,
