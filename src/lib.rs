@@ -23,12 +23,14 @@
 //!
 //! * [`remote`] serves archives to `git archive --remote`.
 //! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
-//! * [`preview`] tells a person what would be sent, and which rule decides about a path.
-//! * [`archive`] carries a request out: joins plan, decode and emit, and is the one module that knows all three.
+//! * [`preview`] tells what would be sent, before the first byte: to a person, with the rule that decides about a
+//!   path; to a server, with entity tag and length.
+//! * [`archive`] carries a request out, or measures its archive: joins plan, decode and emit, and is the one module
+//!   that knows all three.
 //!
 //! A request and its plan:
 //!
-//! * [`request`] is the meaning of the command line. After it nobody looks at a flag.
+//! * [`request`] is the meaning of the command line, with the key of the archive. No later module looks at a flag.
 //! * [`cli`] is the command line as it was typed.
 //! * [`plan`] walks the trees and says what to write, in git's order, with the place of each blob.
 //!   The plan streams: windows of a few thousand entries, the next one planned while the last is decoded.
