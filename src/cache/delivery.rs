@@ -183,7 +183,8 @@ impl Delivery<'_> {
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
         let name = key.hex();
-        let keep = self.settings.always || seen::note(directory, key, self.settings.age);
+        let was_seen = seen::note(directory, key, self.settings.age);
+        let keep = self.settings.always || was_seen;
         let lead = match Lead::begin(directory, self.settings, &name, file, keep) {
             Ok(lead) => lead,
             Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
