@@ -15,6 +15,7 @@ mod zip;
 
 mod apply;
 mod attributes;
+mod cache;
 mod circles;
 mod command_line;
 mod configuration;

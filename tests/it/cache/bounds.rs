@@ -1,0 +1,166 @@
+//! What the directory may hold, and how many may produce.
+
+use std::{
+    fs,
+    io::Read,
+    os::unix::fs::MetadataExt,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use super::{Cache, noisy};
+use crate::support::Repo;
+
+/// Bytes that the directory holds: the longest and the most blocks.
+fn held(cache: &Cache) -> u64 {
+    let Ok(files) = fs::read_dir(cache.path()) else {
+        return 0;
+    };
+    let sizes = files.filter_map(|file| {
+        let metadata = file.ok()?.metadata().ok()?;
+        Some((metadata.len(), metadata.blocks() * 512))
+    });
+    let (lengths, blocks) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+    lengths.max(blocks)
+}
+
+/// The directory is watched while more archives are made than it may hold.
+#[test]
+fn the_cap_holds_at_every_moment() {
+    const CAP: u64 = 4 << 20;
+    let (cache, repo) = (Cache::new(), noisy(200 << 10));
+    let is_over = AtomicBool::new(false);
+    let most = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut most = 0;
+            while !is_over.load(Ordering::Acquire) {
+                most = most.max(held(&cache));
+                thread::sleep(Duration::from_millis(1));
+            }
+            most
+        });
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let (cache, repo) = (&cache, &repo);
+                scope.spawn(move || {
+                    for number in 0..125 {
+                        let args = format!(
+                            "--cache-always --cache-size=4m --prefix={worker}-{number}/ HEAD"
+                        );
+                        assert_eq!(cache.start(repo, &args).finish().code(), 0);
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().expect("all ended well"));
+        is_over.store(true, Ordering::Release);
+        watch.join().expect("looks only")
+    });
+    assert!(most <= CAP && most > CAP / 2, "{most}");
+    assert!(cache.archives().len() > 2);
+    cache.assert_tidy();
+}
+
+/// An archive without room is streamed and forgotten.
+#[test]
+fn archives_larger_than_the_cap() {
+    let (cache, repo) = (Cache::new(), noisy(6 << 20));
+    let expected = repo.archive(["HEAD"]).success();
+    let args = "--cache-always --cache-size=3m HEAD";
+    for _ in 0..2 {
+        assert!(cache.run(&repo, args).success() == expected);
+        assert_eq!(cache.told()["role"], "bypass");
+        assert!(cache.archives().is_empty());
+    }
+    let clients: Vec<_> = (0..4)
+        .map(|_| cache.start(&repo, args))
+        .map(|client| thread::spawn(move || client.finish()))
+        .collect();
+    for client in clients {
+        assert!(client.join().expect("waits only").success() == expected);
+    }
+    assert!(cache.archives().is_empty());
+    cache.assert_tidy();
+}
+
+/// The archive that was asked for last stays longest.
+#[test]
+fn least_recently_used_goes_first() {
+    let (cache, repo) = (Cache::new(), noisy(900 << 10));
+    let ask = |prefix| {
+        let args = format!("--cache-always --cache-size=5m --prefix={prefix}/ HEAD");
+        let _ = cache.run(&repo, &args).success();
+        cache.told()["role"].as_str().expect("told").to_owned()
+    };
+    assert_eq!(
+        [ask("a"), ask("b"), ask("a"), ask("c"), ask("d")].join(" "),
+        "lead lead hit lead lead"
+    );
+    let held = cache.archives().len();
+    assert!(held >= 2, "{held}");
+    assert_eq!(ask("d"), "hit");
+    if held == 3 {
+        assert_eq!(ask("a"), "hit");
+    }
+}
+
+/// A reader does not notice that its archive is removed.
+#[test]
+fn removal_disturbs_no_reader() {
+    let (cache, repo) = (Cache::new(), noisy(6 << 20));
+    let expected = repo.archive(["HEAD"]).success();
+    let _ = cache.run(&repo, "--cache-always HEAD").success();
+    let mut reader = cache.start(&repo, "HEAD");
+    let mut start = [0; 4096];
+    reader.stdout().read_exact(&mut start).expect("a hit");
+    fs::remove_file(cache.path().join(&cache.archives()[0])).expect("our own");
+    let rest = reader.finish();
+    assert!(
+        rest.code() == 0 && rest.stdout == expected[4096..],
+        "{rest}"
+    );
+}
+
+#[test]
+fn archives_grow_old() {
+    let (cache, repo) = (Cache::new(), Repo::from("basic"));
+    let _ = cache.run(&repo, "--cache-always HEAD").success();
+    let _ = cache.run(&repo, "--cache-age=1h HEAD").success();
+    assert_eq!(cache.told()["role"], "hit");
+    let _ = cache.run(&repo, "--cache-age=0 HEAD").success();
+    assert_eq!(cache.told()["role"], "lead");
+}
+
+/// Whoever finds no turn in time says so; whoever finds the archive needs no turn.
+#[test]
+fn turns() {
+    let (cache, repo) = (Cache::new(), noisy(24 << 20));
+    let mut leader = cache.start(&repo, "--cache-jobs=1 HEAD");
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    for wait in ["0", "1"] {
+        let args = format!("--cache-jobs=1 --cache-wait={wait} --prefix=a/ HEAD");
+        cache
+            .run(&repo, &args)
+            .assert_refused(6, &["fatal: ", "hint: "]);
+    }
+    let follower = cache.run(&repo, "--cache-jobs=1 --cache-wait=0 HEAD");
+    assert_eq!(follower.code(), 0, "{follower}");
+    assert_eq!(leader.finish().code(), 0);
+    cache.assert_role(&repo, "HEAD", "hit");
+    cache.assert_tidy();
+}
+
+/// A client that reads nothing keeps no turn when its archive is complete.
+#[test]
+fn a_turn_ends_with_the_production() {
+    let (cache, repo) = (Cache::new(), noisy(2 << 20));
+    let mut hung = cache.start(&repo, "--cache-jobs=1 --cache-always HEAD");
+    hung.stdout().read_exact(&mut [0]).expect("it began");
+    let args = "--cache-jobs=1 --cache-wait=10 --prefix=a/ HEAD";
+    let other = cache.run(&repo, args);
+    assert_eq!(other.code(), 0, "{other}");
+    assert_eq!(hung.finish().code(), 0);
+}

@@ -1,0 +1,106 @@
+//! Clients that read one archive at a time: slow ones, and such that go away or die.
+
+use std::{io::Read, thread, time::Duration};
+
+use rustix::process::Signal;
+
+use super::{Cache, noisy};
+
+/// More than what is written ahead and what pipes hold, in bytes.
+const LARGE: usize = 24 << 20;
+
+/// The leader's client never reads: the others have the whole archive.
+#[test]
+fn a_client_that_hangs_holds_up_nobody() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    let expected = repo.archive(["HEAD"]).success();
+    let mut leader = cache.start(&repo, "HEAD");
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    for _ in 0..2 {
+        let follower = cache.run(&repo, "HEAD");
+        assert!(
+            follower.code() == 0 && follower.stdout == expected,
+            "{follower}"
+        );
+        let role = cache.told()["role"].take();
+        assert!(role == "follow" || role == "hit", "{role}");
+        assert_eq!(cache.told()["produced"], 0);
+    }
+    let rest = leader.finish();
+    assert!(rest.code() == 0 && rest.stdout == expected[1..], "{rest}");
+    cache.assert_role(&repo, "HEAD", "hit");
+    cache.assert_tidy();
+}
+
+/// Nothing is produced that nobody wants, and nothing stays of it.
+#[test]
+fn what_is_written_ahead_is_bounded() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    let mut leader = cache.start(&repo, "HEAD");
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    thread::sleep(Duration::from_millis(300));
+    let held: u64 = std::fs::read_dir(cache.path())
+        .expect("made by the leader")
+        .map(|file| file.expect("readable").metadata().expect("there").len())
+        .sum();
+    assert!(held < 20 << 20, "{held}");
+    assert_eq!(leader.hang_up().code(), 141);
+    assert!(cache.archives().is_empty());
+    cache.assert_tidy();
+}
+
+/// The leader goes on for those who read along.
+#[test]
+fn a_leader_outlives_its_client() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    let expected = repo.archive(["HEAD"]).success();
+    let mut leader = cache.start(&repo, "HEAD");
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut follower = cache.start(&repo, "HEAD");
+    let mut start = vec![0; 1 << 20];
+    follower
+        .stdout()
+        .read_exact(&mut start)
+        .expect("it follows");
+    let leader = thread::spawn(move || leader.hang_up().code());
+    let rest = follower.finish();
+    assert!(rest.code() == 0 && [start, rest.stdout].concat() == expected);
+    assert_eq!(leader.join().expect("waits only"), 141);
+    cache.assert_role(&repo, "HEAD", "hit");
+    cache.assert_tidy();
+}
+
+/// Leaders are killed at any moment: whoever stays has all bytes.
+#[test]
+fn leaders_that_are_killed() {
+    let repo = noisy(3 << 20);
+    let expected = repo.archive(["HEAD"]).success();
+    let mut dice = 0x2545_f491_4f6c_dd1d_u64;
+    for round in 0..60 {
+        let cache = Cache::new();
+        let leader = cache.start(&repo, "HEAD");
+        let mut clients: Vec<_> = (0..3).map(|_| cache.start(&repo, "HEAD")).collect();
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        thread::sleep(Duration::from_micros(dice % 30_000));
+        leader.signal(Signal::KILL);
+        // Every other round, one of the rest goes as well.
+        if round % 2 == 0 {
+            let _ = clients.remove(0).hang_up();
+        }
+        let waiting: Vec<_> = clients
+            .into_iter()
+            .map(|client| thread::spawn(move || client.finish()))
+            .collect();
+        for client in waiting {
+            let output = client.join().expect("waits only");
+            assert!(
+                output.code() == 0 && output.stdout == expected,
+                "round {round}: {output}"
+            );
+        }
+        cache.assert_role(&repo, "HEAD --prefix=a/", "lead");
+        cache.assert_tidy();
+    }
+}
