@@ -15,7 +15,7 @@ use super::{
     trouble::Trouble,
 };
 
-/// As often a search is repeated that another process disturbs, before the search is given up.
+/// The number of attempts at a search that other processes disturb.
 const ATTEMPTS: usize = 100;
 
 /// Delivers the archive of `order`: from the directory if it is there, or else from `produce`, which writes the whole
@@ -108,7 +108,7 @@ impl Delivery<'_> {
         )
     }
 
-    /// Looks up the place of the key `name`, and takes the place if nobody has it.
+    /// Looks up the place of the key `name`, and takes a place that is empty.
     fn find(&self, directory: &Directory, name: &str) -> Result<Place, Trouble> {
         let part = entry::part(name);
         for attempt in 0..ATTEMPTS {
@@ -229,7 +229,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// The turn to produce. Without a turn to be had for want of a working directory, production goes on.
+    /// The turn to produce. `None` without a limit, and where the directory has no locks.
     fn job(&self, directory: &Directory) -> Result<Option<Job>, Busy> {
         let Some(jobs) = self.settings.jobs else {
             return Ok(None);

@@ -19,7 +19,7 @@ use rustix::{
 
 use super::trouble::Trouble;
 
-/// What a directory and a file of the cache may have: their owner alone sees them.
+/// The permissions of the directory and of its files: the owner alone sees them.
 const DIRECTORY_MODE: Mode = Mode::RWXU;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Files take room in blocks of this many bytes.
@@ -29,7 +29,7 @@ const BLOCK: u64 = 4096;
 const FIRST_NAP: Duration = Duration::from_micros(200);
 /// As often the pause is doubled, up to 26 ms.
 const MAX_DOUBLINGS: usize = 7;
-/// An open directory that belongs to the user and that nobody else may write to.
+/// An open directory that belongs to the user and that no other user may write to.
 pub(super) struct Directory {
     handle: std::os::fd::OwnedFd,
 }
@@ -167,7 +167,7 @@ impl Directory {
     }
 }
 
-/// Whether nobody asked for `file` during `age`.
+/// Whether `file` was not asked for during `age`.
 pub(super) fn is_older(file: &File, age: Duration) -> bool {
     let used = file.metadata().and_then(|metadata| metadata.modified());
     // A time to come is that of a clock that was set back.

@@ -124,7 +124,7 @@ impl Reader {
     }
 }
 
-/// The furthest position that is noted in `file`; `None` if nobody joined.
+/// The furthest position that is noted in `file`; `None` if no reader joined.
 fn furthest(file: &File) -> Option<u64> {
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, 0).ok()?;
@@ -149,12 +149,12 @@ impl Readers {
         furthest(&self.0).unwrap_or(0)
     }
 
-    /// Whether anybody ever joined.
+    /// Whether a reader ever joined.
     pub(super) fn any(&self) -> bool {
         furthest(&self.0).is_some()
     }
 
-    /// Whether nobody reads. If so, nobody can join any more.
+    /// Whether no reader is left. If so, no reader can join any more.
     pub(super) fn close_if_empty(&self) -> bool {
         directory::try_lock(&self.0).unwrap_or(false)
     }

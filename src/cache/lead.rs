@@ -1,7 +1,7 @@
-//! Produces an archive for one client and for all who follow.
+//! Produces an archive for the leader's client and for all followers.
 //!
 //! The producer writes to the file, and a second thread sends the file to the leader's own client, as every follower
-//! does to its client. So a client that hangs holds up nobody else. The producer waits for the furthest reader, and
+//! does to its client. So a client that hangs holds up no other client. The producer waits for the furthest reader, and
 //! stops when the last one is gone. An archive that cannot stay in the file (no room, or more than the key decides
 //! its bytes) is abandoned there, and goes on to the leader's client alone.
 
@@ -27,7 +27,7 @@ use super::{
 
 /// Bytes that are produced ahead of the furthest reader.
 const AHEAD: u64 = 8 << 20;
-/// Bytes of an archive that go into the file although nobody else has asked for the archive. The rest goes to the
+/// Bytes of an archive that go into the file although no other process asked for the archive. The rest goes to the
 /// client alone: most archives are asked for once, and a large one would drive others out of the directory.
 const UNWANTED: u64 = 128 << 20;
 /// Bytes that go to the leader's client before its position is noted.
@@ -46,7 +46,7 @@ pub(super) struct Lead<'a> {
     file: Arc<File>,
     readers: Readers,
     room: Room,
-    /// Whether the archive is kept even if nobody follows.
+    /// Whether the archive is kept even without a follower.
     keep: bool,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Lead<'a> {
         at.unwrap_or(false)
     }
 
-    /// Whether the archive is kept, or somebody has joined. If not, nobody can join any more.
+    /// Whether the archive is kept, or a reader has joined. If not, no reader can join any more.
     fn is_wanted(&self) -> bool {
         self.keep || self.readers.any() || !self.readers.close_if_empty()
     }
@@ -231,7 +231,9 @@ impl Stored<'_> {
         let produced = self.produced + bytes.len() as u64;
         if produced > UNWANTED && !lead.is_wanted() {
             lead.leave();
-            return Err(Trouble("nobody else asks for a large archive".into()));
+            return Err(Trouble(
+                "the archive is large, and no other process asks for it".into(),
+            ));
         }
         lead.room
             .extend(lead.directory, &lead.file, DATA + produced)?;
@@ -261,7 +263,7 @@ impl Stored<'_> {
         Ok(())
     }
 
-    /// Waits until the furthest reader is near. False if nobody reads any more.
+    /// Waits until the furthest reader is near. False if no reader is left.
     fn await_readers(&self) -> bool {
         let readers = &self.lead.readers;
         loop {
@@ -376,7 +378,7 @@ impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
         Ok(())
     }
 
-    /// Nobody reads any more: why the client does not.
+    /// Stops, since no reader is left. Returns the failure of the client.
     fn stop(&mut self) -> io::Error {
         self.stored.lead.leave();
         match self.client() {

@@ -1,4 +1,4 @@
-//! What is asked of the cache, and what comes of it.
+//! A request to the cache, and the account of what the cache did.
 
 use std::{
     fs::File,

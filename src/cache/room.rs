@@ -1,8 +1,8 @@
 //! Room for archives: what the directory holds never exceeds its size.
 //!
 //! The directory is its own ledger. The file of an archive in the making is as long as the room that is set aside for
-//! the archive, and whoever sets room aside holds the lock of the directory, adds up all files, and removes archives
-//! that were not asked for lately until the sum fits.
+//! the archive. A process that sets room aside holds the lock of the directory, adds up all files, and removes archives
+//! until the sum fits, those first that were not asked for lately.
 
 use std::{fs::File, time::Duration};
 

@@ -12,7 +12,7 @@ pub struct Settings {
     pub directory: PathBuf,
     /// The most bytes that the directory may hold, archives in the making included.
     pub size: u64,
-    /// An archive that nobody asked for during this time is removed.
+    /// An archive that is not asked for during this time is removed.
     pub age: Duration,
     /// Whether an archive is kept from its first request on.
     pub always: bool,

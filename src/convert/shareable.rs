@@ -5,8 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Tells whether an archive follows from its request alone. An archive ceases to when a command of the user or the
-/// installed git has a part in it, when a message goes with it, or when the archive is cut. Clones tell the same.
+/// Tells whether an archive follows from its request alone. The archive does not if a command of the user or the
+/// installed git has a part in it, if a message goes with it, or if it is cut. Clones tell the same.
 #[derive(Clone, Debug, Default)]
 pub struct Shareable {
     is_private: Arc<AtomicBool>,
