@@ -6,6 +6,7 @@ mod bypass;
 mod damage;
 mod keys;
 mod readers;
+mod schedules;
 
 use std::{fs, path::PathBuf};
 

@@ -1,0 +1,75 @@
+//! Random schedules of clients that come, read a part, go or die, while entries are damaged and removed.
+
+use std::{fs, io::Read, os::unix::fs::FileExt, thread, time::Duration};
+
+use rustix::process::Signal;
+
+use super::{Cache, noisy};
+
+/// Numbers that follow from the number of the schedule.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// Every stream that ends well is git's, and none ends badly.
+#[test]
+fn every_complete_stream_is_gits() {
+    let repo = noisy(3 << 20);
+    let expected = ["--prefix=a/", "--prefix=b/"]
+        .map(|prefix| (prefix, repo.archive([prefix, "HEAD"]).success()));
+    for schedule in 1..=40 {
+        let cache = Cache::new();
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ schedule);
+        let mut waiting = Vec::new();
+        for _ in 0..6 {
+            let (prefix, archive) = &expected[usize::from(dice.roll(3) == 0)];
+            let size = ["2m", "5m", "64m"][usize::try_from(dice.roll(3)).expect("small")];
+            let always = ["", "--cache-always"][usize::from(dice.roll(2) == 0)];
+            let args = format!("{always} --cache-size={size} {prefix} HEAD");
+            let mut client = cache.start(&repo, &args);
+            let mut start = vec![0; usize::try_from(dice.roll(1 << 20)).expect("small")];
+            match dice.roll(6) {
+                0 => client.signal(Signal::KILL),
+                1 => drop(client.hang_up()),
+                2 => {
+                    client.stdout().read_exact(&mut start).expect("it began");
+                    drop(client.hang_up());
+                }
+                _ => waiting.push((archive, thread::spawn(move || client.finish()))),
+            }
+            thread::sleep(Duration::from_micros(dice.roll(20_000)));
+            spoil(&cache, &mut dice);
+        }
+        for (archive, client) in waiting {
+            let output = client.join().expect("waits only");
+            let is_whole = output.code() == 0 && output.stdout == *archive;
+            assert!(is_whole, "schedule {schedule}: {output}");
+        }
+        let _ = cache.run(&repo, "--prefix=c/ HEAD").success();
+        cache.assert_tidy();
+    }
+}
+
+/// Sometimes removes a complete archive, or damages one that nobody reads yet.
+fn spoil(cache: &Cache, dice: &mut Dice) {
+    let Some(name) = cache.archives().pop() else {
+        return;
+    };
+    let path = cache.path().join(name);
+    match dice.roll(4) {
+        0 => drop(fs::remove_file(path)),
+        1 => {
+            if let Ok(file) = fs::File::options().write(true).open(path) {
+                file.write_all_at(b"X", 4).expect("our own");
+            }
+        }
+        _ => {}
+    }
+}
