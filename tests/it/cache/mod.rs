@@ -4,6 +4,7 @@ mod basics;
 mod bounds;
 mod bypass;
 mod damage;
+mod failures;
 mod keys;
 mod readers;
 mod schedules;
@@ -111,6 +112,22 @@ impl Cache {
             name.len() != 64 && name != "lock" && name != "seen" && !name.starts_with("job.")
         });
         assert_eq!(names, [""; 0]);
+    }
+}
+
+/// Numbers that follow from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Dice {
+        Dice(0x9e37_79b9_7f4a_7c15 ^ seed)
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
     }
 }
 

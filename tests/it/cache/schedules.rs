@@ -4,29 +4,17 @@ use std::{fs, io::Read, os::unix::fs::FileExt, thread, time::Duration};
 
 use rustix::process::Signal;
 
-use super::{Cache, noisy};
-
-/// Numbers that follow from the number of the schedule.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
+use super::{Cache, Dice, noisy};
 
 /// Every stream that ends well is git's, and none ends badly.
 #[test]
 fn every_complete_stream_is_gits() {
-    let repo = noisy(3 << 20);
+    let repo = noisy(2 << 20);
     let expected = ["--prefix=a/", "--prefix=b/"]
         .map(|prefix| (prefix, repo.archive([prefix, "HEAD"]).success()));
-    for schedule in 1..=40 {
+    for schedule in 1..=200 {
         let cache = Cache::new();
-        let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ schedule);
+        let mut dice = Dice::new(schedule);
         let mut waiting = Vec::new();
         for _ in 0..6 {
             let (prefix, archive) = &expected[usize::from(dice.roll(3) == 0)];
@@ -44,7 +32,7 @@ fn every_complete_stream_is_gits() {
                 }
                 _ => waiting.push((archive, thread::spawn(move || client.finish()))),
             }
-            thread::sleep(Duration::from_micros(dice.roll(20_000)));
+            thread::sleep(Duration::from_micros(dice.roll(6_000)));
             spoil(&cache, &mut dice);
         }
         for (archive, client) in waiting {

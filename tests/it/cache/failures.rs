@@ -1,0 +1,101 @@
+//! Disks, permissions, users and limits: a cache that cannot be used never fails a request.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::noisy;
+use crate::support::{Repo, skip};
+
+/// The archive of `repo` beside it, and the words of a shell that compare another one with it.
+fn reference(repo: &Repo) -> &'static str {
+    let archive = repo.archive(["HEAD"]).success();
+    repo.write("expected", archive);
+    "cmp - expected && grep -q complete.:true summary"
+}
+
+#[track_caller]
+fn told(repo: &Repo) -> Value {
+    let text = fs::read(repo.path().join("summary")).expect("every run writes a summary");
+    let mut summary: Value = serde_json::from_slice(&text).expect("a summary is JSON");
+    summary["cache"].take()
+}
+
+/// A disk that is too small, and one that several archives fill at once.
+#[test]
+fn full_disks() {
+    let repo = noisy(3 << 20);
+    let compared = reference(&repo);
+    for (size, clients) in [("2m", 1), ("9m", 4)] {
+        let mount = format!("mkdir -p disk && mount -t tmpfs -o size={size} tmpfs disk");
+        if repo.shell(&format!("unshare -rm sh -c '{mount}'")).code() != 0 {
+            return skip("file systems cannot be mounted here");
+        }
+        let client = |number| {
+            let run = "git-sluice --cache=disk/cache --cache-always --summary=summary";
+            // The same bytes under another key.
+            format!("({run} --max-size={number}00m HEAD | {compared} && echo whole) &")
+        };
+        let all: String = (1..=clients).map(client).collect();
+        let output = repo.shell(&format!("unshare -rm sh -c \"{mount} && {all} wait\""));
+        let whole = String::from_utf8_lossy(&output.stdout)
+            .matches("whole")
+            .count();
+        assert_eq!(whole, clients, "{output}");
+    }
+}
+
+/// The kernel would end a process that writes a larger file.
+#[test]
+fn limits_of_the_process() {
+    let repo = noisy(3 << 20);
+    let compared = reference(&repo);
+    let run = "git-sluice --cache=cache --cache-always --summary=summary HEAD";
+    let output = repo.shell(&format!("ulimit -f 1000; {run} | {compared}"));
+    assert_eq!(output.code(), 0, "{output}");
+    assert_eq!(told(&repo)["role"], "bypass");
+}
+
+/// Without a permission, and with a directory of another user.
+#[test]
+fn other_users() {
+    let repo = noisy(1 << 20);
+    let compared = reference(&repo);
+    let run = "git-sluice --cache=cache --cache-always --summary=summary HEAD";
+    let script = format!("mkdir -m 500 cache && {run} | {compared}");
+    let Some(output) = repo.unprivileged_shell(&script) else {
+        return;
+    };
+    assert_eq!(output.code(), 0, "{output}");
+    assert_eq!(told(&repo)["role"], "bypass");
+    if !rustix::process::geteuid().is_root() {
+        return skip("one user has no other user\'s directory");
+    }
+    // The directory is the other user\'s by now.
+    let output = repo.shell(&format!(
+        "git config --global safe.directory \'*\'; {run} | {compared}"
+    ));
+    let told = told(&repo);
+    assert_eq!(
+        told["reason"], "the directory belongs to another user",
+        "{output}"
+    );
+}
+
+/// Nobody but the readers holds the archive: the budget is that of a run without a cache.
+#[test]
+fn memory() {
+    let repo = noisy(24 << 20);
+    let peak = |options: &str| {
+        let args = format!("--memory=1m -j1 --summary=summary {options} HEAD");
+        let output = repo.sluice(args.split_whitespace());
+        assert_eq!(output.code(), 0, "{output}");
+        let text = fs::read(repo.path().join("summary")).expect("written");
+        let summary: Value = serde_json::from_slice(&text).expect("JSON");
+        summary["peak_memory"].as_u64().expect("Linux tells")
+    };
+    let without = peak("--no-cache");
+    let [lead, hit] = ["--cache=cache --cache-always"; 2].map(peak);
+    assert!(lead < without + (4 << 20), "{lead} beside {without}");
+    assert!(hit < without + (4 << 20), "{hit} beside {without}");
+}
