@@ -38,10 +38,15 @@ pub struct Measurement {
 /// Entries in a chunk.
 const CHUNK: usize = 256;
 
+/// The longest target of a symbolic link that is measured, in bytes: headers may claim any length.
+const MAX_TARGET: u64 = 16 << 20;
+
 /// The content decides whether and how a file is sent.
 const CONTENT: &str = "the content of a file decides what is sent";
 /// The archive will fail, or hold another copy.
 const UNREADABLE: &str = "an object is missing or damaged";
+/// See [`MAX_TARGET`].
+const LONG_TARGET: &str = "the target of a symbolic link is long";
 /// The command of the configuration is not run for a measurement.
 const FILTERED: &str = "a filter of the configuration converts a file";
 
@@ -113,9 +118,9 @@ impl Measurer {
         let format = &self.archiver.format;
         let mut head = Buffer::default();
         format.head(&mut head);
-        let mut total = head.len() as u64 + entries;
+        let mut total = entries.saturating_add(head.len() as u64);
         format.preface(&mut |bytes| {
-            total += bytes.len() as u64;
+            total = total.saturating_add(bytes.len() as u64);
             Ok(())
         })?;
         let mut end = 0;
@@ -123,7 +128,7 @@ impl Measurer {
             end += bytes.len() as u64;
             Ok(())
         })?;
-        Ok(total + end)
+        Ok(total.saturating_add(end))
     }
 
     /// The length of `entry` in the archive, whose blob has this `size`; the inner result says why the length is not
@@ -188,7 +193,8 @@ impl Measurer {
                 // A body without bytes leaves what stands around a body.
                 let _ =
                     format.stream_file(&mut (), member, outline, &mut |_| Ok(()), part, &mut flush);
-                return piece.len() + size;
+                // A damaged header may claim any size.
+                return piece.len().saturating_add(size);
             }
         }
         piece.len()
@@ -198,7 +204,10 @@ impl Measurer {
     fn body(&self, tools: &mut Tools, window: &Window, entry: &Entry, size: u64) -> Result<Known> {
         let archiver = &self.archiver;
         if entry.kind == MemberKind::Symlink {
-            return Ok(Ok(size));
+            return Ok(match size <= MAX_TARGET {
+                true => Ok(size),
+                false => Err(LONG_TARGET),
+            });
         }
         if archiver.blob_policy.policy.binary.is_some() {
             return Ok(Err(CONTENT));
@@ -293,7 +302,7 @@ impl Worker for Measurer {
             lengths.entries += u64::from(len != Ok(0));
             lengths.has_messages |= entry.note.is_some() || !tools.piece.log.is_empty();
             match len {
-                Ok(bytes) => lengths.bytes += bytes,
+                Ok(bytes) => lengths.bytes = lengths.bytes.saturating_add(bytes),
                 Err(reason) => {
                     lengths.is_uncertain |= reason == CONTENT;
                     lengths.unknown = lengths.unknown.or(Some(reason));
@@ -319,7 +328,7 @@ impl Sink<Lengths> for Lengths {
             has_messages,
         } = std::mem::take(lengths);
         self.is_uncertain |= is_uncertain;
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
         self.entries += entries;
         self.unknown = self.unknown.or(unknown);
         self.has_messages |= has_messages;

@@ -117,6 +117,8 @@ impl Decisive<'_> {
         };
         encoder.number("umask", umask.into());
         encoder.flag("notes", self.args.filters.pax_notes);
+        // A zip tells the size of a larger file behind the file.
+        encoder.number("big file", self.settings.big_file);
     }
 
     fn add_tree(&self, encoder: &mut Encoder) {
@@ -227,7 +229,6 @@ impl Decisive<'_> {
         encoder.flag("ignore case", *ignore_case);
         encoder.debug("autocrlf", autocrlf);
         encoder.flag("crlf", *eol_crlf);
-        encoder.number("big file", self.settings.big_file);
         let mut drivers: Vec<_> = drivers.iter().collect();
         drivers.sort_by_key(|(name, _)| *name);
         drivers

@@ -121,6 +121,11 @@ fn configuration_that_changes_the_archive() {
             repo.clone()
         });
     }
+    // A zip of large files has another layout, whatever is converted.
+    assert_decides("--raw --format=zip HEAD", |repo| {
+        repo.git(["config", "core.bigFileThreshold", "1"]);
+        repo.clone()
+    });
     let settings = [
         ("user.name", "other"),
         ("core.compression", "3"),
