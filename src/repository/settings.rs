@@ -176,7 +176,7 @@ fn boolean(config: &File, key: &str) -> Result<Option<bool>> {
 }
 
 /// The error of `key` without a required value.
-pub(super) fn missing_value(key: &str) -> Error {
+pub fn missing_value(key: &str) -> Error {
     Error::fatal(format!("bad config variable '{key}'"))
         .after(format!("error: missing value for '{key}'"))
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use gix::bstr::ByteSlice;
+use gix::bstr::{BString, ByteSlice};
 
 use crate::{
     cache::Settings,
@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result, filled},
     repository::{
         environment::Environment,
-        settings::{integer, truth},
+        settings::{integer, missing_value, truth},
     },
 };
 
@@ -79,17 +79,28 @@ impl Config<'_> {
         })
     }
 
+    fn value(&self, key: &str) -> Result<Option<BString>> {
+        match self.0.config_snapshot().plumbing().string_implicit(key) {
+            Some(None) => Err(missing_value(key)),
+            value => Ok(value.flatten()),
+        }
+    }
+
     fn number(&self, key: &str) -> Result<Option<u64>> {
-        let Some(value) = self.0.config_snapshot().string(key) else {
-            return Ok(None);
-        };
-        let number = integer(key, value.as_bstr())?;
-        Ok(Some(number.max(0).cast_unsigned()))
+        let value = self.value(key)?;
+        let number = value.map(|value| integer(key, value.as_bstr()));
+        Ok(number
+            .transpose()?
+            .map(|number| number.max(0).cast_unsigned()))
     }
 
     fn truth(&self, key: &str) -> Result<bool> {
-        let value = self.0.config_snapshot().string(key);
-        value.map_or(Ok(false), |value| truth(key, value.as_bstr()))
+        match self.0.config_snapshot().plumbing().string_implicit(key) {
+            None => Ok(false),
+            // A key without a value.
+            Some(None) => Ok(true),
+            Some(Some(value)) => truth(key, value.as_bstr()),
+        }
     }
 
     /// The time that is `given`, or else that of `key`.
@@ -97,7 +108,7 @@ impl Config<'_> {
         if given.is_some() {
             return Ok(given);
         }
-        let Some(value) = self.0.config_snapshot().string(key) else {
+        let Some(value) = self.value(key)? else {
             return Ok(None);
         };
         let parsed = duration(&value.to_str_lossy());
