@@ -108,11 +108,15 @@ impl Request {
             below,
             top,
         };
-        let key = decisive.key(&mut extras);
+        let cache = sharing::settings(args, inputs.environment, &repository.gix)?;
+        let key = match cache.is_some() || inputs.asks_for_key() {
+            true => decisive.key(&mut extras),
+            false => Err("nothing asks for the key".to_owned()),
+        };
         Ok(Self {
             key,
             shareable: Shareable::default(),
-            cache: sharing::settings(args, inputs.environment, &repository.gix)?,
+            cache,
             format,
             format_name,
             prefix: args.prefix.as_deref().unwrap_or_default().as_bytes().into(),
@@ -222,6 +226,12 @@ impl<'a> Inputs<'a> {
             attributes.diff_binary = settings::diff_binary(&repository.gix)?;
         }
         Ok(attributes)
+    }
+
+    /// Whether the key matters without a cache.
+    fn asks_for_key(self) -> bool {
+        let ours = &self.args.ours;
+        ours.head || ours.if_none_match.is_some()
     }
 
     fn gzip_dialect(self) -> Dialect {
