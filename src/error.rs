@@ -32,6 +32,8 @@ pub enum ExitKind {
     Busy,
     /// The caller has the archive already; exit status 7, nothing is printed.
     NotModified,
+    /// The archive ends before the range that is asked for; exit status 8.
+    NotSatisfiable,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -89,6 +91,12 @@ impl Error {
             ExitKind::NotModified,
             "the archive is the one that is known",
         )
+    }
+
+    /// No byte of an archive of `len` bytes is in the range that is asked for; status 8.
+    pub fn not_satisfiable(len: u64) -> Self {
+        let message = format!("the range is behind the archive, which has {len} bytes");
+        Self::new(ExitKind::NotSatisfiable, message)
     }
 
     /// A failed write to the destination.
@@ -187,6 +195,7 @@ impl Error {
             ExitKind::TooManyChanges => 5,
             ExitKind::Busy => 6,
             ExitKind::NotModified => 7,
+            ExitKind::NotSatisfiable => 8,
         }
     }
 }

@@ -169,7 +169,7 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         if is_known(&request, &args) {
             return Err(Error::not_modified());
         }
-        if wanted.explain.is_some() || wanted.dry_run || args.ours.head {
+        if wanted.explain.is_some() || wanted.dry_run || args.serving.head {
             return preview(request, wanted, destination);
         }
         stats.manifest = reports.manifest(&request.subject())?;
@@ -205,7 +205,7 @@ fn answer(args: &Args, formats: &Formats) -> Result<Option<String>> {
 
 /// Whether the caller has the archive already.
 fn is_known(request: &Request, args: &Args) -> bool {
-    let tags = args.ours.if_none_match.as_deref();
+    let tags = args.serving.if_none_match.as_deref();
     let key = request.key.as_ref().ok();
     tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
 }
@@ -279,6 +279,14 @@ fn make(
     stats: &mut RunStats,
 ) -> Result<()> {
     let diagnostics = &mut Stderr;
+    if let Some(range) = request.range {
+        let outputs = Outputs {
+            destination,
+            diagnostics,
+            meter,
+        };
+        return git_sluice::send_range(request, range, outputs, stats);
+    }
     let mut filter = match &request.format {
         Format::Filtered(command) => {
             Some(destination.filter(command.as_ref(), &request.command_context)?)

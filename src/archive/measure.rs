@@ -18,8 +18,8 @@ use crate::{
     error::{Error, Result},
     filter::Disposition,
     odb::Odb,
-    pipeline::{self, Sink, Worker},
-    plan::{Blob, Entry, Window},
+    pipeline::{self, Limits, Sink, Worker},
+    plan::{Blob, Entry, Planner, Window},
     request::Request,
 };
 
@@ -53,25 +53,21 @@ const FILTERED: &str = "a filter of the configuration converts a file";
 /// Measures the archive that `request` asks for, as a tar. Withdraws [`Request::shareable`] if the archive depends on
 /// more than the request.
 pub fn measure(request: Request) -> Result<Measurement> {
-    let format = prepare::tar(&request);
-    let Prepared {
-        archiver,
-        planner,
-        limits,
-        shareable,
-    } = Prepared::new(format, request, false)?;
-    let measurer = Measurer { archiver };
+    let (measurer, planner, limits) = Measurer::new(request)?;
     let mut total = Lengths::default();
     let (_, outcome) = pipeline::run(planner, &measurer, &mut total, limits);
     outcome?;
     if total.has_messages {
-        shareable.withdraw();
+        measurer.archiver.converter.shareable().withdraw();
     }
     let Lengths { bytes, entries, .. } = total;
     Ok(Measurement {
         bytes: match total.unknown {
             Some(reason) => Err(reason),
-            None => measurer.whole(bytes).map(Ok)?,
+            None => {
+                let before_end = measurer.head()?.saturating_add(bytes);
+                Ok(before_end.saturating_add(measurer.end(before_end)?))
+            }
         },
         entries: match total.is_uncertain {
             true => Err(CONTENT),
@@ -81,17 +77,19 @@ pub fn measure(request: Request) -> Result<Measurement> {
 }
 
 /// Adds up the entries of windows.
-struct Measurer {
+pub(super) struct Measurer {
     archiver: Archiver<Tar>,
 }
 
 /// The sums of some entries.
 #[derive(Default)]
-struct Lengths {
+pub(super) struct Lengths {
     bytes: u64,
     entries: u64,
+    /// The bytes of each planned entry; 0 for one that the archive lacks, or whose length is not known.
+    pub(super) each: Vec<u64>,
     /// Why the number of bytes is not known.
-    unknown: Option<&'static str>,
+    pub(super) unknown: Option<&'static str>,
     /// Whether the number of entries is not known.
     is_uncertain: bool,
     /// Whether messages go with the archive.
@@ -99,13 +97,13 @@ struct Lengths {
 }
 
 /// Some entries of a window.
-struct Chunk {
+pub(super) struct Chunk {
     window: Arc<Window>,
     range: Range<usize>,
 }
 
 /// What one thread needs.
-struct Tools {
+pub(super) struct Tools {
     scratch: Scratch<Tar>,
     reader: Reader,
     piece: Piece<()>,
@@ -113,22 +111,37 @@ struct Tools {
 }
 
 impl Measurer {
-    /// The length of an archive whose entries take `entries` bytes.
-    fn whole(&self, entries: u64) -> Result<u64> {
+    /// What a pipeline needs to measure the tar that `request` asks for.
+    pub(super) fn new(request: Request) -> Result<(Self, Planner, Limits)> {
+        let format = prepare::tar(&request);
+        let prepared = Prepared::new(format, request, false)?;
+        let measurer = Self {
+            archiver: prepared.archiver,
+        };
+        Ok((measurer, prepared.planner, prepared.limits))
+    }
+
+    /// Bytes before the first entry.
+    pub(super) fn head(&self) -> Result<u64> {
         let format = &self.archiver.format;
         let mut head = Buffer::default();
         format.head(&mut head);
-        let mut total = entries.saturating_add(head.len() as u64);
+        let mut total = head.len() as u64;
         format.preface(&mut |bytes| {
-            total = total.saturating_add(bytes.len() as u64);
+            total += bytes.len() as u64;
             Ok(())
         })?;
+        Ok(total)
+    }
+
+    /// Bytes at the end of an archive that has `written` bytes before.
+    pub(super) fn end(&self, written: u64) -> Result<u64> {
         let mut end = 0;
-        format.end((), total, &mut |bytes| {
+        self.archiver.format.end((), written, &mut |bytes| {
             end += bytes.len() as u64;
             Ok(())
         })?;
-        Ok(total.saturating_add(end))
+        Ok(end)
     }
 
     /// The length of `entry` in the archive, whose blob has this `size`; the inner result says why the length is not
@@ -300,6 +313,7 @@ impl Worker for Measurer {
             tools.piece.clear();
             let len = self.entry(tools, &window, entry, size)?;
             lengths.entries += u64::from(len != Ok(0));
+            lengths.each.push(len.unwrap_or(0));
             lengths.has_messages |= entry.note.is_some() || !tools.piece.log.is_empty();
             match len {
                 Ok(bytes) => lengths.bytes = lengths.bytes.saturating_add(bytes),
@@ -323,6 +337,7 @@ impl Sink<Lengths> for Lengths {
         let Lengths {
             bytes,
             entries,
+            each: _,
             unknown,
             is_uncertain,
             has_messages,

@@ -10,6 +10,7 @@ mod extra;
 mod large;
 mod measure;
 mod prepare;
+mod range;
 mod run;
 mod share;
 mod worker;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
 pub use measure::{Known, Measurement, measure};
+pub use range::send_range;
 pub use run::{Outputs, RunStats, run};
 pub use share::share;
 pub use writer::Writer;

@@ -19,6 +19,7 @@ use crate::{
     error::{Error, Result},
     output::RecordWriter,
     pipeline,
+    plan::part::{Entries, Part},
     report::{Figures, Manifest, Meter, Past, Seconds, Status, gone},
     request::{Delta, Request, Scope, format::Format},
     tree::Mode,
@@ -82,6 +83,7 @@ fn formatted(
             let outcome = stream(
                 prepare::tar(&request),
                 request,
+                Slice::default(),
                 &mut records,
                 diagnostics,
                 stats,
@@ -101,6 +103,7 @@ fn formatted(
             stream(
                 prepare::tar(&request),
                 request,
+                Slice::default(),
                 &mut gzip,
                 diagnostics,
                 stats,
@@ -113,6 +116,7 @@ fn formatted(
             stream(
                 prepare::tar(&request),
                 request,
+                Slice::default(),
                 &mut zstd,
                 diagnostics,
                 stats,
@@ -126,14 +130,46 @@ fn formatted(
                 comment: prepare::comment(&request),
                 directory_memory: request.budget.zip_directory(),
             };
-            stream(zip, request, destination, diagnostics, stats)
+            stream(
+                zip,
+                request,
+                Slice::default(),
+                destination,
+                diagnostics,
+                stats,
+            )
         }
     }
+}
+
+/// A part of an archive, from one entry to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// The entries of the plan.
+    pub(super) entries: Entries,
+    /// The position of the first entry in the archive, in bytes; `None` for a part with the beginning of the archive.
+    pub(super) position: Option<u64>,
+}
+
+/// Makes the part `slice` of the tar that `request` asks for, and the end of an archive behind the part.
+pub(super) fn run_slice(
+    request: Request,
+    slice: Slice,
+    outputs: Outputs<'_>,
+    stats: &mut RunStats,
+) -> Result<()> {
+    let diagnostics = Diagnostics {
+        output: outputs.diagnostics,
+        meter: outputs.meter,
+    };
+    let tar = prepare::tar(&request);
+    stream(tar, request, slice, outputs.destination, diagnostics, stats)
 }
 
 fn stream<F: emit::Format>(
     format: F,
     request: Request,
+    slice: Slice,
     destination: &mut (dyn Write + Send),
     diagnostics: Diagnostics<'_>,
     stats: &mut RunStats,
@@ -159,7 +195,11 @@ fn stream<F: emit::Format>(
         meter,
         shareable,
     );
-    let (times, outcome) = pipeline::run(planner, &archiver, &mut writer, limits);
+    if let Some(position) = slice.position {
+        writer.begin_at(position);
+    }
+    let plan = Part::new(planner, slice.entries);
+    let (times, outcome) = pipeline::run(plan, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
     (stats.figures.counts, stats.manifest) = writer.into_stats();
     stats.figures.counts.directories.read = directories.load(Ordering::Relaxed);

@@ -77,6 +77,12 @@ impl<'a, F: Format> Writer<'a, F> {
         }
     }
 
+    /// Begin at byte `position` of the archive, before which all is left out.
+    pub fn begin_at(&mut self, position: u64) {
+        self.head = None;
+        self.written = position;
+    }
+
     /// End the archive.
     pub fn finish(&mut self) -> Result<()> {
         self.put(&[])?;

@@ -47,13 +47,6 @@ pub fn deliver<E>(
     outcome
 }
 
-/// The length of the archive `key`, if the archive is complete and can be read. Bytes.
-pub fn length(settings: &Settings, key: &Key) -> Option<u64> {
-    let directory = Directory::open(&settings.directory).ok()?;
-    let file = directory.open_file(&key.hex()).ok()??;
-    Contents::read(&file).ok().map(|contents| contents.produced)
-}
-
 /// One client that is being served.
 struct Delivery<'a> {
     settings: &'a Settings,

@@ -261,4 +261,12 @@ impl Contents {
             false => Err(Damaged),
         }
     }
+
+    /// The verified chunk of `file` that holds byte `at` of the archive, and the position of the chunk in the archive.
+    pub(super) fn chunk_with(&mut self, file: &File, at: u64) -> Result<(u64, &[u8]), Damaged> {
+        self.next = at / CHUNK;
+        let start = self.next * CHUNK;
+        self.verify(file)?;
+        Ok((start, &self.chunk))
+    }
 }

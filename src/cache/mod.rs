@@ -19,8 +19,10 @@ mod order;
 mod room;
 mod seen;
 mod settings;
+mod stored;
 mod trouble;
 
-pub use delivery::{deliver, length};
+pub use delivery::deliver;
 pub use order::{Account, Failure, Key, Order, Produce, Role};
 pub use settings::Settings;
+pub use stored::Stored;

@@ -20,12 +20,16 @@ impl Key {
         format!("\"{}\"", self.hex())
     }
 
+    /// Whether `tag`, the value of `If-Range` (RFC 9110, section 13.1.5), names this key.
+    pub fn is(&self, tag: &str) -> bool {
+        tag == self.etag() || tag == self.hex()
+    }
+
     /// Whether `tags`, the value of `If-None-Match` (RFC 9110, section 13.1.2), name this key.
     pub fn is_among(&self, tags: &str) -> bool {
-        let (etag, hex) = (self.etag(), self.hex());
         tags.split(',').map(str::trim).any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            tag == "*" || tag == etag || tag == hex
+            tag == "*" || self.is(tag)
         })
     }
 }

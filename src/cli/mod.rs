@@ -10,6 +10,7 @@ mod filters;
 mod grammar;
 mod ours;
 mod pathspec_file;
+mod serving;
 mod sharing;
 mod typed;
 
@@ -25,6 +26,7 @@ pub use filters::{
 };
 pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
+pub use serving::{ByteRange, Serving};
 pub use sharing::{Sharing, duration};
 pub use typed::{Stop, Typed};
 
@@ -119,6 +121,10 @@ pub struct Args {
     #[command(flatten)]
     pub delta: Delta,
 
+    /// Options about entity tags and ranges.
+    #[command(flatten)]
+    pub serving: Serving,
+
     /// Options about sharing.
     #[command(flatten)]
     pub sharing: Sharing,
@@ -152,30 +158,45 @@ impl Args {
         self.check_looks()
     }
 
-    /// What is only looked at makes no archive, and no report of one.
+    /// What is only looked at makes no archive, and no report of one. A part of an archive is no archive to be
+    /// reported either.
     fn check_looks(&self) -> Result<()> {
         let asked = &self.filters;
+        let is_ranged = self.serving.range.is_some();
         let looks = [
             ("dry-run", asked.dry_run),
             ("explain", asked.explain.is_some()),
-            ("head", self.ours.head),
+            ("head", self.serving.head),
+        ];
+        let whole = [
+            ("manifest", asked.manifest.is_some()),
+            ("fail-if-empty", asked.fail_if_empty),
         ];
         let products = [
             ("output", self.output.is_some()),
-            ("manifest", asked.manifest.is_some()),
             ("summary", asked.summary.is_some()),
-            ("fail-if-empty", asked.fail_if_empty),
             ("explain", asked.dry_run && asked.explain.is_some()),
+            ("range", is_ranged),
         ];
-        let given = |options: &[(&'static str, bool)]| {
-            let given = options.iter().find(|(_, given)| *given);
-            given.map(|(name, _)| *name)
-        };
-        match given(&looks).zip(given(&products)) {
-            Some((look, product)) => Err(Error::fatal(format!(
-                "options '--{look}' and '--{product}' cannot be used together"
-            ))),
-            None => Ok(()),
-        }
+        refuse_together(&looks, &whole)?;
+        refuse_together(&looks, &products)?;
+        refuse_together(&[("range", is_ranged)], &whole)
+    }
+}
+
+/// An option, and whether the option was given.
+type Given = (&'static str, bool);
+
+/// Refuses one of `some` together with one of `others`.
+fn refuse_together(some: &[Given], others: &[Given]) -> Result<()> {
+    let given = |options: &[Given]| {
+        let given = options.iter().find(|(_, given)| *given);
+        given.map(|(name, _)| *name)
+    };
+    match given(some).zip(given(others)) {
+        Some((one, other)) => Err(Error::fatal(format!(
+            "options '--{one}' and '--{other}' cannot be used together"
+        ))),
+        None => Ok(()),
     }
 }

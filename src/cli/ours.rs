@@ -38,14 +38,6 @@ pub struct Ours {
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 
-    /// Print what is known of the archive before its first byte, as JSON: entity tag, length, entries
-    #[arg(long)]
-    pub head: bool,
-
-    /// Exit with status 7, and write nothing, if this is the entity tag of the archive
-    #[arg(long, value_name = "etag")]
-    pub if_none_match: Option<String>,
-
     /// Archive only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,

@@ -117,7 +117,7 @@ pub struct File<'a> {
 
 /// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
 /// have to be asked.
-pub type Reference = LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>;
+pub type Reference = Arc<LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>>;
 
 /// What is archived, as far as conversions show it.
 pub struct Origin {

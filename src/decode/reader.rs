@@ -28,6 +28,13 @@ pub struct Reader {
     chains: ChainBuilder,
 }
 
+/// Another reader of the same objects, for another thread.
+impl Clone for Reader {
+    fn clone(&self) -> Self {
+        Self::new(self.odb.clone())
+    }
+}
+
 impl Reader {
     /// Read from `odb`.
     pub fn new(odb: Odb) -> Self {
@@ -36,11 +43,6 @@ impl Reader {
             decoder: Decoder::new(Allowance::new(0)).with_recent(RECENT_MAX),
             chains: ChainBuilder::default(),
         }
-    }
-
-    /// Create another reader of the same objects, for another thread.
-    pub fn another(&self) -> Self {
-        Self::new(self.odb.clone())
     }
 
     /// Replace the contents of `out` by the object `id` (or its replacement) and return its type. `None` if

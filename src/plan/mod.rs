@@ -16,6 +16,7 @@ mod locate;
 mod naming;
 mod blob_policy;
 pub mod extra;
+pub mod part;
 mod window;
 
 use std::sync::{
@@ -191,7 +192,7 @@ impl Source for Planner {
         }
         Some(Self {
             route: self.route.fork()?,
-            reader: self.reader.another(),
+            reader: self.reader.clone(),
             builder: WindowBuilder::default(),
             window: self.window,
             has_long_names: false,

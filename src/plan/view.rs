@@ -83,6 +83,19 @@ impl Leaf {
     }
 }
 
+/// A copy for another thread. The copy has entered the same directories.
+impl Clone for View {
+    fn clone(&self) -> Self {
+        Self {
+            prefix: self.prefix.clone(),
+            selection: self.selection.clone(),
+            filter: Arc::clone(&self.filter),
+            sizes: self.sizes,
+            sizer: Sizer::default(),
+        }
+    }
+}
+
 impl View {
     /// Create a view of the entries that `selection` selects and `filter` passes, named with `prefix`.
     pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
@@ -104,17 +117,6 @@ impl View {
     pub fn with(mut self, sizes: Sizes) -> Self {
         self.sizes = sizes;
         self
-    }
-
-    /// A copy for another thread. The copy has entered the same directories.
-    pub fn another(&self) -> Self {
-        Self {
-            prefix: self.prefix.clone(),
-            selection: self.selection.clone(),
-            filter: Arc::clone(&self.filter),
-            sizes: self.sizes,
-            sizer: Sizer::default(),
-        }
     }
 
     /// Whether failures name nothing below the root: the reader may not know all of the tree.

@@ -82,7 +82,7 @@ impl Walk {
         if !trees.is_written(number) {
             return None; // Both walks would write the directory's entry.
         }
-        let mut view = self.view.another();
+        let mut view = self.view.clone();
         (number + 1..trees.depth()).for_each(|_| view.leave());
         let (trees, path_len) = trees.fork(number, cut);
         Some(Self {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     archive::{Measurement, measure},
-    cache,
+    cache::Stored,
     error::{Error, Result},
     report::Subject,
     request::{Request, format::Format},
@@ -44,7 +44,7 @@ struct Head {
 pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
     let shareable = request.shareable.clone();
     let stored = match (&request.cache, &request.key) {
-        (Some(settings), Ok(key)) => cache::length(settings, key),
+        (Some(settings), Ok(key)) => Stored::open(settings, key),
         _ => None,
     };
     let is_tar = request.format == Format::Tar;
@@ -64,7 +64,7 @@ pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
     };
     let Measurement { bytes, entries } = measure(request)?;
     let length = match (stored, is_tar) {
-        (Some(stored), _) => Ok(stored),
+        (Some(stored), _) => Ok(stored.bytes()),
         (None, true) => bytes,
         (None, false) => Err(COMPRESSED),
     };

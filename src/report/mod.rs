@@ -19,7 +19,9 @@ pub use channel::{Channel, Outlet};
 pub use manifest::{Manifest, Past, Record, gone};
 pub use progress::Meter;
 pub use reports::{Figures, Reports};
-pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, Summary, peak_memory};
+pub use summary::{
+    Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary, peak_memory,
+};
 
 /// The archived tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -3,7 +3,8 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{
-    ChangeCounts, Channel, Counts, Manifest, Outlet, Seconds, Subject, Summary, peak_memory,
+    ChangeCounts, Channel, Counts, Manifest, Outlet, Seconds, SentRange, Subject, Summary,
+    peak_memory,
 };
 use crate::{
     cache::Account,
@@ -24,8 +25,10 @@ pub struct Figures {
     pub counts: Counts,
     /// What differs from the base, if there is one.
     pub changes: Option<ChangeCounts>,
-    /// Bytes of the archive.
+    /// Bytes of the archive that were sent.
     pub bytes: u64,
+    /// The bytes of the archive that were sent, where a range was asked for.
+    pub range: Option<SentRange>,
     /// What the stages took; the wall is not theirs to know.
     pub seconds: Seconds,
     /// What the cache had to do with the archive, if there is one.
@@ -81,6 +84,7 @@ impl Reports {
             counts: figures.counts,
             changes: figures.changes,
             bytes_out: figures.bytes,
+            range: figures.range,
             seconds: Seconds {
                 wall: self.started.elapsed(),
                 ..figures.seconds

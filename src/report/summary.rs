@@ -187,6 +187,15 @@ pub struct Seconds {
     pub write: Duration,
 }
 
+/// The first and the last byte of an archive that were sent, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SentRange {
+    /// The first byte.
+    pub first: u64,
+    /// The last byte, which was sent, too.
+    pub last: u64,
+}
+
 /// A run, as it is to be told.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -199,8 +208,11 @@ pub struct Summary {
     /// What differs from the base, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
-    /// Bytes of the archive.
+    /// Bytes of the archive that were sent.
     pub bytes_out: u64,
+    /// The bytes of the archive that were sent, where a range was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<SentRange>,
     /// Where time went.
     pub seconds: Seconds,
     /// As [`peak_memory`] has it.

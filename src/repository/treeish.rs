@@ -4,7 +4,14 @@
 //! reader. gix resolves other names, and reads all of a pack index for the first one. The installed git
 //! resolves the rest.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, process::Output, time::SystemTime};
+use std::{
+    ffi::OsStr,
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    process::Output,
+    sync::{Arc, LazyLock},
+    time::SystemTime,
+};
 
 use gix::{
     ObjectId,
@@ -33,6 +40,7 @@ const MIN_ABBREVIATION: usize = 4;
 const STEPS_DIGITS: usize = 8;
 
 /// A tree and its origin.
+#[derive(Clone)]
 pub struct Treeish {
     /// The tree.
     pub tree: ObjectId,
@@ -241,7 +249,7 @@ fn object_id_without_git(
         return Ok(Some((id, no_reference())));
     }
     if let Some((id, reference)) = reference(repository, name) {
-        return Ok(Some((id, Reference::new(Box::new(|| Some(reference))))));
+        return Ok(Some((id, lazily(|| Some(reference)))));
     }
     if let Some(id) = ancestor(repository, reader, name) {
         return Ok(Some((id, no_reference())));
@@ -501,16 +509,20 @@ fn speaks_for_itself(words: &[u8]) -> bool {
 /// The full name of the ref `name`, if it is a ref without a suffix.
 fn full_name(name: &BStr) -> Reference {
     let name = name.to_owned();
-    Reference::new(Box::new(move || {
+    lazily(move || {
         let is_plain = name.find_byteset(b"^~:").is_none();
         is_plain
             .then(|| ask_git_for_ref(name.as_bstr()).ok())
             .flatten()
-    }))
+    })
 }
 
 fn no_reference() -> Reference {
-    Reference::new(Box::new(|| None))
+    lazily(|| None)
+}
+
+fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference {
+    Arc::new(LazyLock::new(Box::new(find)))
 }
 
 fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// A delta to be sent.
+#[derive(Clone)]
 pub struct Delta {
     /// The changes, for the archive.
     pub changes: Changes,
@@ -72,7 +73,7 @@ impl Delta {
         let deletion_format = args.deletions.map_or(DeletionFormat::Pax, Into::into);
         let bounds = Bounds { changes, ..bounds };
         let DiffSummary { deletions, found } =
-            DiffSummary::take(diff.another(), reader.another(), bounds)?;
+            DiffSummary::take(diff.another(), reader.clone(), bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
         if deletion_format == DeletionFormat::Whiteout {

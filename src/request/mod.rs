@@ -26,6 +26,7 @@ use gix::bstr::BString;
 
 use crate::{
     cache,
+    cli::ByteRange,
     convert::Shareable,
     decode::reader::Reader,
     deflate::Dialect,
@@ -47,7 +48,8 @@ pub enum Access {
     Remote,
 }
 
-/// One archive to be made.
+/// One archive to be made. A clone begins at the first byte again.
+#[derive(Clone)]
 pub struct Request {
     /// The format of the archive.
     pub format: Format,
@@ -83,6 +85,8 @@ pub struct Request {
     pub budget: Budget,
     /// Whether the names of entries go to standard error.
     pub verbose: bool,
+    /// The bytes of the archive that are wanted; `None` for all.
+    pub range: Option<ByteRange>,
     /// The key of the archive, or why there is none.
     pub key: Result<cache::Key, String>,
     /// Whether the archive, as far as it was made, follows from the key alone.

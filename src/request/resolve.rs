@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     attributes,
-    cli::{self, Args, ExtraContent, GzipDialect},
+    cache::Key,
+    cli::{self, Args, ByteRange, ExtraContent, GzipDialect},
     convert::Shareable,
     decode::reader::Reader,
     deflate::Dialect,
@@ -114,6 +115,7 @@ impl Request {
             false => Err("nothing asks for the key".to_owned()),
         };
         Ok(Self {
+            range: inputs.range(key.as_ref().ok()),
             key,
             shareable: Shareable::default(),
             cache,
@@ -230,8 +232,17 @@ impl<'a> Inputs<'a> {
 
     /// Whether the key matters without a cache.
     fn asks_for_key(self) -> bool {
-        let ours = &self.args.ours;
-        ours.head || ours.if_none_match.is_some()
+        let serving = &self.args.serving;
+        serving.head || serving.if_none_match.is_some() || serving.if_range.is_some()
+    }
+
+    /// The range of the archive with this `key` that is wanted, unless all of the archive is.
+    fn range(self, key: Option<&Key>) -> Option<ByteRange> {
+        let serving = &self.args.serving;
+        let is_known = |tag: &String| key.is_some_and(|key| key.is(tag));
+        serving
+            .range
+            .filter(|_| serving.if_range.as_ref().is_none_or(is_known))
     }
 
     fn gzip_dialect(self) -> Dialect {

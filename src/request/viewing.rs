@@ -30,6 +30,7 @@ use crate::{
 };
 
 /// The part of a tree that is archived.
+#[derive(Clone)]
 pub enum Scope {
     /// Everything that the view shows.
     Whole(Box<View>),

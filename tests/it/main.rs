@@ -39,6 +39,7 @@ mod memory;
 mod oracle;
 mod pathspecs;
 mod random;
+mod range;
 mod readers;
 mod remote;
 mod report;

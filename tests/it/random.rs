@@ -181,4 +181,31 @@ proptest! {
         repo.assert_same_within(&[threads], &[memory], args);
         repo.assert_same_within(&["2"], &["1m"], [format!("HEAD~{}", trees.len() - 1)]);
     }
+
+    /// Parts of an archive, put together in any order, are the archive.
+    #[test]
+    fn random_ranges(
+        tree in tree(),
+        storage in storage(),
+        cuts in vec((any::<prop::sample::Index>(), any::<u32>()), 1..5),
+        threads in 1..4_u8,
+    ) {
+        let repo = build(&[tree], &storage);
+        let whole = repo.archive(["HEAD"]).success();
+        let mut order = vec![(0, 0)];
+        order.extend(cuts.iter().map(|(cut, place)| (cut.index(whole.len()), *place)));
+        let mut starts: Vec<_> = order.iter().map(|&(start, _)| start).collect();
+        starts.push(whole.len());
+        starts.sort_unstable();
+        starts.dedup();
+        order.sort_by_key(|&(_, place)| place);
+        let mut together = vec![0xff; whole.len()];
+        for (start, _) in order {
+            let end = starts[starts.partition_point(|&other| other <= start)];
+            let range = format!("--range={start}-{}", end - 1);
+            let part = repo.sluice([&range, &format!("-j{threads}"), "HEAD"]).success();
+            together[start..end].copy_from_slice(&part);
+        }
+        prop_assert!(together == whole);
+    }
 }

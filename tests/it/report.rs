@@ -11,8 +11,8 @@ use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::report::{
-    ChangeCounts, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, Status, Subject,
-    Summary, gone,
+    ChangeCounts, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, SentRange, Status,
+    Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -128,6 +128,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             ..ChangeCounts::default()
         }),
         bytes_out: 10240,
+        range: Some(SentRange { first: 5, last: 9 }),
         seconds: Seconds {
             wall: Duration::from_nanos(1_234_567_890),
             ..Seconds::default()

@@ -24,6 +24,7 @@ use crate::{
 
 /// One new entry. The names of all directories above a change may exceed the memory, so directories come
 /// one by one.
+#[derive(Clone)]
 pub(super) enum NewEntry {
     /// A directory with its name: a new one, or one above a change.
     Directory(ObjectId, Vec<u8>),
@@ -32,6 +33,7 @@ pub(super) enum NewEntry {
 }
 
 /// A file, link or submodule of the new tree that differs.
+#[derive(Clone)]
 pub(super) struct NewLeaf {
     /// The name in the archive.
     pub name: Vec<u8>,
@@ -141,6 +143,18 @@ pub struct Changes {
     pending: Option<NewEntry>,
     /// Directories that the summary pass read.
     directories: u64,
+}
+
+/// The same changes from the first one on, before any was taken.
+impl Clone for Changes {
+    fn clone(&self) -> Self {
+        Self {
+            diff: self.diff.another(),
+            cached: self.cached.clone(),
+            pending: None,
+            directories: self.directories,
+        }
+    }
 }
 
 impl Changes {

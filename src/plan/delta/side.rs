@@ -57,7 +57,7 @@ impl Side {
     pub(super) fn another(&self) -> Self {
         Self {
             tree: self.tree,
-            view: self.view.another(),
+            view: self.view.clone(),
             trees: Trees::new(self.tree, self.rules),
             path: Vec::new(),
             head: None,

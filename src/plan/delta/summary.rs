@@ -259,7 +259,7 @@ impl Source for Summariser {
     fn fork(&mut self) -> Option<Self> {
         Some(Self {
             diff: self.diff.fork()?,
-            reader: self.reader.another(),
+            reader: self.reader.clone(),
             bounds: self.bounds,
         })
     }

@@ -1,0 +1,266 @@
+//! Some bytes of an archive, as HTTP asks for them (RFC 9110, section 14).
+//!
+//! The lengths of entries are added up until the range is found. Then the entries of the range are made as for the
+//! whole archive, and the bytes around the range are dropped. No file outside of the range is read, unless the lengths
+//! of the archive are not known: such an archive is made from its first byte on.
+
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
+
+use super::{
+    measure::{Lengths, Measurer, measure},
+    run::{Outputs, RunStats, Slice, run_slice},
+};
+use crate::{
+    cache::{Account, Key, Role, Settings, Stored},
+    cli::ByteRange,
+    error::{Error, Result},
+    pipeline::{self, Sink},
+    plan::part::Entries,
+    report::SentRange,
+    request::{Request, format::Format},
+};
+
+/// Writes the bytes `range` of the archive that `request` asks for: from the cache, if all of the archive is there.
+/// Counts in `stats`.
+pub fn send_range(
+    mut request: Request,
+    range: ByteRange,
+    outputs: Outputs<'_>,
+    stats: &mut RunStats,
+) -> Result<()> {
+    if let Format::Filtered(_) = request.format {
+        return Err(refused("a command of the configuration makes the archive"));
+    }
+    let cache = request.cache.take();
+    let key = request.key.clone().ok();
+    let stored = match cache.as_ref().zip(key.as_ref()) {
+        Some((settings, key)) => send_stored(settings, key, range, outputs.destination, stats)?,
+        None => None,
+    };
+    let sent = stats.figures.bytes;
+    let rest = match &stored {
+        None => Some(range),
+        Some(wanted) if wanted.start + sent == wanted.end => None,
+        // The rest is damaged.
+        Some(wanted) => Some(ByteRange::Between(wanted.start + sent, wanted.end - 1)),
+    };
+    let mut first = stored.map_or(0, |wanted| wanted.start);
+    if let Some(rest) = rest {
+        let begun = make(request, rest, outputs, stats)?;
+        first = begun - sent;
+    }
+    let served = stats.figures.bytes;
+    stats.figures.range = Some(SentRange {
+        first,
+        last: first + served - 1,
+    });
+    stats.figures.cache = cache.map(|_| {
+        let (role, reason) = match rest {
+            None => (Role::Hit, None),
+            Some(_) => (Role::Bypass, Some("a part of the archive is asked for")),
+        };
+        Account {
+            role,
+            reason: reason.map(ToOwned::to_owned),
+            key: key.map(|key| key.hex()),
+            produced: served - sent,
+            served,
+        }
+    });
+    Ok(())
+}
+
+/// Sends the bytes `range` of the archive `key` from the cache, up to a damaged part. Returns the numbers of the bytes;
+/// `None` if the archive is not there.
+fn send_stored(
+    settings: &Settings,
+    key: &Key,
+    range: ByteRange,
+    destination: &mut dyn Write,
+    stats: &mut RunStats,
+) -> Result<Option<Range<u64>>> {
+    let Some(mut stored) = Stored::open(settings, key) else {
+        return Ok(None);
+    };
+    let bytes = within(range, stored.bytes())?;
+    let sent = stored.send(bytes.clone(), destination);
+    stats.figures.bytes = sent.map_err(|error| Error::write(&error))?;
+    Ok(Some(bytes))
+}
+
+/// The bytes `range` of an archive of `len` bytes, at least one.
+fn within(range: ByteRange, len: u64) -> Result<Range<u64>> {
+    let bytes = match range {
+        ByteRange::From(first) => first..len,
+        ByteRange::Between(first, last) => first..len.min(last.saturating_add(1)),
+        ByteRange::Last(count) => len.saturating_sub(count)..len,
+    };
+    match bytes.is_empty() {
+        true => Err(Error::not_satisfiable(len)),
+        false => Ok(bytes),
+    }
+}
+
+/// Makes the bytes `range` of the archive, and adds them to the counts in `stats`. Returns the number of the first byte.
+fn make(
+    request: Request,
+    range: ByteRange,
+    outputs: Outputs<'_>,
+    stats: &mut RunStats,
+) -> Result<u64> {
+    if request.format != Format::Tar {
+        return Err(refused("the archive is compressed")
+            .hinted("--cache sends parts of an archive that is complete there"));
+    }
+    let bytes = match range {
+        ByteRange::From(first) => first..u64::MAX,
+        ByteRange::Between(first, last) => first..last.saturating_add(1),
+        ByteRange::Last(_) => within(range, length(request.clone())?)?,
+    };
+    let slice = Search::run(request.clone(), bytes.clone())?;
+    let mut cut = Cut {
+        inner: outputs.destination,
+        position: slice.position.unwrap_or(0),
+        bytes: bytes.clone(),
+        passed: 0,
+    };
+    let outputs = Outputs {
+        destination: &mut cut,
+        diagnostics: outputs.diagnostics,
+        meter: outputs.meter,
+    };
+    let outcome = run_slice(request, slice, outputs, stats);
+    stats.figures.bytes += cut.passed;
+    outcome?;
+    match cut.passed {
+        // An archive of unknown length has come to its end before the range.
+        0 => Err(Error::not_satisfiable(cut.position)),
+        _ => Ok(bytes.start),
+    }
+}
+
+fn refused(reason: &'static str) -> Error {
+    Error::fatal("cannot make a part of this archive").caused_by(reason)
+}
+
+/// The length of the archive, in bytes.
+fn length(request: Request) -> Result<u64> {
+    measure(request)?
+        .bytes
+        .map_err(|reason| Error::fatal("cannot tell where the archive ends").caused_by(reason))
+}
+
+/// Looks for the entries of a range.
+struct Search {
+    bytes: Range<u64>,
+    /// The position of the next entry in the archive, in bytes.
+    position: u64,
+    /// The number of the next entry in the plan.
+    number: u64,
+    /// The number and the position of the first entry of the range.
+    start: Option<(u64, u64)>,
+    /// Whether the last entry of the range is found.
+    is_complete: bool,
+    /// Whether the length of an entry is not known.
+    is_lost: bool,
+}
+
+impl Search {
+    /// The part of the archive with `bytes`.
+    fn run(request: Request, bytes: Range<u64>) -> Result<Slice> {
+        let (measurer, planner, limits) = Measurer::new(request)?;
+        let head = measurer.head()?;
+        let mut search = Self {
+            position: head,
+            number: 0,
+            start: (bytes.start < head).then_some((0, 0)),
+            bytes,
+            is_complete: false,
+            is_lost: false,
+        };
+        let (_, outcome) = pipeline::run(planner, &measurer, &mut search, limits);
+        if search.is_lost {
+            return Ok(Slice::default());
+        }
+        if !search.is_complete {
+            outcome?;
+        }
+        let (number, position) = match search.start {
+            Some(start) => start,
+            None => {
+                // The range begins behind all entries, if anywhere.
+                let len = search.position + measurer.end(search.position)?;
+                if search.bytes.start >= len {
+                    return Err(Error::not_satisfiable(len));
+                }
+                (search.number, search.position)
+            }
+        };
+        let is_bounded = search.is_complete && search.bytes.end != u64::MAX;
+        Ok(Slice {
+            entries: Entries {
+                before: number,
+                count: is_bounded.then_some(search.number - number),
+            },
+            position: (position > 0).then_some(position),
+        })
+    }
+
+    fn add(&mut self, len: u64) {
+        let end = self.position.saturating_add(len);
+        if self.start.is_none() && self.bytes.start < end {
+            self.start = Some((self.number, self.position));
+        }
+        self.position = end;
+        self.number += 1;
+        // Without a last byte, the first entry is all that is looked for.
+        self.is_complete = match self.bytes.end {
+            u64::MAX => self.start.is_some(),
+            last => self.position >= last,
+        };
+    }
+}
+
+impl Sink<Lengths> for Search {
+    fn write(&mut self, lengths: &mut Lengths) -> Result<()> {
+        self.is_lost |= lengths.unknown.is_some();
+        for len in std::mem::take(lengths).each {
+            if self.is_complete || self.is_lost {
+                return Err(Error::fatal("nothing more is looked for"));
+            }
+            self.add(len);
+        }
+        Ok(())
+    }
+
+    fn abandon(&mut self, _: &mut Lengths) {}
+}
+
+/// Passes some bytes of an archive on, and drops the others.
+struct Cut<'a> {
+    inner: &'a mut (dyn Write + Send),
+    /// The position in the archive of the byte that is written next.
+    position: u64,
+    bytes: Range<u64>,
+    /// The number of bytes that were passed on.
+    passed: u64,
+}
+
+impl Write for Cut<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = bytes.len() as u64;
+        let within = |position: u64| position.saturating_sub(self.position).min(len) as usize;
+        let wanted = &bytes[within(self.bytes.start)..within(self.bytes.end)];
+        self.inner.write_all(wanted)?;
+        self.passed += wanted.len() as u64;
+        self.position += len;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,55 @@
+//! A complete archive of the directory, of which parts are read.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    ops::Range,
+};
+
+use super::{
+    directory::{self, Directory},
+    entry::Contents,
+    order::Key,
+    settings::Settings,
+};
+
+/// An archive that is complete.
+pub struct Stored {
+    file: File,
+    contents: Contents,
+}
+
+impl Stored {
+    /// The archive `key`, if it is complete and can be read.
+    pub fn open(settings: &Settings, key: &Key) -> Option<Self> {
+        let directory = Directory::open(&settings.directory).ok()?;
+        let file = directory.open_file(&key.hex()).ok()??;
+        if directory::is_older(&file, settings.age) {
+            return None;
+        }
+        let contents = Contents::read(&file).ok()?;
+        directory::touch(&file);
+        Some(Self { file, contents })
+    }
+
+    /// The length of the archive, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.contents.produced
+    }
+
+    /// Sends the bytes `range` of the archive to `destination`, up to a part of the file that is damaged. Returns the
+    /// number of bytes.
+    pub fn send(&mut self, range: Range<u64>, destination: &mut dyn Write) -> io::Result<u64> {
+        let mut at = range.start;
+        while at < range.end {
+            let Ok((start, chunk)) = self.contents.chunk_with(&self.file, at) else {
+                break;
+            };
+            let within = |position: u64| (position - start).min(chunk.len() as u64) as usize;
+            let wanted = &chunk[within(at)..within(range.end)];
+            destination.write_all(wanted)?;
+            at += wanted.len() as u64;
+        }
+        Ok(at - range.start)
+    }
+}

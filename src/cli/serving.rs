@@ -1,0 +1,89 @@
+//! The options for whoever serves archives, in the words of HTTP (RFC 9110).
+
+use std::str::FromStr;
+
+/// Entity tags and ranges.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "Behind a server")]
+pub struct Serving {
+    /// Print what is known of the archive before its first byte, as JSON: entity tag, length, entries
+    #[arg(long)]
+    pub head: bool,
+
+    /// Exit with status 7, and write nothing, if this is the entity tag of the archive
+    #[arg(long, value_name = "etag")]
+    pub if_none_match: Option<String>,
+
+    /// Write only these bytes of a tar, as in the header Range: <first>-<last>, <first>- or -<count> from the end
+    ///
+    /// Files outside of the range are not read. Exit with status 8, and write nothing, if the archive ends before
+    /// the first byte. Ranges of a compressed archive come from --cache, if the archive is complete there.
+    #[arg(long, value_name = "bytes", value_parser = ByteRange::from_str, allow_hyphen_values = true)]
+    pub range: Option<ByteRange>,
+
+    /// Write the whole archive in place of --range unless this is the entity tag of the archive
+    #[arg(long, value_name = "etag", requires = "range")]
+    pub if_range: Option<String>,
+}
+
+/// A range of bytes (RFC 9110, section 14.1.2). Numbers count from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteRange {
+    /// From a byte to the end.
+    From(u64),
+    /// From a byte to another one, which is included and not before the first.
+    Between(u64, u64),
+    /// So many bytes at the end.
+    Last(u64),
+}
+
+impl FromStr for ByteRange {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORMS: &str = "expected <first>-<last>, <first>- or -<count>";
+        let (first, last) = text.split_once('-').ok_or(FORMS)?;
+        let number = |digits: &str| match digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            // More bytes than any archive has.
+            true => Ok(digits.parse().unwrap_or(u64::MAX)),
+            false => Err(FORMS),
+        };
+        match (first, last) {
+            ("", "") => Err(FORMS),
+            ("", count) => Ok(Self::Last(number(count)?)),
+            (first, "") => Ok(Self::From(number(first)?)),
+            (first, last) => match (number(first)?, number(last)?) {
+                (first, last) if first <= last => Ok(Self::Between(first, last)),
+                _ => Err("the last byte is before the first"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ByteRange;
+
+    #[test]
+    fn ranges_are_those_of_http() {
+        let range = |text: &str| text.parse::<ByteRange>();
+        assert_eq!(range("0-0"), Ok(ByteRange::Between(0, 0)));
+        assert_eq!(range("10-"), Ok(ByteRange::From(10)));
+        assert_eq!(range("-5"), Ok(ByteRange::Last(5)));
+        let beyond = "99999999999999999999999";
+        assert_eq!(range(&format!("{beyond}-")), Ok(ByteRange::From(u64::MAX)));
+        for bad in [
+            "",
+            "-",
+            "5",
+            "a-",
+            "5-4",
+            "1-2,4-5",
+            "+1-2",
+            "-1-2",
+            "bytes=0-1",
+        ] {
+            assert!(range(bad).is_err(), "{bad}");
+        }
+    }
+}

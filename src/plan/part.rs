@@ -1,0 +1,72 @@
+//! The part of a plan between two entries.
+//!
+//! Entries before the part are walked over, and their blobs are not located. Nothing behind the part is planned.
+
+use super::{Planner, Window};
+use crate::{
+    error::Result,
+    pipeline::{Made, Source},
+};
+
+/// Entries of a plan, counted from the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// Entries before the first one that is wanted.
+    pub before: u64,
+    /// The number of entries that are wanted; `None` for all that follow.
+    pub count: Option<u64>,
+}
+
+/// Plans a part.
+pub struct Part {
+    planner: Planner,
+    /// The entries that are still to come.
+    left: Entries,
+}
+
+impl Part {
+    /// The part `entries` of what `planner` plans.
+    pub fn new(planner: Planner, entries: Entries) -> Self {
+        Self {
+            planner,
+            left: entries,
+        }
+    }
+}
+
+impl Source for Part {
+    type Batch = Window;
+
+    fn next(&mut self) -> Result<Made<Window>> {
+        let Made {
+            mut batch,
+            mut last,
+        } = self.planner.next()?;
+        let Entries { before, count } = &mut self.left;
+        let skipped = at_most(*before, batch.entries.len());
+        batch.entries.drain(..skipped);
+        *before -= skipped as u64;
+        if let Some(count) = count {
+            let kept = at_most(*count, batch.entries.len());
+            batch.entries.truncate(kept);
+            *count -= kept as u64;
+            last |= *count == 0;
+        }
+        Ok(Made { batch, last })
+    }
+
+    fn fork(&mut self) -> Option<Self> {
+        // Nobody knows the numbers of later entries before the earlier ones are planned.
+        if self.left != Entries::default() {
+            return None;
+        }
+        Some(Self {
+            planner: self.planner.fork()?,
+            left: Entries::default(),
+        })
+    }
+}
+
+fn at_most(number: u64, len: usize) -> usize {
+    usize::try_from(number).map_or(len, |number| number.min(len))
+}
