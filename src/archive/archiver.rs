@@ -9,7 +9,7 @@ use crate::{
     emit::{Format, Part, Records},
     odb::{self, pack::Damage},
     plan::{BlobPolicy, Locators, extra::Extra},
-    report::Counts,
+    report::{Counts, Lines},
 };
 
 /// The object was not found anywhere.
@@ -23,7 +23,7 @@ pub struct Piece<R> {
     /// Text for stderr, printed before the bytes are written.
     pub(super) log: Buffer,
     /// Lines of the manifest, if there is one.
-    pub(super) manifest: Buffer,
+    pub(super) manifest: Lines,
     /// The counts for the summary.
     pub(super) counts: Counts,
 }

@@ -21,7 +21,7 @@ use crate::{
     filter::{Disposition, OmissionReason, StandIn},
     odb::Odb,
     plan::{Blob, Entry, Window},
-    report::{Past, Record},
+    report::{Past, Place, Record},
     tree::Mode,
 };
 
@@ -33,6 +33,8 @@ pub(super) struct Fate {
     pub(super) size: Option<u64>,
     /// Whether the content was decoded, for whatever reason.
     pub(super) decoded: bool,
+    /// Bytes of the content as the archive has it, for a file with content.
+    pub(super) archived: Option<u64>,
 }
 
 impl<F: Format> Archiver<F> {
@@ -50,7 +52,9 @@ impl<F: Format> Archiver<F> {
             disposition: entry.disposition,
             size: entry.size,
             decoded: false,
+            archived: None,
         };
+        let start = piece.len().cast_signed();
         match entry.disposition {
             Disposition::Content => fate = self.content(scratch, window, entry, limit, piece)?,
             Disposition::Placeholder(reason, stand_in) => {
@@ -58,7 +62,7 @@ impl<F: Format> Archiver<F> {
             }
             Disposition::Omitted(_) => {}
         }
-        self.account(window, entry, fate, piece);
+        self.account(window, entry, (fate, start), piece);
         Ok(fate.disposition)
     }
 
@@ -81,7 +85,7 @@ impl<F: Format> Archiver<F> {
             format,
         } = &mut *scratch;
         let Piece { part, log, .. } = &mut *piece;
-        let mut size = None;
+        let (mut size, mut archived) = (None, None);
         match entry.kind {
             MemberKind::Directory => {
                 self.format.check(&member, log)?;
@@ -114,8 +118,10 @@ impl<F: Format> Archiver<F> {
                         disposition: unwanted,
                         size: Some(stored),
                         decoded: true,
+                        archived: None,
                     });
                 }
+                archived = Some((part.bytes.len() - body) as u64);
                 self.format.check(&member, log)?;
                 let layout = self.layout(entry, stored);
                 self.format.end_file(format, begun, &member, layout, part);
@@ -126,6 +132,7 @@ impl<F: Format> Archiver<F> {
             disposition: Disposition::Content,
             size,
             decoded: size.is_some(),
+            archived,
         })
     }
 
@@ -223,12 +230,12 @@ impl<F: Format> Archiver<F> {
         Notes(notes)
     }
 
-    /// Record the outcome for `entry`.
+    /// Record the outcome for `entry`, which begins at byte `start` of `piece`.
     pub(super) fn account(
         &self,
         window: &Window,
         entry: &Entry,
-        fate: Fate,
+        (fate, start): (Fate, i64),
         piece: &mut Piece<F::Records>,
     ) {
         let id = match entry.blob {
@@ -269,7 +276,16 @@ impl<F: Format> Archiver<F> {
             piece.counts.files += 1;
         }
         if self.manifest {
-            record.write(&mut piece.manifest);
+            let end = piece.len().cast_signed();
+            let content = fate.archived.and_then(|len| {
+                let start = self.format.content_start(end, len)?;
+                Some((start, len))
+            });
+            let place = Place {
+                header: start,
+                content,
+            };
+            piece.manifest.add(&record, (!is_omitted).then_some(place));
         }
     }
 

@@ -71,6 +71,7 @@ impl<F: Format> Archiver<F> {
             member: member(window, entry, &records),
             piece,
             sink,
+            flushed: 0,
             rehearsed: Odb::open(self.odb.clone()).copies(&id).len() > 1,
         };
         let planned = match entry.blob {
@@ -106,6 +107,8 @@ struct Output<'a, F: Format> {
     member: Member<'a>,
     piece: &'a mut Piece<F::Records>,
     sink: &'a mut dyn Sink<Piece<F::Records>>,
+    /// Bytes of the entry that were sent.
+    flushed: u64,
     /// Whether the content is checked for damage before the first byte, since another copy may be sound.
     rehearsed: bool,
 }
@@ -157,9 +160,11 @@ impl<F: Format> Output<'_, F> {
             disposition: unwanted.unwrap_or(Disposition::Content),
             size: Some(size),
             decoded,
+            archived: unwanted.is_none().then_some(size),
         };
+        let start = -self.flushed.cast_signed();
         self.archiver
-            .account(self.window, self.entry, fate, self.piece);
+            .account(self.window, self.entry, (fate, start), self.piece);
         Ok(fate.disposition)
     }
 
@@ -242,6 +247,7 @@ impl<F: Format> Output<'_, F> {
             member,
             piece,
             sink,
+            flushed,
             ..
         } = self;
         let outline = Outline {
@@ -252,6 +258,7 @@ impl<F: Format> Output<'_, F> {
         let Piece { part, log, .. } = &mut **piece;
         let mut flush = |part: &mut Part<F::Records>| {
             *begun = true;
+            *flushed += part.bytes.len() as u64;
             let mut sent = Piece {
                 part: std::mem::take(part),
                 log: std::mem::take(log),

@@ -20,7 +20,7 @@ use crate::{
     output::RecordWriter,
     pipeline,
     plan::part::{Entries, Part},
-    report::{Figures, Manifest, Meter, Past, Seconds, Status, gone},
+    report::{Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
     request::{Delta, Request, Scope, format::Format},
     tree::Mode,
 };
@@ -178,7 +178,10 @@ fn stream<F: emit::Format>(
         stats.figures.changes = Some(delta.counts);
         list_deletions(delta, request.rules.redacted, stats)?;
     }
-    let manifest = stats.manifest.take();
+    let mut manifest = stats.manifest.take();
+    if let Some(manifest) = &mut manifest {
+        manifest.tell(positions(&request.format));
+    }
     let Prepared {
         archiver,
         planner,
@@ -210,6 +213,14 @@ fn stream<F: emit::Format>(
         write: times.write,
     };
     outcome
+}
+
+/// The positions that stay true behind the format's compression.
+fn positions(format: &Format) -> Positions {
+    match format {
+        Format::Tar | Format::Zip(_) => Positions::InArchive,
+        Format::TarGz(_) | Format::TarZst(_) | Format::Filtered(_) => Positions::Untold,
+    }
 }
 
 /// Lists the deleted paths at the start of the manifest.

@@ -85,7 +85,7 @@ impl<'a, F: Format> Writer<'a, F> {
 
     /// End the archive.
     pub fn finish(&mut self) -> Result<()> {
-        self.put(&[])?;
+        self.begin()?;
         if let Some(directory) = self.directory.take() {
             let (format, written) = (self.format, self.written);
             format.end(directory, written, &mut |bytes| self.put(bytes))?;
@@ -105,16 +105,17 @@ impl<'a, F: Format> Writer<'a, F> {
         (self.counts, self.manifest)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(head) = self.head.take() {
-            self.put_at_once(&head)?;
-            let format = self.format;
-            format.preface(&mut |bytes| self.put_at_once(bytes))?;
-        }
-        self.put_at_once(bytes)
+    /// Write the bytes before the first entry, unless they are written.
+    fn begin(&mut self) -> Result<()> {
+        let Some(head) = self.head.take() else {
+            return Ok(());
+        };
+        self.put(&head)?;
+        let format = self.format;
+        format.preface(&mut |bytes| self.put(bytes))
     }
 
-    fn put_at_once(&mut self, bytes: &[u8]) -> Result<()> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.destination
             .write_all(bytes)
             .map_err(|error| Error::write(&error))?;
@@ -148,8 +149,10 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
         self.say(&piece.log);
         let Part { bytes, records } = &mut piece.part;
         if !bytes.is_empty() {
-            let head = self.head.as_deref().map_or(0, <[u8]>::len);
-            let start = self.written + head as u64;
+            self.begin()?;
+        }
+        let start = self.written;
+        if !bytes.is_empty() {
             if let Some(directory) = &mut self.directory
                 && let Err(error) = self.format.place(directory, records, start)
             {
@@ -159,7 +162,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             self.put(bytes)?;
         }
         if let Some(manifest) = &mut self.manifest
-            && let Err(error) = manifest.write(&piece.manifest)
+            && let Err(error) = manifest.write_lines(&piece.manifest, start)
         {
             self.tear();
             return Err(error);

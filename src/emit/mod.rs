@@ -154,6 +154,9 @@ pub trait Format: Sync {
     /// Pass the end of an archive, which has `written` bytes so far, to `put`, piece by piece.
     fn end(&self, directory: Self::Directory, written: u64, put: Put<'_>) -> Result<()>;
 
+    /// The first byte of a content of `len` bytes whose entry ends at byte `end`, unless the content is compressed.
+    fn content_start(&self, end: i64, len: u64) -> Option<i64>;
+
     /// Append the beginning of a file without its body. A failed archive ends with these bytes, so no
     /// reader takes it for complete.
     fn torn(&self, out: &mut Buffer);

@@ -271,6 +271,10 @@ impl Format for Tar {
         put(&vec![0; len as usize])
     }
 
+    fn content_start(&self, end: i64, len: u64) -> Option<i64> {
+        end.checked_sub_unsigned(len + padding(len) as u64)
+    }
+
     fn torn(&self, out: &mut Buffer) {
         let member = Member {
             name: b"incomplete-archive",

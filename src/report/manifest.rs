@@ -11,6 +11,8 @@ use crate::{buffer::Buffer, error::Result, filter::Disposition};
 
 /// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
 const VERSION: u32 = 1;
+/// The end of a line.
+const LINE_END: &[u8] = b"}\n";
 
 /// The facts about one entry.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ impl Past<'_> {
 pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
     name(path, out);
     past.write(out);
-    out.extend(b"}\n");
+    out.extend(LINE_END);
 }
 
 /// Append the beginning of a line.
@@ -103,7 +105,75 @@ impl Record<'_> {
         if let Some(past) = self.past {
             past.write(out);
         }
-        out.extend(b"}\n");
+        out.extend(LINE_END);
+    }
+}
+
+/// Where an entry is in the archive: bytes, counted from the beginning of the piece of the archive beside the line. An
+/// entry that is streamed begins before its last piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The first header of the entry.
+    pub header: i64,
+    /// The first byte and the length of the content, in formats that store it as it is.
+    pub content: Option<(i64, u64)>,
+}
+
+impl Place {
+    /// Append the fields, for a piece that begins at byte `start` of the archive.
+    fn write(&self, start: u64, frame: Option<u64>, out: &mut Buffer) {
+        let mut field = |name: &[u8], value: u64| {
+            out.extend(name);
+            json::number::<10>(value, 1, out);
+        };
+        let header = start.saturating_add_signed(self.header);
+        field(b",\"offset\":", header);
+        if let Some((content, len)) = self.content {
+            field(b",\"data_offset\":", start.saturating_add_signed(content));
+            field(b",\"data_length\":", len);
+        }
+        if let Some(frame) = frame {
+            field(b",\"frame\":", header / frame);
+        }
+    }
+}
+
+/// Which positions the lines of a manifest tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// None: the archive is compressed as a whole.
+    Untold,
+    /// Those in the archive.
+    InArchive,
+    /// Those in the tar, which is compressed in frames of so many bytes each.
+    InFrames(u64),
+}
+
+/// The lines about a piece of the archive.
+#[derive(Default)]
+pub struct Lines {
+    text: Buffer,
+    /// Positions, each with the offset in the text of the end of its line.
+    places: Vec<(usize, Place)>,
+}
+
+impl Lines {
+    /// Append the line of an entry that is at `place` in the archive, if it is in the archive.
+    pub fn add(&mut self, record: &Record<'_>, place: Option<Place>) {
+        record.write(&mut self.text);
+        let end = self.text.len() - LINE_END.len();
+        self.places.extend(place.map(|place| (end, place)));
+    }
+
+    /// Drop all lines.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.places.clear();
+    }
+
+    /// The memory held, in bytes.
+    pub fn capacity(&self) -> usize {
+        self.text.capacity() + self.places.capacity() * size_of::<(usize, Place)>()
     }
 }
 
@@ -124,6 +194,9 @@ struct End {
 pub struct Manifest {
     outlet: Outlet,
     entries: u64,
+    positions: Positions,
+    /// The lines that are written next.
+    text: Buffer,
 }
 
 impl Manifest {
@@ -133,10 +206,41 @@ impl Manifest {
             manifest: VERSION,
             subject,
         })?;
-        Ok(Self { outlet, entries: 0 })
+        Ok(Self {
+            outlet,
+            entries: 0,
+            positions: Positions::InArchive,
+            text: Buffer::default(),
+        })
     }
 
-    /// Write whole lines from [`Record::write`].
+    /// Tell these `positions`.
+    pub fn tell(&mut self, positions: Positions) {
+        self.positions = positions;
+    }
+
+    /// Write the lines about a piece that begins at byte `start` of the archive.
+    pub fn write_lines(&mut self, lines: &Lines, start: u64) -> Result<()> {
+        let frame = match self.positions {
+            Positions::Untold => return self.write(&lines.text),
+            Positions::InArchive => None,
+            Positions::InFrames(bytes) => Some(bytes),
+        };
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let mut copied = 0;
+        for (end, place) in &lines.places {
+            text.extend(&lines.text[copied..*end]);
+            place.write(start, frame, &mut text);
+            copied = *end;
+        }
+        text.extend(&lines.text[copied..]);
+        let outcome = self.write(&text);
+        self.text = text;
+        outcome
+    }
+
+    /// Write whole lines.
     pub fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.entries += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.outlet.write(lines)

@@ -16,7 +16,7 @@ mod reports;
 mod summary;
 
 pub use channel::{Channel, Outlet};
-pub use manifest::{Manifest, Past, Record, gone};
+pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
 pub use progress::Meter;
 pub use reports::{Figures, Reports};
 pub use summary::{

@@ -38,6 +38,7 @@ mod matrix;
 mod memory;
 mod oracle;
 mod pathspecs;
+mod positions;
 mod random;
 mod range;
 mod readers;

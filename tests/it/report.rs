@@ -11,8 +11,8 @@ use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::report::{
-    ChangeCounts, Channel, Counts, Manifest, Outlet, Past, Record, Seconds, SentRange, Status,
-    Subject, Summary, gone,
+    ChangeCounts, Channel, Counts, Lines, Manifest, Outlet, Past, Place, Positions, Record,
+    Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -104,12 +104,17 @@ fn records() -> Vec<Record<'static>> {
 
 fn manifest(subject: &Subject) -> String {
     written(|outlet| {
-        let mut lines = Buffer::default();
+        let mut lines = Lines::default();
+        let place = Place {
+            header: 512,
+            content: Some((1024, 5)),
+        };
         for record in records() {
-            record.write(&mut lines);
+            lines.add(&record, Some(place));
         }
         let mut manifest = Manifest::begin(outlet, subject).expect("written");
-        manifest.write(&lines).expect("written");
+        manifest.tell(Positions::InFrames(4096));
+        manifest.write_lines(&lines, 8192).expect("written");
         manifest.write(b"").expect("written");
         manifest.end().expect("written");
     })

@@ -55,7 +55,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Where the local header is; not for what lies beyond 4 GiB.
-    fn local(&self) -> usize {
+    pub(crate) fn local(&self) -> usize {
         self.field(42..46) as usize
     }
 

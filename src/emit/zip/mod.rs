@@ -70,6 +70,10 @@ impl Format for Zip {
 
     fn head(&self, _: &mut Buffer) {}
 
+    fn content_start(&self, _: i64, _: u64) -> Option<i64> {
+        None
+    }
+
     fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
         let name = member.name;
         if !name.is_ascii() && !is_utf8(name) {
