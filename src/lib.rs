@@ -117,4 +117,4 @@ pub mod process;
 pub mod buffer;
 pub mod error;
 
-pub use archive::{Outputs, RunStats, run, send_range, share};
+pub use archive::{Outputs, RunStats, archive_length, run, send_range, share, tar_length};

@@ -172,7 +172,8 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         if wanted.explain.is_some() || wanted.dry_run || args.serving.head {
             return preview(request, wanted, destination);
         }
-        stats.manifest = reports.manifest(&request.subject())?;
+        let length = || git_sluice::archive_length(&request);
+        stats.manifest = reports.manifest(&request.subject(), length)?;
         send(request, &args, destination, &mut stats)?;
         let is_empty = stats.figures.counts.files == 0;
         match wanted.fail_if_empty && is_empty {
@@ -227,7 +228,8 @@ fn send(
     mut destination: Destination,
     stats: &mut RunStats,
 ) -> Result<()> {
-    make(request, &mut destination, meter(args), stats)?;
+    let meter = meter(args, &request);
+    make(request, &mut destination, meter, stats)?;
     destination.complete()?;
     match stats.manifest.take() {
         Some(manifest) => manifest.end(),
@@ -266,10 +268,15 @@ fn formats(
     })
 }
 
-fn meter(args: &Args) -> Option<Meter> {
+fn meter(args: &Args, request: &Request) -> Option<Meter> {
     let ours = &args.ours;
     let shown = ours.progress || (!ours.no_progress && io::stderr().is_terminal());
-    shown.then(Meter::start)
+    shown.then(|| {
+        let mut request = request.clone();
+        // The archive needs the other threads.
+        request.threads = Some(1);
+        Meter::start(|| git_sluice::tar_length(request))
+    })
 }
 
 fn make(

@@ -20,7 +20,7 @@ use crate::{
     odb::Odb,
     pipeline::{self, Limits, Sink, Worker},
     plan::{Blob, Entry, Planner, Window},
-    request::Request,
+    request::{Request, format},
 };
 
 /// A figure, or the reason why the figure is not known.
@@ -74,6 +74,22 @@ pub fn measure(request: Request) -> Result<Measurement> {
             false => Ok(entries),
         },
     })
+}
+
+/// The length of the archive that `request` asks for, if the length is known without the archive. Bytes.
+pub fn archive_length(request: &Request) -> Option<u64> {
+    match request.format {
+        format::Format::Tar => tar_length(request.clone()),
+        _ => None,
+    }
+}
+
+/// The length of the tar that `request` asks for, before any compression, if the length is known. Bytes. Takes a part of
+/// the time of the archive, and none where the content of files decides.
+pub fn tar_length(request: Request) -> Option<u64> {
+    let is_tar = !matches!(request.format, format::Format::Zip(_));
+    let is_known = is_tar && request.blob_policy.policy.binary.is_none();
+    is_known.then(|| measure(request).ok()?.bytes.ok())?
 }
 
 /// Adds up the entries of windows.

@@ -17,7 +17,7 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
-pub use measure::{Known, Measurement, measure};
+pub use measure::{Known, Measurement, archive_length, measure, tar_length};
 pub use range::send_range;
 pub use run::{Outputs, RunStats, run};
 pub use share::share;

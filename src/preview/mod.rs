@@ -13,6 +13,7 @@ pub use head::head;
 use std::io::{BufWriter, Write};
 
 use crate::{
+    archive::archive_length,
     emit::MemberKind,
     error::{Error, Result, listed},
     filter::Disposition,
@@ -32,8 +33,9 @@ struct Totals {
 
 /// List to `out` the entries that `request` would send, one a line: the disposition, the size of the
 /// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
-/// follows.
+/// follows, with the length of a tar if the length is known.
 pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+    let length = archive_length(&request);
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
         Scope::Whole(view) => {
@@ -67,7 +69,8 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     } = totals;
     let sums =
         format!("{sent} sent with {bytes} bytes, {placeholders} placeholders, {omitted} omitted");
-    writeln!(out, "total: {sums}").map_err(failed)?;
+    let archive = length.map_or_else(String::new, |len| format!(", an archive of {len} bytes"));
+    writeln!(out, "total: {sums}{archive}").map_err(failed)?;
     out.flush().map_err(failed)
 }
 

@@ -182,6 +182,8 @@ struct Header<'a> {
     manifest: u32,
     #[serde(flatten)]
     subject: &'a Subject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_length: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -200,11 +202,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Write the header.
-    pub fn begin(mut outlet: Outlet, subject: &Subject) -> Result<Self> {
+    /// Write the header, with the `length` of the archive in bytes if it is known.
+    pub fn begin(mut outlet: Outlet, subject: &Subject, length: Option<u64>) -> Result<Self> {
         outlet.line(&Header {
             manifest: VERSION,
             subject,
+            content_length: length,
         })?;
         Ok(Self {
             outlet,

@@ -16,6 +16,8 @@ pub struct Reports {
     manifest: Option<Outlet>,
     summary: Option<Outlet>,
     started: Instant,
+    /// Bytes that the archive was expected to have before it was made.
+    expected: Option<u64>,
 }
 
 /// What a run did, as far as it came.
@@ -58,15 +60,21 @@ impl Reports {
             manifest: open("manifest", manifest)?,
             summary: open("summary", summary)?,
             started: Instant::now(),
+            expected: None,
         })
     }
 
-    /// Begin the manifest, if there is to be one.
-    pub fn manifest(&mut self, subject: &Subject) -> Result<Option<Manifest>> {
-        let outlet = self.manifest.take();
-        outlet
-            .map(|outlet| Manifest::begin(outlet, subject))
-            .transpose()
+    /// Begin the manifest, if there is to be one. `length` works out the bytes of the archive, if they can be known.
+    pub fn manifest(
+        &mut self,
+        subject: &Subject,
+        length: impl FnOnce() -> Option<u64>,
+    ) -> Result<Option<Manifest>> {
+        let Some(outlet) = self.manifest.take() else {
+            return Ok(None);
+        };
+        self.expected = length();
+        Manifest::begin(outlet, subject, self.expected).map(Some)
     }
 
     /// Write the summary, when nothing is left that could fail, unless the run failed already.
@@ -83,6 +91,10 @@ impl Reports {
             subject,
             counts: figures.counts,
             changes: figures.changes,
+            content_length: self.expected.or_else(|| {
+                let is_whole = failure.is_none() && figures.range.is_none();
+                is_whole.then_some(figures.bytes)
+            }),
             bytes_out: figures.bytes,
             range: figures.range,
             seconds: Seconds {

@@ -208,6 +208,9 @@ pub struct Summary {
     /// What differs from the base, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
+    /// Bytes of the whole archive, if they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_length: Option<u64>,
     /// Bytes of the archive that were sent.
     pub bytes_out: u64,
     /// The bytes of the archive that were sent, where a range was asked for.

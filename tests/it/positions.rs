@@ -21,6 +21,9 @@ fn archived(repo: &Repo, args: &[&str]) -> (Vec<Value>, Vec<u8>) {
         .map(|line| serde_json::from_str(line).expect("JSON"));
     let schema = Schema::read("manifest");
     let mut lines: Vec<Value> = lines.inspect(|line| schema.accept(line)).collect();
+    if let Some(length) = lines[0].get("content_length") {
+        assert_eq!(*length, archive.len());
+    }
     lines.retain(|line| {
         matches!(
             line["disposition"].as_str(),

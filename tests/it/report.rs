@@ -112,7 +112,7 @@ fn manifest(subject: &Subject) -> String {
         for record in records() {
             lines.add(&record, Some(place));
         }
-        let mut manifest = Manifest::begin(outlet, subject).expect("written");
+        let mut manifest = Manifest::begin(outlet, subject, Some(10240)).expect("written");
         manifest.tell(Positions::InFrames(4096));
         manifest.write_lines(&lines, 8192).expect("written");
         manifest.write(b"").expect("written");
@@ -132,6 +132,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             type_changed: 1,
             ..ChangeCounts::default()
         }),
+        content_length: Some(10240),
         bytes_out: 10240,
         range: Some(SentRange { first: 5, last: 9 }),
         seconds: Seconds {
@@ -196,8 +197,13 @@ fn a_manifest_reads_like_this() {
     Schema::read("manifest").accept(&value(&text));
     assert_eq!(
         lines[0],
-        format!("{{\"manifest\":1,\"tree\":\"{}\"}}", "ab".repeat(32))
+        format!(
+            "{{\"manifest\":1,\"tree\":\"{}\",\"content_length\":10240}}",
+            "ab".repeat(32)
+        )
     );
+    let position = ",\"offset\":8704,\"data_offset\":9216,\"data_length\":5,\"frame\":2}";
+    assert!(lines[1].ends_with(position), "{}", lines[1]);
     let entries = lines.len() - 2;
     assert_eq!(
         lines[entries + 1],

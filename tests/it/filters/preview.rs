@@ -56,7 +56,7 @@ placeholder        13893 size/numbers (too-large)
 placeholder        13902 size/numbers.more (too-large)
 placeholder         4097 size/over (too-large)
 placeholder         5000 size/over.json (too-large)
-total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted
+total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted, an archive of 20480 bytes
 "
     );
 }
@@ -73,7 +73,9 @@ fn totals_are_those_of_the_archive() {
         .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
         .sum();
     let last = list.lines().last().expect("there is one");
-    let expected = format!("total: {files} sent with {total} bytes, 0 placeholders, 0 omitted");
+    let archive = repo.sluice(["--raw", "HEAD"]).success().len();
+    let sums = format!("{files} sent with {total} bytes, 0 placeholders, 0 omitted");
+    let expected = format!("total: {sums}, an archive of {archive} bytes");
     assert_eq!(last, expected);
 }
 

@@ -277,7 +277,7 @@ fn a_directory_stays_without_its_files() {
     let expected = "\
 content                - size/
 omitted             4097 size/over (too-large)
-total: 0 sent with 0 bytes, 0 placeholders, 1 omitted
+total: 0 sent with 0 bytes, 0 placeholders, 1 omitted, an archive of 10240 bytes
 ";
     assert_eq!(list, expected);
     let rules = ["--ignore=size/over", "HEAD", "size/over"];
