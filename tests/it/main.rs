@@ -32,6 +32,7 @@ mod formats;
 mod golden;
 mod handover;
 mod head;
+mod host;
 mod hostile;
 mod layers;
 mod matrix;
