@@ -38,7 +38,8 @@
 //!   divided between them.
 //! * [`report`] writes what the calling program reads beside the archive: manifest, summary, progress.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
-//! * [`repository`] opens the repository as git does and resolves the revision, with gix.
+//! * [`repository`] opens the repository as git does and resolves the revision, with gix. Its promisor remotes are
+//!   asked for what is missing.
 //!
 //! Decisions about an entry:
 //!
@@ -90,7 +91,8 @@
 //!   attributes of a file that is archived say so, or where gix cannot go on.
 //! * Nothing but the binary touches arguments, standard streams, signals and environment variables
 //!   (gix reads git's own).
-//! * Nothing is fetched from a promisor remote.
+//! * Objects that a partial clone lacks are fetched where `git archive` fetches, before the first byte and by the
+//!   installed git: those of the archive and no others. An answer about an archive fetches nothing, nor does a server.
 
 pub mod remote;
 pub mod apply;

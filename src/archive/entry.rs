@@ -386,12 +386,12 @@ impl<F: Format> Archiver<F> {
             Failure::Damaged(MISSING) if self.verified => {
                 let path = self.blob_policy.naming.path_in_tree(path);
                 let id = entry.id.to_hex().to_string();
-                Error::entry(words).after(filled(
+                self.odb.missing(Error::entry(words)).after(filled(
                     "error: invalid object {} {} for '{}'",
                     &[mode.as_bytes(), id.as_bytes(), &path],
                 ))
             }
-            Failure::Damaged(MISSING) => Error::entry(words),
+            Failure::Damaged(MISSING) => self.odb.missing(Error::entry(words)),
             failure => self.damaged(entry, words).caused_by(failure),
         }
     }

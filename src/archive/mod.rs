@@ -7,6 +7,7 @@
 mod archiver;
 mod entry;
 mod extra;
+mod fetch;
 mod large;
 mod measure;
 mod prepare;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{
+    fetch,
     measure::{Lengths, Measurer, measure},
     run::{Outputs, RunStats, Slice, run_slice},
 };
@@ -115,6 +116,7 @@ fn make(
         return Err(refused("the archive is compressed")
             .hinted("--cache sends parts of an archive that is complete there"));
     }
+    let request = fetch::completed(request, outputs.diagnostics)?;
     let bytes = match range {
         ByteRange::From(first) => first..u64::MAX,
         ByteRange::Between(first, last) => first..last.saturating_add(1),

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    fetch,
     prepare::{self, Prepared},
     writer::Writer,
 };
@@ -51,6 +52,7 @@ pub struct RunStats {
 /// Makes the archive that `request` asks for, and counts in `stats`. A tar for a filter command is written
 /// unfiltered: the destination has to be the input of the command.
 pub fn run(request: Request, outputs: Outputs<'_>, stats: &mut RunStats) -> Result<()> {
+    let request = fetch::completed(request, outputs.diagnostics)?;
     let mut destination = Counted {
         inner: outputs.destination,
         bytes: 0,

@@ -430,6 +430,7 @@ mod tests {
             hash: gix::hash::Kind::Sha1,
             multi_pack_index: false,
             replacements: Default::default(),
+            is_partial: false,
         }))
     }
 

@@ -68,7 +68,7 @@ pub struct Filters {
     #[arg(long, value_name = "as", value_enum)]
     pub submodules: Option<Submodules>,
 
-    /// Choose what happens to files that a partial clone lacks [default: error]
+    /// Choose what happens to objects that a partial clone lacks [default: fetch]
     #[arg(long, value_name = "what", value_enum)]
     pub missing: Option<OnMissing>,
 
@@ -170,6 +170,8 @@ pub enum Submodules {
 /// `--missing`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnMissing {
+    /// Fetch all that the archive needs from the promisor remotes, at once
+    Fetch,
     /// Fail
     Error,
     /// Treat the file as one above --max-size

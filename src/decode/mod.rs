@@ -15,6 +15,7 @@ pub mod repeated;
 pub mod recovery;
 pub mod size;
 pub mod slot;
+pub mod wanted;
 
 use std::{io, path::Path, sync::Arc};
 

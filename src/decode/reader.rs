@@ -6,7 +6,9 @@
 
 use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 
-use super::{Decoder, Failure, chain::ChainBuilder, recovery, slot::Allowance, stream};
+use super::{
+    Decoder, Failure, chain::ChainBuilder, recovery, slot::Allowance, stream, wanted::Wanted,
+};
 use crate::{
     buffer::Buffer,
     odb::{Odb, PackId, Place, loose, pack::Damage},
@@ -26,12 +28,16 @@ pub struct Reader {
     pub odb: Odb,
     decoder: Decoder,
     chains: ChainBuilder,
+    wanted: Option<Wanted>,
 }
 
 /// Another reader of the same objects, for another thread.
 impl Clone for Reader {
     fn clone(&self) -> Self {
-        Self::new(self.odb.clone())
+        Self {
+            wanted: self.wanted.clone(),
+            ..Self::new(self.odb.clone())
+        }
     }
 }
 
@@ -42,6 +48,32 @@ impl Reader {
             odb,
             decoder: Decoder::new(Allowance::new(0)).with_recent(RECENT_MAX),
             chains: ChainBuilder::default(),
+            wanted: None,
+        }
+    }
+
+    /// The same, with missing objects noted in `wanted`. A missing tree then passes for an empty one, so that one
+    /// walk finds all that is missing. What such a walk finds is no archive.
+    pub fn noting(mut self, wanted: &Wanted) -> Self {
+        self.wanted = Some(wanted.clone());
+        self
+    }
+
+    /// The same, without notes: a missing object is a failure.
+    pub fn strict(mut self) -> Self {
+        self.wanted = None;
+        self
+    }
+
+    /// Whether missing objects are noted.
+    pub fn notes_missing(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// Note that `id` (or its replacement) is missing.
+    pub fn note_missing(&self, id: &oid) {
+        if let (Some(wanted), Ok(id)) = (&self.wanted, self.odb.config().replaced(id)) {
+            wanted.add(id);
         }
     }
 
@@ -56,6 +88,9 @@ impl Reader {
             return Ok(Some(ObjectKind::Tree));
         }
         let Some(place) = self.odb.find(&id) else {
+            if let Some(wanted) = &self.wanted {
+                wanted.add(id);
+            }
             return Ok(None);
         };
         match self.read_at(&id, place, MAX_CONTROL_SIZE, out) {

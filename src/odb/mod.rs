@@ -58,12 +58,24 @@ pub struct Config {
     pub multi_pack_index: bool,
     /// The objects that replace others.
     pub replacements: Replacements,
+    /// Whether a remote has promised the objects that are missing.
+    pub is_partial: bool,
 }
 
 impl Config {
     /// The file of the loose object `id` in the object directory number `dir`.
     pub fn loose_path(&self, dir: u32, id: &oid) -> PathBuf {
         loose::path(&self.dirs[dir as usize], id)
+    }
+
+    /// The `error` of a missing object, with advice for a partial clone.
+    pub fn missing(&self, error: Error) -> Error {
+        match self.is_partial {
+            true => {
+                error.hinted("--missing=fetch fetches what a partial clone lacks of an archive")
+            }
+            false => error,
+        }
     }
 
     /// The replacement of `id` (`git replace`), or `id` itself.

@@ -77,6 +77,7 @@ impl Fixture {
             hash: Kind::Sha1,
             multi_pack_index: false,
             replacements: Default::default(),
+            is_partial: false,
         })
     }
 }

@@ -20,6 +20,7 @@ use crate::{
         chain::ChainBuilder,
         repeated::Repeated,
         size::{Size, Sizer},
+        wanted::Wanted,
     },
     error::Result,
     odb::{Odb, Place},
@@ -71,6 +72,19 @@ impl Locators {
         let sizes = locator.sizes(entries)?;
         self.pool().free.push(locator);
         Ok(sizes)
+    }
+
+    /// Note in `wanted` the objects with the contents of `entries` that do not exist.
+    pub fn note_missing(&self, entries: &[Entry], wanted: &Wanted) -> Result<()> {
+        let mut locator = self.pool().take();
+        for entries in entries.chunks(GROUP) {
+            locator.find(entries)?;
+            let found = locator.ids.iter().zip(&locator.places);
+            let missing = found.filter(|(_, place)| place.is_none());
+            missing.for_each(|(id, _)| wanted.add(*id));
+        }
+        self.pool().free.push(locator);
+        Ok(())
     }
 
     /// Drop the object database once all blobs are located. Unmapping a large index takes time, so it happens

@@ -216,7 +216,10 @@ impl View {
         }
         match self.sizer.size(&mut reader.odb, id) {
             Size::Exactly(size) => (policy.by_size(size, || path), Some(size)),
-            Size::Missing => (policy.missing(), None),
+            Size::Missing => {
+                reader.note_missing(&id);
+                (policy.missing(), None)
+            }
             // A damaged object exists: the later read reports the damage.
             Size::Small | Size::Unknown => (Disposition::Content, None),
         }

@@ -6,26 +6,98 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::Write,
+    io::{self, Read, Write},
     os::unix::process::CommandExt,
-    process::{Command, Output, Stdio},
+    process::{ChildStdin, Command, Output, Stdio},
+    thread,
 };
 
-use gix::bstr::ByteSlice;
+use gix::{ObjectId, bstr::ByteSlice};
 
 use crate::error::{Error, Result, strerror};
 
 /// The status of a usage error: git accepted the repository and found nothing to do.
 const USAGE: i32 = 129;
 
-/// Run git with `arguments`, its standard input closed and its standard error captured. `None` if git
-/// cannot be started.
+/// As many bytes at the end of the messages of a fetch are looked at.
+const LAST_WORDS: usize = 16 << 10;
+
+/// Run git with `arguments`, its standard input closed and its standard error captured. Missing objects are not
+/// fetched. `None` if git cannot be started.
 pub fn ask(arguments: &[&OsStr]) -> Option<Output> {
-    Command::new("git")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .ok()
+    let mut git = Command::new("git");
+    git.env("GIT_NO_LAZY_FETCH", "1");
+    answer(git.args(arguments))
+}
+
+/// The same, where git may fetch the objects that it needs for the answer.
+pub fn ask_lazily(arguments: &[&OsStr]) -> Option<Output> {
+    answer(Command::new("git").args(arguments))
+}
+
+fn answer(git: &mut Command) -> Option<Output> {
+    git.stdin(Stdio::null()).output().ok()
+}
+
+/// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
+/// words. All its words go to `diagnostics`.
+pub fn fetch(
+    remote: &OsStr,
+    ids: &[ObjectId],
+    diagnostics: &mut dyn Write,
+) -> Result<Option<Vec<u8>>> {
+    let failed = |error: io::Error| {
+        Error::fatal("cannot fetch missing objects")
+            .caused_by(format!("cannot run git: {}", strerror(&error)))
+    };
+    let mut git = Command::new("git")
+        .args(["-c", "fetch.negotiationAlgorithm=noop"])
+        // Packs that are open here would go away, and the next fetch of the user's makes up for this.
+        .args(["-c", "maintenance.auto=false"])
+        .arg("fetch")
+        .arg(remote)
+        .args(["--no-tags", "--no-write-fetch-head"])
+        .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let (stdin, stderr) = (git.stdin.take(), git.stderr.take());
+    let said = thread::scope(|scope| {
+        scope.spawn(|| stdin.map(|stdin| write_ids(stdin, ids)));
+        stderr.map_or(Ok(Vec::new()), |stderr| pass_on(stderr, diagnostics))
+    });
+    let status = git.wait().map_err(failed)?;
+    let said = said.map_err(failed)?;
+    Ok((!status.success()).then_some(said))
+}
+
+/// Write `ids` to git, one a line. A git that fails does not read them all, and says why.
+fn write_ids(stdin: ChildStdin, ids: &[ObjectId]) {
+    let mut stdin = io::BufWriter::new(stdin);
+    for id in ids {
+        if writeln!(stdin, "{id}").is_err() {
+            return;
+        }
+    }
+}
+
+/// Pass on what a process says, and return its last words.
+fn pass_on(mut stderr: impl Read, diagnostics: &mut dyn Write) -> io::Result<Vec<u8>> {
+    let mut last = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let len = stderr.read(&mut piece)?;
+        if len == 0 {
+            return Ok(last);
+        }
+        // A failed write of diagnostics is ignored.
+        let _ = diagnostics.write_all(&piece[..len]);
+        last.extend_from_slice(&piece[..len]);
+        let surplus = last.len().saturating_sub(LAST_WORDS);
+        last.drain(..surplus);
+    }
 }
 
 /// git's error message, if there is one, with the lines before it.

@@ -34,6 +34,8 @@ pub struct Environment {
     pub pathspecs: Defaults,
     /// `GIT_ATTR_SOURCE`
     pub attr_source: Option<OsString>,
+    /// `GIT_NO_LAZY_FETCH`
+    pub no_lazy_fetch: Option<bool>,
     /// `GIT_SLUICE_CACHE`, which may be empty.
     pub cache: Option<PathBuf>,
 }
@@ -76,6 +78,7 @@ impl Environment {
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
             attr_source: variable("GIT_ATTR_SOURCE"),
+            no_lazy_fetch: variable("GIT_NO_LAZY_FETCH").map(|_| flag("GIT_NO_LAZY_FETCH")),
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
         })
     }

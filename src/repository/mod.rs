@@ -10,6 +10,7 @@ pub mod date;
 pub mod environment;
 pub mod extra_file;
 mod open;
+pub mod promisor;
 mod refs;
 mod replacements;
 pub mod served;

@@ -12,7 +12,7 @@ use gix::{
     },
 };
 
-use super::{environment::Environment, replacements::replacements, work_tree::real};
+use super::{environment::Environment, promisor, replacements::replacements, work_tree::real};
 use crate::{
     error::{Error, Result},
     odb,
@@ -191,5 +191,6 @@ pub(super) fn objects(
         hash: repository.object_hash(),
         multi_pack_index: config.boolean("core.multiPackIndex").unwrap_or(true),
         replacements: replacements(repository)?,
+        is_partial: promisor::exists(config.plumbing()),
     })
 }

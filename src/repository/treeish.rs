@@ -96,7 +96,8 @@ fn found(
             let kind = reader.kind(&tree);
             match kind.map_err(|failure| failure.explain(not_a_tree()))? {
                 Some(ObjectKind::Tree) => {}
-                _ => return Err(not_a_tree()),
+                Some(_) => return Err(not_a_tree()),
+                None => return Err(reader.odb.config().missing(not_a_tree())),
             }
             Ok(Treeish {
                 tree,
@@ -106,7 +107,8 @@ fn found(
                 time,
             })
         }
-        Some((_, ObjectKind::Tag | ObjectKind::Blob)) | None => Err(not_a_tree()),
+        Some((_, ObjectKind::Tag | ObjectKind::Blob)) => Err(not_a_tree()),
+        None => Err(reader.odb.config().missing(not_a_tree())),
     }
 }
 
@@ -235,7 +237,7 @@ fn object_id(
             warn_if_ambiguous(repository, name, diagnostics);
             Ok(found)
         }
-        None => ask_git(name, diagnostics),
+        None => ask_git(name, reader.notes_missing(), diagnostics),
     }
 }
 
@@ -450,10 +452,19 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     places.iter().filter(exists).count() > 1
 }
 
-/// The object of `name`, and its ref if `name` is the name of a ref, as git resolves it. git's warnings go
-/// to `diagnostics`.
-fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Reference)> {
-    let output = rev_parse(&["--verify"], name).ok_or_else(|| not_valid(name))?;
+/// The object of `name`, and its ref if `name` is the name of a ref, as git resolves it. `may_fetch` says whether git
+/// may fetch the trees on the way. git's warnings go to `diagnostics`.
+fn ask_git(
+    name: &BStr,
+    may_fetch: bool,
+    diagnostics: &mut dyn Write,
+) -> Result<(ObjectId, Reference)> {
+    let ask = match may_fetch {
+        true => git::ask_lazily,
+        false => git::ask,
+    };
+    let arguments = rev_parse_arguments(&["--verify"], name);
+    let output = ask(&arguments).ok_or_else(|| not_valid(name))?;
     let words = output.stderr;
     // git looks a plain name up twice when it archives.
     let lookups = match name.find_byteset(b"^~:@") {
@@ -496,6 +507,7 @@ fn ask_git(name: &BStr, diagnostics: &mut dyn Write) -> Result<(ObjectId, Refere
 fn speaks_for_itself(words: &[u8]) -> bool {
     let beginnings = [
         "log for ",
+        "could not fetch ",
         "not a git repository",
         "replace depth too high",
         "bad shallow line",
@@ -526,12 +538,16 @@ fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference 
 }
 
 fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
+    git::ask(&rev_parse_arguments(options, name))
+}
+
+fn rev_parse_arguments<'a>(options: &[&'a str], name: &'a BStr) -> Vec<&'a OsStr> {
     let options = ["rev-parse"]
         .iter()
         .chain(options)
         .chain(&["--end-of-options"]);
-    let options = options.map(OsStr::new);
-    git::ask(&Vec::from_iter(options.chain([OsStr::from_bytes(name)])))
+    let options = options.map(|option| OsStr::new(*option));
+    options.chain([OsStr::from_bytes(name)]).collect()
 }
 
 #[cfg(test)]

@@ -29,6 +29,11 @@ impl Budget {
         self.bytes / 16
     }
 
+    /// The missing objects that are fetched at once.
+    pub fn wanted(self) -> usize {
+        self.bytes / 32
+    }
+
     /// The changes of a delta, and the paths that a delta removes.
     pub fn changes(self) -> usize {
         self.bytes / 32

@@ -80,6 +80,18 @@ impl<'a> FilterRules<'a> {
         self.settings.raw
     }
 
+    /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
+    pub(super) fn fetches(&self) -> bool {
+        let missing = self.settings.missing.unwrap_or(OnMissing::Fetch);
+        let is_question = self.given.dry_run || self.given.explain.is_some();
+        missing == OnMissing::Fetch && !is_question
+    }
+
+    /// Whether the archive goes without missing files.
+    pub(super) fn does_without(&self) -> bool {
+        self.policy.missing.is_some()
+    }
+
     /// Refuses a tree-ish `name` whose failure could tell whether a hidden path exists.
     pub(super) fn fit_name(&self, name: &[u8]) -> Result<()> {
         match self.access.is_some() && name.contains(&b':') {
@@ -171,10 +183,10 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
     };
     let within = settings.binary_within.map(|bytes| bytes as usize);
     Policy {
-        missing: match settings.missing.unwrap_or(OnMissing::Error) {
-            OnMissing::Error => None,
-            OnMissing::Omit => Some(Remedy::Omit),
-            OnMissing::Placeholder => Some(match &limit {
+        missing: match settings.missing {
+            None | Some(OnMissing::Fetch | OnMissing::Error) => None,
+            Some(OnMissing::Omit) => Some(Remedy::Omit),
+            Some(OnMissing::Placeholder) => Some(match &limit {
                 Some(limit) => limit.remedy,
                 None => Remedy::Replace(StandIn::Empty),
             }),

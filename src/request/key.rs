@@ -15,7 +15,7 @@ use super::{Scope, filter::FilterRules, format::Format};
 use crate::{
     attributes::{AttributeSettings, AttributeSource},
     cache::Key,
-    cli::{Args, OnMissing},
+    cli::Args,
     emit::zip::Times,
     error::Result,
     odb::Replacements,
@@ -77,15 +77,15 @@ impl Decisive<'_> {
     /// What the archive, or the messages beside it, depend on beyond the key.
     fn obstacle(&self) -> Option<&'static str> {
         let args = self.args;
-        let is_partial =
-            self.filters.settings.missing.unwrap_or(OnMissing::Error) != OnMissing::Error;
         let is_dated = self.treeish.commit.is_some() || args.mtime.is_some();
         match () {
             () if !is_dated => Some("the time of a tree is that of the request"),
             () if args.worktree_attributes => Some("attributes come from the work tree"),
             () if args.verbose % 2 == 1 => Some("names are told on standard error"),
             () if args.filters.manifest.is_some() => Some("a manifest is written"),
-            () if is_partial => Some("files that the repository lacks are left out"),
+            () if self.filters.does_without() => {
+                Some("files that the repository lacks are left out")
+            }
             () => None,
         }
     }

@@ -34,7 +34,7 @@ use crate::{
     plan::{BlobPolicy, extra::Extra},
     process::command::CommandContext,
     report::Subject,
-    repository::{settings::Umask, treeish::Treeish},
+    repository::{promisor::Promisor, settings::Umask, treeish::Treeish},
     tree::TreeRules,
 };
 use format::Format;
@@ -93,6 +93,8 @@ pub struct Request {
     pub shareable: Shareable,
     /// Where the archive is shared with others, if the user wants that.
     pub cache: Option<cache::Settings>,
+    /// Where objects that the archive lacks are fetched from, if they are.
+    pub promisor: Option<Promisor>,
     /// Reads the objects of the repository.
     pub reader: Reader,
 }

@@ -20,7 +20,7 @@ use crate::{
     cache::Key,
     cli::{self, Args, ByteRange, ExtraContent, GzipDialect},
     convert::Shareable,
-    decode::reader::Reader,
+    decode::{reader::Reader, wanted::Wanted},
     deflate::Dialect,
     emit::{MemberKind, zip::Times},
     error::Result,
@@ -34,6 +34,7 @@ use crate::{
     repository::{
         Repository, attr_source, date,
         environment::Environment,
+        promisor::{Fetched, Lazy, Promisor},
         settings,
         treeish::{self, Treeish},
     },
@@ -61,24 +62,103 @@ impl Request {
         repository: Result<Repository>,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
-        let Inputs { args, access, .. } = inputs;
         let format = inputs.format()?;
         let filters = inputs.filters(format)?;
         let repository = repository?;
-        let mut reader = Reader::new(Odb::open(repository.objects.clone()));
-        let treeish = inputs.treeish(&repository, &filters, &mut reader, diagnostics)?;
+        let known = Known {
+            format,
+            filters,
+            repository,
+        };
+        match inputs.promisor(&known) {
+            Some(promisor) => inputs.fetched_request(&known, promisor, diagnostics),
+            None => {
+                let reader = Reader::new(Odb::open(known.repository.objects.clone()));
+                inputs.request(&known, reader, diagnostics)
+            }
+        }
+    }
+}
+
+/// What is known before an object is read.
+struct Known<'a> {
+    format: &'a Named,
+    filters: filter::FilterRules<'a>,
+    repository: Repository,
+}
+
+impl<'a> Inputs<'a> {
+    /// Where missing objects are fetched from, if they are.
+    fn promisor(self, known: &Known<'_>) -> Option<Promisor> {
+        // What is told before the first byte is told of what is there.
+        if self.args.serving.head || !known.filters.fetches() {
+            return None;
+        }
+        let is_served = self.access == Access::Remote;
+        let lazy = match self.environment.no_lazy_fetch.unwrap_or(is_served) {
+            true => Lazy::Forbidden,
+            false => Lazy::Allowed,
+        };
+        let config = known.repository.gix.config_snapshot();
+        Promisor::read(config.plumbing(), lazy)
+    }
+
+    /// The request, with the trees and other objects that its meaning depends on fetched from `promisor`: each attempt
+    /// finds what is missing for the next one.
+    fn fetched_request(
+        self,
+        known: &Known<'a>,
+        promisor: Promisor,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Request> {
+        let objects = &known.repository.objects;
+        let wanted = Wanted::within(Budget::new(self.args.ours.memory).wanted());
+        loop {
+            let reader = || Reader::new(Odb::open(objects.clone()));
+            let mut told = Vec::new();
+            let request = self.request(known, reader().noting(&wanted), &mut told);
+            let missing = wanted.take();
+            if missing.is_empty() {
+                let _ = diagnostics.write_all(&told);
+                return request.map(|request| Request {
+                    reader: request.reader.strict(),
+                    promisor: Some(promisor),
+                    ..request
+                });
+            }
+            if promisor.fetch(missing, objects, diagnostics)? == Fetched::Unpromised {
+                return self.request(known, reader(), diagnostics);
+            }
+        }
+    }
+
+    /// The request, as `reader` finds the objects.
+    fn request(
+        self,
+        known: &Known<'_>,
+        mut reader: Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Request> {
+        let inputs = self;
+        let Inputs { args, access, .. } = inputs;
+        let Known {
+            format,
+            filters,
+            repository,
+        } = known;
+        let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         let budget = Budget::new(args.ours.memory);
-        let rules = inputs.tree_rules(&repository, budget);
-        let top = inputs.top(&repository);
-        let attributes = inputs.attributes(&repository, &top, format, &mut reader)?;
+        let rules = inputs.tree_rules(repository, budget);
+        let top = inputs.top(repository);
+        let attributes = inputs.attributes(repository, &top, format, &mut reader)?;
         let below = &repository.prefix;
         let top = Top {
             path: top.as_os_str().as_bytes().as_bstr(),
-            is_work_tree: work_tree(&repository, access).is_some(),
+            is_work_tree: work_tree(repository, access).is_some(),
         };
         let view = Viewing {
             args,
-            filters: &filters,
+            filters,
             attributes: attributes.clone(),
             below,
             top,
@@ -99,7 +179,7 @@ impl Request {
             environment: inputs.environment,
             settings: &repository.settings,
             replacements: &reader.odb.config().replacements,
-            filters: &filters,
+            filters,
             attributes: &attributes,
             treeish: &treeish,
             scope: &scope,
@@ -114,7 +194,8 @@ impl Request {
             true => decisive.key(&mut extras),
             false => Err("nothing asks for the key".to_owned()),
         };
-        Ok(Self {
+        Ok(Request {
+            promisor: None,
             range: inputs.range(key.as_ref().ok()),
             key,
             shareable: Shareable::default(),

@@ -225,14 +225,17 @@ impl Trees {
         let failed = || Error::fatal(format!("unable to read tree ({id})"));
         match reader.read(&id, &mut content) {
             Ok(Some(ObjectKind::Tree)) => {}
+            Ok(None) if reader.notes_missing() => {}
             // Without the check of the whole tree, git notices a missing tree while it writes.
             Ok(None) if self.rules.protect.is_none() => {
-                return Err(Error::entry(format!("Could not read {id}")));
+                let error = Error::entry(format!("Could not read {id}"));
+                return Err(reader.odb.config().missing(error));
             }
             Ok(Some(_)) if self.rules.protect.is_none() => {
                 return Err(Error::entry(format!("Object {id} not a tree")));
             }
-            Ok(_) => return Err(failed()),
+            Ok(None) => return Err(reader.odb.config().missing(failed())),
+            Ok(Some(_)) => return Err(failed()),
             Err(failure) => return Err(failure.explain(failed())),
         }
         self.held.fetch_add(content.capacity(), Ordering::Relaxed);

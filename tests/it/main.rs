@@ -38,6 +38,7 @@ mod layers;
 mod matrix;
 mod memory;
 mod oracle;
+mod partial;
 mod pathspecs;
 mod positions;
 mod random;

@@ -1,4 +1,4 @@
-//! What a partial clone lacks: a failure, or something in its place, and never a fetch.
+//! What a partial clone lacks, without a fetch: a failure, or something in its place.
 
 use super::{files, manifest, spoil, summary, unpack};
 use crate::support::{Repo, installed};
@@ -60,7 +60,8 @@ fn what_is_missing_is_a_failure() {
     assert!(!tar_listing::is_complete(&output.stdout), "{output}");
     let id = repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]);
     let expected = format!(
-        "error: invalid object 100644 {id} for '.sourcegraph/ignore'\nerror: cannot read '{id}'\n"
+        "error: invalid object 100644 {id} for '.sourcegraph/ignore'\nerror: cannot read '{id}'\n\
+         hint: --missing=fetch fetches what a partial clone lacks of an archive\n"
     );
     assert_eq!(output.messages(), expected);
 }
