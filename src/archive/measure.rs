@@ -104,6 +104,8 @@ pub(super) struct Lengths {
     entries: u64,
     /// The bytes of each planned entry; 0 for one that the archive lacks, or whose length is not known.
     pub(super) each: Vec<u64>,
+    /// The entries.
+    pub(super) chunk: Option<Chunk>,
     /// Why the number of bytes is not known.
     pub(super) unknown: Option<&'static str>,
     /// Whether the number of entries is not known.
@@ -114,8 +116,8 @@ pub(super) struct Lengths {
 
 /// Some entries of a window.
 pub(super) struct Chunk {
-    window: Arc<Window>,
-    range: Range<usize>,
+    pub(super) window: Arc<Window>,
+    pub(super) range: Range<usize>,
 }
 
 /// What one thread needs.
@@ -321,13 +323,13 @@ impl Worker for Measurer {
         chunk: Chunk,
         lengths: &mut Lengths,
     ) -> Result<Option<Chunk>> {
-        let Chunk { window, range } = chunk;
+        let Chunk { window, range } = &chunk;
         let is_last = range.end == window.entries.len();
-        let entries = &window.entries[range];
+        let entries = &window.entries[range.clone()];
         let sizes = self.archiver.locators.sizes(entries)?;
         for (entry, size) in entries.iter().zip(sizes) {
             tools.piece.clear();
-            let len = self.entry(tools, &window, entry, size)?;
+            let len = self.entry(tools, window, entry, size)?;
             lengths.entries += u64::from(len != Ok(0));
             lengths.each.push(len.unwrap_or(0));
             lengths.has_messages |= entry.note.is_some() || !tools.piece.log.is_empty();
@@ -340,6 +342,7 @@ impl Worker for Measurer {
             }
         }
         lengths.has_messages |= is_last && window.has_last_words();
+        lengths.chunk = Some(chunk);
         Ok(None)
     }
 
@@ -354,6 +357,7 @@ impl Sink<Lengths> for Lengths {
             bytes,
             entries,
             each: _,
+            chunk: _,
             unknown,
             is_uncertain,
             has_messages,

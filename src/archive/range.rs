@@ -7,11 +7,12 @@
 use std::{
     io::{self, Write},
     ops::Range,
+    sync::Arc,
 };
 
 use super::{
     fetch,
-    measure::{Lengths, Measurer, measure},
+    measure::{Chunk, Lengths, Measurer, measure},
     run::{Outputs, RunStats, Slice, run_slice},
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     cli::ByteRange,
     error::{Error, Result},
     pipeline::{self, Sink},
-    plan::part::Entries,
+    plan::{Window, part::Entries},
     report::SentRange,
     request::{Request, format::Format},
 };
@@ -164,15 +165,27 @@ struct Search {
     number: u64,
     /// The number and the position of the first entry of the range.
     start: Option<(u64, u64)>,
-    /// Whether the last entry of the range is found.
+    kept: Kept,
+    /// Whether nothing more is looked for.
     is_complete: bool,
     /// Whether the length of an entry is not known.
     is_lost: bool,
 }
 
+/// The windows from the start of the range on, so that they need not be planned again.
+struct Kept {
+    /// `None` once they take too much memory or time.
+    windows: Option<Vec<Arc<Window>>>,
+    /// The number in the plan of the first entry of the first window.
+    first: u64,
+    bytes: usize,
+    max_bytes: usize,
+}
+
 impl Search {
     /// The part of the archive with `bytes`.
     fn run(request: Request, bytes: Range<u64>) -> Result<Slice> {
+        let max_bytes = request.budget.kept_windows();
         let (measurer, planner, limits) = Measurer::new(request)?;
         let head = measurer.head()?;
         let mut search = Self {
@@ -180,6 +193,12 @@ impl Search {
             number: 0,
             start: (bytes.start < head).then_some((0, 0)),
             bytes,
+            kept: Kept {
+                windows: Some(Vec::new()),
+                first: 0,
+                bytes: 0,
+                max_bytes,
+            },
             is_complete: false,
             is_lost: false,
         };
@@ -190,27 +209,38 @@ impl Search {
         if !search.is_complete {
             outcome?;
         }
-        let (number, position) = match search.start {
+        let end = measurer.end(search.position)?;
+        search.slice(end)
+    }
+
+    /// The part that was found, in an archive that has `end` bytes behind all entries.
+    fn slice(self, end: u64) -> Result<Slice> {
+        let is_behind = self.bytes.start >= self.position + end;
+        let (number, position) = match self.start {
             Some(start) => start,
-            None => {
-                // The range begins behind all entries, if anywhere.
-                let len = search.position + measurer.end(search.position)?;
-                if search.bytes.start >= len {
-                    return Err(Error::not_satisfiable(len));
-                }
-                (search.number, search.position)
-            }
+            None if is_behind => return Err(Error::not_satisfiable(self.position + end)),
+            None => (self.number, self.position),
         };
-        let is_bounded = search.is_complete && search.bytes.end != u64::MAX;
+        let is_bounded = self.is_complete && self.bytes.end != u64::MAX;
+        // No thread is left that holds a window.
+        let windows = self.kept.windows.and_then(|windows| {
+            let whole = windows.into_iter().map(Arc::into_inner);
+            whole.collect::<Option<Vec<_>>>()
+        });
         Ok(Slice {
             entries: Entries {
-                before: number,
-                count: is_bounded.then_some(search.number - number),
+                before: match windows {
+                    Some(_) => number - self.kept.first,
+                    None => number,
+                },
+                count: is_bounded.then_some(self.number - number),
             },
+            windows,
             position: (position > 0).then_some(position),
         })
     }
 
+    /// Takes in the next entry, of `len` bytes.
     fn add(&mut self, len: u64) {
         let end = self.position.saturating_add(len);
         if self.start.is_none() && self.bytes.start < end {
@@ -218,24 +248,58 @@ impl Search {
         }
         self.position = end;
         self.number += 1;
-        // Without a last byte, the first entry is all that is looked for.
-        self.is_complete = match self.bytes.end {
-            u64::MAX => self.start.is_some(),
-            last => self.position >= last,
+        self.is_complete = self.position >= self.bytes.end;
+    }
+
+    /// Keeps the window of `chunk`, which begins at entry `number` and is in the range.
+    fn keep(&mut self, chunk: Chunk, number: u64) {
+        let kept = &mut self.kept;
+        let Some(windows) = &mut kept.windows else {
+            return;
         };
+        let is_known = |last: &Arc<Window>| Arc::ptr_eq(last, &chunk.window);
+        if windows.last().is_some_and(is_known) {
+            return;
+        }
+        if windows.is_empty() {
+            kept.first = number - chunk.range.start as u64;
+        }
+        kept.bytes += chunk.window.held();
+        windows.push(chunk.window);
+        // Up to the end of an archive the range may be long: to measure it may take longer than to plan it again.
+        let is_long = self.bytes.end == u64::MAX && self.number - kept.first > kept.first / 4;
+        if is_long || kept.bytes > kept.max_bytes {
+            kept.windows = None;
+            self.is_complete |= self.bytes.end == u64::MAX;
+        }
     }
 }
 
 impl Sink<Lengths> for Search {
     fn write(&mut self, lengths: &mut Lengths) -> Result<()> {
-        self.is_lost |= lengths.unknown.is_some();
-        for len in std::mem::take(lengths).each {
+        let Lengths {
+            each,
+            chunk,
+            unknown,
+            ..
+        } = std::mem::take(lengths);
+        self.is_lost |= unknown.is_some();
+        let number = self.number;
+        for len in each {
             if self.is_complete || self.is_lost {
-                return Err(Error::fatal("nothing more is looked for"));
+                break;
             }
             self.add(len);
         }
-        Ok(())
+        if let Some(chunk) = chunk
+            && self.start.is_some()
+        {
+            self.keep(chunk, number);
+        }
+        match self.is_complete || self.is_lost {
+            true => Err(Error::fatal("nothing more is looked for")),
+            false => Ok(()),
+        }
     }
 
     fn abandon(&mut self, _: &mut Lengths) {}

@@ -20,7 +20,10 @@ use crate::{
     error::{Error, Result},
     output::RecordWriter,
     pipeline,
-    plan::part::{Entries, Part},
+    plan::{
+        Window,
+        part::{Entries, Part},
+    },
     report::{Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
     request::{Delta, Request, Scope, format::Format},
     tree::Mode,
@@ -145,9 +148,11 @@ fn formatted(
 }
 
 /// A part of an archive, from one entry to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(super) struct Slice {
-    /// The entries of the plan.
+    /// The windows of the plan in which the part begins and ends, if they are at hand.
+    pub(super) windows: Option<Vec<Window>>,
+    /// The entries, of these windows or of the plan.
     pub(super) entries: Entries,
     /// The position of the first entry in the archive, in bytes; `None` for a part with the beginning of the archive.
     pub(super) position: Option<u64>,
@@ -203,7 +208,10 @@ fn stream<F: emit::Format>(
     if let Some(position) = slice.position {
         writer.begin_at(position);
     }
-    let plan = Part::new(planner, slice.entries);
+    let plan = match slice.windows {
+        Some(windows) => Part::kept(windows, slice.entries),
+        None => Part::new(planner, slice.entries),
+    };
     let (times, outcome) = pipeline::run(plan, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
     (stats.figures.counts, stats.manifest) = writer.into_stats();

@@ -1,6 +1,9 @@
 //! The part of a plan between two entries.
 //!
-//! Entries before the part are walked over, and their blobs are not located. Nothing behind the part is planned.
+//! Entries before the part are walked over, and their blobs are not located. Nothing behind the part is planned. Windows
+//! of the part that were planned before are taken as they are.
+
+use std::collections::VecDeque;
 
 use super::{Planner, Window};
 use crate::{
@@ -19,17 +22,51 @@ pub struct Entries {
 
 /// Plans a part.
 pub struct Part {
-    planner: Planner,
+    windows: Windows,
     /// The entries that are still to come.
     left: Entries,
+}
+
+/// Where the windows come from.
+enum Windows {
+    Planned(Box<Planner>),
+    Kept(VecDeque<Window>),
 }
 
 impl Part {
     /// The part `entries` of what `planner` plans.
     pub fn new(planner: Planner, entries: Entries) -> Self {
         Self {
-            planner,
+            windows: Windows::Planned(Box::new(planner)),
             left: entries,
+        }
+    }
+
+    /// The part `entries` of `windows`, which were planned before.
+    pub fn kept(windows: Vec<Window>, entries: Entries) -> Self {
+        Self {
+            windows: Windows::Kept(windows.into()),
+            left: entries,
+        }
+    }
+}
+
+impl Windows {
+    fn next(&mut self) -> Result<Made<Window>> {
+        match self {
+            Self::Planned(planner) => planner.next(),
+            Self::Kept(windows) => {
+                let batch = windows.pop_front().unwrap_or_default();
+                let last = windows.is_empty();
+                Ok(Made { batch, last })
+            }
+        }
+    }
+
+    fn fork(&mut self) -> Option<Self> {
+        match self {
+            Self::Planned(planner) => Some(Self::Planned(Box::new(planner.fork()?))),
+            Self::Kept(_) => None,
         }
     }
 }
@@ -41,7 +78,7 @@ impl Source for Part {
         let Made {
             mut batch,
             mut last,
-        } = self.planner.next()?;
+        } = self.windows.next()?;
         let Entries { before, count } = &mut self.left;
         let skipped = at_most(*before, batch.entries.len());
         batch.entries.drain(..skipped);
@@ -61,7 +98,7 @@ impl Source for Part {
             return None;
         }
         Some(Self {
-            planner: self.planner.fork()?,
+            windows: self.windows.fork()?,
             left: Entries::default(),
         })
     }

@@ -30,6 +30,11 @@ impl Window {
         entry.name(&self.paths)
     }
 
+    /// The memory held before the blobs are located, in bytes.
+    pub fn held(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.paths.capacity()
+    }
+
     /// Whether there is text for stderr after the last entry.
     pub fn has_last_words(&self) -> bool {
         self.last_words.is_some()

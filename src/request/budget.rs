@@ -39,6 +39,11 @@ impl Budget {
         self.bytes / 32
     }
 
+    /// Windows of the plan that a range keeps until its files are read.
+    pub fn kept_windows(self) -> usize {
+        self.bytes / 8
+    }
+
     /// How many windows of the plan may be queued before their turn: a quarter of the budget.
     pub fn queued_windows(self) -> usize {
         self.bytes / 4 / WINDOW
