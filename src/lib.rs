@@ -67,6 +67,7 @@
 //! The ground:
 //!
 //! * [`process`] starts commands of the configuration, asks the installed git, and reads packets of git's protocols.
+//! * [`pool`] runs the jobs of compressors on several threads.
 //! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
 //! * [`error`] says what went wrong, in git's words.
 //!
@@ -116,6 +117,7 @@ pub mod deflate;
 pub mod cache;
 pub mod output;
 pub mod process;
+pub mod pool;
 pub mod buffer;
 pub mod error;
 

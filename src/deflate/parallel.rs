@@ -12,14 +12,13 @@ use super::{
     Dialect,
     bits::Bits,
     coded::Coded,
-    free_list::FreeList,
     level::Level,
     parser::Parser,
     piece::{HISTORY, Parsed, Piece, Shape},
-    pool::{Pool, Promise},
     stitch::Stitch,
     token::Token,
 };
+use crate::pool::{FreeList, Pool, Promise};
 
 /// After this many pieces in a row without a resync point, only every so many pieces is parsed speculatively.
 const MAX_FAILURES: u32 = 8;
@@ -66,8 +65,8 @@ impl Parallel {
     ) -> Option<Self> {
         let parsers = FreeList::default();
         parsers.put([Parser::new(level)?]);
-        let pool = Pool::new(threads);
-        (pool.len() > 0).then(|| Self {
+        let pool = Pool::new("deflate", threads);
+        (pool.count() > 0).then(|| Self {
             level,
             dialect,
             shape: Shape::new(level, piece),
@@ -162,7 +161,7 @@ impl Parallel {
 
     /// Does all that can be done without waiting, and waits as long as too much is under way.
     fn advance(&mut self) -> io::Result<()> {
-        let threads = self.pool.len();
+        let threads = self.pool.count();
         while self.parsing.len() > threads + threads.div_ceil(2) {
             self.stitch_next()?;
         }

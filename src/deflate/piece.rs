@@ -4,12 +4,12 @@ use crc32fast::Hasher;
 
 use super::{
     Dialect,
-    free_list::FreeList,
     level::{Level, Strategy},
     parser::Parser,
     reference::Reference,
     token::Token,
 };
+use crate::pool::FreeList;
 
 /// Bytes of input before a piece that the piece holds: a window, and as much as a stored block can hold. Pieces begin
 /// at multiples of this number.

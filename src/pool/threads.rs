@@ -1,6 +1,6 @@
 //! A fixed pool of threads, and results that arrive later.
 //!
-//! The pool runs any job; it never sees bytes. Jobs start in the order of submission.
+//! Jobs start in the order of submission.
 
 use std::{
     io,
@@ -12,21 +12,21 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Worker threads and their queue. A drop waits until all submitted jobs are done.
-pub(super) struct Pool {
+pub struct Pool {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// The result of a submitted job.
-pub(super) struct Promise<T>(Receiver<T>);
+pub struct Promise<T>(Receiver<T>);
 
 impl Pool {
-    /// Starts `count` threads, or as many as the system allows.
-    pub(super) fn new(count: usize) -> Self {
+    /// Starts `count` threads, or as many as the system allows, named `name` and a number.
+    pub fn new(name: &str, count: usize) -> Self {
         let (jobs, queue) = unbounded::<Job>();
         let start = |number| {
             let queue = queue.clone();
-            let builder = thread::Builder::new().name(format!("deflate-{number}"));
+            let builder = thread::Builder::new().name(format!("{name}-{number}"));
             let serve = move || queue.iter().for_each(|job| job());
             builder.spawn(serve).ok()
         };
@@ -37,12 +37,12 @@ impl Pool {
     }
 
     /// The number of threads.
-    pub(super) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Queues `work` for the next idle thread.
-    pub(super) fn submit<T: Send + 'static>(
+    /// Queues `work` for the next idle thread. A pool without threads does the work at once.
+    pub fn submit<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Promise<T> {
@@ -51,7 +51,9 @@ impl Pool {
             // Fails only if the promise was dropped.
             let _ = sender.send(work());
         };
-        if let Some(jobs) = &self.jobs {
+        if self.threads.is_empty() {
+            job();
+        } else if let Some(jobs) = &self.jobs {
             // Fails only if no thread is left; the promise then reports the panic.
             let _ = jobs.send(Box::new(job));
         }
@@ -71,7 +73,7 @@ impl Drop for Pool {
 
 impl<T> Promise<T> {
     /// The result, if the job is done.
-    pub(super) fn poll(&self) -> io::Result<Option<T>> {
+    pub fn poll(&self) -> io::Result<Option<T>> {
         match self.0.try_recv() {
             Ok(result) => Ok(Some(result)),
             Err(TryRecvError::Empty) => Ok(None),
@@ -80,7 +82,7 @@ impl<T> Promise<T> {
     }
 
     /// Waits for the result.
-    pub(super) fn wait(&self) -> io::Result<T> {
+    pub fn wait(&self) -> io::Result<T> {
         self.0.recv().map_err(|_| panicked())
     }
 }

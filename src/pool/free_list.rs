@@ -6,16 +6,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A free list that is shared between threads.
-pub(super) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
+pub struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> FreeList<T> {
     /// Takes a value, if any is free.
-    pub(super) fn take(&self) -> Option<T> {
+    pub fn take(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Adds values that are free again.
-    pub(super) fn put(&self, values: impl IntoIterator<Item = T>) {
+    pub fn put(&self, values: impl IntoIterator<Item = T>) {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         list.extend(values);
     }
