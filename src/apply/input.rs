@@ -1,7 +1,7 @@
 //! The plain bytes of an archive that may be compressed.
 //!
-//! The first bytes tell the compression. At most one buffer is read ahead. The checksum at the end of a
-//! compressed stream is verified.
+//! The first bytes tell the compression. At most one buffer is read ahead. The checksums in a compressed stream are
+//! verified. A stream may have any number of gzip members or of Zstandard frames, skippable ones among them.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -11,6 +11,8 @@ use crate::error::{Error, Result, filled};
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// The last three bytes of four; the first one is any from `0x50` to `0x5f`.
+const ZSTD_SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
 const BUFFER: usize = 128 << 10;
 
 /// The archive, decompressed if it is compressed with gzip or Zstandard.
@@ -23,13 +25,18 @@ pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>
         .read_to_end(&mut magic)
         .map_err(unreadable)?;
     let gzip = magic.starts_with(GZIP);
-    let zstd = magic.starts_with(ZSTD);
+    let zstd = magic.starts_with(ZSTD) || is_skippable(&magic);
     let raw = Cursor::new(magic).chain(raw);
     Ok(match () {
         () if gzip => buffered(MultiGzDecoder::new(raw)),
         () if zstd => buffered(zstd::Decoder::with_buffer(raw).map_err(unreadable)?),
         () => Box::new(raw),
     })
+}
+
+/// Whether a skippable frame of Zstandard begins with these four bytes.
+fn is_skippable(magic: &[u8]) -> bool {
+    matches!(magic, [0x50..=0x5f, rest @ ..] if rest == ZSTD_SKIPPABLE)
 }
 
 fn buffered<'a>(decoder: impl Read + 'a) -> Box<dyn BufRead + 'a> {

@@ -103,7 +103,7 @@ fn formatted(
                 threads: request.threads.unwrap_or_else(pipeline::default_threads),
                 piece: None,
             };
-            let settings = settings.within(request.budget.deflate());
+            let settings = settings.within(request.budget.compressors());
             let mut gzip = Gzip::new(settings, destination);
             stream(
                 prepare::tar(&request),
@@ -117,7 +117,8 @@ fn formatted(
         }
         Format::TarZst(level) => {
             let threads = request.threads.unwrap_or_else(pipeline::default_threads);
-            let mut zstd = Zstd::new(destination, level, threads).map_err(failed)?;
+            let threads = level.threads_within(threads.max(1), request.budget.compressors());
+            let mut zstd = Zstd::new(destination, level, threads);
             stream(
                 prepare::tar(&request),
                 request,
@@ -126,7 +127,7 @@ fn formatted(
                 diagnostics,
                 stats,
             )?;
-            zstd.finish().map_err(failed)
+            zstd.finish().map(drop).map_err(failed)
         }
         Format::Zip(level) => {
             let zip = Zip {

@@ -79,8 +79,8 @@ impl Budget {
         self.bytes / 16
     }
 
-    /// The threads that deflate.
-    pub fn deflate(self) -> usize {
+    /// The threads that compress a stream.
+    pub fn compressors(self) -> usize {
         self.bytes / 2
     }
 

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Changes whenever the same request makes other bytes.
-const ENCODING: u64 = 1;
+const ENCODING: u64 = 2;
 /// The most bytes of an extra file that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 

@@ -49,6 +49,7 @@ mod report;
 mod repository;
 mod revisions;
 mod scale;
+mod seekable;
 mod sparse;
 mod subdirectory;
 mod tidy;

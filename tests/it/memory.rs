@@ -21,6 +21,19 @@ fn large_blobs() {
     }
 }
 
+/// Frames of 4 MiB: the budget leaves room for no thread that compresses.
+#[test]
+fn frames_of_zstd() {
+    let repo = Repo::from("big");
+    let expected = repo.archive(["HEAD"]).success();
+    for threads in ["1", "8"] {
+        let run = format!("git-sluice -j {threads} --memory={BUDGET}k --format=tar.zst -1 HEAD");
+        let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
+        assert_eq!(output.code(), 0, "{output}");
+        assert!(zstd::decode_all(&output.stdout[..]).expect("sound") == expected);
+    }
+}
+
 #[test]
 fn many_entries() {
     assert_fits(&Repo::from("wide"), "HEAD");

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
 use flate2::write::GzEncoder;
+use git_sluice::emit::zstd::{FRAME, Level, Zstd};
 use proptest::prelude::*;
 
 use super::archive::{Archive, Deletions, Node, Tree, delta, executable, file, found, link, tree};
@@ -231,6 +232,53 @@ fn compressed_archives() {
         assert_ne!(directory.state(), format!("holds {to}\n"), "{cut}");
         let _ = directory.apply(&compressed).success();
         directory.assert_holds(to, &target);
+    }
+}
+
+/// Frames as our own command writes them: the last one is the table.
+fn frames(compressed: &[u8]) -> Vec<&[u8]> {
+    let mut rest = compressed;
+    let mut frames = Vec::new();
+    while !rest.is_empty() {
+        let length = zstd::zstd_safe::find_frame_compressed_size(rest).expect("frames only");
+        let (frame, later) = rest.split_at(length);
+        frames.push(frame);
+        rest = later;
+    }
+    frames
+}
+
+#[test]
+fn archives_of_many_frames() {
+    let [from, to] = &ids();
+    let large = "0123456789abcdef".repeat(FRAME / 16);
+    let names = ["b", "c", "d"];
+    let base = tree([("a", file("old\n"))]);
+    let target = tree(names.map(|name| (name, file(&large))));
+    let plain = delta([from, to], [&base, &target], Deletions::Pax);
+    let mut stream = Zstd::new(Vec::new(), Level::DEFAULT, 1);
+    stream.write_all(&plain).expect("memory takes it");
+    let compressed = stream.finish().expect("memory takes it");
+    let frames = frames(&compressed);
+    assert_eq!(frames.len(), plain.len().div_ceil(FRAME) + 1);
+    let (table, content) = frames.split_last().expect("there is a table");
+
+    let everywhere = frames
+        .iter()
+        .flat_map(|frame| [*table, *frame])
+        .collect::<Vec<_>>();
+    for sound in [&frames[..], content, &everywhere] {
+        let directory = Target::holding(from, &base);
+        let _ = directory.apply(&sound.concat()).success();
+        directory.assert_holds(to, &target);
+    }
+    let cuts = (1..content.len()).map(|cut| content[..cut].concat());
+    let cuts = cuts.flat_map(|cut| [[&cut[..], table].concat(), cut]);
+    for cut in cuts.chain([compressed[..compressed.len() - 1].to_vec()]) {
+        let directory = Target::holding(from, &base);
+        let output = directory.apply(&cut);
+        output.assert_refused(128, &["incomplete"]);
+        assert_ne!(directory.state(), format!("holds {to}\n"), "{output}");
     }
 }
 

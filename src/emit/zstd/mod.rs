@@ -1,0 +1,13 @@
+//! Zstandard, which git lacks, in the zstd project's seekable format.
+//!
+//! The input is cut into frames of [`FRAME`] bytes, each compressed on its own, so that one frame can be read without
+//! the others. Behind the last frame comes the seek table, which every reader skips that does not look for it. A frame
+//! depends on its bytes and on the level alone, so the output is the same at every number of threads.
+
+mod frame;
+mod parameters;
+mod seek_table;
+mod stream;
+
+pub use parameters::{FRAME, Level};
+pub use stream::Zstd;
