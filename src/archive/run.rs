@@ -16,7 +16,11 @@ use super::{
 use crate::{
     buffer::Buffer,
     deflate::{self, Gzip},
-    emit::{self, zip::Zip, zstd::Zstd},
+    emit::{
+        self,
+        zip::Zip,
+        zstd::{self, Zstd},
+    },
     error::{Error, Result},
     output::RecordWriter,
     pipeline,
@@ -230,7 +234,8 @@ fn stream<F: emit::Format>(
 fn positions(format: &Format) -> Positions {
     match format {
         Format::Tar | Format::Zip(_) => Positions::InArchive,
-        Format::TarGz(_) | Format::TarZst(_) | Format::Filtered(_) => Positions::Untold,
+        Format::TarZst(_) => Positions::InFrames(zstd::FRAME as u64),
+        Format::TarGz(_) | Format::Filtered(_) => Positions::Untold,
     }
 }
 

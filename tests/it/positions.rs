@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use git_sluice::emit::zstd::FRAME;
 use serde_json::{Value, json};
 
 use crate::schema::Schema;
@@ -109,6 +110,20 @@ fn places_in_a_zip() {
 fn a_compressed_tar_has_no_places() {
     let (lines, _) = archived(&Repo::from("basic"), &["--format=tar.gz", "HEAD"]);
     assert!(lines.iter().all(|line| line.get("offset").is_none()));
+}
+
+/// The places are those of the tar, and each entry begins in its frame.
+#[test]
+fn places_in_frames() {
+    let repo = Repo::from("big");
+    let (plain, _) = archived(&repo, &["HEAD"]);
+    let (mut framed, _) = archived(&repo, &["-1", "--format=tar.zst", "HEAD"]);
+    for line in &mut framed {
+        let frame = line.as_object_mut().and_then(|line| line.remove("frame"));
+        let offset = line["offset"].as_u64().expect("a number");
+        assert_eq!(frame, Some(json!(offset / FRAME as u64)), "{line}");
+    }
+    assert_eq!(framed, plain);
 }
 
 /// Place and range together are one file.
