@@ -2,6 +2,7 @@
 //!
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
+mod ahead;
 mod binary;
 mod compare;
 mod corpus;
@@ -22,6 +23,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    Ahead(ahead::Args),
     Corpus(corpus::Args),
     Compare(compare::Args),
     Zoekt(zoekt::Args),
@@ -34,6 +36,7 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
+        Task::Ahead(args) => ahead::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Compare(args) => compare::run(&args),
         Task::Zoekt(args) => zoekt::run(&args),
