@@ -27,7 +27,11 @@ use git_sluice::{
     process::git,
     remote::{self, server},
     report::{Meter, Reports},
-    repository::{Repository, environment::Environment, extra_file},
+    repository::{
+        Repository,
+        environment::{Environment, NO_LAZY_FETCH},
+        extra_file,
+    },
     request::{
         Access, Inputs, Request,
         format::{Format, Formats},
@@ -114,6 +118,10 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
         .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
     let mut writer = Command::new(program);
     writer.arg(remote::WRITER);
+    if std::env::var_os(NO_LAZY_FETCH).is_none() {
+        // A client must not make the server run what the configuration of a remote names.
+        writer.env(NO_LAZY_FETCH, "1");
+    }
     let output = Destination::Direct(standard_output()?);
     server::upload_archive(&mut io::stdin().lock(), output, words, writer)
 }

@@ -83,8 +83,10 @@ impl Locators {
             let missing = found.filter(|(_, place)| place.is_none());
             missing.for_each(|(id, _)| wanted.add(*id));
         }
+        // What the system refuses to open may hold the objects.
+        let refusal = locator.odb.refusal();
         self.pool().free.push(locator);
-        Ok(())
+        refusal.map_or(Ok(()), Err)
     }
 
     /// Drop the object database once all blobs are located. Unmapping a large index takes time, so it happens

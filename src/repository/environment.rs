@@ -10,6 +10,9 @@ use crate::{
     process::git,
 };
 
+/// The variable that forbids to fetch missing objects.
+pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
+
 /// The variables of git(1) that matter for an archive and that gix ignores.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -35,7 +38,7 @@ pub struct Environment {
     /// `GIT_ATTR_SOURCE`
     pub attr_source: Option<OsString>,
     /// `GIT_NO_LAZY_FETCH`
-    pub no_lazy_fetch: Option<bool>,
+    pub no_lazy_fetch: bool,
     /// `GIT_SLUICE_CACHE`, which may be empty.
     pub cache: Option<PathBuf>,
 }
@@ -78,7 +81,7 @@ impl Environment {
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
             attr_source: variable("GIT_ATTR_SOURCE"),
-            no_lazy_fetch: variable("GIT_NO_LAZY_FETCH").map(|_| flag("GIT_NO_LAZY_FETCH")),
+            no_lazy_fetch: flag(NO_LAZY_FETCH),
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
         })
     }

@@ -20,14 +20,14 @@ use crate::{
 /// The most fetches from one remote that lacks objects: each lacking object fails a fetch.
 const MAX_FETCHES: usize = 64;
 /// The most missing objects that a failure names.
-const MAX_NAMED: usize = 16;
+const MAX_NAMED: usize = 8;
 
 /// Whether missing objects may be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lazy {
     /// They may.
     Allowed,
-    /// `GIT_NO_LAZY_FETCH` or a server forbids to.
+    /// `GIT_NO_LAZY_FETCH` forbids to.
     Forbidden,
 }
 
@@ -130,8 +130,8 @@ fn remotes(config: &File) -> Vec<BString> {
         names.retain(|name| *name != *last);
         names.push(last);
     }
-    // Such a name would be an option of git fetch.
-    names.retain(|name| !name.starts_with(b"-") && !name.is_empty());
+    // For git fetch such a name is an option or a path.
+    names.retain(|name| !matches!(name.first(), None | Some(b'-' | b'/')));
     names
 }
 
@@ -180,7 +180,7 @@ mod tests {
     fn remotes_are_asked_in_gits_order() {
         let config = "[remote \"b\"]\nurl = x\n[remote \"last\"]\npromisor\n\
             [remote \"a\"]\npromisor = true\n[remote \"no\"]\npromisor = false\n\
-            [remote \"-x\"]\npromisor\n\
+            [remote \"-x\"]\npromisor\n[remote \"/x\"]\npromisor\n\
             [remote \"b\"]\npartialclonefilter = blob:none\n[extensions]\npartialclone = last\n";
         let config = File::try_from(config).unwrap();
         assert_eq!(remotes(&config), ["b", "a", "last"]);

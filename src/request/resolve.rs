@@ -94,8 +94,7 @@ impl<'a> Inputs<'a> {
         if self.args.serving.head || !known.filters.fetches() {
             return None;
         }
-        let is_served = self.access == Access::Remote;
-        let lazy = match self.environment.no_lazy_fetch.unwrap_or(is_served) {
+        let lazy = match self.environment.no_lazy_fetch {
             true => Lazy::Forbidden,
             false => Lazy::Allowed,
         };

@@ -297,6 +297,9 @@ fn servers_do_not_fetch() {
     assert_ne!(output.code(), 0);
     assert!(output.messages().contains("could not fetch "), "{output}");
     assert_eq!(fetches(&trace), 0);
+    let (treeless, trees) = traced(&clone(&origin, "tree:0"));
+    assert_ne!(treeless.served(["--remote=.", "HEAD:d03"]).code(), 0);
+    assert_eq!(fetches(&trees), 0);
     let allowed = repo.clone().env("GIT_NO_LAZY_FETCH", "0");
     let expected = origin.archive(["HEAD"]).success();
     assert!(allowed.served(["--remote=.", "HEAD"]).success() == expected);
