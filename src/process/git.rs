@@ -39,6 +39,15 @@ fn answer(git: &mut Command) -> Option<Output> {
     git.stdin(Stdio::null()).output().ok()
 }
 
+/// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
+/// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
+pub fn is_promised(id: &ObjectId) -> bool {
+    let mut git = Command::new("git");
+    git.env("GIT_ALLOW_PROTOCOL", "none");
+    git.args(["cat-file", "-e", &id.to_string()]);
+    answer(&mut git).is_none_or(|output| output.stderr.contains_str("could not fetch"))
+}
+
 /// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
 /// words. All its words go to `diagnostics`.
 pub fn fetch(

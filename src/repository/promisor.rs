@@ -67,18 +67,18 @@ impl Promisor {
         if self.lazy == Lazy::Forbidden {
             let warning = b"warning: lazy fetching disabled; some objects may not be available\n";
             let _ = diagnostics.write_all(warning);
-        } else {
-            for remote in &self.remotes {
-                fetch_from(remote.as_bstr(), &missing, diagnostics)?;
-                let mut odb = Odb::open(objects.clone());
-                missing.retain(|id| odb.find(id).is_none());
-                if missing.is_empty() {
-                    return Ok(Fetched::All);
-                }
+            return Err(self.could_not_fetch(&missing));
+        }
+        for remote in &self.remotes {
+            fetch_from(remote.as_bstr(), &missing, diagnostics)?;
+            let mut odb = Odb::open(objects.clone());
+            missing.retain(|id| odb.find(id).is_none());
+            if missing.is_empty() {
+                return Ok(Fetched::All);
             }
         }
         match missing.first() {
-            Some(first) if !is_promised(first) => Ok(Fetched::Unpromised),
+            Some(first) if !git::is_promised(first) => Ok(Fetched::Unpromised),
             _ => Err(self.could_not_fetch(&missing)),
         }
     }
@@ -160,14 +160,6 @@ fn ids_in(text: &[u8]) -> HashSet<ObjectId> {
     words
         .filter_map(|word| ObjectId::from_hex(word).ok())
         .collect()
-}
-
-/// Whether a promisor remote has promised the object `id`. git is asked, which knows the objects that others name.
-fn is_promised(id: &ObjectId) -> bool {
-    let id = id.to_string();
-    let words = ["cat-file", "-e", &id].map(OsStr::new);
-    let output = git::ask(&words);
-    output.is_none_or(|output| output.stderr.contains_str("could not fetch"))
 }
 
 #[cfg(test)]
