@@ -2,7 +2,6 @@
 //! that lead to it. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
 
 use crate::support::{Repo, git_version, skip};
-use crate::tar_listing;
 
 // --- through git, and where it looks ---
 
@@ -446,19 +445,4 @@ fn shallow_clones() {
     shallow.git(["clone", "-q", "--depth=2", &url, "."]);
     shallow.assert_same(["HEAD~1"]);
     shallow.assert_same(["HEAD~2"]);
-}
-
-/// Nothing is fetched unless asked for, so a blob that only the promisor has is a missing blob.
-#[test]
-fn promised_blobs_are_not_fetched() {
-    let origin = Repo::copy("basic");
-    origin.git(["config", "uploadpack.allowFilter", "true"]);
-    let partial = Repo::scratch();
-    let url = format!("file://{}", origin.path().display());
-    partial.git(["clone", "-q", "--bare", "--filter=blob:none", &url, "."]);
-    let before = partial.git(["count-objects", "-v"]);
-    let output = partial.sluice(["HEAD"]);
-    assert_eq!(output.code(), 255, "{output}");
-    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
-    assert_eq!(partial.git(["count-objects", "-v"]), before);
 }
