@@ -1,8 +1,8 @@
-//! Attributes of the archived tree, and what they do to an entry (gitattributes(5)).
+//! Attributes of the archived tree, and the treatment of entries that follows from them (gitattributes(5)).
 //!
-//! The walk reads one file per directory, where one exists. Lines that cannot change an archive are dropped
-//! at once. Precedence as in `git archive`: `info/attributes`, the
-//! directory's own file, its parents', the user's, the system's.
+//! The walk reads one file per directory, where one exists. Lines that cannot change an archive are dropped at once.
+//! Precedence is as in `git archive`: `info/attributes`, the directory's own file, its parents', the user's, the
+//! system's.
 
 mod complaints;
 pub mod file;
@@ -460,7 +460,7 @@ mod tests {
         (attributes, top)
     }
 
-    /// Lines that are of no interest weigh nothing, and those of a directory that was left no more.
+    /// Dropped lines weigh nothing, and neither do the lines of a directory that was left.
     #[test]
     fn nested_files_are_bounded_together() {
         let lines = "x ident\n".repeat(5);

@@ -1,7 +1,7 @@
-//! How options may be written: git's rules, those of its `parse-options`.
+//! The spelling of options: the rules of git's `parse-options`.
 //!
-//! Takes the words apart, one item after the other, and says in git's words what is wrong with them.
-//! Knows a table of options and nothing of what they mean.
+//! The scanner splits the words into items and reports errors in git's words. It knows a table of options, and no
+//! option's meaning.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,7 +10,7 @@ use std::{
     vec,
 };
 
-/// Fails with what a usage error says.
+/// Fails with the text of a usage error.
 pub(super) type Result<T> = std::result::Result<T, String>;
 
 /// An option.
@@ -20,13 +20,13 @@ pub(super) struct Opt {
     pub(super) name: String,
     pub(super) short: Option<char>,
     pub(super) takes_value: bool,
-    /// Has a `--no-` form.
+    /// Whether the option has a `--no-` form.
     pub(super) negatable: bool,
-    /// git has it too.
+    /// Whether git has the option too.
     pub(super) of_git: bool,
 }
 
-/// What the words are made of.
+/// A part of the words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item<'t> {
     /// An option, with its value if it takes one.
@@ -35,25 +35,25 @@ pub(super) enum Item<'t> {
     Unset(&'t str),
     /// `-<number>`
     Level(i32),
-    /// What is no option; where others are kept, those as well.
+    /// A word that is no option. Unknown options too, where they are kept.
     Operand(OsString),
     /// A question about the program itself, to be answered at once.
     Question(&'static str),
 }
 
-/// Takes words apart. After an error there is nothing more to ask for.
+/// Splits words into items. The iteration must stop at an error.
 pub(super) struct Scanner<'t> {
     options: &'t [Opt],
     words: vec::IntoIter<OsString>,
-    /// A word of short options, and where in it the next one is.
+    /// A word of short options, and the position of the next one in the word.
     cluster: Option<(Vec<u8>, usize)>,
-    /// What is not in the table is kept as it is, the end of options too; nothing is abbreviated.
+    /// Whether words outside the table are kept unchanged, the end of options included. Then no option is abbreviated.
     keeps_others: bool,
     ended: bool,
 }
 
 impl<'t> Scanner<'t> {
-    /// Every option has to be one of these.
+    /// Splits words whose options are all in the table.
     pub(super) fn of_all(options: &'t [Opt], words: Vec<OsString>) -> Self {
         Self {
             options,
@@ -64,7 +64,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// These options wherever they stand; all else stays as it is.
+    /// Finds these options anywhere and keeps all other words unchanged.
     pub(super) fn of_some(options: &'t [Opt], words: Vec<OsString>) -> Self {
         Self {
             keeps_others: true,
@@ -100,8 +100,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// What `name`, a part of what was `typed`, spells out or abbreviates. Options of ours do not
-    /// make ambiguous what git understands.
+    /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make
+    /// an abbreviation of git's ambiguous.
     fn spelling(&self, name: &[u8], typed: &[u8]) -> Result<Option<Spelling<'t>>> {
         let all = || self.options.iter().flat_map(Spelling::all);
         let exact = all().find(|spelling| spelling.to_string().as_bytes() == name);
@@ -228,7 +228,7 @@ impl fmt::Display for Spelling<'_> {
     }
 }
 
-/// As C's `strtol` reads it, cut to the 32 bits that git keeps.
+/// The number as C's `strtol` reads it, cut to the 32 bits that git keeps.
 fn level(digits: &[u8]) -> i32 {
     let digits = std::str::from_utf8(digits).unwrap_or_default();
     digits.parse::<i64>().unwrap_or(i64::MAX) as i32

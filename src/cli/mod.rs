@@ -1,8 +1,8 @@
-//! What was typed. Touches no file, no repository, no terminal.
+//! The command line as typed. The module touches no file, no repository, no terminal.
 //!
-//! Options are declared once, in [`Args`], with clap, which renders the help and reads the values of
-//! our own. How options may be written is `grammar`'s, since git's rules are not clap's; like git,
-//! [`Typed`] goes over the words twice.
+//! [`Args`] declares each option once, with clap, which renders the help and reads the values of git-sluice's own
+//! options. The module `grammar` defines the spelling of options, since git's rules differ from clap's. Like git,
+//! [`Typed`] reads the words in two passes.
 
 mod delta;
 mod extra;
@@ -131,12 +131,12 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether there is nothing to be archived.
+    /// Whether the command line asks for no archive.
     fn asks_only(&self) -> bool {
         self.list || self.filters.print_profile || self.ours.apply.is_some()
     }
 
-    /// What does not go together.
+    /// Refuses options that exclude each other.
     fn check(&self) -> Result<()> {
         if self.list
             && let Some(word) = &self.treeish
@@ -158,8 +158,7 @@ impl Args {
         self.check_looks()
     }
 
-    /// What is only looked at makes no archive, and no report of one. A part of an archive is no archive to be
-    /// reported either.
+    /// Refuses options of an archive with options that only ask about one, and options of a whole archive with a range.
     fn check_looks(&self) -> Result<()> {
         let asked = &self.filters;
         let is_ranged = self.serving.range.is_some();

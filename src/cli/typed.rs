@@ -1,4 +1,4 @@
-//! From words to arguments, in the two passes that git takes.
+//! Turns words into arguments, in two passes as git does.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
-/// Options of ours that change no byte.
+/// Options of git-sluice that change no byte of the archive.
 const HARMLESS: [&str; 11] = [
     "threads",
     "memory",
@@ -31,10 +31,10 @@ const HARMLESS: [&str; 11] = [
     "cache-jobs",
     "cache-wait",
 ];
-/// The one option that git cannot take back.
+/// The only option that git cannot take back with a `--no-` form.
 const FINAL: &str = "mtime";
 
-/// The option that reads an archive rather than to make one.
+/// The option that reads an archive instead of making one.
 const APPLY: &str = "apply";
 
 /// Why there are no arguments.
@@ -58,8 +58,8 @@ impl From<Error> for Stop {
     }
 }
 
-/// The words after the first pass, which takes out where the archive goes and who makes it; the
-/// output file is opened before the second pass reads the rest.
+/// The words after the first pass, which takes out the destination and the maker of the archive. The output file is
+/// opened before the second pass reads the rest.
 #[derive(Debug)]
 pub struct Typed {
     /// `--output`
@@ -68,7 +68,7 @@ pub struct Typed {
     pub remote: Option<OsString>,
     /// `--exec`
     pub exec: Option<OsString>,
-    /// What else was typed, in order.
+    /// All other words, in order.
     pub rest: Vec<OsString>,
     command: Command,
     options: Vec<Opt>,
@@ -107,8 +107,8 @@ impl Typed {
         Ok(typed)
     }
 
-    /// The words of a client, who has made the first pass: whatever is ours stays out of reach, since
-    /// it may read a file or take as much memory as it likes.
+    /// The words of a client, which has made the first pass. Options of git-sluice are out of a client's reach, since
+    /// they may read files or take any amount of memory.
     pub fn of_client(words: impl Iterator<Item = OsString>) -> Self {
         let command = Args::command();
         let mut options = options(&command);
@@ -123,8 +123,8 @@ impl Typed {
         }
     }
 
-    /// The same for `git archive`: without those of our options that change no byte. Others go along,
-    /// to be refused, so that nobody gets what was not asked for.
+    /// The words for `git archive`, without options of git-sluice that change no byte. The other ones stay, so that git
+    /// refuses them and makes no archive that differs from the request.
     pub fn for_git(self) -> Result<Vec<OsString>, Stop> {
         let Self {
             mut command,
@@ -210,10 +210,10 @@ impl Typed {
     }
 }
 
-/// What the second pass has found.
+/// The findings of the second pass.
 #[derive(Default)]
 struct Given<'t> {
-    /// All that was not taken back.
+    /// All options that no later `--no-` form takes back.
     options: Vec<(&'t str, Option<OsString>)>,
     extras: Vec<Extra>,
     level: Option<i32>,
@@ -225,7 +225,7 @@ impl Given<'_> {
         self.options.iter().any(|(other, _)| *other == name)
     }
 
-    /// Options that go with an archive to be made, or words that are no file name.
+    /// Whether there are options for making an archive, or words that are no file name.
     fn asks_for_more_than_apply(&self) -> bool {
         let others = |(name, _): &(&str, _)| !matches!(*name, APPLY | "verbose");
         self.options.iter().any(others)
@@ -255,7 +255,7 @@ impl Given<'_> {
         Ok(())
     }
 
-    /// The same in a form that leaves nothing to interpret.
+    /// The same in an unambiguous form.
     fn words(self) -> impl Iterator<Item = OsString> {
         let options = self.options.into_iter().map(|(name, value)| {
             let mut word = OsString::from("--");
@@ -290,7 +290,7 @@ fn options(command: &Command) -> Vec<Opt> {
     table.collect()
 }
 
-/// What the words mean, which are in a form that leaves nothing to interpret.
+/// The arguments of words in an unambiguous form.
 fn parse(
     command: &mut Command,
     words: impl IntoIterator<Item = OsString>,
@@ -316,7 +316,7 @@ mod tests {
         Args::command().debug_assert();
     }
 
-    /// Both passes, in a directory where all files are there and nothing is executable.
+    /// Both passes, in a directory where every file exists and none is executable.
     fn parse(line: &str) -> Result<Args, String> {
         let words = line.split_whitespace().map(OsString::from);
         let typed = Typed::first_pass(words, |_| true);
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(typed.expect("sound").output, Some("a".into()));
     }
 
-    /// Whoever archives elsewhere gets the words as they are.
+    /// A remote archiver gets the words unchanged.
     #[test]
     fn words_for_the_remote_side() {
         let words = "--remote=r --no-form -9o x --exec c --prefix --exec d HEAD -- --remote=s";
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(names("--add-file=f --add-v=v:t --no-add-file HEAD"), "");
     }
 
-    /// Options of ours are in the same grammar, and in nobody's way.
+    /// Options of git-sluice follow the same grammar and never make git's options ambiguous.
     #[test]
     fn options_of_ours() {
         let args = parse("-vj4 --mem=1k --prog --no-prog --thr 8 --p=p/ HEAD").expect("sound");

@@ -1,9 +1,9 @@
 //! From stored content to archived content: `$Id$`, line endings, encodings, filters,
 //! `$Format:…$` (gitattributes(5)).
 //!
-//! What is done to a blob was settled in the plan from its path; here it is done. Only regular
-//! files come here, and none that is streamed. As in git, a step that fails is left out and the
-//! archive goes on, unless the repository says that it must not.
+//! The plan chooses the treatment of a blob from the blob's path; this module applies the treatment. Only regular
+//! files that fit into memory are converted. As in git, a failed step is left out and the archive goes on, unless
+//! the repository requires the step.
 
 mod command;
 mod context;
@@ -44,42 +44,42 @@ pub use shareable::Shareable;
 use smudge::smudge;
 use substitute::Substitution;
 
-/// What is done to the content of a file on its way into the archive, in this order.
+/// The conversions of a file's content, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Treatment {
     /// Expand `$Id$`.
     pub ident: bool,
     /// Turn LF into CRLF.
     pub crlf: Option<Crlf>,
-    /// The encoding to convert it to from UTF-8.
+    /// The encoding to which the content is converted from UTF-8.
     pub encoding: Option<Encoding>,
-    /// The filter to run it through.
+    /// The filter that converts the content.
     pub filter: Option<Arc<Driver>>,
-    /// Expand `$Format:…$`, if there is a commit to ask.
+    /// Expand `$Format:…$`, if a commit is archived.
     pub substitute: bool,
-    /// Whether it counts as text in formats that say so; by its content if unknown.
+    /// Whether the file counts as text, in formats that tell. `None` if the content decides.
     pub text: Option<bool>,
 }
 
 /// The attribute `working-tree-encoding` where it is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Its value.
+    /// The value of the attribute.
     Named(Arc<str>),
-    /// It is set but has no value, which git refuses.
+    /// The attribute is set without a value, which git refuses.
     Invalid,
 }
 
-/// A filter that is configured (gitattributes(5), "filter").
+/// A filter of the configuration (gitattributes(5), "filter").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
-    /// What attributes call it.
+    /// The name in attributes.
     pub name: BString,
     /// `filter.<name>.smudge`: a command for each file.
     pub smudge: Option<BString>,
     /// `filter.<name>.process`: a command for all files.
     pub process: Option<BString>,
-    /// `filter.<name>.required`: without it there is no archive.
+    /// `filter.<name>.required`: a failure of the filter ends the run.
     pub required: bool,
 }
 
@@ -97,8 +97,8 @@ impl Treatment {
         !ident && crlf.is_none() && encoding.is_none() && filter.is_none() && !substitute
     }
 
-    /// Whether it has to be done in the order of the archive, one file at a time: somebody else
-    /// sees the order, or it decides what is done, or it may end the run.
+    /// Whether files are converted one at a time, in the order of the archive: a process of the user sees the order,
+    /// or an earlier file affects a later one, or a failure may end the run.
     pub fn is_ordered(&self) -> bool {
         self.filter.is_some() || self.substitute || self.encoding == Some(Encoding::Invalid)
     }
@@ -107,27 +107,26 @@ impl Treatment {
 /// A file to be converted.
 #[derive(Clone, Copy)]
 pub struct File<'a> {
-    /// As git looks its conversion up: without the archive's prefix.
+    /// The path for which git looks up the conversion: without the archive's prefix.
     pub path: &'a BStr,
-    /// Its id as the tree has it.
+    /// The id in the tree.
     pub id: ObjectId,
-    /// The id of its content, which is another one if it was replaced.
+    /// The id of the content. Differs from `id` for a replaced object.
     pub stored: ObjectId,
 }
 
-/// The full name of the ref that was named, if nothing but a ref was. Found when somebody wants it: git may
-/// have to be asked.
+/// The full name of the ref, if the user named a ref and nothing else. Found on demand, since git may have to be asked.
 pub type Reference = Arc<LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>>;
 
-/// What is archived, as far as conversions show it.
+/// The archived tree and its commit, as far as conversions show them.
 pub struct Origin {
-    /// The commit, if one was named.
+    /// The commit, if the user named one.
     pub commit: Option<ObjectId>,
     /// The content of that commit.
     pub content: BString,
     /// The tree.
     pub tree: ObjectId,
-    /// The ref that was named.
+    /// The ref.
     pub reference: Reference,
 }
 
@@ -139,15 +138,15 @@ pub struct Converter {
     ordered: Mutex<Ordered>,
 }
 
-/// What goes from one file to the next; touched by one thread at a time, in the order of the archive.
+/// The state that passes from file to file. One thread at a time holds the state, in the order of the archive.
 struct Ordered {
     processes: Processes,
-    /// For a commit only.
+    /// `None` for a tree without a commit.
     substitution: Option<Substitution>,
 }
 
 impl Converter {
-    /// A converter for what comes from `origin`. Withdraws `shareable` where a command has a part in the content.
+    /// A converter for the files of `origin`. Withdraws `shareable` where a command has a part in the content.
     pub fn new(origin: Origin, command_context: CommandContext, shareable: Shareable) -> Self {
         let commit = origin.commit;
         let ordered = Ordered {
@@ -170,7 +169,7 @@ impl Converter {
         &self.shareable
     }
 
-    /// Append `content`, treated, to `out`, and what is to be said about it to `log`.
+    /// Append the converted `content` to `out`, and messages to `log`.
     pub fn convert(
         &self,
         file: File<'_>,
@@ -247,7 +246,7 @@ impl Converter {
         Ok(filtered)
     }
 
-    /// What a filter process is told of a file.
+    /// The facts that a filter process receives about a file.
     fn headers(&self, file: File<'_>) -> Vec<BString> {
         let Origin {
             commit,
@@ -265,7 +264,7 @@ impl Converter {
     }
 }
 
-/// Put what a step made of `content` in its place, if it made anything.
+/// Replace `content` by the result of a step, if there is one.
 fn replace(content: &mut Cow<'_, [u8]>, step: impl FnOnce(&[u8]) -> Option<Vec<u8>>) {
     if let Some(converted) = step(content) {
         *content = Cow::Owned(converted);

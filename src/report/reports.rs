@@ -1,4 +1,4 @@
-//! Both reports of one run, from before its beginning to after its end.
+//! Manifest and summary of one run: opened before the run begins, finished after the run ends.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Result, filled},
 };
 
-/// The reports that were asked for.
+/// The requested reports.
 pub struct Reports {
     manifest: Option<Outlet>,
     summary: Option<Outlet>,
@@ -20,26 +20,26 @@ pub struct Reports {
     expected: Option<u64>,
 }
 
-/// What a run did, as far as it came.
+/// The figures of a run, complete or not.
 #[derive(Clone, Default)]
 pub struct Figures {
-    /// What became of entries.
+    /// The counts of entries.
     pub counts: Counts,
-    /// What differs from the base, if there is one.
+    /// The changes since the base, if there is a base.
     pub changes: Option<ChangeCounts>,
     /// Bytes of the archive that were sent.
     pub bytes: u64,
     /// The bytes of the archive that were sent, where a range was asked for.
     pub range: Option<SentRange>,
-    /// What the stages took; the wall is not theirs to know.
+    /// The time of each stage, without the time of the whole run.
     pub seconds: Seconds,
-    /// What the cache had to do with the archive, if there is one.
+    /// The part of the cache, if there is a cache.
     pub cache: Option<Account>,
 }
 
 impl Reports {
-    /// Open the channels that were named, before anything else is done. None of them may be where the
-    /// archive goes: to the file `output`, or else to standard output.
+    /// Open the named channels, before any other step. A channel must differ from the destination of the archive: the
+    /// file `output`, or else standard output.
     pub fn open(
         manifest: Option<&OsStr>,
         summary: Option<&OsStr>,
@@ -64,7 +64,7 @@ impl Reports {
         })
     }
 
-    /// Begin the manifest, if there is to be one. `length` works out the bytes of the archive, if they can be known.
+    /// Begin the manifest, if one is requested. `length` works out the bytes of the archive, if they can be known.
     pub fn manifest(
         &mut self,
         subject: &Subject,
@@ -77,7 +77,7 @@ impl Reports {
         Manifest::begin(outlet, subject, self.expected).map(Some)
     }
 
-    /// Write the summary, when nothing is left that could fail, unless the run failed already.
+    /// Write the summary. After a run without `failure`, no later step may fail.
     pub fn finish(
         self,
         subject: Option<Subject>,

@@ -1,7 +1,6 @@
-//! The summary: one object that says what a run did, how long it took, and whether it is complete.
+//! The summary: one JSON object with the work, the time and the completeness of a run.
 //!
-//! It is written last of all, and says that the run is complete only if there is no failure to be
-//! told.
+//! The summary is written last. A summary without a failure proves that the run is complete.
 
 use std::{collections::BTreeMap, fs, ops::AddAssign, time::Duration};
 
@@ -14,12 +13,12 @@ use crate::{
     filter::{Disposition, OmissionReason},
 };
 
-/// Counts what a reader must know of; see `schema/summary.schema.json`.
+/// Counts changes that a reader must know of; see `schema/summary.schema.json`.
 const VERSION: u32 = 1;
 /// The type and the permissions of a directory.
 const DIRECTORY: u32 = 0o040000;
 const SUBMODULE: u32 = 0o160000;
-/// The bits of a mode that are its type, and what they are for a regular file.
+/// The bits of a mode that hold the type, and their value for a regular file.
 const TYPE: u32 = 0o170000;
 const REGULAR: u32 = 0o100000;
 
@@ -29,23 +28,23 @@ type ByReason = [u64; OmissionReason::ALL.len()];
 /// How many paths differ from the base.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangeCounts {
-    /// New ones.
+    /// New paths.
     pub added: u64,
-    /// Those with other content or permission.
+    /// Paths with other content or permission.
     pub modified: u64,
-    /// Those that are gone.
+    /// Deleted paths.
     pub deleted: u64,
-    /// Those of another type.
+    /// Paths of another type.
     pub type_changed: u64,
 }
 
 impl ChangeCounts {
-    /// All of them.
+    /// The sum.
     pub fn total(self) -> u64 {
         self.added + self.modified + self.deleted + self.type_changed
     }
 
-    /// Count one more.
+    /// Count a change.
     pub fn count(&mut self, status: Status) {
         let count = match status {
             Status::Added => &mut self.added,
@@ -66,19 +65,19 @@ impl AddAssign for ChangeCounts {
     }
 }
 
-/// What was done; of a piece, or of all.
+/// The counts of a piece or of a run.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Entries of the archive.
     pub entries: u64,
-    /// Those that are regular files, placeholders among them: without any, there is nothing to index.
+    /// Regular files, placeholders included. Without a regular file, an indexer has nothing to index.
     pub files: u64,
-    /// Bytes of content that were read for them.
+    /// Bytes of content that were read for the entries.
     pub bytes_in: u64,
-    /// What the archive does not have, a directory as one.
+    /// Omitted entries. An omitted directory counts once.
     #[serde(serialize_with = "by_reason", deserialize_with = "of_reasons")]
     pub omitted: ByReason,
-    /// Entries that have something in place of their content.
+    /// Entries with a stand-in for their content.
     #[serde(serialize_with = "by_reason", deserialize_with = "of_reasons")]
     pub placeholders: ByReason,
     /// Directories of the repository.
@@ -87,42 +86,42 @@ pub struct Counts {
     pub blobs: Blobs,
 }
 
-/// What became of trees.
+/// The counts of trees.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directories {
-    /// Their entries were looked at.
+    /// Trees that were read.
     pub read: u64,
-    /// A rule decided on all that is below, unread.
+    /// Trees that a rule excluded unread.
     pub pruned: u64,
 }
 
-/// What became of blobs.
+/// The counts of blobs.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blobs {
-    /// They were decoded, for the archive or to see what they are.
+    /// Blobs that were decoded, for the archive or for a decision.
     pub read: u64,
-    /// A rule or their size decided; they were never decoded.
+    /// Blobs that a rule or a limit excluded undecoded.
     pub skipped: u64,
-    /// They were decoded in vain: larger than the limit, although no header of their delta chain
-    /// came near it.
+    /// Blobs that were decoded in vain: larger than the limit, although no header of their delta chains was near the
+    /// limit.
     pub wasted: u64,
 }
 
 impl Counts {
-    /// The numbers as text that goes with a cached archive.
+    /// The counts as text, for the notes of a cached archive.
     pub fn to_notes(&self) -> Vec<u8> {
         // Numbers cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The numbers in such a text.
+    /// The counts in such a text.
     pub fn of_notes(notes: &[u8]) -> Result<Self> {
         serde_json::from_slice(notes).map_err(|error| {
             Error::fatal("cannot read the notes of a cached archive").caused_by(error)
         })
     }
 
-    /// Count an entry: all but the directories that were read, since a record does not tell.
+    /// Count an entry, but not whether a directory was read, since a record does not tell.
     pub fn add(&mut self, record: &Record) {
         let directory = record.mode & TYPE == DIRECTORY;
         let has_content = !directory && record.mode & TYPE != SUBMODULE;
@@ -169,8 +168,8 @@ impl AddAssign for Counts {
     }
 }
 
-/// Where time went. The stages run side by side, the first two of them on several threads at once:
-/// together they may be longer than the run.
+/// The time of each stage. Stages run side by side, the first two on several threads at once, so the sum may exceed
+/// the time of the run.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
 pub struct Seconds {
     /// The whole run.
@@ -196,16 +195,16 @@ pub struct SentRange {
     pub last: u64,
 }
 
-/// A run, as it is to be told.
+/// The facts about a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// What was to be archived, once it is known.
+    /// The archived tree, once it is resolved.
     #[serde(flatten)]
     pub subject: Option<Subject>,
-    /// What was done.
+    /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// What differs from the base, if there is one.
+    /// The changes since the base, if there is a base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
     /// Bytes of the whole archive, if they are known.
@@ -216,12 +215,12 @@ pub struct Summary {
     /// The bytes of the archive that were sent, where a range was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<SentRange>,
-    /// Where time went.
+    /// The time of each stage.
     pub seconds: Seconds,
-    /// As [`peak_memory`] has it.
+    /// The result of [`peak_memory`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
-    /// What the cache had to do with the archive, if there is one.
+    /// The part of the cache, if there is a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Account>,
 }
@@ -237,7 +236,7 @@ struct Document<'a> {
 }
 
 impl Summary {
-    /// Write it. There must be nothing left that could fail, unless it failed already.
+    /// Write the summary. After a run without `failure`, no later step may fail.
     pub fn write(&self, mut outlet: Outlet, failure: Option<&Error>) -> Result<()> {
         outlet.line(&Document {
             summary: VERSION,
@@ -248,7 +247,7 @@ impl Summary {
     }
 }
 
-/// The most memory that this process ever had, in bytes, mapped packs included.
+/// The peak of resident memory of this process in bytes, mapped packs included.
 pub fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -331,7 +330,7 @@ mod tests {
         assert_eq!(counts.directories.pruned, 1);
     }
 
-    /// A field that is forgotten in the sum would not be doubled.
+    /// A field that the sum forgets would not be doubled.
     #[test]
     fn sums_have_every_field() {
         let mut counts = counted(&[

@@ -17,15 +17,15 @@ use crate::{
 pub struct Delta {
     /// The changes, for the archive.
     pub changes: Changes,
-    /// How many there are.
+    /// The number of changes.
     pub counts: ChangeCounts,
-    /// What is gone, in order.
+    /// The deleted paths, in order.
     pub deletions: Arc<Deletions>,
-    /// Bytes of what is gone that are held in memory.
+    /// Bytes of deleted paths that are held in memory.
     deletions_memory: usize,
-    /// The commit or tree that it is made against.
+    /// The commit or tree of the base.
     pub base: ObjectId,
-    /// The commit or tree that it makes.
+    /// The commit or tree of the target.
     pub target: ObjectId,
     /// How the archive lists the deleted paths.
     pub deletion_format: DeletionFormat,
@@ -102,7 +102,7 @@ impl Delta {
     }
 }
 
-/// The base that was named `name` cannot be had: shallow, pruned, rewritten, never there.
+/// The error of a base `name` that cannot be read: shallow, pruned, rewritten, never there.
 pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
     Error::fatal(filled("base '{}' is not available", &[name]))
         .without_base()

@@ -1,7 +1,7 @@
-//! What the arguments mean, settled once: revision resolved, pathspecs parsed, limits fixed.
+//! The meaning of the arguments, settled once: revision resolved, pathspecs parsed, limits fixed.
 //!
-//! A request is made from arguments and an environment that the caller hands in. After this no module looks at a
-//! flag. Must not read arguments or variables itself, nor write to standard streams.
+//! The caller passes arguments and environment. No later module looks at a flag. This module must not read arguments or
+//! variables itself, nor write to standard streams.
 
 mod budget;
 pub mod format;
@@ -42,7 +42,7 @@ use format::Format;
 /// For whom an archive is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Somebody who can read the repository anyway.
+    /// A user who can read the repository anyway.
     Local,
     /// The client of a server: refs and what they name, in the formats that the configuration allows.
     Remote,
@@ -63,13 +63,13 @@ pub struct Request {
     pub command_context: CommandContext,
     /// The paths that are archived, their kinds and their names in the archive.
     pub scope: Scope,
-    /// What becomes of blobs that are large, missing or binary.
+    /// The decisions about large, missing and binary blobs.
     pub blob_policy: Arc<BlobPolicy>,
-    /// Whether size, reason and id of entries are noted in the archive.
+    /// Whether the archive notes size, reason and id of entries.
     pub pax_notes: bool,
     /// The program whose bytes a tar.gz has: git's zlib, or gzip.
     pub gzip_dialect: Dialect,
-    /// Files that come behind the tree's.
+    /// The files after those of the tree.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.
     pub times: Times,

@@ -41,7 +41,7 @@ use crate::{
     tree::TreeRules,
 };
 
-/// What a request is made of, beside the repository.
+/// The inputs of a request, beside the repository.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     /// The arguments.
@@ -80,7 +80,7 @@ impl Request {
     }
 }
 
-/// What is known before an object is read.
+/// The facts that are known before an object is read.
 struct Known<'a> {
     format: &'a Named,
     filters: filter::FilterRules<'a>,
@@ -88,7 +88,7 @@ struct Known<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Where missing objects are fetched from, if they are.
+    /// The source of missing objects, if they are fetched.
     fn promisor(self, known: &Known<'_>) -> Option<Promisor> {
         // What is told before the first byte is told of what is there.
         if self.args.serving.head || !known.filters.fetches() {
@@ -286,7 +286,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Where attributes come from, and what they have to tell.
+    /// The settings of attributes.
     fn attributes(
         self,
         repository: &Repository,
