@@ -22,6 +22,9 @@ use super::{
 };
 use crate::error::{Error, Result};
 
+/// The stack of a helper, in bytes. A limit of memory counts stacks whole, so the 2 MiB of the standard library times
+/// many threads would take the memory of the archive.
+const STACK: usize = 512 << 10;
 /// How often a run looks for processors to spare.
 const LOOK: Duration = Duration::from_millis(20);
 /// The planned bytes from which a thread is worth its start on a shared processor.
@@ -267,6 +270,7 @@ where
         let parent = Processor::current();
         let helper = thread::Builder::new()
             .name(name)
+            .stack_size(STACK)
             .spawn_scoped(self.scope, move || {
                 parent.leave();
                 help(worker, &tasks, &reporter);
