@@ -14,7 +14,7 @@ pub struct Serving {
     #[arg(long, value_name = "etag")]
     pub if_none_match: Option<String>,
 
-    /// Write only these bytes of a tar, as in the header Range: <first>-<last>, <first>- or -<count> from the end
+    /// Write only these bytes of a tar, as in the header Range: 0-99, 100- or, from the end, -50
     ///
     /// Files outside of the range are not read. Exit with status 8, and write nothing, if the archive ends before
     /// the first byte. Ranges of a compressed archive come from --cache, if the archive is complete there.
