@@ -47,6 +47,7 @@ impl Objects {
             dirs: vec![self.0.path().to_owned()],
             hash: HASH,
             multi_pack_index: true,
+            is_partial: false,
             replacements: Replacements::default(),
         })
     }
