@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::store::{Store, Stores};
 use crate::{
     buffer::Buffer,
-    convert::Converter,
     decode::{Decoder, slot::Allowance},
     emit::{Format, Part, Records},
-    odb::{self, pack::Damage},
-    plan::{BlobPolicy, Locators, extra::Extra},
+    odb::pack::Damage,
+    plan::{BlobPolicy, Window, extra::Extra},
     report::{Counts, Lines},
 };
 
@@ -77,16 +77,12 @@ impl<R: Records> Piece<R> {
 pub struct Archiver<F> {
     /// The format.
     pub format: F,
-    /// Locates the blobs.
-    pub locators: Locators,
-    /// The object database for recovery, when an object is not at its planned location.
-    pub odb: odb::Config,
+    /// The objects of all repositories.
+    pub stores: Stores,
     /// Files outside the tree.
     pub extras: Arc<[Extra]>,
     /// Objects of more bytes than this are streamed.
     pub in_memory: u64,
-    /// `core.bigFileThreshold`: larger files are not converted.
-    pub big_file: u64,
     /// Decides about blobs.
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether pax records with size, reason and id of entries are written.
@@ -97,14 +93,19 @@ pub struct Archiver<F> {
     pub verified: bool,
     /// Whether lines of a manifest are written.
     pub manifest: bool,
-    /// Converts content as attributes demand.
-    pub converter: Converter,
     /// The limit of the bytes in shared delta bases.
     pub allowance: Arc<Allowance>,
     /// The most bytes of a scratch buffer that a thread keeps between two jobs.
     pub scratch_max: usize,
     /// Whether the names of entries are printed.
     pub verbose: bool,
+}
+
+impl<F> Archiver<F> {
+    /// The store with the objects of `window`.
+    pub(super) fn store(&self, window: &Window) -> &Store {
+        self.stores.get(window.store)
+    }
 }
 
 /// The state of one thread.

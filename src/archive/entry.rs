@@ -3,7 +3,7 @@
 //! The plan decides about the entry as far as possible without its content, and this module decides the
 //! rest. An abandoned attempt leaves nothing in the piece.
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::bstr::ByteSlice;
 
 use super::{
     archiver::{Archiver, MISSING, Piece, Scratch},
@@ -123,7 +123,7 @@ impl<F: Format> Archiver<F> {
                 }
                 archived = Some((part.bytes.len() - body) as u64);
                 self.format.check(&member, log)?;
-                let layout = self.layout(entry, stored);
+                let layout = self.layout(window, entry, stored);
                 self.format.end_file(format, begun, &member, layout, part);
                 size = Some(stored);
             }
@@ -290,9 +290,9 @@ impl<F: Format> Archiver<F> {
     }
 
     /// Whether git would stream this file of `size` bytes without conversion.
-    pub(super) fn layout(&self, entry: &Entry, size: u64) -> Layout {
+    pub(super) fn layout(&self, window: &Window, entry: &Entry, size: u64) -> Layout {
         let never = matches!(entry.blob, Blob::Extra(_)) || entry.treatment.substitute;
-        match size > self.big_file && !never {
+        match size > self.store(window).big_file && !never {
             true => Layout::Streamed,
             false => Layout::Whole,
         }
@@ -323,13 +323,14 @@ impl<F: Format> Archiver<F> {
         out: &mut Buffer,
     ) -> Result<(), Failure> {
         let start = out.len();
+        let store = self.store(window);
         let outcome = match entry.blob {
             Blob::None => return Ok(()),
             Blob::Packed(node) => decoder.packed(&window.chains, node, limit, out),
             Blob::Loose(dir) => {
-                let id = self.replaced(entry)?;
+                let id = store.replaced(&entry.id)?;
                 decoder
-                    .loose(&self.odb.loose_path(dir, &id), limit, out)
+                    .loose(&store.odb.loose_path(dir, &id), limit, out)
                     .map(drop)
             }
             Blob::Extra(number) => return extra::read(&self.extras[number as usize], limit, out),
@@ -339,15 +340,10 @@ impl<F: Format> Archiver<F> {
             Ok(()) | Err(Failure::TooLarge) => outcome,
             Err(failure) => {
                 out.truncate(start);
-                let id = self.replaced(entry)?;
-                recovery::append(&self.odb, &id, limit, out, failure).map(drop)
+                let id = store.replaced(&entry.id)?;
+                recovery::append(&store.odb, &id, limit, out, failure).map(drop)
             }
         }
-    }
-
-    /// The object that is archived for `entry`.
-    pub(super) fn replaced(&self, entry: &Entry) -> Result<ObjectId, Failure> {
-        self.odb.replaced(&entry.id).map_err(Failure::Refused)
     }
 
     /// Append the `content` of `entry`, converted, to `out`.
@@ -359,21 +355,24 @@ impl<F: Format> Archiver<F> {
         out: &mut Buffer,
         log: &mut Buffer,
     ) -> Result<()> {
-        if self.layout(entry, content.len() as u64) == Layout::Streamed {
+        if self.layout(window, entry, content.len() as u64) == Layout::Streamed {
             out.extend(content);
             return Ok(());
         }
+        let store = self.store(window);
         let file = convert::File {
-            path: window.path(entry)[self.blob_policy.naming.prefix_len..].as_bstr(),
+            path: window.path(entry)[store.prefix_len..].as_bstr(),
             id: entry.id,
-            stored: self.odb.replaced(&entry.id)?,
+            stored: store.odb.replaced(&entry.id)?,
         };
-        self.converter
+        store
+            .converter
             .convert(file, &entry.treatment, content, out, log)
     }
 
     /// The error of an `entry` that cannot be read, in git's words.
-    pub(super) fn cannot_read(&self, entry: &Entry, path: &[u8], failure: Failure) -> Error {
+    pub(super) fn cannot_read(&self, window: &Window, entry: &Entry, failure: Failure) -> Error {
+        let odb = &self.store(window).odb;
         let words = format!("cannot read '{}'", entry.id);
         let mode = match entry.kind {
             MemberKind::File => "100644",
@@ -384,36 +383,39 @@ impl<F: Format> Archiver<F> {
         match failure {
             Failure::Taker(error) | Failure::Refused(error) => error,
             Failure::Damaged(MISSING) if self.verified => {
-                let path = self.blob_policy.naming.path_in_tree(path);
+                let path = self.blob_policy.naming.path_in_tree(window.path(entry));
                 let id = entry.id.to_hex().to_string();
-                self.odb.missing(Error::entry(words)).after(filled(
+                odb.missing(Error::entry(words)).after(filled(
                     "error: invalid object {} {} for '{}'",
                     &[mode.as_bytes(), id.as_bytes(), &path],
                 ))
             }
-            Failure::Damaged(MISSING) => self.odb.missing(Error::entry(words)),
-            failure => self.damaged(entry, words).caused_by(failure),
+            Failure::Damaged(MISSING) => odb.missing(Error::entry(words)),
+            failure => self.damaged(window, entry, words).caused_by(failure),
         }
     }
 
     /// The error of a run that ends inside `entry`. An error of the destination takes precedence.
-    pub(super) fn cut(&self, entry: &Entry, failure: Failure) -> Error {
+    pub(super) fn cut(&self, window: &Window, entry: &Entry, failure: Failure) -> Error {
         match failure {
             Failure::Taker(error) => error,
             failure => {
                 let words = format!("cannot stream blob {}", entry.id);
-                self.damaged(entry, words).caused_by(failure)
+                self.damaged(window, entry, words).caused_by(failure)
             }
         }
     }
 
     /// The error of a damaged `entry`. git dies of damage, unless it streams the object: then the archive
     /// writer fails. An object without a readable header is never streamed.
-    fn damaged(&self, entry: &Entry, words: String) -> Error {
-        let size = Sizer::default().size(&mut Odb::open(self.odb.clone()), entry.id);
+    fn damaged(&self, window: &Window, entry: &Entry, words: String) -> Error {
+        let odb = self.store(window).odb.clone();
+        let size = Sizer::default().size(&mut Odb::open(odb), entry.id);
         let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
         match size {
-            Size::Exactly(size) if is_file && self.layout(entry, size) == Layout::Streamed => {
+            Size::Exactly(size)
+                if is_file && self.layout(window, entry, size) == Layout::Streamed =>
+            {
                 Error::entry(words)
             }
             _ => Error::fatal(words),

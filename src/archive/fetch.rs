@@ -62,7 +62,10 @@ impl Survey {
                 break;
             };
             let entries = &made.batch.entries;
-            archiver.locators.note_missing(entries, &survey.contents)?;
+            archiver
+                .store(&made.batch)
+                .locators
+                .note_missing(entries, &survey.contents)?;
             if made.last {
                 break;
             }

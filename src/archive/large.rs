@@ -47,12 +47,13 @@ impl<F: Format> Archiver<F> {
             let outcome = self.entry(scratch, window, entry, MAX_TARGET, piece);
             return outcome.map_err(Attempt::Untouched);
         }
+        let store = self.store(window);
         if !entry.treatment.is_none() {
             // A conversion needs the whole content. Files that git converts in memory are converted in
             // memory here too.
             let limit = match entry.treatment.substitute {
-                true => self.big_file.max(MAX_SUBSTITUTED),
-                false => self.big_file,
+                true => store.big_file.max(MAX_SUBSTITUTED),
+                false => store.big_file,
             };
             let outcome = self.entry(scratch, window, entry, limit, piece);
             if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
@@ -60,7 +61,7 @@ impl<F: Format> Archiver<F> {
             }
             piece.truncate_part(Mark::default());
         }
-        let id = self.replaced(entry).map_err(Attempt::Untouched)?;
+        let id = store.replaced(&entry.id).map_err(Attempt::Untouched)?;
         let notes = self.notes(entry, Disposition::Content, None);
         let records = notes.records();
         let mut output = Output {
@@ -72,18 +73,18 @@ impl<F: Format> Archiver<F> {
             piece,
             sink,
             flushed: 0,
-            rehearsed: Odb::open(self.odb.clone()).copies(&id).len() > 1,
+            rehearsed: Odb::open(store.odb.clone()).copies(&id).len() > 1,
         };
         let planned = match entry.blob {
             Blob::Packed(node) => output.packed(&window.chains, node),
-            Blob::Loose(dir) => output.loose(&self.odb.loose_path(dir, &id)),
+            Blob::Loose(dir) => output.loose(&store.odb.loose_path(dir, &id)),
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
         };
         let Err(Attempt::Untouched(failure)) = planned else {
             return planned;
         };
-        let copy = recovery::copy(&self.odb, &id, self.in_memory, failure);
+        let copy = recovery::copy(&store.odb, &id, self.in_memory, failure);
         let copy = copy.map_err(Attempt::Untouched)?;
         output.rehearsed = false;
         output.file(copy.size(), |taker| copy.stream(taker))
@@ -212,7 +213,8 @@ impl<F: Format> Output<'_, F> {
         size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match self.rehearsed && self.archiver.layout(self.entry, size) == Layout::Whole {
+        match self.rehearsed && self.archiver.layout(self.window, self.entry, size) == Layout::Whole
+        {
             true => exactly(size, content, &mut |_| Ok(())),
             false => Ok(()),
         }
@@ -243,6 +245,7 @@ impl<F: Format> Output<'_, F> {
         let Self {
             archiver,
             scratch,
+            window,
             entry,
             member,
             piece,
@@ -252,7 +255,7 @@ impl<F: Format> Output<'_, F> {
         } = self;
         let outline = Outline {
             size,
-            layout: archiver.layout(entry, size),
+            layout: archiver.layout(window, entry, size),
         };
         archiver.format.check(member, &mut piece.log)?;
         let Piece { part, log, .. } = &mut **piece;

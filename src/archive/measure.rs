@@ -3,7 +3,7 @@
 //! The plan runs as for the archive, and the format makes the same headers. Contents are not read: their sizes stand in
 //! the headers of objects. Only the files that attributes convert are read and converted.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
     archiver::{Archiver, Piece, Scratch},
@@ -13,13 +13,14 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
+    convert::Shareable,
     decode::{reader::Reader, size::Size},
     emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
     error::{Error, Result},
     filter::Disposition,
     odb::Odb,
     pipeline::{self, Limits, Sink, Worker},
-    plan::{Blob, Entry, Planner, Window},
+    plan::{Blob, Entry, Planner, StoreId, Window},
     request::{Request, format},
 };
 
@@ -58,7 +59,7 @@ pub fn measure(request: Request) -> Result<Measurement> {
     let (_, outcome) = pipeline::run(planner, &measurer, &mut total, limits);
     outcome?;
     if total.has_messages {
-        measurer.archiver.converter.shareable().withdraw();
+        measurer.shareable.withdraw();
     }
     let Lengths { bytes, entries, .. } = total;
     Ok(Measurement {
@@ -95,6 +96,7 @@ pub fn tar_length(request: Request) -> Option<u64> {
 /// Adds up the entries of windows.
 pub(super) struct Measurer {
     archiver: Archiver<Tar>,
+    shareable: Shareable,
 }
 
 /// The sums of some entries.
@@ -123,7 +125,8 @@ pub(super) struct Chunk {
 /// What one thread needs.
 pub(super) struct Tools {
     scratch: Scratch<Tar>,
-    reader: Reader,
+    /// For the files that are read, by store.
+    readers: HashMap<StoreId, Reader>,
     piece: Piece<()>,
     content: Buffer,
 }
@@ -135,6 +138,7 @@ impl Measurer {
         let prepared = Prepared::new(format, request, false)?;
         let measurer = Self {
             archiver: prepared.archiver,
+            shareable: prepared.shareable,
         };
         Ok((measurer, prepared.planner, prepared.limits))
     }
@@ -246,22 +250,26 @@ impl Measurer {
         if entry.treatment.is_none() {
             return Ok(Ok(size));
         }
+        let store = archiver.store(window);
         if entry.treatment.filter.is_some() {
-            archiver.converter.shareable().withdraw();
+            self.shareable.withdraw();
             return Ok(Err(FILTERED));
         }
         // As in the archive, a file above this size is not converted.
-        if size > archiver.big_file && !entry.treatment.substitute {
+        if size > store.big_file && !entry.treatment.substitute {
             return Ok(Ok(size));
         }
         let Tools {
-            reader,
+            readers,
             piece,
             content,
             ..
         } = tools;
+        let reader = readers
+            .entry(window.store)
+            .or_insert_with(|| Reader::new(Odb::open(store.odb.clone())));
         content.clear();
-        let id = archiver.odb.replaced(&entry.id)?;
+        let id = store.odb.replaced(&entry.id)?;
         if !matches!(reader.read(&id, content), Ok(Some(_))) {
             return Ok(Err(UNREADABLE));
         }
@@ -287,7 +295,7 @@ impl Worker for Measurer {
     fn scratch(&self) -> Tools {
         Tools {
             scratch: self.archiver.scratch(),
-            reader: Reader::new(Odb::open(self.archiver.odb.clone())),
+            readers: HashMap::new(),
             piece: Piece::default(),
             content: Buffer::default(),
         }
@@ -326,7 +334,7 @@ impl Worker for Measurer {
         let Chunk { window, range } = &chunk;
         let is_last = range.end == window.entries.len();
         let entries = &window.entries[range.clone()];
-        let sizes = self.archiver.locators.sizes(entries)?;
+        let sizes = self.archiver.store(window).locators.sizes(entries)?;
         for (entry, size) in entries.iter().zip(sizes) {
             tools.piece.clear();
             let len = self.entry(tools, window, entry, size)?;

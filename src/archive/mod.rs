@@ -14,6 +14,7 @@ mod prepare;
 mod range;
 mod run;
 mod share;
+mod store;
 mod worker;
 mod writer;
 

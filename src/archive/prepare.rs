@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 
-use super::archiver::Archiver;
+use super::{
+    archiver::Archiver,
+    store::{Store, Stores},
+};
 use crate::{
     convert::{Converter, Origin, Shareable},
-    decode::slot::Allowance,
+    decode::{repeated::Repeated, slot::Allowance},
     emit::tar::{Globals, Tar},
     error::Result,
     output,
@@ -41,18 +44,23 @@ impl<F> Prepared<F> {
             reference: request.treeish.reference,
         };
         let shareable = request.shareable;
-        let archiver = Archiver {
-            format,
+        let repeated = Repeated::new(request.budget.repeated_blobs());
+        let store = Store {
             locators: Locators::new(
                 request.reader.odb.clone(),
                 Arc::clone(&request.blob_policy),
-                request.budget.repeated_blobs(),
+                repeated,
             ),
             odb: request.reader.odb.config().clone(),
-            extras: Arc::clone(&request.extras),
-            in_memory: request.budget.whole_object(),
             big_file: request.big_file,
             converter: Converter::new(origin, request.command_context, shareable.clone()),
+            prefix_len: request.blob_policy.naming.prefix_len,
+        };
+        let archiver = Archiver {
+            format,
+            stores: Stores::new(vec![store]),
+            extras: Arc::clone(&request.extras),
+            in_memory: request.budget.whole_object(),
             blob_policy: request.blob_policy,
             pax_notes: request.pax_notes,
             redacted: request.rules.redacted,

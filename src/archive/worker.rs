@@ -31,11 +31,11 @@ impl<F: Format> Worker for Archiver<F> {
     }
 
     fn split(&self, window: Window) -> Result<Vec<Job>> {
-        self.locators.jobs(window)
+        self.store(&window).locators.jobs(window)
     }
 
     fn all_split(&self) {
-        self.locators.done();
+        self.stores.iter().for_each(|store| store.locators.done());
     }
 
     fn cost(&self, job: &Job) -> usize {
@@ -87,7 +87,7 @@ impl<F: Format> Worker for Archiver<F> {
                 }
                 Err(failure) => {
                     piece.part.bytes.truncate(mark.bytes);
-                    return Err(self.cannot_read(entry, job.window.path(entry), failure));
+                    return Err(self.cannot_read(&job.window, entry, failure));
                 }
             }
         }
@@ -120,12 +120,12 @@ impl<F: Format> Worker for Archiver<F> {
             match outcome {
                 Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.clear(),
                 Ok(_) => {}
-                Err(Attempt::Begun(failure)) => return Err(self.cut(entry, failure)),
+                Err(Attempt::Begun(failure)) => return Err(self.cut(window, entry, failure)),
                 Err(Attempt::Untouched(failure)) => {
                     piece.truncate_part(Mark::default());
                     sink.write(&mut piece)?;
                     sink.abandon(&mut piece);
-                    return Err(self.cannot_read(entry, window.path(entry), failure));
+                    return Err(self.cannot_read(window, entry, failure));
                 }
             }
             sink.write(&mut piece)?;

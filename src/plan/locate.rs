@@ -44,14 +44,14 @@ struct Pool {
 }
 
 impl Locators {
-    /// Create locators over `odb` that apply `blob_policy`. Large blobs that occur several times share a cache of
-    /// `repeated` bytes.
-    pub fn new(odb: Odb, blob_policy: Arc<BlobPolicy>, repeated: u64) -> Self {
+    /// Create locators over `odb` that apply `blob_policy`. Large blobs that occur several times are kept in
+    /// `repeated`.
+    pub fn new(odb: Odb, blob_policy: Arc<BlobPolicy>, repeated: Arc<Repeated>) -> Self {
         Self(Mutex::new(Pool {
             odb: Some(odb),
             free: Vec::new(),
             blob_policy,
-            repeated: Repeated::new(repeated),
+            repeated,
             unreleased: 0,
         }))
     }

@@ -36,7 +36,7 @@ pub use entry::{Blob, Entry, Past};
 pub use locate::Locators;
 pub use naming::Naming;
 use walk::Walk;
-pub use window::{Job, Window};
+pub use window::{Job, StoreId, Window};
 
 /// Entries in the first window: few, so that the first bytes leave early.
 const FIRST_WINDOW: usize = 32;

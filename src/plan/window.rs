@@ -12,9 +12,15 @@ const JOB_ENTRIES: usize = 512;
 /// Estimated bytes of an archive entry without its content.
 const ENTRY_OVERHEAD: u64 = 768;
 
+/// The number of a repository whose objects are archived: 0 for the one that was asked, others for submodules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StoreId(pub usize);
+
 /// A piece of the plan: entries and, once their blobs are located, the chains that decode the blobs.
 #[derive(Default)]
 pub struct Window {
+    /// The repository of the entries.
+    pub store: StoreId,
     /// In the order of the archive.
     pub entries: Vec<Entry>,
     pub(super) paths: Vec<u8>,
