@@ -10,6 +10,7 @@ use std::{
 use criterion::Throughput;
 use git_sluice::{
     cli::Typed,
+    decode::repeated::Repeated,
     pipeline::Source,
     plan::{Job, Locators, Planner, walk::Walk},
     repository::{Repository, environment::Environment},
@@ -117,7 +118,11 @@ impl Shape {
         let Scope::Whole(view) = request.scope else {
             unreachable!("there is no base");
         };
-        let locators = Locators::new(request.reader.odb.clone(), request.blob_policy, 4 << 20);
+        let locators = Locators::new(
+            request.reader.odb.clone(),
+            request.blob_policy,
+            Repeated::new(4 << 20),
+        );
         let walk = Walk::new(tree, *view, request.rules, request.extras);
         (Planner::new(walk, request.reader), locators)
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     convert::{Converter, Origin, Shareable},
-    decode::{repeated::Repeated, slot::Allowance},
+    decode::{reader::Reader, repeated::Repeated, slot::Allowance},
     emit::tar::{Globals, Tar},
     error::Result,
     output,
@@ -20,7 +20,7 @@ use crate::{
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
-    repository::settings::Umask,
+    repository::{settings::Umask, treeish::Treeish},
     request::{DeletionFormat, Delta, Request, Scope, format::Format},
 };
 
@@ -37,28 +37,43 @@ impl<F> Prepared<F> {
     /// wanted.
     pub(super) fn new(format: F, request: Request, manifest: bool) -> Result<Self> {
         let limits = limits(&request);
-        let origin = Origin {
-            commit: request.treeish.commit,
-            content: request.treeish.content,
-            tree: request.treeish.tree,
-            reference: request.treeish.reference,
-        };
+        let tree = request.treeish.tree;
         let shareable = request.shareable;
         let repeated = Repeated::new(request.budget.repeated_blobs());
-        let store = Store {
+        let store = |reader: &Reader, big_file, converter, prefix_len| Store {
             locators: Locators::new(
-                request.reader.odb.clone(),
+                reader.odb.clone(),
                 Arc::clone(&request.blob_policy),
-                repeated,
+                Arc::clone(&repeated),
             ),
-            odb: request.reader.odb.config().clone(),
-            big_file: request.big_file,
-            converter: Converter::new(origin, request.command_context, shareable.clone()),
-            prefix_len: request.blob_policy.naming.prefix_len,
+            odb: reader.odb.config().clone(),
+            big_file,
+            converter,
+            prefix_len,
         };
+        let converter = Converter::new(
+            origin(request.treeish),
+            request.command_context,
+            shareable.clone(),
+        );
+        let mut stores = vec![store(
+            &request.reader,
+            request.big_file,
+            converter,
+            request.blob_policy.naming.prefix_len,
+        )];
+        let mut trees = Vec::new();
+        for submodule in request.submodules.all {
+            let (treeish, context) = (submodule.treeish, submodule.command_context);
+            let converter = Converter::new(origin(treeish), context, shareable.clone());
+            let prefix_len = submodule.tree.view.prefix.len();
+            let reader = &submodule.tree.reader;
+            stores.push(store(reader, submodule.big_file, converter, prefix_len));
+            trees.push(submodule.tree);
+        }
         let archiver = Archiver {
             format,
-            stores: Stores::new(vec![store]),
+            stores: Stores::new(stores),
             extras: Arc::clone(&request.extras),
             in_memory: request.budget.whole_object(),
             blob_policy: request.blob_policy,
@@ -70,9 +85,10 @@ impl<F> Prepared<F> {
             scratch_max: request.budget.scratch(),
             verbose: request.verbose,
         };
-        let tree = request.treeish.tree;
         let route: Route = match request.scope {
-            Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras).into(),
+            Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras)
+                .entering(request.submodules.entered)
+                .into(),
             Scope::Delta(delta) => {
                 let whiteouts = delta.whiteouts()?;
                 DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
@@ -80,10 +96,19 @@ impl<F> Prepared<F> {
         };
         Ok(Self {
             archiver,
-            planner: Planner::new(route, request.reader),
+            planner: Planner::new(route, request.reader).with_submodules(trees.into()),
             limits,
             shareable,
         })
+    }
+}
+
+fn origin(treeish: Treeish) -> Origin {
+    Origin {
+        commit: treeish.commit,
+        content: treeish.content,
+        tree: treeish.tree,
+        reference: treeish.reference,
     }
 }
 

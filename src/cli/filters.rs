@@ -1,8 +1,13 @@
 //! The options that filter the archive, and those that report about a run.
 
-use std::ffi::OsString;
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
 
-use clap::ValueEnum;
+use clap::{Arg, Command, ValueEnum, builder::TypedValueParser, error::ErrorKind};
+use gix::bstr::{BString, ByteSlice};
 
 use super::ours::size;
 
@@ -67,6 +72,10 @@ pub struct Filters {
     /// Choose how submodules are sent [default: dir]
     #[arg(long, value_name = "as", value_enum)]
     pub submodules: Option<Submodules>,
+
+    /// Take the content of this submodule from another repository; no submodule is looked for elsewhere
+    #[arg(long, value_name = "path|name=git-dir", value_parser = MappingParser)]
+    pub submodule: Vec<SubmoduleMapping>,
 
     /// Choose what happens to objects that a partial clone lacks [default: fetch]
     #[arg(long, value_name = "what", value_enum)]
@@ -165,6 +174,10 @@ pub enum Submodules {
     Dir,
     /// Not at all
     Omit,
+    /// With the content of the commit that the tree names
+    Recurse,
+    /// With that content where the commit is there, else as empty directories
+    RecursePresent,
 }
 
 /// `--missing`
@@ -178,4 +191,40 @@ pub enum OnMissing {
     Placeholder,
     /// Leave the file out
     Omit,
+}
+
+/// `--submodule`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmoduleMapping {
+    /// The path in the archived tree, or the name in `.gitmodules`.
+    pub submodule: BString,
+    /// The git directory.
+    pub git_dir: PathBuf,
+}
+
+/// Parses a [`SubmoduleMapping`].
+#[derive(Clone)]
+struct MappingParser;
+
+impl TypedValueParser for MappingParser {
+    type Value = SubmoduleMapping;
+
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<SubmoduleMapping, clap::Error> {
+        let parts = value.as_bytes().split_once_str("=");
+        let parts =
+            parts.filter(|(submodule, git_dir)| !submodule.is_empty() && !git_dir.is_empty());
+        let Some((submodule, git_dir)) = parts else {
+            let message = "option `submodule' expects <path or name>=<git dir>\n";
+            return Err(clap::Error::raw(ErrorKind::InvalidValue, message));
+        };
+        Ok(SubmoduleMapping {
+            submodule: submodule.trim_end_with(|c| c == '/').into(),
+            git_dir: OsStr::from_bytes(git_dir).into(),
+        })
+    }
 }

@@ -153,7 +153,8 @@ impl Converter {
             processes: Processes::default(),
             substitution: commit.map(|id| {
                 let content = origin.content.as_bstr();
-                Substitution::new(id, origin.tree, content, shareable.clone())
+                let location = command_context.location.clone();
+                Substitution::new(id, origin.tree, content, location, shareable.clone())
             }),
         };
         Self {

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     buffer::Buffer,
     error::{Error, Result},
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 const START: &[u8] = b"$Format:";
@@ -38,6 +38,8 @@ pub(super) struct Substitution {
     committer: Option<Date>,
     /// What git converts a file to when it puts text from the commit in.
     encoding: Option<String>,
+    /// The repository of the commit.
+    location: GitLocation,
     described: bool,
     shareable: Shareable,
     /// What git said to each format.
@@ -45,11 +47,12 @@ pub(super) struct Substitution {
 }
 
 impl Substitution {
-    /// For `commit`, whose tree is `tree` and whose content is `content`.
+    /// For `commit` of the repository at `location`, whose tree is `tree` and whose content is `content`.
     pub(super) fn new(
         commit: ObjectId,
         tree: ObjectId,
         content: &BStr,
+        location: GitLocation,
         shareable: Shareable,
     ) -> Self {
         let field = |name: &str| {
@@ -64,6 +67,7 @@ impl Substitution {
             author: field("author ").and_then(Date::parse),
             committer: field("committer ").and_then(Date::parse),
             encoding: encoding.filter(|name| !is_utf8(name)),
+            location,
             described: false,
             shareable,
             answers: HashMap::new(),
@@ -171,15 +175,18 @@ impl Substitution {
         self.shareable.withdraw();
         let commit = self.commit.to_hex().to_string();
         let format = [b"--format=format:", format].concat();
-        let output = git::ask(&[
-            OsStr::new("rev-list"),
-            OsStr::new("--max-count=1"),
-            OsStr::new("--no-color"),
-            OsStr::new("--encoding=UTF-8"),
-            OsStr::from_bytes(&format),
-            OsStr::new(&commit),
-            OsStr::new("--"),
-        ]);
+        let output = git::ask(
+            &self.location,
+            &[
+                OsStr::new("rev-list"),
+                OsStr::new("--max-count=1"),
+                OsStr::new("--no-color"),
+                OsStr::new("--encoding=UTF-8"),
+                OsStr::from_bytes(&format),
+                OsStr::new(&commit),
+                OsStr::new("--"),
+            ],
+        );
         let header = format!("commit {commit}\n");
         let answer = output.as_ref().and_then(|output| {
             let answer = output.stdout.strip_prefix(header.as_bytes());

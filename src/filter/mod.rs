@@ -15,9 +15,10 @@ mod policy;
 
 use std::sync::Arc;
 
+use crate::tree::Mount;
 use access::AccessRules;
 pub use disposition::{Disposition, OmissionReason, StandIn};
-use ignore::Ignore;
+use ignore::{Ignore, Rule};
 pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 
 /// All rules about entries for one reader.
@@ -25,12 +26,16 @@ pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
 pub struct Filter {
     /// The access rules; without rules the reader may know everything.
     pub access: Option<Arc<AccessRules>>,
-    /// The ignore rules, which omit entries by path.
+    /// The ignore rules of the tree, which omit entries by their path in the tree.
     pub ignore: Ignore,
+    /// The ignore rules of the user, which omit entries by their path in the archived tree.
+    pub given: Arc<Ignore>,
     /// Whether the lines of the ignore file are secret.
     pub secret_ignore: bool,
     /// The policy for the remaining entries.
     pub policy: Policy,
+    /// The place of the tree. Access rules, limits and the user's ignore rules see paths in the archived tree.
+    pub mount: Mount,
 }
 
 /// The verdict on a directory.
@@ -47,9 +52,10 @@ pub enum Verdict {
 impl Filter {
     /// The verdict on everything below the directory `path`, which has no slash at its end.
     pub fn directory(&self, path: &[u8]) -> Verdict {
+        let prunes = |access: &AccessRules| access.prunes(&self.mount.path(path));
         match &self.access {
-            Some(access) if access.prunes(path) => Verdict::Denied,
-            _ if !self.ignore.prunes(path) => Verdict::Passes,
+            Some(access) if prunes(access) => Verdict::Denied,
+            _ if !self.prunes(path) => Verdict::Passes,
             _ if self.allows_all(path) => Verdict::Ignored,
             // A report of the omission would reveal the directory.
             _ => Verdict::Denied,
@@ -60,13 +66,34 @@ impl Filter {
     pub fn allows_all(&self, path: &[u8]) -> bool {
         self.access
             .as_ref()
-            .is_none_or(|access| access.admits_all(path))
+            .is_none_or(|access| access.admits_all(&self.mount.path(path)))
     }
 
     /// Whether the reader may know the file, link or submodule at `path`.
     pub fn allows(&self, path: &[u8]) -> bool {
         self.access
             .as_ref()
-            .is_none_or(|access| access.allows(path))
+            .is_none_or(|access| access.allows(&self.mount.path(path)))
+    }
+
+    /// Whether the file, link or submodule at `path` is ignored.
+    pub fn ignores(&self, path: &[u8]) -> bool {
+        self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path))
+    }
+
+    fn prunes(&self, path: &[u8]) -> bool {
+        self.ignore.prunes(path) || self.given.prunes(&self.mount.path(path))
+    }
+
+    /// The first rule that ignores the file at `path`.
+    pub fn rule(&self, path: &[u8]) -> Option<&Rule> {
+        let own = self.ignore.rule(path);
+        own.or_else(|| self.given.rule(&self.mount.path(path)))
+    }
+
+    /// The first rule that ignores all of the directory `path`.
+    pub fn pruning_rule(&self, path: &[u8]) -> Option<&Rule> {
+        let own = self.ignore.pruning_rule(path);
+        own.or_else(|| self.given.pruning_rule(&self.mount.path(path)))
     }
 }

@@ -15,120 +15,60 @@ pub mod select;
 mod locate;
 mod naming;
 mod blob_policy;
+mod planner;
+pub mod submodules;
 pub mod extra;
 pub mod part;
 mod window;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use crate::{
     decode::reader::Reader,
-    error::{Error, Result},
+    error::Result,
     pipeline::{Made, Source},
 };
 pub use blob_policy::BlobPolicy;
 pub use builder::{Item, WindowBuilder};
-use delta::DeltaWalk;
 pub use entry::{Blob, Entry, Past};
 pub use locate::Locators;
 pub use naming::Naming;
-use walk::Walk;
+pub use planner::Route;
+use planner::TreePlanner;
+use submodules::SubmoduleTree;
 pub use window::{Job, StoreId, Window};
 
-/// Entries in the first window: few, so that the first bytes leave early.
-const FIRST_WINDOW: usize = 32;
-/// Entries in a later window. Links of delta chains that two windows share are decoded twice.
-const WINDOW: usize = 4096;
-/// The bytes of names after which a window ends, however few its entries: 128 for each entry of a full
-/// window.
-const WINDOW_TEXT: usize = 128 * WINDOW;
-/// Names that are longer than this on average make windows so small that none is planned before its turn.
-const LONG_NAME: usize = 1024;
-/// The most directories that are read before a walk may be divided, where they hold few entries.
-const DIRECTORIES: u64 = 512;
 /// Estimated bytes of archive after which the pages read from packs are released: typically less than a
 /// hundred megabytes of them.
 const RELEASE_BYTES: u64 = 512 << 20;
 /// The typical compression ratio of a loose object, for estimating its size.
 const LOOSE_RATIO: u64 = 3;
 
-/// A walk over one tree, or over the changes between two.
-pub enum Route {
-    /// A whole tree.
-    Whole(Box<Walk>),
-    /// The changes between two trees.
-    Delta(Box<DeltaWalk>),
-}
-
-impl Route {
-    /// Read one more tree entry, and append its archive entries to `builder`. False at the end.
-    pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
-        match self {
-            Self::Whole(walk) => walk.step(reader, builder),
-            Self::Delta(walk) => walk.step(reader, builder),
-        }
-    }
-
-    /// The number of directories read, as far as the reader may know of them.
-    pub fn directories(&self) -> u64 {
-        match self {
-            Self::Whole(walk) => walk.directories(),
-            Self::Delta(walk) => walk.directories(),
-        }
-    }
-
-    /// Split off the later part of the walk.
-    pub fn fork(&mut self) -> Option<Self> {
-        match self {
-            Self::Whole(walk) => walk.fork().map(Self::from),
-            Self::Delta(walk) => walk.fork().map(Self::from),
-        }
-    }
-}
-
-impl From<Walk> for Route {
-    fn from(walk: Walk) -> Self {
-        Self::Whole(Box::new(walk))
-    }
-}
-
-impl From<DeltaWalk> for Route {
-    fn from(walk: DeltaWalk) -> Self {
-        Self::Delta(Box::new(walk))
-    }
-}
-
-/// Runs a walk, window by window.
+/// Plans a tree and the trees of its submodules.
 pub struct Planner {
-    route: Route,
-    reader: Reader,
-    builder: WindowBuilder,
-    /// Entries of a full window.
-    window: usize,
-    /// Whether the names in the last window were long.
-    has_long_names: bool,
-    /// The failure that ended the walk. Reported after the entries before it.
-    failure: Option<Error>,
-    /// Directories read by this planner and by all planners split off it.
+    /// From the archived tree to that of the innermost submodule that is planned.
+    trees: Vec<TreePlanner>,
+    /// All submodules that are planned, behind the store of number 0.
+    submodules: Arc<[SubmoduleTree]>,
     directories: Arc<AtomicU64>,
 }
 
 impl Planner {
     /// Plan the entries of `route`.
     pub fn new(route: impl Into<Route>, reader: Reader) -> Self {
-        let route = route.into();
+        let directories = Arc::default();
+        let (route, store) = (route.into(), StoreId::default());
+        let tree = TreePlanner::new(route, reader, store, Arc::clone(&directories));
         Self {
-            reader,
-            builder: WindowBuilder::default(),
-            window: FIRST_WINDOW,
-            has_long_names: false,
-            failure: None,
-            directories: Arc::new(route.directories().into()),
-            route,
+            trees: vec![tree],
+            submodules: Arc::default(),
+            directories,
         }
+    }
+
+    /// Plan the contents of `submodules`, too, where the walk meets them.
+    pub fn with_submodules(self, submodules: Arc<[SubmoduleTree]>) -> Self {
+        Self { submodules, ..self }
     }
 
     /// The number of directories read so far by this planner and by all planners split off it.
@@ -136,28 +76,11 @@ impl Planner {
         Arc::clone(&self.directories)
     }
 
-    /// Whether the builder holds a full window.
-    fn is_full(&self) -> bool {
-        self.builder.len() >= self.window || self.builder.text_bytes() >= WINDOW_TEXT
-    }
-
-    /// Fill the builder. True at the end of the walk.
-    fn fill(&mut self) -> bool {
-        let enough = self.route.directories() + DIRECTORIES;
-        while !self.is_full() && self.route.directories() < enough {
-            match self.route.step(&mut self.reader, &mut self.builder) {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.builder.end();
-                    return true;
-                }
-                Err(failure) => {
-                    self.failure = Some(failure);
-                    break;
-                }
-            }
-        }
-        false
+    fn enter(&mut self, store: StoreId) {
+        let submodule = &self.submodules[store.0 - 1];
+        let (reader, directories) = (submodule.reader.clone(), self.directories());
+        let tree = TreePlanner::new(submodule.walk().into(), reader, store, directories);
+        self.trees.push(tree);
     }
 }
 
@@ -165,38 +88,28 @@ impl Source for Planner {
     type Batch = Window;
 
     fn next(&mut self) -> Result<Made<Window>> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
+        let innermost = self
+            .trees
+            .last_mut()
+            .expect("the archived tree is left last");
+        let mut made = innermost.next()?;
+        if let Some(store) = innermost.submodule() {
+            self.enter(store);
+        } else if made.last && self.trees.len() > 1 {
+            self.trees.pop();
+            made.last = false;
         }
-        let before = self.route.directories();
-        let last = self.fill();
-        let read = self.route.directories() - before;
-        self.directories.fetch_add(read, Ordering::Relaxed);
-        // An object that was not found may exist in a place without permission.
-        if let Some(refusal) = self.reader.odb.refusal() {
-            return Err(refusal);
-        }
-        if !last && self.failure.is_none() && !self.is_full() {
-            let batch = Window::default();
-            return Ok(Made { batch, last });
-        }
-        self.window = (self.window * 2).min(WINDOW);
-        self.has_long_names = self.builder.text_bytes() > LONG_NAME * self.builder.len();
-        let batch = self.builder.finish();
-        Ok(Made { batch, last })
+        Ok(made)
     }
 
+    /// Split off the later part of the outermost tree that can be divided, and the rest of the trees around it.
     fn fork(&mut self) -> Option<Self> {
-        if self.has_long_names {
-            return None;
-        }
+        let forked = |(number, tree): (usize, &mut TreePlanner)| Some((number, tree.fork()?));
+        let (number, later) = self.trees.iter_mut().enumerate().find_map(forked)?;
+        let around = self.trees.drain(..number);
         Some(Self {
-            route: self.route.fork()?,
-            reader: self.reader.clone(),
-            builder: WindowBuilder::default(),
-            window: self.window,
-            has_long_names: false,
-            failure: None,
+            trees: around.chain([later]).collect(),
+            submodules: Arc::clone(&self.submodules),
             directories: self.directories(),
         })
     }

@@ -173,7 +173,7 @@ impl View {
         id: ObjectId,
     ) -> Option<Leaf> {
         let treatment = self.selection.treatment(path, mode.kind())?;
-        if self.filter.ignore.ignores(path) {
+        if self.filter.ignores(path) {
             return Some(Leaf::omitted(mode, OmissionReason::Ignored));
         }
         let policy = &self.filter.policy;
@@ -215,7 +215,10 @@ impl View {
             return (Disposition::Content, None);
         }
         match self.sizer.size(&mut reader.odb, id) {
-            Size::Exactly(size) => (policy.by_size(size, || path), Some(size)),
+            Size::Exactly(size) => (
+                policy.by_size(size, || self.filter.mount.path(path)),
+                Some(size),
+            ),
             Size::Missing => {
                 reader.note_missing(&id);
                 (policy.missing(), None)

@@ -3,14 +3,18 @@
 //! A directory's entry is written just before the first selected entry below, so a directory without selected
 //! entries never appears. The walk reads a directory's attribute file, if there is one, on entering.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use super::{
     builder::{Item, WindowBuilder},
     extra::Extra,
     view::{Directory, Leaf, View},
+    window::StoreId,
 };
 use crate::{
     decode::reader::Reader,
@@ -18,6 +22,9 @@ use crate::{
     filter::{Disposition, OmissionReason},
     tree::{Mode, TreeRules, TreeStep, Trees},
 };
+
+/// The submodules of one tree that are archived with their contents, by path in the tree.
+pub type Entered = HashMap<BString, StoreId>;
 
 /// The state of the walk.
 pub struct Walk {
@@ -37,6 +44,12 @@ pub struct Walk {
     /// The number of innermost directories without any entry so far that the reader may know.
     unknown: u64,
     redacted: bool,
+    /// Whether the entry of a submodule stands for the root of this tree.
+    is_of_submodule: bool,
+    /// The submodules that are archived with their contents.
+    entered_submodules: Arc<Entered>,
+    /// The submodule whose entry is appended next, or was appended last.
+    submodule: Option<StoreId>,
 }
 
 /// A file, link or submodule that waits for the entries of the directories above.
@@ -62,6 +75,34 @@ impl Walk {
             entered: 0,
             unknown: 0,
             redacted: rules.redacted,
+            is_of_submodule: false,
+            entered_submodules: Arc::default(),
+            submodule: None,
+        }
+    }
+
+    /// The same walk, without an entry for the root of the tree.
+    pub fn of_submodule(self) -> Self {
+        Self {
+            is_of_submodule: true,
+            ..self
+        }
+    }
+
+    /// The same walk, which tells where the content of the submodules in `entered` follows.
+    pub fn entering(self, entered: Arc<Entered>) -> Self {
+        Self {
+            entered_submodules: entered,
+            ..self
+        }
+    }
+
+    /// The submodule whose entry was appended last, if its content is to follow. Told once.
+    pub fn submodule(&mut self) -> Option<StoreId> {
+        match self.pending {
+            // The entry is appended after the directories above.
+            Some(_) => None,
+            None => self.submodule.take(),
         }
     }
 
@@ -97,6 +138,9 @@ impl Walk {
             entered: 0,
             unknown: 0,
             redacted: false,
+            is_of_submodule: self.is_of_submodule,
+            entered_submodules: Arc::clone(&self.entered_submodules),
+            submodule: None,
         })
     }
 
@@ -127,7 +171,12 @@ impl Walk {
                 Directory::Hidden => {}
             },
             Some(TreeStep::Leaf { mode, id }) => {
-                if self.view.admits(&self.path, mode) {
+                self.submodule = match mode {
+                    Mode::Submodule => self.entered_submodules.get(&self.path[..]).copied(),
+                    _ => None,
+                };
+                // Where only files in a submodule are selected, the submodule is above them.
+                if self.submodule.is_some() || self.view.admits(&self.path, mode) {
                     self.reveal();
                     self.leaf(reader, builder, mode, id);
                 }
@@ -139,7 +188,7 @@ impl Walk {
     /// A prefix that ends in a slash is an entry of its own, with the tree's id.
     fn prefix_directory(&self, builder: &mut WindowBuilder) {
         let prefix = &self.view.prefix;
-        if prefix.ends_with(b"/") {
+        if prefix.ends_with(b"/") && !self.is_of_submodule {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
             builder.push(Item::new(&name, Mode::Directory, self.tree));
         }

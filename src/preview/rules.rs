@@ -41,7 +41,7 @@ impl Explainer {
         if !self.view.selection.directory(above) {
             return Some(NOT_SELECTED.into());
         }
-        self.view.filter.ignore.pruning_rule(above).map(|rule| {
+        self.view.filter.pruning_rule(above).map(|rule| {
             let template = "omitted: {} ignores all of '{}', which is not read";
             filled(template, &[&self.shown(rule), &shown])
         })
@@ -66,7 +66,7 @@ impl Explainer {
         if !self.view.selection.directory(path) {
             return Some(NOT_SELECTED.into());
         }
-        Some(match self.view.filter.ignore.pruning_rule(path) {
+        Some(match self.view.filter.pruning_rule(path) {
             Some(rule) => filled(
                 "omitted: {} ignores all that is in it",
                 &[&self.shown(rule)],
@@ -123,7 +123,7 @@ impl Explainer {
 
     fn why(&self, path: &[u8], reason: OmissionReason, size: Option<u64>) -> BString {
         match reason {
-            OmissionReason::Ignored => match self.view.filter.ignore.rule(path) {
+            OmissionReason::Ignored => match self.view.filter.rule(path) {
                 Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
                 None => reason.as_str().into(),
             },

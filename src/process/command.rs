@@ -9,6 +9,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
+use super::git::GitLocation;
 use crate::error::filled;
 use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::{io::Errno, process::Signal};
@@ -24,6 +25,8 @@ pub struct CommandContext {
     pub directory: Option<PathBuf>,
     /// `GIT_PREFIX`: the current directory relative to the top of the work tree.
     pub prefix: BString,
+    /// The repository.
+    pub location: GitLocation,
 }
 
 impl CommandContext {
@@ -52,6 +55,7 @@ impl CommandContext {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
+        self.location.set(command);
         command
             .env("GIT_PREFIX", OsStr::from_bytes(&self.prefix))
             .stdin(Stdio::piped())

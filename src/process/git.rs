@@ -8,6 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
     os::unix::process::CommandExt,
+    path::PathBuf,
     process::{ChildStdin, Command, Output, Stdio},
     thread,
 };
@@ -22,10 +23,45 @@ const USAGE: i32 = 129;
 /// As many bytes at the end of the messages of a fetch are looked at.
 const LAST_WORDS: usize = 16 << 10;
 
-/// Run git with `arguments`, its standard input closed and its standard error captured. Missing objects are not
+/// Variables that lead git to another repository than `GIT_DIR`, or to objects of another one (git(1)).
+const OF_ANOTHER: [&str; 8] = [
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+];
+
+/// The repository in which a program runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum GitLocation {
+    /// That of the environment and of the current directory.
+    #[default]
+    Current,
+    /// The one with this git directory.
+    At(PathBuf),
+}
+
+impl GitLocation {
+    /// Make `command` run in this repository.
+    pub fn set(&self, command: &mut Command) {
+        if let Self::At(git_dir) = self {
+            command.env("GIT_DIR", git_dir);
+            OF_ANOTHER.iter().for_each(|name| {
+                command.env_remove(name);
+            });
+        }
+    }
+}
+
+/// Run git in the repository at `location` with `arguments`, its standard input closed and its standard error captured. Missing objects are not
 /// fetched. `None` if git cannot be started.
-pub fn ask(arguments: &[&OsStr]) -> Option<Output> {
+pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
     let mut git = Command::new("git");
+    location.set(&mut git);
     git.env("GIT_NO_LAZY_FETCH", "1");
     answer(git.args(arguments))
 }
@@ -116,10 +152,12 @@ pub fn refusal(output: &Output) -> Option<Error> {
     Some(before.lines().fold(error, |error, line| error.after(line)))
 }
 
-/// Whether git opens the repository of the current directory and reads its configuration. `None` if git
-/// cannot be started.
-pub fn check_repository() -> Option<Result<()>> {
-    let output = ask(&[OsStr::new("rev-parse"), OsStr::new("--git-dir")])?;
+/// Whether git opens the repository at `location` and reads its configuration. `None` if git cannot be started.
+pub fn check_repository(location: &GitLocation) -> Option<Result<()>> {
+    let output = ask(
+        location,
+        &[OsStr::new("rev-parse"), OsStr::new("--git-dir")],
+    )?;
     let unsaid = || Error::fatal("cannot open the repository");
     Some(match output.status.success() {
         true => Ok(()),
@@ -127,9 +165,9 @@ pub fn check_repository() -> Option<Result<()>> {
     })
 }
 
-/// git's refusal to open the repository of the current directory, if git refuses.
-pub fn repository_refusal() -> Option<Error> {
-    check_repository()?.err()
+/// git's refusal to open the repository at `location`, if git refuses.
+pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
+    check_repository(location)?.err()
 }
 
 /// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git

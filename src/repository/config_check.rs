@@ -17,7 +17,7 @@ use rustix::fs::{Access, access};
 use super::settings::{integer, missing_value, truth};
 use crate::{
     error::{Error, Result, filled, strerror},
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 /// The least value of `core.abbrev`.
@@ -82,13 +82,13 @@ const TRUE_WITHOUT_VALUE: [&str; 8] = [
 ];
 
 /// Fail if a configuration file of `repository` is unreadable or has an invalid value.
-pub(super) fn check(repository: &gix::Repository) -> Result<()> {
+pub(super) fn check(repository: &gix::Repository, location: &GitLocation) -> Result<()> {
     let config = repository.config_snapshot();
     let config = config.plumbing();
     let fault = unreadable_file(repository, config).or_else(|| bad_value(config));
     match fault {
         None => Ok(()),
-        Some(fault) => git::check_repository().unwrap_or(Err(fault)),
+        Some(fault) => git::check_repository(location).unwrap_or(Err(fault)),
     }
 }
 

@@ -7,7 +7,7 @@ use gix::bstr::ByteSlice;
 use crate::{
     error::{Error, Result},
     pathspec::Defaults,
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 /// The variable that forbids to fetch missing objects.
@@ -37,6 +37,8 @@ pub struct Environment {
     pub pathspecs: Defaults,
     /// `GIT_ATTR_SOURCE`
     pub attr_source: Option<OsString>,
+    /// The repository, for programs that are asked about it.
+    pub location: GitLocation,
     /// `GIT_NO_LAZY_FETCH`
     pub no_lazy_fetch: bool,
     /// `GIT_SLUICE_CACHE`, which may be empty.
@@ -80,6 +82,7 @@ impl Environment {
                 noglob: flag("GIT_NOGLOB_PATHSPECS"),
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
+            location: GitLocation::Current,
             attr_source: variable("GIT_ATTR_SOURCE"),
             no_lazy_fetch: flag(NO_LAZY_FETCH),
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
@@ -88,6 +91,20 @@ impl Environment {
 }
 
 impl Environment {
+    /// The environment of the repository with this git directory: the user's settings, and nothing that belongs to
+    /// the repository in which the program was called.
+    pub fn of_submodule(&self, git_dir: PathBuf) -> Self {
+        Self {
+            cwd: self.cwd.clone(),
+            location: GitLocation::At(git_dir.clone()),
+            git_dir: Some(git_dir),
+            config: self.config.clone(),
+            pathspecs: self.pathspecs,
+            no_lazy_fetch: self.no_lazy_fetch,
+            ..Self::default()
+        }
+    }
+
     /// The keys that were given without a value.
     pub fn bare_keys(&self) -> impl Iterator<Item = &str> {
         let keys = self.config.iter().map(String::as_str);
@@ -98,7 +115,7 @@ impl Environment {
     pub fn config(&self) -> Result<gix::config::File> {
         let mut config = gix::config::File::from_globals().map_err(|error| {
             let unreadable = || Error::fatal("cannot read the configuration").caused_by(error);
-            git::repository_refusal().unwrap_or_else(unreadable)
+            git::repository_refusal(&self.location).unwrap_or_else(unreadable)
         })?;
         for parameter in &self.config {
             let (key, value) = match parameter.split_once('=') {

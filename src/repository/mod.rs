@@ -9,12 +9,14 @@ mod config_check;
 pub mod date;
 pub mod environment;
 pub mod extra_file;
+pub mod gitmodules;
 mod open;
 pub mod promisor;
 mod refs;
 mod replacements;
 pub mod served;
 pub mod settings;
+pub mod submodules;
 pub mod treeish;
 mod work_tree;
 
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 
 use gix::bstr::BString;
 
-use crate::{error::Result, odb};
+use crate::{error::Result, odb, process::git::GitLocation};
 use environment::Environment;
 use settings::RepositorySettings;
 use work_tree::WorkTree;
@@ -41,6 +43,8 @@ pub struct Repository {
     pub work_tree: Option<PathBuf>,
     /// Whether there is no work tree, and no setting claims one.
     pub is_bare: bool,
+    /// The repository, for programs that run in it.
+    pub location: GitLocation,
 }
 
 impl Repository {
@@ -53,7 +57,7 @@ impl Repository {
             Ok(gix) => gix,
             Err(error) => return Ok(Err(error)),
         };
-        config_check::check(&gix)?;
+        config_check::check(&gix, &environment.location)?;
         let work_tree = WorkTree::find(&gix, environment);
         let settings = RepositorySettings::read(&gix, work_tree.directory)?;
         let objects = match open::objects(&gix, environment) {
@@ -67,6 +71,7 @@ impl Repository {
             work_tree: work_tree.top,
             prefix: work_tree.prefix,
             is_bare: work_tree.is_bare,
+            location: environment.location.clone(),
         }))
     }
 }

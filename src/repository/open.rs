@@ -48,7 +48,7 @@ pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
         Err(cause) => second_try(environment, cause)?,
     };
     if environment.git_dir.is_none() && is_above_ceiling(&repository, environment) {
-        return Err(git::repository_refusal().unwrap_or_else(not_found));
+        return Err(git::repository_refusal(&environment.location).unwrap_or_else(not_found));
     }
     refuse_unknown_extensions(&repository)?;
     Ok(repository)
@@ -123,7 +123,7 @@ fn discover_with(
 /// Let git decide about a repository that gix refuses: only git reads `safe.directory` from the command
 /// line and the environment.
 fn second_try(environment: &Environment, cause: gix::Error) -> Result<gix::Repository> {
-    if let Some(refused) = git::repository_refusal() {
+    if let Some(refused) = git::repository_refusal(&environment.location) {
         return Err(refused);
     }
     let trusted = match environment.git_dir {
@@ -190,7 +190,7 @@ pub(super) fn objects(
         dirs: odb::object_dirs(main, environment.alternates.as_deref()),
         hash: repository.object_hash(),
         multi_pack_index: config.boolean("core.multiPackIndex").unwrap_or(true),
-        replacements: replacements(repository)?,
+        replacements: replacements(repository, &environment.location)?,
         is_partial: promisor::exists(config.plumbing()),
     })
 }

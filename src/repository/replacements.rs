@@ -15,7 +15,7 @@ use super::refs::followed;
 use crate::{
     error::{Error, Result, filled},
     odb::Replacements,
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 /// The default directory of the refs.
@@ -27,7 +27,10 @@ struct Target {
     id: Option<ObjectId>,
 }
 
-pub(super) fn replacements(repository: &gix::Repository) -> Result<Replacements> {
+pub(super) fn replacements(
+    repository: &gix::Repository,
+    location: &GitLocation,
+) -> Result<Replacements> {
     let config = repository.config_snapshot();
     if config.boolean("core.useReplaceRefs") == Some(false) {
         return Ok(Replacements::default());
@@ -35,7 +38,7 @@ pub(super) fn replacements(repository: &gix::Repository) -> Result<Replacements>
     let base = config.string("gitoxide.objects.replaceRefBase");
     let base = base.unwrap_or_else(|| DEFAULT_BASE.into());
     let targets = match is_reftable(&config) {
-        true => list(&base)?.lines().filter_map(target).collect(),
+        true => list(&base, location)?.lines().filter_map(target).collect(),
         false => read(repository, &base)?,
     };
     let pairs = pairs(&targets, &base, repository.object_hash())?;
@@ -64,11 +67,11 @@ fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
 }
 
 /// The refs below `base` in a reftable, each a line of its name and its id.
-fn list(base: &BString) -> Result<Vec<u8>> {
+fn list(base: &BString, location: &GitLocation) -> Result<Vec<u8>> {
     let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
     let base = base.to_os_str_lossy();
     let unread = || Error::fatal("cannot read refs in a reftable");
-    let output = git::ask(&[&fixed[..], &[&*base]].concat())
+    let output = git::ask(location, &[&fixed[..], &[&*base]].concat())
         .ok_or_else(|| unread().hinted("the installed git is asked for them: is there one?"))?;
     match output.status.success() {
         true => Ok(output.stdout),

@@ -28,7 +28,7 @@ use crate::{
     decode::{Failure, reader::Reader},
     error::{Error, Result, filled, push_line},
     odb::pack::Damage,
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 /// The most tags of tags that are followed.
@@ -459,12 +459,12 @@ fn ask_git(
     may_fetch: bool,
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Reference)> {
-    let ask = match may_fetch {
-        true => git::ask_lazily,
-        false => git::ask,
-    };
     let arguments = rev_parse_arguments(&["--verify"], name);
-    let output = ask(&arguments).ok_or_else(|| not_valid(name))?;
+    let output = match may_fetch {
+        true => git::ask_lazily(&arguments),
+        false => git::ask(&GitLocation::Current, &arguments),
+    };
+    let output = output.ok_or_else(|| not_valid(name))?;
     let words = output.stderr;
     // git looks a plain name up twice when it archives.
     let lookups = match name.find_byteset(b"^~:@") {
@@ -538,7 +538,7 @@ fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference 
 }
 
 fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
-    git::ask(&rev_parse_arguments(options, name))
+    git::ask(&GitLocation::Current, &rev_parse_arguments(options, name))
 }
 
 fn rev_parse_arguments<'a>(options: &[&'a str], name: &'a BStr) -> Vec<&'a OsStr> {

@@ -21,7 +21,7 @@ use crate::{
         large::LargeFiles,
     },
     report::Channel,
-    tree::{ABSENT, look_up},
+    tree::{ABSENT, Mount, look_up},
 };
 
 /// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
@@ -80,6 +80,11 @@ impl<'a> FilterRules<'a> {
         self.settings.raw
     }
 
+    /// What is archived of submodules.
+    pub(super) fn submodules(&self) -> Submodules {
+        self.settings.submodules.unwrap_or(Submodules::Dir)
+    }
+
     /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
     pub(super) fn fetches(&self) -> bool {
         let missing = self.settings.missing.unwrap_or(OnMissing::Fetch);
@@ -125,22 +130,40 @@ impl<'a> FilterRules<'a> {
         root: ObjectId,
         diagnostics: &mut dyn Write,
     ) -> Result<Filter> {
-        let sources = self.ignore(reader, root, diagnostics)?;
+        let own = self.own_rules(reader, root, &Mount::default(), diagnostics)?;
+        let (ignore, secret_ignore) = (own.ignore, own.any_secret);
         Ok(Filter {
             access: self.access.clone(),
-            ignore: sources.ignore,
-            secret_ignore: sources.any_secret,
+            ignore,
+            given: Arc::new(self.given_rules(diagnostics)?),
+            secret_ignore,
             policy: self.policy.clone(),
+            mount: Mount::default(),
         })
     }
 
-    fn ignore<'b>(
+    /// The filter for the tree `root` of a submodule at `mount`, below a tree with the filter `above`.
+    pub(super) fn filter_below(
         &self,
+        above: &Filter,
+        mount: Mount,
         reader: &mut Reader,
         root: ObjectId,
-        diagnostics: &'b mut dyn Write,
-    ) -> Result<Sources<'b>> {
-        let mut sources = Sources {
+        diagnostics: &mut dyn Write,
+    ) -> Result<Filter> {
+        let own = self.own_rules(reader, root, &mount, diagnostics)?;
+        Ok(Filter {
+            access: self.access.clone(),
+            ignore: own.ignore,
+            given: Arc::clone(&above.given),
+            secret_ignore: above.secret_ignore || own.any_secret,
+            policy: self.policy.clone(),
+            mount,
+        })
+    }
+
+    fn sources<'b>(&self, diagnostics: &'b mut dyn Write) -> Sources<'b> {
+        Sources {
             ignore: Ignore::new(),
             any_secret: false,
             strictness: match self.given.ignore_errors {
@@ -149,24 +172,42 @@ impl<'a> FilterRules<'a> {
             },
             verbose: self.given.dry_run || self.given.explain.is_some(),
             diagnostics,
-        };
+        }
+    }
+
+    /// The rules of the ignore files in the tree `root`, which is at `mount`.
+    fn own_rules<'b>(
+        &self,
+        reader: &mut Reader,
+        root: ObjectId,
+        mount: &Mount,
+        diagnostics: &'b mut dyn Write,
+    ) -> Result<Sources<'b>> {
+        let mut sources = self.sources(diagnostics);
         for path in self.ignore_files() {
             let Some(text) = in_tree(reader, root, path)? else {
                 continue;
             };
+            let path = mount.path(path);
             let access = self.access.as_ref();
-            match access.is_none_or(|access| access.allows(path)) {
+            match access.is_none_or(|access| access.allows(&path)) {
                 true => sources.add(path.as_bstr(), &text)?,
                 false => sources.add_secret(path.as_bstr(), &text)?,
             }
         }
+        Ok(sources)
+    }
+
+    /// The rules that the options give.
+    fn given_rules(&self, diagnostics: &mut dyn Write) -> Result<Ignore> {
+        let mut sources = self.sources(diagnostics);
         for (file, text) in self.given.ignore_from.iter().zip(&self.ignore_texts) {
             sources.add(file.as_bytes().as_bstr(), text)?;
         }
         let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
         sources.add("--ignore".into(), &globs.join(&b'\n'))?;
-        Ok(sources)
+        Ok(sources.ignore)
     }
 }
 
@@ -221,10 +262,16 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
+    let is_entered = matches!(
+        settings.submodules,
+        Some(Submodules::Recurse | Submodules::RecursePresent)
+    );
+    let entered = (is_entered, "submodules=recurse");
     for (option, is_given, (is_set, other)) in [
         ("large-file", !given.large_file.is_empty(), limited),
         ("oversize", given.oversize.is_some(), limited),
         ("binary-within", given.binary_within.is_some(), looked_at),
+        ("submodule", !given.submodule.is_empty(), entered),
     ] {
         if is_given && !is_set {
             return Err(Error::fatal(format!(

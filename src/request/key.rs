@@ -45,6 +45,7 @@ pub(super) struct Decisive<'a> {
     pub(super) attributes: &'a AttributeSettings,
     pub(super) treeish: &'a Treeish,
     pub(super) scope: &'a Scope,
+    pub(super) has_submodules: bool,
     pub(super) format: &'a Format,
     pub(super) rules: TreeRules,
     pub(super) times: Times,
@@ -82,6 +83,7 @@ impl Decisive<'_> {
             () if !is_dated => Some("the time of a tree is that of the request"),
             () if args.worktree_attributes => Some("attributes come from the work tree"),
             () if args.verbose % 2 == 1 => Some("names are told on standard error"),
+            () if self.has_submodules => Some("contents of submodules are archived"),
             () if args.filters.manifest.is_some() => Some("a manifest is written"),
             () if self.filters.does_without() => {
                 Some("files that the repository lacks are left out")

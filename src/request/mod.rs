@@ -10,6 +10,7 @@ mod delta;
 mod filter;
 mod key;
 mod sharing;
+mod submodules;
 mod profile;
 mod resolve;
 mod viewing;
@@ -18,6 +19,7 @@ pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
 pub use profile::printed as printed_profile;
 pub use resolve::Inputs;
+pub use submodules::{Submodule, Submodules};
 pub use viewing::Scope;
 
 use std::sync::Arc;
@@ -63,6 +65,8 @@ pub struct Request {
     pub command_context: CommandContext,
     /// The paths that are archived, their kinds and their names in the archive.
     pub scope: Scope,
+    /// The submodules whose contents are archived.
+    pub submodules: Submodules,
     /// The decisions about large, missing and binary blobs.
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether the archive notes size, reason and id of entries.

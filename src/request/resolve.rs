@@ -13,6 +13,7 @@ use super::{
     Access, Budget, Request, clock, delta, filter,
     format::{Formats, Named},
     key, sharing,
+    submodules::Submodules,
     viewing::Viewing,
 };
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
         BlobPolicy, Naming,
         extra::{Content, Extra},
     },
-    process::command::CommandContext,
+    process::{command::CommandContext, git::GitLocation},
     repository::{
         Repository, attr_source, date,
         environment::Environment,
@@ -166,8 +167,13 @@ impl<'a> Inputs<'a> {
             rules,
             budget,
         };
-        let scope = view.scope(&repository.gix, &mut reader, &treeish, diagnostics);
-        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        let scope = match view.enters_submodules() {
+            true => view.scope_with_submodules(repository, &mut reader, &treeish, diagnostics),
+            false => view
+                .scope(&repository.gix, &mut reader, &treeish, diagnostics)
+                .map(|scope| (scope, Submodules::default())),
+        };
+        let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
         let extras = args.extras.iter();
         let mut extras: Vec<_> = extras.map(|extra| planned(extra, below)).collect();
@@ -182,6 +188,7 @@ impl<'a> Inputs<'a> {
             attributes: &attributes,
             treeish: &treeish,
             scope: &scope,
+            has_submodules: !submodules.all.is_empty(),
             format: &format,
             rules,
             times,
@@ -208,6 +215,7 @@ impl<'a> Inputs<'a> {
             treeish,
             command_context: command_context(&repository.gix, below.clone()),
             scope,
+            submodules,
             blob_policy: Arc::new(BlobPolicy {
                 policy: filters.policy(),
                 naming: inputs.naming(below),
@@ -372,6 +380,7 @@ fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
             .then(|| gix.workdir().map(ToOwned::to_owned))
             .flatten(),
         prefix: below,
+        location: GitLocation::Current,
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
-use gix::bstr::{BString, ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use super::{
     Budget,
@@ -11,7 +14,7 @@ use super::{
     filter,
 };
 use crate::{
-    attributes::{self, AttributeSource, Attributes, Demand},
+    attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
     cli::Args,
     decode::reader::Reader,
     error::{Error, Result},
@@ -23,10 +26,12 @@ use crate::{
         view::View,
     },
     repository::{
+        Repository,
         environment::Environment,
+        settings,
         treeish::{self, Treeish},
     },
-    tree::TreeRules,
+    tree::{Mount, TreeRules},
 };
 
 /// The part of a tree that is archived.
@@ -42,7 +47,7 @@ pub enum Scope {
 pub(super) struct Viewing<'a> {
     pub(super) args: &'a Args,
     pub(super) filters: &'a filter::FilterRules<'a>,
-    pub(super) attributes: attributes::AttributeSettings,
+    pub(super) attributes: AttributeSettings,
     /// The directory of the work tree that the user is in.
     pub(super) below: &'a BString,
     /// The top of the work tree.
@@ -106,7 +111,7 @@ impl Viewing<'_> {
     }
 
     /// The selection and the filter of a tree.
-    fn parts(
+    pub(super) fn parts(
         &self,
         reader: &mut Reader,
         treeish: &Treeish,
@@ -115,13 +120,7 @@ impl Viewing<'_> {
         let pathspecs = self.args.paths.iter().map(|path| path.as_bytes().into());
         let magic = self.environment.pathspecs;
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
-        let attributes = match self.filters.is_raw() {
-            true => attributes::AttributeSettings {
-                source: AttributeSource::Nowhere,
-                ..attributes::AttributeSettings::default()
-            },
-            false => self.attributes.clone(),
-        };
+        let attributes = self.unless_raw(self.attributes.clone());
         let selection = select(pathspecs, self.below, attributes, self.text)?;
         let filter = self.filters.filter(reader, treeish.tree, diagnostics)?;
         if filter.access.is_some() && treeish.commit.is_none() {
@@ -131,7 +130,48 @@ impl Viewing<'_> {
         Ok((selection, filter))
     }
 
-    fn view(&self, selection: Selection, filter: Filter) -> View {
+    /// The settings of attributes, unless all files keep their stored bytes.
+    fn unless_raw(&self, attributes: AttributeSettings) -> AttributeSettings {
+        match self.filters.is_raw() {
+            true => AttributeSettings {
+                source: AttributeSource::Nowhere,
+                ..AttributeSettings::default()
+            },
+            false => attributes,
+        }
+    }
+
+    /// The view of the `tree` of a submodule in its `repository`, at `path` of the tree that is seen through `outer`.
+    pub(super) fn view_below(
+        &self,
+        (outer, path): (&View, &BString),
+        (repository, tree): (&Repository, ObjectId),
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<View> {
+        let mut attributes = repository.settings.attributes.clone();
+        if self.text {
+            attributes.diff_binary = settings::diff_binary(&repository.gix)?;
+        }
+        let demand = Demand {
+            text: self.text,
+            pathspecs: outer.selection.pathspecs.attributes().cloned().collect(),
+        };
+        let mount = outer.filter.mount.submodule(path);
+        let selection = Selection {
+            below: BString::default(),
+            mount: mount.clone(),
+            pathspecs: Arc::clone(&outer.selection.pathspecs),
+            attributes: Attributes::new(self.unless_raw(attributes), demand)?,
+            relative: None,
+        };
+        let filters = self.filters;
+        let filter = filters.filter_below(&outer.filter, mount, reader, tree, diagnostics)?;
+        let prefix = [&outer.prefix[..], &path[outer.below_len()..], b"/"].concat();
+        Ok(View::new(prefix.into(), selection, filter))
+    }
+
+    pub(super) fn view(&self, selection: Selection, filter: Filter) -> View {
         let prefix = self.args.prefix.as_deref().unwrap_or_default();
         View::new(prefix.as_bytes().into(), selection, filter)
     }
@@ -141,7 +181,7 @@ impl Viewing<'_> {
 fn select(
     pathspecs: Pathspecs,
     below: &BString,
-    attributes: attributes::AttributeSettings,
+    attributes: AttributeSettings,
     text: bool,
 ) -> Result<Selection> {
     let demand = Demand {
@@ -156,6 +196,7 @@ fn select(
     Ok(Selection {
         relative: relative.transpose()?,
         below: below.clone(),
+        mount: Mount::default(),
         attributes: Attributes::new(attributes, demand)?,
         pathspecs: Arc::new(pathspecs),
     })

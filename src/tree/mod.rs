@@ -6,10 +6,12 @@
 mod entry;
 mod links;
 mod lookup;
+mod mount;
 mod name;
 mod trees;
 
 pub use entry::Mode;
 pub use lookup::{ABSENT, file_at, look_up};
+pub use mount::Mount;
 pub use name::{Protect, is_valid};
 pub use trees::{TreeRules, TreeStep, Trees, reported};

@@ -17,7 +17,7 @@ use crate::{
     error::{self, Error, Result, filled},
     filter::{Filter, Verdict},
     pathspec::{Pathspec, Pathspecs},
-    tree::{TreeRules, TreeStep, Trees, reported},
+    tree::{Mount, TreeRules, TreeStep, Trees, reported},
 };
 
 /// The result for one pathspec.
@@ -30,63 +30,32 @@ struct Finding {
     failure: Option<usize>,
 }
 
-/// The walk.
-struct Check<'a> {
-    below: &'a BStr,
-    pathspecs: &'a Pathspecs,
-    filter: &'a Filter,
-    attributes: &'a mut Attributes,
-    findings: Vec<Finding>,
+/// The results for all pathspecs.
+pub struct Findings {
+    each: Vec<Finding>,
     /// Failures that end the search of single pathspecs.
     failures: Vec<Error>,
     /// The number of pathspecs without a match so far.
     open: usize,
-    /// Whether a pathspec requires attributes.
-    attributes_asked: bool,
 }
 
-impl Selection {
-    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
-    /// outside of the directory that is archived. Complaints about attribute files go to `diagnostics`. An
-    /// entry that the `filter` does not allow to be known is not there.
-    pub fn check(
-        &mut self,
-        tree: ObjectId,
-        rules: TreeRules,
-        filter: &Filter,
-        reader: &mut Reader,
-        diagnostics: &mut dyn Write,
-    ) -> Result<()> {
-        let Selection {
-            below,
-            pathspecs,
-            attributes,
-            ..
-        } = self;
-        if pathspecs.is_empty() {
-            return Ok(());
-        }
-        let mut check = Check {
-            below: below.as_bstr(),
-            pathspecs,
-            filter,
-            attributes,
+impl Findings {
+    /// The results before the search.
+    pub fn new(pathspecs: &Pathspecs) -> Self {
+        let number = pathspecs.given().len();
+        Self {
+            each: vec![Finding::default(); number],
             failures: Vec::new(),
-            findings: vec![Finding::default(); pathspecs.given().len()],
-            open: pathspecs.given().len(),
-            attributes_asked: pathspecs.attributes().next().is_some(),
-        };
-        let walked = check.walk(tree, rules, reader);
-        let (findings, failures) = (check.findings, check.failures);
-        attributes.reset();
-        let note = attributes.note();
-        if filter.access.is_none() {
-            let _ = diagnostics.write_all(&note.before);
+            open: number,
         }
-        walked?;
-        for (given, finding) in pathspecs.given().iter().zip(findings) {
+    }
+
+    /// Fail in git's words for the first of the `pathspecs` that matches nothing, or something outside of the directory
+    /// that is archived. Failures of the search go to `diagnostics`.
+    pub fn verdict(self, pathspecs: &Pathspecs, diagnostics: &mut dyn Write) -> Result<()> {
+        for (given, finding) in pathspecs.given().iter().zip(self.each) {
             if let Some(failure) = finding.failure {
-                let _ = diagnostics.write_all(&failures[failure].lines());
+                let _ = diagnostics.write_all(&self.failures[failure].lines());
             }
             if finding.outside {
                 return Err(Error::fatal(filled(
@@ -105,12 +74,79 @@ impl Selection {
     }
 }
 
+/// The walk.
+struct Check<'a> {
+    below: &'a BStr,
+    mount: &'a Mount,
+    pathspecs: &'a Pathspecs,
+    filter: &'a Filter,
+    attributes: &'a mut Attributes,
+    findings: &'a mut Findings,
+    /// Whether a pathspec requires attributes.
+    attributes_asked: bool,
+}
+
+impl Selection {
+    /// Fail in git's words for the first pathspec that matches nothing in all of `tree`, or something
+    /// outside of the directory that is archived. Complaints about attribute files go to `diagnostics`. An
+    /// entry that the `filter` does not allow to be known is not there.
+    pub fn check(
+        &mut self,
+        tree: ObjectId,
+        rules: TreeRules,
+        filter: &Filter,
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<()> {
+        let mut findings = Findings::new(&self.pathspecs);
+        self.search((tree, rules), filter, reader, &mut findings, diagnostics)?;
+        findings.verdict(&self.pathspecs, diagnostics)
+    }
+
+    /// Look for a match of each pathspec in `tree`, and note the matches in `findings`.
+    pub fn search(
+        &mut self,
+        (tree, rules): (ObjectId, TreeRules),
+        filter: &Filter,
+        reader: &mut Reader,
+        findings: &mut Findings,
+        diagnostics: &mut dyn Write,
+    ) -> Result<()> {
+        let Selection {
+            below,
+            mount,
+            pathspecs,
+            attributes,
+            ..
+        } = self;
+        if pathspecs.is_empty() {
+            return Ok(());
+        }
+        let mut check = Check {
+            below: below.as_bstr(),
+            mount,
+            pathspecs,
+            filter,
+            attributes,
+            findings,
+            attributes_asked: pathspecs.attributes().next().is_some(),
+        };
+        let walked = check.walk(tree, rules, reader);
+        attributes.reset();
+        let note = attributes.note();
+        if filter.access.is_none() {
+            let _ = diagnostics.write_all(&note.before);
+        }
+        walked
+    }
+}
+
 impl Check<'_> {
     fn walk(&mut self, tree: ObjectId, rules: TreeRules, reader: &mut Reader) -> Result<()> {
         let mut trees = Trees::new(tree, rules);
         let mut path = Vec::new();
         self.enter(&mut trees, tree, reader, &path)?;
-        while self.open > 0 || !self.below.is_empty() {
+        while self.findings.open > 0 || !self.below.is_empty() {
             match trees.next(reader, &mut path)? {
                 None => break,
                 Some(TreeStep::End) => self.leave(),
@@ -162,6 +198,7 @@ impl Check<'_> {
     /// Test all pathspecs against `path`: a directory unless its `kind` is known.
     fn look_at(&mut self, path: &[u8], kind: Option<MemberKind>) {
         let pathspecs = self.pathspecs;
+        let full = &self.mount.path(path)[..];
         let is_dir = kind.is_none_or(|kind| kind == MemberKind::Directory);
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
@@ -171,8 +208,8 @@ impl Check<'_> {
                 continue;
             }
             let matches = match kind {
-                None => spec.matches_directory(path),
-                Some(_) => spec.matches(path, is_dir),
+                None => spec.matches_directory(full),
+                Some(_) => spec.matches(full, is_dir),
             };
             let hit = matches
                 && spec
@@ -186,24 +223,24 @@ impl Check<'_> {
             }
         }
         let named = pathspecs.named();
-        for name in named.at(path) {
+        for name in named.at(full) {
             if is_dir || !name.only_directory {
                 self.found(name.number, true, outside);
             }
         }
         // Under access rules, an allowed entry reveals the directories above.
         if outside || self.filter.access.is_some() {
-            for name in named.above(path) {
+            for name in named.above(full) {
                 self.found(name.number, true, outside);
             }
         }
     }
 
     fn found(&mut self, number: usize, matched: bool, outside: bool) {
-        let finding = &mut self.findings[number];
+        let finding = &mut self.findings.each[number];
         if matched && !finding.matched {
             finding.matched = true;
-            self.open -= 1;
+            self.findings.open -= 1;
         }
         finding.outside |= outside;
     }
@@ -215,15 +252,16 @@ impl Check<'_> {
 
     /// The directory `path` cannot be entered because of `error`.
     fn stop_at(&mut self, path: &[u8], error: Error) {
-        let failure = Some(self.failures.len());
-        self.failures.push(error);
+        let failure = Some(self.findings.failures.len());
+        self.findings.failures.push(error);
         let pathspecs = self.pathspecs;
+        let path = &self.mount.path(path)[..];
         let named = pathspecs.named().below(path).map(|name| name.number);
         let searched = pathspecs.searched().iter();
         let searched = searched.filter(|(_, spec)| leads_below(spec, path));
         for number in named.chain(searched.map(|(number, _)| *number)) {
             if self.is_open(number) {
-                self.findings[number].failure = failure;
+                self.findings.each[number].failure = failure;
                 self.found(number, true, !self.below.is_empty());
             }
         }
@@ -233,7 +271,7 @@ impl Check<'_> {
     fn is_open(&self, number: usize) -> bool {
         let Finding {
             matched, outside, ..
-        } = self.findings[number];
+        } = self.findings.each[number];
         !matched || (!outside && !self.below.is_empty())
     }
 
@@ -241,6 +279,7 @@ impl Check<'_> {
     fn descends(&self, path: &[u8]) -> bool {
         let named = self.pathspecs.named();
         let outside = !path.starts_with(self.below);
+        let path = &self.mount.path(path)[..];
         let searched =
             |(number, spec): &(usize, Pathspec)| self.is_open(*number) && leads_below(spec, path);
         named.leads_below(path)

@@ -5,6 +5,8 @@
 
 mod check;
 
+pub use check::Findings;
+
 use std::sync::Arc;
 
 use gix::{
@@ -19,7 +21,7 @@ use crate::{
     emit::MemberKind,
     error::Result,
     pathspec::Pathspecs,
-    tree::{Trees, file_at},
+    tree::{Mount, Trees, file_at},
 };
 
 /// Decides which paths are archived.
@@ -27,6 +29,8 @@ use crate::{
 pub struct Selection {
     /// The archived directory (empty for the root, or with a slash at its end).
     pub below: BString,
+    /// The place of the tree, whose paths pathspecs see in the archived tree.
+    pub mount: Mount,
     /// The user's pathspecs.
     pub pathspecs: Arc<Pathspecs>,
     /// The attributes of the tree.
@@ -46,7 +50,7 @@ impl Selection {
     pub fn directory(&mut self, path: &[u8]) -> bool {
         let on_the_way = self.below.starts_with(path) && self.below.get(path.len()) == Some(&b'/');
         (on_the_way || path.starts_with(&self.below))
-            && self.pathspecs.descend(path)
+            && self.pathspecs.descend(&self.mount.path(path))
             && !self.attributes.ignores(path, true)
     }
 
@@ -54,11 +58,11 @@ impl Selection {
     pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> bool {
         let attributes = &mut self.attributes;
         path.starts_with(&self.below)
-            && self
-                .pathspecs
-                .select(path, kind == MemberKind::Directory, |required| {
-                    attributes.meets(required, path, Some(kind))
-                })
+            && self.pathspecs.select(
+                &self.mount.path(path),
+                kind == MemberKind::Directory,
+                |required| attributes.meets(required, path, Some(kind)),
+            )
     }
 
     /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.

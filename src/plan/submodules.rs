@@ -1,0 +1,97 @@
+//! The trees of submodules in the plan: each stands behind the entry of its submodule.
+
+use std::sync::Arc;
+
+use gix::{ObjectId, bstr::BString};
+
+use super::{
+    view::{Directory, View},
+    walk::{Entered, Walk},
+};
+use crate::{
+    decode::reader::Reader,
+    error::Result,
+    tree::{Mode, TreeRules, TreeStep, Trees},
+};
+
+/// The tree of a submodule, ready to be walked.
+#[derive(Clone)]
+pub struct SubmoduleTree {
+    /// The tree of the commit.
+    pub tree: ObjectId,
+    /// The entries that are archived, with their names in the archive.
+    pub view: View,
+    /// How trees are read.
+    pub rules: TreeRules,
+    /// The submodules in this tree.
+    pub entered: Arc<Entered>,
+    /// Reads the objects of the submodule.
+    pub reader: Reader,
+}
+
+impl SubmoduleTree {
+    /// A walk over the tree.
+    pub(super) fn walk(&self) -> Walk {
+        let view = self.view.clone();
+        let walk = Walk::new(self.tree, view, self.rules, Arc::default());
+        walk.of_submodule().entering(Arc::clone(&self.entered))
+    }
+}
+
+/// A submodule that the archive may hold something of.
+pub struct Gitlink {
+    /// The path in the tree.
+    pub path: BString,
+    /// The commit.
+    pub commit: ObjectId,
+    /// Whether the submodule is selected as a whole.
+    pub is_admitted: bool,
+}
+
+/// The submodules that a view reaches in a tree.
+#[derive(Default)]
+pub struct Gitlinks {
+    /// In the order of the archive.
+    pub all: Vec<Gitlink>,
+    /// Whether the view shows any other entry.
+    pub has_others: bool,
+}
+
+impl Gitlinks {
+    /// Finds those in `tree` that `view` reaches.
+    pub fn find(
+        tree: ObjectId,
+        mut view: View,
+        rules: TreeRules,
+        reader: &mut Reader,
+    ) -> Result<Self> {
+        let mut found = Self::default();
+        let (mut trees, mut path) = (Trees::new(tree, rules), Vec::new());
+        trees.enter(reader, tree, 0)?;
+        view.enter(reader, &trees, tree, &path)?;
+        while let Some(step) = trees.next(reader, &mut path)? {
+            match step {
+                TreeStep::End => view.leave(),
+                TreeStep::Directory(id) => {
+                    if matches!(view.directory(&path), Directory::Entered) {
+                        trees.enter(reader, id, path.len())?;
+                        view.enter(reader, &trees, tree, &path)?;
+                    }
+                }
+                TreeStep::Leaf { mode, id } if mode == Mode::Submodule => {
+                    if matches!(view.directory(&path), Directory::Entered) {
+                        found.all.push(Gitlink {
+                            path: path.as_slice().into(),
+                            commit: id,
+                            is_admitted: view.admits(&path, mode),
+                        });
+                    }
+                }
+                TreeStep::Leaf { mode, .. } => {
+                    found.has_others = found.has_others || view.admits(&path, mode);
+                }
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,428 @@
+//! The submodules of an archive: each is found, opened and checked before the first byte.
+//!
+//! A submodule is selected by its path in the archived tree, and read as if it were archived alone: with its own
+//! attributes, ignore files and configuration. Nothing is cloned, fetched or changed.
+
+use std::{
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+    objs::Kind as ObjectKind,
+};
+
+use super::{Scope, viewing::Viewing};
+use crate::{
+    cli::{SubmoduleMapping, Submodules as How},
+    decode::reader::Reader,
+    error::{Error, Result, filled, push_line},
+    odb::Odb,
+    plan::{
+        StoreId,
+        select::Findings,
+        submodules::{Gitlink, Gitlinks, SubmoduleTree},
+        view::View,
+        walk::Entered,
+    },
+    process::command::CommandContext,
+    repository::{
+        Repository,
+        gitmodules::Gitmodules,
+        submodules::{candidates, is_git_directory},
+        treeish::{self, Treeish},
+    },
+    tree::{Mount, TreeRules},
+};
+
+/// The most submodules of an archive: a few commits that hold each other would make any number.
+const MAX_SUBMODULES: usize = 1 << 14;
+
+/// The submodules whose contents are archived.
+#[derive(Clone, Default)]
+pub struct Submodules {
+    /// Those in the archived tree.
+    pub entered: Arc<Entered>,
+    /// All of them, behind the store of number 0.
+    pub all: Vec<Submodule>,
+}
+
+/// A submodule whose content is archived.
+#[derive(Clone)]
+pub struct Submodule {
+    /// The tree of the commit.
+    pub tree: SubmoduleTree,
+    /// The commit.
+    pub treeish: Treeish,
+    /// Where commands run for files of the submodule.
+    pub command_context: CommandContext,
+    /// Files above this many bytes are not converted.
+    pub big_file: u64,
+}
+
+/// A tree whose submodules are looked for.
+struct Superproject<'a> {
+    repository: &'a Repository,
+    tree: ObjectId,
+    view: &'a View,
+    rules: TreeRules,
+    /// The tree with `.gitmodules`, and the path from there to the tree.
+    named_in: (ObjectId, BString),
+}
+
+/// Finds submodules.
+struct Survey<'a> {
+    viewing: &'a Viewing<'a>,
+    mappings: &'a [SubmoduleMapping],
+    /// Whether a submodule that is not here stays empty.
+    may_lack: bool,
+    findings: Findings,
+    all: Vec<Submodule>,
+    /// Which mappings have led to a submodule, or could have.
+    used: Vec<bool>,
+    diagnostics: &'a mut dyn Write,
+}
+
+impl Viewing<'_> {
+    /// Whether the contents of submodules are archived.
+    pub(super) fn enters_submodules(&self) -> bool {
+        matches!(
+            self.filters.submodules(),
+            How::Recurse | How::RecursePresent
+        )
+    }
+
+    /// The scope in `target` of `repository`, with the contents of submodules.
+    pub(super) fn scope_with_submodules(
+        &self,
+        repository: &Repository,
+        reader: &mut Reader,
+        target: &Treeish,
+        diagnostics: &mut dyn Write,
+    ) -> Result<(Scope, Submodules)> {
+        self.fit_submodules()?;
+        let (mut selection, filter) = self.parts(reader, target, diagnostics)?;
+        let mut findings = Findings::new(&selection.pathspecs);
+        let tree = (target.tree, self.rules);
+        selection.search(tree, &filter, reader, &mut findings, diagnostics)?;
+        let pathspecs = Arc::clone(&selection.pathspecs);
+        let view = self.view(selection, filter);
+        let mappings = &self.args.filters.submodule[..];
+        let mut survey = Survey {
+            viewing: self,
+            mappings,
+            may_lack: self.filters.submodules() == How::RecursePresent,
+            findings,
+            all: Vec::new(),
+            used: vec![false; mappings.len()],
+            diagnostics,
+        };
+        let (entered, _) = survey.enter(
+            &Superproject {
+                repository,
+                tree: target.tree,
+                view: &view,
+                rules: self.rules,
+                named_in: self.named_in(repository, reader, target)?,
+            },
+            reader,
+        )?;
+        survey.refuse_unused()?;
+        let Survey { findings, all, .. } = survey;
+        findings.verdict(&pathspecs, diagnostics)?;
+        let entered = Arc::new(entered);
+        Ok((Scope::Whole(Box::new(view)), Submodules { entered, all }))
+    }
+
+    /// Refuses options that do not go with the contents of submodules.
+    fn fit_submodules(&self) -> Result<()> {
+        let together = |option: &str| {
+            let refused =
+                format!("options '--{option}' and '--submodules=recurse' cannot be used together");
+            Err(Error::fatal(refused))
+        };
+        match () {
+            () if self.args.delta.base.is_some() => together("base"),
+            () if self.args.worktree_attributes => together("worktree-attributes"),
+            () => Ok(()),
+        }
+    }
+
+    /// The tree with `.gitmodules` for `target`, and the path from there to the tree of `target`: for a directory of a
+    /// commit, as in `HEAD:vendor`, the tree of the commit.
+    fn named_in(
+        &self,
+        repository: &Repository,
+        reader: &mut Reader,
+        target: &Treeish,
+    ) -> Result<(ObjectId, BString)> {
+        let name = self.args.treeish.as_deref().unwrap_or_default().as_bytes();
+        let directory = name.split_once_str(":").filter(|(commit, path)| {
+            let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+            !commit.is_empty()
+                && path
+                    .trim_end_with(|c| c == '/')
+                    .split_str("/")
+                    .all(is_plain)
+        });
+        let Some((commit, path)) = directory.filter(|_| target.commit.is_none()) else {
+            return Ok((target.tree, BString::default()));
+        };
+        let unheard = &mut std::io::sink();
+        let commit = treeish::resolve(&repository.gix, reader, commit.as_bstr(), unheard)?;
+        let prefix = [path.trim_end_with(|c| c == '/'), b"/"].concat();
+        Ok((commit.tree, prefix.into()))
+    }
+}
+
+impl Survey<'_> {
+    /// Finds the submodules of `outer` and theirs. Returns those of `outer`, and whether the archive has any entry of
+    /// `outer`.
+    fn enter(&mut self, outer: &Superproject<'_>, reader: &mut Reader) -> Result<(Entered, bool)> {
+        let links = Gitlinks::find(outer.tree, outer.view.clone(), outer.rules, reader)?;
+        let (mut entered, mut has_entries) = (Entered::new(), links.has_others);
+        if links.all.is_empty() {
+            return Ok((entered, has_entries));
+        }
+        let (named_in, prefix) = &outer.named_in;
+        let modules = Gitmodules::read(reader, *named_in, self.diagnostics)?;
+        for link in links.all {
+            has_entries |= link.is_admitted;
+            let path = [&prefix[..], &link.path].concat();
+            let place = Place {
+                name: modules.name(&path),
+                path: &path,
+                mount: outer.view.filter.mount.submodule(&link.path),
+            };
+            let Some((repository, reader)) = self.open(outer, &place, &link)? else {
+                continue;
+            };
+            let (submodule, is_shown) =
+                self.submodule(outer, (&repository, reader), place.mount, &link)?;
+            if link.is_admitted || is_shown {
+                has_entries = true;
+                self.all.push(submodule);
+                entered.insert(link.path, StoreId(self.all.len()));
+            }
+            if self.all.len() > MAX_SUBMODULES {
+                return Err(Error::fatal(format!(
+                    "the archive has more than {MAX_SUBMODULES} submodules"
+                )));
+            }
+        }
+        if outer.view.filter.mount == Mount::default() {
+            self.note_known(&modules);
+        }
+        Ok((entered, has_entries))
+    }
+
+    /// The submodule `link` of `outer` in its `repository`, and whether the archive has an entry of its content.
+    fn submodule(
+        &mut self,
+        outer: &Superproject<'_>,
+        (repository, mut reader): (&Repository, Reader),
+        mount: Mount,
+        link: &Gitlink,
+    ) -> Result<(Submodule, bool)> {
+        let rules = TreeRules {
+            protect: outer.rules.protect.map(|_| repository.settings.protect),
+            max_depth: repository.settings.max_tree_depth,
+            ..outer.rules
+        };
+        if mount.prefix().find_iter(b"/").count() > rules.max_depth {
+            let path = [mount.prefix().trim_end_with(|c| c == '/')];
+            let refused = "submodules nested too deep at '{}'";
+            return Err(Error::fatal(filled(refused, &path)));
+        }
+        let commit = link.commit.to_string();
+        let commit = commit.as_bytes().as_bstr();
+        let treeish = treeish::resolve(&repository.gix, &mut reader, commit, self.diagnostics)?;
+        let tree = treeish.tree;
+        let outside = (outer.view, &link.path);
+        let mut view =
+            self.viewing
+                .view_below(outside, (repository, tree), &mut reader, self.diagnostics)?;
+        let filter = Arc::clone(&view.filter);
+        view.selection.search(
+            (tree, rules),
+            &filter,
+            &mut reader,
+            &mut self.findings,
+            self.diagnostics,
+        )?;
+        let inner = Superproject {
+            repository,
+            tree,
+            view: &view,
+            rules,
+            named_in: (tree, BString::default()),
+        };
+        let (entered, has_entries) = self.enter(&inner, &mut reader)?;
+        let submodule = Submodule {
+            treeish,
+            command_context: command_context(repository),
+            big_file: repository.settings.big_file,
+            tree: SubmoduleTree {
+                tree,
+                view,
+                rules,
+                entered: Arc::new(entered),
+                reader,
+            },
+        };
+        Ok((submodule, has_entries))
+    }
+
+    /// The repository of the submodule `link` at `place` of `outer`. `None` if there is none and need not be.
+    fn open(
+        &mut self,
+        outer: &Superproject<'_>,
+        place: &Place<'_>,
+        link: &Gitlink,
+    ) -> Result<Option<(Repository, Reader)>> {
+        let mut error = None;
+        for directory in self.directories(outer, place)? {
+            let (repository, mut reader) = self.open_at(&directory)?;
+            if repository.gix.object_hash() != link.commit.kind() {
+                return Err(place.other_hash(&repository, link));
+            }
+            let kind = reader.kind(&link.commit);
+            if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) {
+                return Ok(Some((repository, reader)));
+            }
+            error.get_or_insert_with(|| place.without_commit(&directory, link));
+        }
+        if self.may_lack {
+            let template = "submodule path '{}' left empty: commit {} is not here";
+            let commit = link.commit.to_string();
+            let values = [place.shown(), commit.as_bytes()];
+            let mut line = Vec::new();
+            push_line(&mut line, "warning: ", &filled(template, &values));
+            let _ = self.diagnostics.write_all(&line);
+            return Ok(None);
+        }
+        Err(error.unwrap_or_else(|| place.without_repository()))
+    }
+
+    /// The directories in which the submodule at `place` may be. With a mapping of the user, no other directory counts.
+    fn directories(&mut self, outer: &Superproject<'_>, place: &Place<'_>) -> Result<Vec<PathBuf>> {
+        if self.mappings.is_empty() {
+            return place.name.map_or(Ok(Vec::new()), |name| {
+                candidates(outer.repository, name, place.path)
+            });
+        }
+        let is_top = outer.view.filter.mount == Mount::default();
+        let by_path = |mapping: &SubmoduleMapping| mapping.submodule == place.shown();
+        let by_name = |mapping: &SubmoduleMapping| {
+            is_top && place.name.is_some_and(|name| mapping.submodule == name)
+        };
+        let mappings = self.mappings.iter();
+        let found = mappings.clone().position(by_path);
+        let Some(number) = found.or_else(|| mappings.clone().position(by_name)) else {
+            return Ok(Vec::new());
+        };
+        self.used[number] = true;
+        let directory = &self.mappings[number].git_dir;
+        match is_git_directory(directory) {
+            true => Ok(vec![directory.clone()]),
+            false => {
+                let shown = directory.as_os_str().as_bytes();
+                let refused = filled("not a git repository: '{}'", &[shown]);
+                Err(Error::fatal(refused))
+            }
+        }
+    }
+
+    fn open_at(&self, directory: &Path) -> Result<(Repository, Reader)> {
+        let environment = self.viewing.environment.of_submodule(directory.to_owned());
+        let repository = Repository::open(&environment)??;
+        let reader = Reader::new(Odb::open(repository.objects.clone()));
+        Ok((repository, reader))
+    }
+
+    /// Notes the mappings of submodules that are not in the archive.
+    fn note_known(&mut self, modules: &Gitmodules) {
+        for (mapping, used) in self.mappings.iter().zip(&mut self.used) {
+            *used |= modules.knows(&mapping.submodule);
+        }
+    }
+
+    /// Refuses a mapping that leads to no submodule.
+    fn refuse_unused(&self) -> Result<()> {
+        let mut mappings = self.mappings.iter().zip(&self.used);
+        match mappings.find(|(_, used)| !**used) {
+            Some((mapping, _)) => {
+                let refused = "option '--submodule' matches no submodule: '{}'";
+                Err(Error::fatal(filled(refused, &[&mapping.submodule])))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The place of a submodule.
+struct Place<'a> {
+    /// The name in `.gitmodules`, if the file has one.
+    name: Option<&'a BStr>,
+    /// The path from the top of the superproject's work tree.
+    path: &'a [u8],
+    mount: Mount,
+}
+
+impl Place<'_> {
+    /// The path in the archived tree.
+    fn shown(&self) -> &[u8] {
+        self.mount.prefix().trim_end_with(|c| c == '/')
+    }
+
+    fn without_repository(&self) -> Error {
+        let path = self.shown();
+        let Some(name) = self.name else {
+            let refused = "no submodule mapping found in .gitmodules for path '{}'";
+            return Error::fatal(filled(refused, &[path]))
+                .hinted("--submodules=dir archives submodules as empty directories");
+        };
+        let failed = "could not find a repository for submodule path '{}' (name '{}')";
+        Error::fatal(filled(failed, &[path, name])).hinted(filled(
+            "'git submodule update --init --recursive' gets it; \
+             --submodule={}=<git dir> names another repository",
+            &[path],
+        ))
+    }
+
+    fn without_commit(&self, directory: &Path, link: &Gitlink) -> Error {
+        let commit = link.commit.to_string();
+        let values = [
+            self.shown(),
+            commit.as_bytes(),
+            directory.as_os_str().as_bytes(),
+        ];
+        let failed = filled("submodule path '{}': commit {} is not in '{}'", &values);
+        let hint = "'git --git-dir={} fetch --all' may get it";
+        Error::fatal(failed).hinted(filled(hint, &values[2..]))
+    }
+
+    fn other_hash(&self, repository: &Repository, link: &Gitlink) -> Error {
+        let (own, outer) = (repository.gix.object_hash(), link.commit.kind());
+        let (own, outer) = (own.to_string(), outer.to_string());
+        let values = [self.shown(), own.as_bytes(), outer.as_bytes()];
+        let refused = "submodule path '{}' uses object format {}, its superproject {}";
+        Error::fatal(filled(refused, &values))
+    }
+}
+
+/// Commands run at the top of the submodule's work tree, or where the repository is.
+fn command_context(repository: &Repository) -> CommandContext {
+    let git_dir = repository.gix.git_dir();
+    let top = repository.work_tree.as_deref().filter(|top| top.is_dir());
+    let around = git_dir.parent().filter(|_| git_dir.ends_with(".git"));
+    CommandContext {
+        directory: Some(top.or(around).unwrap_or(git_dir).to_owned()),
+        prefix: BString::default(),
+        location: repository.location.clone(),
+    }
+}
