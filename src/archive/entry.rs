@@ -238,6 +238,8 @@ impl<F: Format> Archiver<F> {
         (fate, start): (Fate, i64),
         piece: &mut Piece<F::Records>,
     ) {
+        let store = self.store(window);
+        let is_entered = entry.mode == Mode::Submodule && store.enters(window.path(entry));
         let id = match entry.blob {
             // A whiteout, which represents a deletion.
             Blob::None
@@ -247,11 +249,12 @@ impl<F: Format> Archiver<F> {
             }
             Blob::Extra(_) => &[],
             // The id would reveal changes in hidden entries.
-            _ if self.redacted && entry.mode == Mode::Directory => &[],
+            _ if self.redacted && (entry.mode == Mode::Directory || is_entered) => &[],
             _ => entry.id.as_bytes(),
         };
         let record = Record {
             path: window.path(entry),
+            submodule: &store.submodule,
             mode: entry.mode.bits(),
             id,
             size: fate.size,
@@ -264,7 +267,7 @@ impl<F: Format> Archiver<F> {
                     .map(|(mode, id)| (mode.bits(), id.as_bytes())),
             }),
             disposition: match (entry.mode, fate.disposition) {
-                (Mode::Submodule, Disposition::Content) => {
+                (Mode::Submodule, Disposition::Content) if !is_entered => {
                     Disposition::Placeholder(OmissionReason::Submodule, StandIn::Empty)
                 }
                 (_, disposition) => disposition,

@@ -11,6 +11,7 @@ use crate::{
     error::Result,
     odb::Odb,
     pipeline::Source,
+    plan::StoreId,
     repository::promisor::Fetched,
     request::Request,
 };
@@ -61,6 +62,9 @@ impl Survey {
             let Ok(made) = planner.next() else {
                 break;
             };
+            if made.batch.store != StoreId::default() {
+                continue;
+            }
             let entries = &made.batch.entries;
             archiver
                 .store(&made.batch)

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use gix::ObjectId;
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use super::{
     archiver::Archiver,
@@ -40,36 +43,38 @@ impl<F> Prepared<F> {
         let tree = request.treeish.tree;
         let shareable = request.shareable;
         let repeated = Repeated::new(request.budget.repeated_blobs());
-        let store = |reader: &Reader, big_file, converter, prefix_len| Store {
-            locators: Locators::new(
-                reader.odb.clone(),
-                Arc::clone(&request.blob_policy),
-                Arc::clone(&repeated),
-            ),
-            odb: reader.odb.config().clone(),
-            big_file,
-            converter,
-            prefix_len,
+        let locators = |reader: &Reader| {
+            let (odb, policy) = (reader.odb.clone(), Arc::clone(&request.blob_policy));
+            Locators::new(odb, policy, Arc::clone(&repeated))
         };
-        let converter = Converter::new(
-            origin(request.treeish),
-            request.command_context,
-            shareable.clone(),
-        );
-        let mut stores = vec![store(
-            &request.reader,
-            request.big_file,
-            converter,
-            request.blob_policy.naming.prefix_len,
-        )];
+        let converter =
+            |treeish, context| Converter::new(origin(treeish), context, shareable.clone());
+        let naming = &request.blob_policy.naming;
+        let mut stores = vec![Store {
+            locators: locators(&request.reader),
+            odb: request.reader.odb.config().clone(),
+            big_file: request.big_file,
+            converter: converter(request.treeish, request.command_context),
+            prefix_len: naming.prefix_len,
+            below: naming.below.clone(),
+            submodule: BString::default(),
+            entered: Arc::clone(&request.submodules.entered),
+        }];
         let mut trees = Vec::new();
         for submodule in request.submodules.all {
-            let (treeish, context) = (submodule.treeish, submodule.command_context);
-            let converter = Converter::new(origin(treeish), context, shareable.clone());
-            let prefix_len = submodule.tree.view.prefix.len();
-            let reader = &submodule.tree.reader;
-            stores.push(store(reader, submodule.big_file, converter, prefix_len));
-            trees.push(submodule.tree);
+            let tree = submodule.tree;
+            let mount = tree.view.filter.mount.prefix();
+            stores.push(Store {
+                locators: locators(&tree.reader),
+                odb: tree.reader.odb.config().clone(),
+                big_file: submodule.big_file,
+                converter: converter(submodule.treeish, submodule.command_context),
+                prefix_len: tree.view.prefix.len(),
+                below: BString::default(),
+                submodule: mount.trim_end_with(|c| c == '/').into(),
+                entered: Arc::clone(&tree.entered),
+            });
+            trees.push(tree);
         }
         let archiver = Archiver {
             format,

@@ -1,12 +1,17 @@
 //! One repository's objects, and how their content is archived. An archive with submodules has several stores.
 
-use gix::ObjectId;
+use std::sync::Arc;
+
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use crate::{
     convert::Converter,
     decode::Failure,
     odb,
-    plan::{Locators, StoreId},
+    plan::{Locators, StoreId, walk::Entered},
 };
 
 /// The objects of one repository.
@@ -21,12 +26,24 @@ pub(super) struct Store {
     pub converter: Converter,
     /// The length of the part of a name before the path by which conversions know the file.
     pub prefix_len: usize,
+    /// The path in the tree of the directory that is archived: empty, or with a slash at its end.
+    pub below: BString,
+    /// The path in the archived tree of the submodule that the repository belongs to; empty for the one that was asked.
+    pub submodule: BString,
+    /// The submodules in the tree that are archived with their contents.
+    pub entered: Arc<Entered>,
 }
 
 impl Store {
     /// The object that is archived for the entry `id`.
     pub(super) fn replaced(&self, id: &ObjectId) -> Result<ObjectId, Failure> {
         self.odb.replaced(id).map_err(Failure::Refused)
+    }
+
+    /// Whether the content of the submodule called `name` follows in the archive.
+    pub(super) fn enters(&self, name: &[u8]) -> bool {
+        let path = name[self.prefix_len..].trim_end_with(|c| c == '/');
+        !self.entered.is_empty() && self.entered.contains_key(&[&self.below, path].concat()[..])
     }
 }
 

@@ -35,7 +35,7 @@ pub use locate::Locators;
 pub use naming::Naming;
 pub use planner::Route;
 use planner::TreePlanner;
-use submodules::SubmoduleTree;
+use submodules::PlannedTree;
 pub use window::{Job, StoreId, Window};
 
 /// Estimated bytes of archive after which the pages read from packs are released: typically less than a
@@ -49,7 +49,7 @@ pub struct Planner {
     /// From the archived tree to that of the innermost submodule that is planned.
     trees: Vec<TreePlanner>,
     /// All submodules that are planned, behind the store of number 0.
-    submodules: Arc<[SubmoduleTree]>,
+    submodules: Arc<[PlannedTree]>,
     directories: Arc<AtomicU64>,
 }
 
@@ -67,7 +67,7 @@ impl Planner {
     }
 
     /// Plan the contents of `submodules`, too, where the walk meets them.
-    pub fn with_submodules(self, submodules: Arc<[SubmoduleTree]>) -> Self {
+    pub fn with_submodules(self, submodules: Arc<[PlannedTree]>) -> Self {
         Self { submodules, ..self }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix::{ObjectId, bstr::BString};
 
 use super::{
-    view::{Directory, View},
+    view::{Directory, Sizes, View},
     walk::{Entered, Walk},
 };
 use crate::{
@@ -14,10 +14,10 @@ use crate::{
     tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
-/// The tree of a submodule, ready to be walked.
+/// A tree, ready to be walked.
 #[derive(Clone)]
-pub struct SubmoduleTree {
-    /// The tree of the commit.
+pub struct PlannedTree {
+    /// The tree.
     pub tree: ObjectId,
     /// The entries that are archived, with their names in the archive.
     pub view: View,
@@ -25,11 +25,19 @@ pub struct SubmoduleTree {
     pub rules: TreeRules,
     /// The submodules in this tree.
     pub entered: Arc<Entered>,
-    /// Reads the objects of the submodule.
+    /// Reads the objects of the repository.
     pub reader: Reader,
 }
 
-impl SubmoduleTree {
+impl PlannedTree {
+    /// The same tree with other `sizes`.
+    pub fn with(self, sizes: Sizes) -> Self {
+        Self {
+            view: self.view.with(sizes),
+            ..self
+        }
+    }
+
     /// A walk over the tree.
     pub(super) fn walk(&self) -> Walk {
         let view = self.view.clone();

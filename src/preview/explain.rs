@@ -1,6 +1,6 @@
 //! `--explain`: the rule that decides about one path.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use gix::{
     ObjectId,
@@ -12,8 +12,8 @@ use crate::{
     decode::reader::Reader,
     error::{Error, Result, filled, listed},
     pathspec::from_root,
-    plan::view::Sizes,
-    request::{Request, Scope},
+    plan::{submodules::PlannedTree, view::Sizes, walk::Entered},
+    request::{Request, Scope, Submodule},
     tree::{TreeStep, Trees},
 };
 
@@ -29,15 +29,16 @@ pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()>
             Error::fatal("--explain says nothing of what changed").hinted("leave out --base")
         );
     };
-    let mut search = Search {
-        root: request.treeish.tree,
-        explainer: Explainer {
-            view: view.with(Sizes::All),
-        },
-        trees: Trees::new(request.treeish.tree, request.rules),
+    let archived = PlannedTree {
+        tree: request.treeish.tree,
+        view: *view,
+        rules: request.rules,
+        entered: request.submodules.entered,
         reader: request.reader,
     };
-    let explanation = search.explain(&path)?.ok_or_else(|| not_there(given))?;
+    let explanation = Search::new(archived, &request.submodules.all)
+        .explain(&path)?
+        .ok_or_else(|| not_there(given))?;
     let line = filled("{}: {}\n", &[&listed(&path), &explanation]);
     out.write_all(&line).map_err(|error| Error::write(&error))
 }
@@ -47,14 +48,30 @@ fn not_there(path: &[u8]) -> Error {
     Error::fatal(filled(template, &[&listed(path)]))
 }
 
-struct Search {
+struct Search<'a> {
     root: ObjectId,
     explainer: Explainer,
     trees: Trees,
     reader: Reader,
+    entered: Arc<Entered>,
+    submodules: &'a [Submodule],
 }
 
-impl Search {
+impl<'a> Search<'a> {
+    /// A search in `tree`, which may lead on to `submodules`.
+    fn new(tree: PlannedTree, submodules: &'a [Submodule]) -> Self {
+        Self {
+            root: tree.tree,
+            explainer: Explainer {
+                view: tree.view.with(Sizes::All),
+            },
+            trees: Trees::new(tree.tree, tree.rules),
+            reader: tree.reader,
+            entered: tree.entered,
+            submodules,
+        }
+    }
+
     /// The explanation of `path`; `None` if the path does not exist.
     fn explain(&mut self, path: &[u8]) -> Result<Option<BString>> {
         if !self.explainer.may_be_known(path) {
@@ -63,12 +80,14 @@ impl Search {
         let mut at = Vec::new();
         self.enter(self.root, &at)?;
         while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
+            let inside = path.strip_prefix(&at[..]);
+            let inside = inside.and_then(|path| path.strip_prefix(b"/"));
             match found {
                 TreeStep::End => self.explainer.view.leave(),
                 TreeStep::Directory(_) if at == path => {
                     return Ok(self.explainer.explain_directory(&at));
                 }
-                TreeStep::Directory(id) if path.starts_with(&at) && path[at.len()] == b'/' => {
+                TreeStep::Directory(id) if inside.is_some() => {
                     if let Some(explanation) = self.explainer.explain_above(&at) {
                         return Ok(Some(explanation));
                     }
@@ -77,7 +96,14 @@ impl Search {
                 TreeStep::Leaf { mode, id } if at == path => {
                     return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
                 }
-                TreeStep::Directory(_) | TreeStep::Leaf { .. } => {}
+                TreeStep::Leaf { .. } => {
+                    let store = self.entered.get(&at[..]);
+                    if let Some((inside, store)) = inside.zip(store) {
+                        let tree = self.submodules[store.0 - 1].tree.clone();
+                        return Search::new(tree, self.submodules).explain(inside);
+                    }
+                }
+                TreeStep::Directory(_) => {}
             }
         }
         Ok(None)

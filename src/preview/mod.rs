@@ -38,16 +38,19 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
-        Scope::Whole(view) => {
-            Walk::new(tree, view.with(Sizes::All), request.rules, request.extras).into()
-        }
+        Scope::Whole(view) => Walk::new(tree, view.with(Sizes::All), request.rules, request.extras)
+            .entering(request.submodules.entered)
+            .into(),
         Scope::Delta(delta) => {
             gone(&delta, out)?;
             let changes = delta.changes.with(Sizes::All);
             DeltaWalk::new(changes, None, request.extras).into()
         }
     };
-    let mut planner = Planner::new(route, request.reader);
+    let submodules = request.submodules.all.into_iter();
+    let submodules = submodules.map(|submodule| submodule.tree.with(Sizes::All));
+    let planner = Planner::new(route, request.reader);
+    let mut planner = planner.with_submodules(submodules.collect());
     let mut out = BufWriter::new(out);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);

@@ -34,7 +34,7 @@ impl Explainer {
         if !self.view.filter.allows_all(above) {
             return None;
         }
-        let shown = listed(above);
+        let shown = listed(&self.view.filter.mount.path(above));
         if self.view.selection.attributes.ignores(above, true) {
             return Some(filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]));
         }
@@ -110,7 +110,7 @@ impl Explainer {
         if let (Some(limit), Some(size)) = (&policy.limit, size)
             && size > limit.bytes
         {
-            let rule = limit.exceptions.rule(path);
+            let rule = limit.exceptions.rule(&self.view.filter.mount.path(path));
             let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
             let template = ": {} bytes, allowed by --large-file='{}'";
             words.extend_from_slice(&filled(template, &[size.to_string().as_bytes(), &rule]));

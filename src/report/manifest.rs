@@ -19,6 +19,8 @@ const LINE_END: &[u8] = b"}\n";
 pub struct Record<'a> {
     /// The name in the archive. The name of a directory ends in a slash.
     pub path: &'a [u8],
+    /// The path in the archived tree of the submodule that the entry belongs to; empty for an entry of the archived tree.
+    pub submodule: &'a [u8],
     /// git's mode: `0o100644`, `0o160000`, …
     pub mode: u32,
     /// The object id in binary. Empty for an entry outside the tree.
@@ -60,21 +62,24 @@ impl Past<'_> {
 
 /// Append the line of a deleted path.
 pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
-    name(path, out);
+    out.extend(b"{");
+    text("path", path, out);
     past.write(out);
     out.extend(LINE_END);
 }
 
-/// Append the beginning of a line.
-fn name(path: &[u8], out: &mut Buffer) {
-    match std::str::from_utf8(path) {
-        Ok(path) => {
-            out.extend(b"{\"path\":");
-            json::string(path, out);
+/// Append the field `name`. A `value` that is not UTF-8 goes to a field of its own, in Base64.
+fn text(name: &str, value: &[u8], out: &mut Buffer) {
+    out.extend(b"\"");
+    out.extend(name.as_bytes());
+    match std::str::from_utf8(value) {
+        Ok(value) => {
+            out.extend(b"\":");
+            json::string(value, out);
         }
         Err(_) => {
-            out.extend(b"{\"path_base64\":\"");
-            json::base64(path, out);
+            out.extend(b"_base64\":\"");
+            json::base64(value, out);
             out.extend(b"\"");
         }
     }
@@ -83,7 +88,12 @@ fn name(path: &[u8], out: &mut Buffer) {
 impl Record<'_> {
     /// Append the line.
     pub fn write(&self, out: &mut Buffer) {
-        name(self.path, out);
+        out.extend(b"{");
+        text("path", self.path, out);
+        if !self.submodule.is_empty() {
+            out.extend(b",");
+            text("submodule", self.submodule, out);
+        }
         out.extend(b",\"mode\":\"");
         json::number::<8>(self.mode.into(), 6, out);
         if !self.id.is_empty() {

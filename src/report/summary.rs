@@ -294,6 +294,7 @@ mod tests {
         let mut counts = Counts::default();
         for &(mode, disposition, decoded) in records {
             counts.add(&Record {
+                submodule: b"",
                 path: b"a",
                 mode,
                 id: &[7; 20],

@@ -25,7 +25,7 @@ use crate::{
     plan::{
         StoreId,
         select::Findings,
-        submodules::{Gitlink, Gitlinks, SubmoduleTree},
+        submodules::{Gitlink, Gitlinks, PlannedTree},
         view::View,
         walk::Entered,
     },
@@ -55,7 +55,7 @@ pub struct Submodules {
 #[derive(Clone)]
 pub struct Submodule {
     /// The tree of the commit.
-    pub tree: SubmoduleTree,
+    pub tree: PlannedTree,
     /// The commit.
     pub treeish: Treeish,
     /// Where commands run for files of the submodule.
@@ -266,7 +266,7 @@ impl Survey<'_> {
             treeish,
             command_context: command_context(repository),
             big_file: repository.settings.big_file,
-            tree: SubmoduleTree {
+            tree: PlannedTree {
                 tree,
                 view,
                 rules,

@@ -52,6 +52,7 @@ mod scale;
 mod seekable;
 mod sparse;
 mod subdirectory;
+mod submodules;
 mod tidy;
 mod usage;
 mod upstream;

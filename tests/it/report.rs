@@ -40,6 +40,7 @@ fn line(record: &Record) -> String {
 
 fn file(path: &[u8]) -> Record<'_> {
     Record {
+        submodule: b"",
         path,
         mode: 0o100644,
         id: &[0xab; 20],
@@ -163,6 +164,7 @@ fn a_manifest_reads_like_this() {
         )
     );
     let pruned = Record {
+        submodule: b"",
         path: b"vendor/",
         mode: 0o040000,
         id: &[0xab; 32],
