@@ -96,7 +96,9 @@ impl<F> Prepared<F> {
                 .into(),
             Scope::Delta(delta) => {
                 let whiteouts = delta.whiteouts()?;
-                DeltaWalk::new(delta.changes, whiteouts, request.extras).into()
+                DeltaWalk::new(delta.changes, whiteouts, request.extras)
+                    .entering(request.submodules.entered)
+                    .into()
             }
         };
         Ok(Self {

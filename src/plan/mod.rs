@@ -79,7 +79,7 @@ impl Planner {
     fn enter(&mut self, store: StoreId) {
         let submodule = &self.submodules[store.0 - 1];
         let (reader, directories) = (submodule.reader.clone(), self.directories());
-        let tree = TreePlanner::new(submodule.walk().into(), reader, store, directories);
+        let tree = TreePlanner::new(submodule.route(), reader, store, directories);
         self.trees.push(tree);
     }
 }

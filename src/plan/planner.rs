@@ -58,7 +58,7 @@ impl Route {
     pub fn submodule(&mut self) -> Option<StoreId> {
         match self {
             Self::Whole(walk) => walk.submodule(),
-            Self::Delta(_) => None,
+            Self::Delta(walk) => walk.submodule(),
         }
     }
 

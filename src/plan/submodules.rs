@@ -5,6 +5,8 @@ use std::sync::Arc;
 use gix::{ObjectId, bstr::BString};
 
 use super::{
+    delta::{Changes, DeltaWalk, Names},
+    planner::Route,
     view::{Directory, Sizes, View},
     walk::{Entered, Walk},
 };
@@ -21,6 +23,8 @@ pub struct PlannedTree {
     pub tree: ObjectId,
     /// The entries that are archived, with their names in the archive.
     pub view: View,
+    /// The changes, if nothing else is archived.
+    pub changes: Option<Box<PlannedChanges>>,
     /// How trees are read.
     pub rules: TreeRules,
     /// The submodules in this tree.
@@ -32,18 +36,43 @@ pub struct PlannedTree {
 impl PlannedTree {
     /// The same tree with other `sizes`.
     pub fn with(self, sizes: Sizes) -> Self {
+        let changes = self.changes.map(|it| PlannedChanges {
+            changes: it.changes.with(sizes),
+            whiteouts: None,
+        });
         Self {
             view: self.view.with(sizes),
+            changes: changes.map(Box::new),
             ..self
         }
     }
 
-    /// A walk over the tree.
-    pub(super) fn walk(&self) -> Walk {
-        let view = self.view.clone();
-        let walk = Walk::new(self.tree, view, self.rules, Arc::default());
-        walk.of_submodule().entering(Arc::clone(&self.entered))
+    /// A walk over the tree, or over its changes.
+    pub(super) fn route(&self) -> Route {
+        let entered = Arc::clone(&self.entered);
+        match &self.changes {
+            None => {
+                let view = self.view.clone();
+                let walk = Walk::new(self.tree, view, self.rules, Arc::default());
+                walk.of_submodule().entering(entered).into()
+            }
+            Some(planned) => {
+                let PlannedChanges { changes, whiteouts } = &**planned;
+                let names = whiteouts.clone();
+                let walk = DeltaWalk::new(changes.clone(), names, Arc::default());
+                walk.of_submodule().entering(entered).into()
+            }
+        }
     }
+}
+
+/// The changes of a tree, ready to be walked.
+#[derive(Clone)]
+pub struct PlannedChanges {
+    /// The changes.
+    pub changes: Changes,
+    /// The deleted paths, if empty files stand for them.
+    pub whiteouts: Option<Names>,
 }
 
 /// A submodule that the archive may hold something of.

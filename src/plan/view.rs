@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use gix::{ObjectId, bstr::BString};
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
 
 use super::select::Selection;
 use crate::{
@@ -235,6 +238,12 @@ impl View {
             _ => b"",
         };
         [&self.prefix, &path[self.below_len()..], slash]
+    }
+
+    /// The path in the tree of the entry that is called `name` in the archive, without a slash at its end.
+    pub fn path_in_tree(&self, name: &[u8]) -> Vec<u8> {
+        let path = name[self.prefix.len()..].trim_end_with(|c| c == '/');
+        [&self.selection.below[..], path].concat()
     }
 
     /// The length in bytes of the path to the archived directory.

@@ -32,6 +32,7 @@ pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()>
     let archived = PlannedTree {
         tree: request.treeish.tree,
         view: *view,
+        changes: None,
         rules: request.rules,
         entered: request.submodules.entered,
         reader: request.reader,

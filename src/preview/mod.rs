@@ -44,7 +44,9 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         Scope::Delta(delta) => {
             gone(&delta, out)?;
             let changes = delta.changes.with(Sizes::All);
-            DeltaWalk::new(changes, None, request.extras).into()
+            DeltaWalk::new(changes, None, request.extras)
+                .entering(request.submodules.entered)
+                .into()
         }
     };
     let submodules = request.submodules.all.into_iter();

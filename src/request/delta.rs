@@ -58,20 +58,13 @@ impl Delta {
     pub(super) fn compare(
         args: &Args,
         (base, old): (ObjectId, Side),
-        (target, mut new): (ObjectId, Side),
+        (target, new): (ObjectId, Side),
         (rules, bounds): (DeltaRules, Bounds),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
-        let mut changes = args.max_changed_paths;
-        if let Some(part) = args.max_changed_ratio {
-            let all = new.count(reader)? as f64;
-            let paths = (all * part) as u64;
-            changes = Some(changes.map_or(paths, |changes| changes.min(paths)));
-        }
         let diff = Diff::new(old, new, rules);
         let deletion_format = args.deletions.map_or(DeletionFormat::Pax, Into::into);
-        let bounds = Bounds { changes, ..bounds };
         let DiffSummary { deletions, found } =
             DiffSummary::take(diff.another(), reader.clone(), bounds)?;
         // As git does not mind whether anybody reads it.
@@ -93,6 +86,25 @@ impl Delta {
         })
     }
 
+    /// The same delta with the `inner` changes in submodules. Fails if there are more than `limit` together.
+    pub(super) fn with_inner(
+        self,
+        counts: ChangeCounts,
+        deletions: Vec<Arc<Deletions>>,
+        limit: Option<u64>,
+    ) -> Result<Self> {
+        let mut all = self.counts;
+        all += counts;
+        if let Some(limit) = limit.filter(|limit| all.total() > *limit) {
+            return Err(Error::too_many_changes(limit));
+        }
+        Ok(Self {
+            counts: all,
+            deletions: Arc::new(self.deletions.behind(deletions)),
+            ..self
+        })
+    }
+
     /// The paths that whiteouts are written for.
     pub fn whiteouts(&self) -> Result<Option<Names>> {
         match self.deletion_format {
@@ -100,6 +112,16 @@ impl Delta {
             DeletionFormat::Pax | DeletionFormat::None => Ok(None),
         }
     }
+}
+
+/// The most changes that are sent, by the options in `args`; `count` counts the entries of the target.
+pub(super) fn limit(args: &Args, count: impl FnOnce() -> Result<u64>) -> Result<Option<u64>> {
+    let Some(part) = args.max_changed_ratio else {
+        return Ok(args.max_changed_paths);
+    };
+    let paths = (count()? as f64 * part) as u64;
+    let given = args.max_changed_paths;
+    Ok(Some(given.map_or(paths, |given| given.min(paths))))
 }
 
 /// The error of a base `name` that cannot be read: shallow, pruned, rewritten, never there.

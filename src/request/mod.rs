@@ -13,14 +13,15 @@ mod sharing;
 mod submodules;
 mod profile;
 mod resolve;
+mod scope;
 mod viewing;
 
 pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
 pub use profile::printed as printed_profile;
 pub use resolve::Inputs;
+pub use scope::Scope;
 pub use submodules::{Submodule, Submodules};
-pub use viewing::Scope;
 
 use std::sync::Arc;
 

@@ -13,7 +13,6 @@ use super::{
     Access, Budget, Request, clock, delta, filter,
     format::{Formats, Named},
     key, sharing,
-    submodules::Submodules,
     viewing::Viewing,
 };
 use crate::{
@@ -167,12 +166,7 @@ impl<'a> Inputs<'a> {
             rules,
             budget,
         };
-        let scope = match view.enters_submodules() {
-            true => view.scope_with_submodules(repository, &mut reader, &treeish, diagnostics),
-            false => view
-                .scope(&repository.gix, &mut reader, &treeish, diagnostics)
-                .map(|scope| (scope, Submodules::default())),
-        };
+        let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
         let extras = args.extras.iter();

@@ -1,5 +1,5 @@
-//! The scope of a request: one view of a tree, or two views where only the changes are sent. A view decides about
-//! paths, kinds and names. Must not read blobs other than attribute and ignore files.
+//! The view of a tree that the options ask for. A view decides about paths, kinds and names. Must not read blobs other
+//! than attribute and ignore files.
 
 use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
@@ -8,11 +8,7 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::{
-    Budget,
-    delta::{self, Delta},
-    filter,
-};
+use super::{Budget, filter};
 use crate::{
     attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
     cli::Args,
@@ -20,28 +16,10 @@ use crate::{
     error::{Error, Result},
     filter::Filter,
     pathspec::{Pathspecs, Top},
-    plan::{
-        delta::{Bounds, DeltaRules, Side},
-        select::Selection,
-        view::View,
-    },
-    repository::{
-        Repository,
-        environment::Environment,
-        settings,
-        treeish::{self, Treeish},
-    },
+    plan::{delta::DeltaRules, select::Selection, view::View},
+    repository::{Repository, environment::Environment, settings, treeish::Treeish},
     tree::{Mount, TreeRules},
 };
-
-/// The part of a tree that is archived.
-#[derive(Clone)]
-pub enum Scope {
-    /// Everything that the view shows.
-    Whole(Box<View>),
-    /// The changes between two views.
-    Delta(Box<Delta>),
-}
 
 /// The inputs of a view.
 pub(super) struct Viewing<'a> {
@@ -60,54 +38,20 @@ pub(super) struct Viewing<'a> {
 }
 
 impl Viewing<'_> {
-    /// The scope in `target`. Warnings go to `diagnostics`.
-    pub(super) fn scope(
+    /// The rules for a comparison of two trees, of commits that differ if `other_commit`.
+    pub(super) fn delta_rules(
         &self,
-        gix: &gix::Repository,
         reader: &mut Reader,
-        target: &Treeish,
-        diagnostics: &mut dyn Write,
-    ) -> Result<Scope> {
-        let (mut selection, filter) = self.parts(reader, target, diagnostics)?;
-        let checked = selection.check(target.tree, self.rules, &filter, reader, diagnostics);
-        let Some(base) = &self.args.delta.base else {
-            checked?;
-            return Ok(Scope::Whole(Box::new(self.view(selection, filter))));
-        };
-        let name = base.as_bytes().as_bstr();
-        self.filters.fit_name(name)?;
-        let base = treeish::resolve(gix, reader, name, diagnostics)
-            .map_err(|error| delta::unavailable(name, error))?;
-        // Warnings about rules were given for the target.
-        let unheard = &mut std::io::sink();
-        let (mut old_selection, old_filter) = self.parts(reader, &base, unheard)?;
-        if let Err(error) = checked {
-            // A pathspec without a match in the target may match in the base.
-            let old = old_selection.check(base.tree, self.rules, &old_filter, reader, unheard);
-            old.map_err(|_| error)?;
-        }
-        let old = self.view(old_selection, old_filter);
-        let new = self.view(selection, filter);
+        (old, new): (ObjectId, ObjectId),
+        other_commit: bool,
+    ) -> DeltaRules {
         let raw = self.filters.is_raw();
-        let rules = DeltaRules {
+        DeltaRules {
             ignore_mode: self.args.delta.ignore_mode,
-            other_ignore: self.filters.differ(reader, base.tree, target.tree),
+            other_ignore: self.filters.differ(reader, old, new),
             attributes: !raw && matches!(self.attributes.source, AttributeSource::Archived),
-            other_commit: !raw && base.commit != target.commit,
-        };
-        let side = |treeish: &Treeish, view| {
-            let id = treeish.commit.unwrap_or(treeish.tree);
-            (id, Side::new(treeish.tree, view, self.rules))
-        };
-        let (old, new) = (side(&base, old), side(target, new));
-        let args = &self.args.delta;
-        let bounds = Bounds {
-            changes: None,
-            cached_bytes: self.budget.changes(),
-            threads: self.args.ours.threads.map(usize::from),
-        };
-        let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;
-        Ok(Scope::Delta(Box::new(delta)))
+            other_commit: !raw && other_commit,
+        }
     }
 
     /// The selection and the filter of a tree.

@@ -5,11 +5,10 @@
 //! reads them again on the way back. Every name is verified before a caller sees it. The walk decides nothing.
 
 use std::{
-    cell::OnceCell,
     collections::HashSet,
     mem,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -81,7 +80,7 @@ struct Frame {
     written: bool,
     seen: Seen,
     /// The cached id of the directory's attribute file.
-    attribute_file: OnceCell<Option<ObjectId>>,
+    attribute_file: OnceLock<Option<ObjectId>>,
 }
 
 impl Frame {
@@ -213,7 +212,7 @@ impl Trees {
             path_len,
             written,
             seen: Seen::default(),
-            attribute_file: OnceCell::new(),
+            attribute_file: OnceLock::new(),
         });
         self.make_room();
         Ok(())

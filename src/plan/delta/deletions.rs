@@ -1,7 +1,10 @@
 //! The deletions of a diff, in the order of trees. A short list stays in memory, a longer one goes to an unnamed
 //! temporary file: there may be millions of deletions, which must never all be in memory.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 use gix::ObjectId;
 
@@ -87,36 +90,52 @@ impl DeletionLog {
 
     /// Finish the log and return its deletions.
     pub(super) fn finish(self) -> Result<Deletions> {
-        Ok(Deletions(self.records.finish()?))
+        Ok(Deletions {
+            own: Arc::new(self.records.finish()?),
+            inner: Vec::new(),
+        })
     }
 }
 
 /// All deletions of a diff.
-pub struct Deletions(DeletionRecords);
+pub struct Deletions {
+    own: Arc<DeletionRecords>,
+    /// Those in submodules.
+    inner: Vec<Arc<Deletions>>,
+}
 
 impl Deletions {
     /// Whether there is no deletion.
     pub fn is_empty(&self) -> bool {
-        self.0.0.size() == 0
+        self.own.0.size() == 0 && self.inner.iter().all(|inner| inner.is_empty())
     }
 
-    /// Pass all deletions to `taker` in the order of trees. A directory follows its entries.
+    /// The same, behind those in submodules.
+    pub fn behind(&self, inner: Vec<Arc<Self>>) -> Self {
+        Self {
+            own: Arc::clone(&self.own),
+            inner,
+        }
+    }
+
+    /// Pass all deletions to `taker`, those in submodules first, in the order of trees. A directory follows its entries.
     pub fn each(&self, taker: &mut dyn FnMut(&Deletion) -> Result<()>) -> Result<()> {
         let mut at = Cursor::default();
-        while let Some(record) = self.0.next(&mut at)? {
+        self.inner.iter().try_for_each(|inner| inner.each(taker))?;
+        while let Some(record) = self.own.next(&mut at)? {
             taker(&parsed(&record)?)?;
         }
         Ok(())
     }
 
-    /// The shortest list of names that covers all deletions: a directory covers its entries. Up to `max_memory`
+    /// The shortest list of names that covers all deletions but those in submodules: a directory covers its entries. Up to `max_memory`
     /// bytes stay in memory.
     pub fn topmost(&self, max_memory: usize) -> Result<Names> {
         let mut names = RecordWriter::new(max_memory);
         let mut directory: Option<Vec<u8>> = None;
-        let mut at = Cursor::at(self.0.0.size());
+        let mut at = Cursor::at(self.own.0.size());
         // In reverse order a directory comes before its entries.
-        while let Some(record) = self.0.previous(&mut at)? {
+        while let Some(record) = self.own.previous(&mut at)? {
             let Deletion { name, mode, .. } = parsed(&record)?;
             let is_inside = |directory: &Vec<u8>| name.starts_with(directory);
             if directory.as_ref().is_some_and(is_inside) {
@@ -127,16 +146,17 @@ impl Deletions {
                 directory = Some(name);
             }
         }
-        let names = names.finish()?;
+        let names = Arc::new(names.finish()?);
         let at = Cursor::at(names.0.size());
         Ok(Names { names, at })
     }
 }
 
 /// A sequence of names.
+#[derive(Clone)]
 pub struct Names {
     /// The names, stored in reverse order.
-    names: DeletionRecords,
+    names: Arc<DeletionRecords>,
     at: Cursor,
 }
 
@@ -183,7 +203,7 @@ impl RecordWriter {
 struct DeletionRecords(Spooled);
 
 /// The position of a reader of records, with the block read last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Cursor {
     offset: u64,
     block: Vec<u8>,

@@ -1,6 +1,6 @@
 //! One of two trees that are compared.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
 use gix::ObjectId;
 
@@ -8,7 +8,10 @@ use super::change::Shown;
 use crate::{
     decode::reader::Reader,
     error::Result,
-    plan::view::{Directory, Sizes, View},
+    plan::{
+        view::{Directory, Sizes, View},
+        walk::Entered,
+    },
     tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
@@ -21,6 +24,8 @@ pub struct Side {
     /// The walk's last step, at the path.
     pub(super) head: Option<TreeStep>,
     pub(super) rules: TreeRules,
+    /// The submodules of whose content something may be shown.
+    entered: Arc<Entered>,
 }
 
 /// Which side comes next in the order of trees.
@@ -50,7 +55,13 @@ impl Side {
             path: Vec::new(),
             head: None,
             rules,
+            entered: Arc::default(),
         }
+    }
+
+    /// The same side, which shows the submodules in `entered` even if no pathspec selects them as a whole.
+    pub fn entering(self, entered: Arc<Entered>) -> Self {
+        Self { entered, ..self }
     }
 
     /// A copy for another thread. The copy's walk has not begun.
@@ -62,6 +73,7 @@ impl Side {
             path: Vec::new(),
             head: None,
             rules: self.rules,
+            entered: Arc::clone(&self.entered),
         }
     }
 
@@ -140,7 +152,8 @@ impl Side {
         mode: Mode,
         id: ObjectId,
     ) -> Visibility {
-        if !self.view.admits(path, mode) {
+        let is_entered = mode == Mode::Submodule && self.entered.contains_key(path);
+        if !is_entered && !self.view.admits(path, mode) {
             return Visibility {
                 shown: None,
                 in_directory: false,

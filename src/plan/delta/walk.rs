@@ -15,6 +15,8 @@ use crate::{
     plan::{
         builder::{Item, WindowBuilder},
         extra::Extra,
+        walk::Entered,
+        window::StoreId,
     },
     tree::Mode,
 };
@@ -29,6 +31,12 @@ pub struct DeltaWalk {
     through: bool,
     /// The number of extra files already added.
     added: usize,
+    /// Whether the entry of a submodule stands for the root of the tree.
+    is_of_submodule: bool,
+    /// The submodules whose changes follow their entries.
+    entered: Arc<Entered>,
+    /// The submodule whose entry was appended last.
+    submodule: Option<StoreId>,
 }
 
 impl DeltaWalk {
@@ -41,7 +49,28 @@ impl DeltaWalk {
             begun: false,
             through: false,
             added: 0,
+            is_of_submodule: false,
+            entered: Arc::default(),
+            submodule: None,
         }
+    }
+
+    /// The same walk, without an entry for the root of the tree.
+    pub fn of_submodule(self) -> Self {
+        Self {
+            is_of_submodule: true,
+            ..self
+        }
+    }
+
+    /// The same walk, which tells where the changes of the submodules in `entered` follow.
+    pub fn entering(self, entered: Arc<Entered>) -> Self {
+        Self { entered, ..self }
+    }
+
+    /// The submodule whose entry was appended last, if its changes are to follow. Told once.
+    pub fn submodule(&mut self) -> Option<StoreId> {
+        self.submodule.take()
     }
 
     /// The number of directories read on both sides.
@@ -69,7 +98,10 @@ impl DeltaWalk {
         match self.changes.step(reader)? {
             ControlFlow::Break(()) => self.through = true,
             ControlFlow::Continue(entry) => {
-                entry.into_iter().for_each(|entry| append(builder, entry));
+                if let Some(entry) = entry {
+                    self.submodule = self.entered_by(&entry);
+                    append(builder, entry);
+                }
             }
         }
         Ok(true)
@@ -88,15 +120,31 @@ impl DeltaWalk {
             begun: true,
             through: false,
             added: 0,
+            is_of_submodule: self.is_of_submodule,
+            entered: Arc::clone(&self.entered),
+            submodule: None,
         })
     }
 
     fn begin(&mut self, builder: &mut WindowBuilder) {
         let tree = self.changes.new_tree();
         let prefix = &self.changes.view().prefix;
-        if prefix.ends_with(b"/") {
+        if prefix.ends_with(b"/") && !self.is_of_submodule {
             let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
             builder.push(Item::new(&name, Mode::Directory, tree));
+        }
+    }
+
+    /// The submodule whose changes follow `entry`.
+    fn entered_by(&mut self, entry: &NewEntry) -> Option<StoreId> {
+        match entry {
+            NewEntry::Leaf(leaf)
+                if leaf.new.mode == Mode::Submodule && !self.entered.is_empty() =>
+            {
+                let path = self.changes.view().path_in_tree(&leaf.name);
+                self.entered.get(&path[..]).copied()
+            }
+            NewEntry::Leaf(_) | NewEntry::Directory(..) => None,
         }
     }
 

@@ -1,7 +1,4 @@
-//! The submodules of an archive: each is found, opened and checked before the first byte.
-//!
-//! A submodule is selected by its path in the archived tree, and read as if it were archived alone: with its own
-//! attributes, ignore files and configuration. Nothing is cloned, fetched or changed.
+//! Finds the submodules of a tree and theirs, and opens their repositories.
 
 use std::{
     io::Write,
@@ -16,15 +13,16 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::{Scope, viewing::Viewing};
+use super::{Seen, Submodule, Submodules, place::Place};
 use crate::{
     cli::{SubmoduleMapping, Submodules as How},
     decode::reader::Reader,
     error::{Error, Result, filled, push_line},
+    filter::Filter,
     odb::Odb,
     plan::{
         StoreId,
-        select::Findings,
+        select::{Findings, Selection},
         submodules::{Gitlink, Gitlinks, PlannedTree},
         view::View,
         walk::Entered,
@@ -36,33 +34,12 @@ use crate::{
         submodules::{candidates, is_git_directory},
         treeish::{self, Treeish},
     },
+    request::viewing::Viewing,
     tree::{Mount, TreeRules},
 };
 
 /// The most submodules of an archive: a few commits that hold each other would make any number.
 const MAX_SUBMODULES: usize = 1 << 14;
-
-/// The submodules whose contents are archived.
-#[derive(Clone, Default)]
-pub struct Submodules {
-    /// Those in the archived tree.
-    pub entered: Arc<Entered>,
-    /// All of them, behind the store of number 0.
-    pub all: Vec<Submodule>,
-}
-
-/// A submodule whose content is archived.
-#[derive(Clone)]
-pub struct Submodule {
-    /// The tree of the commit.
-    pub tree: PlannedTree,
-    /// The commit.
-    pub treeish: Treeish,
-    /// Where commands run for files of the submodule.
-    pub command_context: CommandContext,
-    /// Files above this many bytes are not converted.
-    pub big_file: u64,
-}
 
 /// A tree whose submodules are looked for.
 struct Superproject<'a> {
@@ -89,25 +66,25 @@ struct Survey<'a> {
 
 impl Viewing<'_> {
     /// Whether the contents of submodules are archived.
-    pub(super) fn enters_submodules(&self) -> bool {
+    pub(in crate::request) fn enters_submodules(&self) -> bool {
         matches!(
             self.filters.submodules(),
             How::Recurse | How::RecursePresent
         )
     }
 
-    /// The scope in `target` of `repository`, with the contents of submodules.
-    pub(super) fn scope_with_submodules(
+    /// `treeish`, which the user calls `name`, and its submodules, through `selection` and `filter`.
+    pub(in crate::request) fn seen_with_submodules(
         &self,
         repository: &Repository,
+        (name, treeish): (&BStr, &Treeish),
+        (mut selection, filter): (Selection, Filter),
         reader: &mut Reader,
-        target: &Treeish,
         diagnostics: &mut dyn Write,
-    ) -> Result<(Scope, Submodules)> {
+    ) -> Result<Seen> {
         self.fit_submodules()?;
-        let (mut selection, filter) = self.parts(reader, target, diagnostics)?;
         let mut findings = Findings::new(&selection.pathspecs);
-        let tree = (target.tree, self.rules);
+        let tree = (treeish.tree, self.rules);
         selection.search(tree, &filter, reader, &mut findings, diagnostics)?;
         let pathspecs = Arc::clone(&selection.pathspecs);
         let view = self.view(selection, filter);
@@ -121,21 +98,24 @@ impl Viewing<'_> {
             used: vec![false; mappings.len()],
             diagnostics,
         };
-        let (entered, _) = survey.enter(
-            &Superproject {
-                repository,
-                tree: target.tree,
-                view: &view,
-                rules: self.rules,
-                named_in: self.named_in(repository, reader, target)?,
-            },
-            reader,
-        )?;
+        let archived = Superproject {
+            repository,
+            tree: treeish.tree,
+            view: &view,
+            rules: self.rules,
+            named_in: named_in(repository, (name, treeish), reader)?,
+        };
+        let (entered, _) = survey.enter(&archived, reader)?;
         survey.refuse_unused()?;
         let Survey { findings, all, .. } = survey;
-        findings.verdict(&pathspecs, diagnostics)?;
-        let entered = Arc::new(entered);
-        Ok((Scope::Whole(Box::new(view)), Submodules { entered, all }))
+        Ok(Seen {
+            submodules: Submodules {
+                entered: Arc::new(entered),
+                all,
+            },
+            matched: findings.verdict(&pathspecs, diagnostics),
+            view,
+        })
     }
 
     /// Refuses options that do not go with the contents of submodules.
@@ -146,37 +126,39 @@ impl Viewing<'_> {
             Err(Error::fatal(refused))
         };
         match () {
-            () if self.args.delta.base.is_some() => together("base"),
+            () if self.args.delta.base.is_some()
+                && self.filters.submodules() == How::RecursePresent =>
+            {
+                Err(Error::fatal(
+                    "options '--base' and '--submodules=recurse-present' cannot be used together",
+                )
+                .caused_by("nobody knows which submodules the archive of the base has"))
+            }
             () if self.args.worktree_attributes => together("worktree-attributes"),
             () => Ok(()),
         }
     }
+}
 
-    /// The tree with `.gitmodules` for `target`, and the path from there to the tree of `target`: for a directory of a
-    /// commit, as in `HEAD:vendor`, the tree of the commit.
-    fn named_in(
-        &self,
-        repository: &Repository,
-        reader: &mut Reader,
-        target: &Treeish,
-    ) -> Result<(ObjectId, BString)> {
-        let name = self.args.treeish.as_deref().unwrap_or_default().as_bytes();
-        let directory = name.split_once_str(":").filter(|(commit, path)| {
-            let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
-            !commit.is_empty()
-                && path
-                    .trim_end_with(|c| c == '/')
-                    .split_str("/")
-                    .all(is_plain)
-        });
-        let Some((commit, path)) = directory.filter(|_| target.commit.is_none()) else {
-            return Ok((target.tree, BString::default()));
-        };
-        let unheard = &mut std::io::sink();
-        let commit = treeish::resolve(&repository.gix, reader, commit.as_bstr(), unheard)?;
-        let prefix = [path.trim_end_with(|c| c == '/'), b"/"].concat();
-        Ok((commit.tree, prefix.into()))
-    }
+/// The tree with `.gitmodules` for `treeish`, which the user calls `name`, and the path from there to the tree of
+/// `treeish`: for a directory of a commit, as in `HEAD:vendor`, the tree of the commit.
+fn named_in(
+    repository: &Repository,
+    (name, treeish): (&BStr, &Treeish),
+    reader: &mut Reader,
+) -> Result<(ObjectId, BString)> {
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    let without_slash = |path: &[u8]| path.trim_end_with(|c| c == '/').to_vec();
+    let parts = name.split_once_str(":").filter(|(commit, path)| {
+        !commit.is_empty() && without_slash(path).split_str("/").all(is_plain)
+    });
+    let Some((commit, path)) = parts.filter(|_| treeish.commit.is_none()) else {
+        return Ok((treeish.tree, BString::default()));
+    };
+    let unheard = &mut std::io::sink();
+    let commit = treeish::resolve(&repository.gix, reader, commit.as_bstr(), unheard)?;
+    let prefix = [&without_slash(path)[..], b"/"].concat();
+    Ok((commit.tree, prefix.into()))
 }
 
 impl Survey<'_> {
@@ -269,6 +251,7 @@ impl Survey<'_> {
             tree: PlannedTree {
                 tree,
                 view,
+                changes: None,
                 rules,
                 entered: Arc::new(entered),
                 reader,
@@ -361,57 +344,6 @@ impl Survey<'_> {
             }
             None => Ok(()),
         }
-    }
-}
-
-/// The place of a submodule.
-struct Place<'a> {
-    /// The name in `.gitmodules`, if the file has one.
-    name: Option<&'a BStr>,
-    /// The path from the top of the superproject's work tree.
-    path: &'a [u8],
-    mount: Mount,
-}
-
-impl Place<'_> {
-    /// The path in the archived tree.
-    fn shown(&self) -> &[u8] {
-        self.mount.prefix().trim_end_with(|c| c == '/')
-    }
-
-    fn without_repository(&self) -> Error {
-        let path = self.shown();
-        let Some(name) = self.name else {
-            let refused = "no submodule mapping found in .gitmodules for path '{}'";
-            return Error::fatal(filled(refused, &[path]))
-                .hinted("--submodules=dir archives submodules as empty directories");
-        };
-        let failed = "could not find a repository for submodule path '{}' (name '{}')";
-        Error::fatal(filled(failed, &[path, name])).hinted(filled(
-            "'git submodule update --init --recursive' gets it; \
-             --submodule={}=<git dir> names another repository",
-            &[path],
-        ))
-    }
-
-    fn without_commit(&self, directory: &Path, link: &Gitlink) -> Error {
-        let commit = link.commit.to_string();
-        let values = [
-            self.shown(),
-            commit.as_bytes(),
-            directory.as_os_str().as_bytes(),
-        ];
-        let failed = filled("submodule path '{}': commit {} is not in '{}'", &values);
-        let hint = "'git --git-dir={} fetch --all' may get it";
-        Error::fatal(failed).hinted(filled(hint, &values[2..]))
-    }
-
-    fn other_hash(&self, repository: &Repository, link: &Gitlink) -> Error {
-        let (own, outer) = (repository.gix.object_hash(), link.commit.kind());
-        let (own, outer) = (own.to_string(), outer.to_string());
-        let values = [self.shown(), own.as_bytes(), outer.as_bytes()];
-        let refused = "submodule path '{}' uses object format {}, its superproject {}";
-        Error::fatal(filled(refused, &values))
     }
 }
 

@@ -1,0 +1,130 @@
+//! The scope of a request: one view of a tree, or two views where only the changes are sent.
+
+use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
+
+use gix::bstr::{BStr, ByteSlice};
+
+use super::{
+    delta::{self, Delta},
+    submodules::{Seen, Submodule, Submodules},
+    viewing::Viewing,
+};
+use crate::{
+    decode::reader::Reader,
+    error::Result,
+    plan::{
+        delta::{Bounds, Side},
+        view::View,
+    },
+    repository::{
+        Repository,
+        treeish::{self, Treeish},
+    },
+};
+
+/// The part of a tree that is archived.
+#[derive(Clone)]
+pub enum Scope {
+    /// Everything that the view shows.
+    Whole(Box<View>),
+    /// The changes between two views.
+    Delta(Box<Delta>),
+}
+
+impl Viewing<'_> {
+    /// The scope in `target` of `repository`, and the submodules whose contents or changes are archived. Warnings go to
+    /// `diagnostics`.
+    pub(super) fn scope(
+        &self,
+        repository: &Repository,
+        reader: &mut Reader,
+        target: &Treeish,
+        diagnostics: &mut dyn Write,
+    ) -> Result<(Scope, Submodules)> {
+        let name = self.args.treeish.as_deref().unwrap_or_default();
+        let name = name.as_bytes().as_bstr();
+        let new = self.seen(repository, (name, target), reader, diagnostics)?;
+        let Some(base) = &self.args.delta.base else {
+            new.matched?;
+            return Ok((Scope::Whole(Box::new(new.view)), new.submodules));
+        };
+        let name = base.as_bytes().as_bstr();
+        self.filters.fit_name(name)?;
+        let base = treeish::resolve(&repository.gix, reader, name, diagnostics)
+            .map_err(|error| delta::unavailable(name, error))?;
+        // Warnings about rules were given for the target.
+        let unheard = &mut std::io::sink();
+        let old = self.seen(repository, (name, &base), reader, unheard)?;
+        if let Err(error) = new.matched {
+            // A pathspec without a match in the target may match in the base.
+            old.matched.map_err(|_| error)?;
+        }
+        let (old, new) = (
+            (&base, old.view, old.submodules),
+            (target, new.view, new.submodules),
+        );
+        let (delta, submodules) = self.delta(old, new, reader, diagnostics)?;
+        Ok((Scope::Delta(Box::new(delta)), submodules))
+    }
+
+    /// The changes from `old` to `new`.
+    fn delta(
+        &self,
+        (base, old, old_submodules): (&Treeish, View, Submodules),
+        (target, new, new_submodules): (&Treeish, View, Submodules),
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<(Delta, Submodules)> {
+        let args = &self.args.delta;
+        let other_commit = base.commit != target.commit;
+        let rules = self.delta_rules(reader, (base.tree, target.tree), other_commit);
+        let side = |treeish: &Treeish, view, submodules: &Submodules| {
+            let id = treeish.commit.unwrap_or(treeish.tree);
+            let side = Side::new(treeish.tree, view, self.rules);
+            (id, side.entering(Arc::clone(&submodules.entered)))
+        };
+        let mut new = side(target, new, &new_submodules);
+        let limit = delta::limit(args, || {
+            let inner: Result<u64> = new_submodules.all.iter().map(Submodule::count).sum();
+            Ok(new.1.count(reader)? + inner?)
+        })?;
+        let bounds = Bounds {
+            changes: limit,
+            cached_bytes: self.budget.changes(),
+            threads: self.args.ours.threads.map(usize::from),
+        };
+        let between = (&old_submodules, &new_submodules);
+        let inner = self.submodule_changes(between, bounds, diagnostics)?;
+        let old = side(base, old, &old_submodules);
+        let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;
+        let delta = delta.with_inner(inner.counts, inner.deletions, limit)?;
+        Ok((delta, inner.submodules))
+    }
+
+    /// `treeish`, which the user calls `name`, as the options ask to see it.
+    fn seen(
+        &self,
+        repository: &Repository,
+        (name, treeish): (&BStr, &Treeish),
+        reader: &mut Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Seen> {
+        let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
+        if self.enters_submodules() {
+            let found = (selection, filter);
+            return self.seen_with_submodules(
+                repository,
+                (name, treeish),
+                found,
+                reader,
+                diagnostics,
+            );
+        }
+        let matched = selection.check(treeish.tree, self.rules, &filter, reader, diagnostics);
+        Ok(Seen {
+            view: self.view(selection, filter),
+            submodules: Submodules::default(),
+            matched,
+        })
+    }
+}

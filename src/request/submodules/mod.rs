@@ -1,0 +1,64 @@
+//! The submodules of an archive: each is found, opened and checked before the first byte.
+//!
+//! A submodule is selected by its path in the archived tree, and read as if it were archived alone: with its own
+//! attributes, ignore files and configuration. Nothing is cloned, fetched or changed.
+
+mod changes;
+mod place;
+mod survey;
+
+use std::sync::Arc;
+
+use crate::{
+    error::Result,
+    plan::{delta::Side, submodules::PlannedTree, view::View, walk::Entered},
+    process::command::CommandContext,
+    repository::treeish::Treeish,
+};
+
+/// The submodules whose contents are archived.
+#[derive(Clone, Default)]
+pub struct Submodules {
+    /// Those in the archived tree.
+    pub entered: Arc<Entered>,
+    /// All of them, behind the store of number 0.
+    pub all: Vec<Submodule>,
+}
+
+/// A tree as it is seen, with its submodules.
+pub(super) struct Seen {
+    pub(super) view: View,
+    pub(super) submodules: Submodules,
+    /// Whether each pathspec matches something.
+    pub(super) matched: Result<()>,
+}
+
+/// A submodule whose content is archived.
+#[derive(Clone)]
+pub struct Submodule {
+    /// The tree of the commit.
+    pub tree: PlannedTree,
+    /// The commit.
+    pub treeish: Treeish,
+    /// Where commands run for files of the submodule.
+    pub command_context: CommandContext,
+    /// Files above this many bytes are not converted.
+    pub big_file: u64,
+}
+
+impl Submodule {
+    /// The number of entries, directories not counted.
+    pub(super) fn count(&self) -> Result<u64> {
+        let PlannedTree {
+            tree,
+            view,
+            rules,
+            entered,
+            reader,
+            changes: _,
+        } = &self.tree;
+        let side = Side::new(*tree, view.clone(), *rules);
+        side.entering(Arc::clone(entered))
+            .count(&mut reader.clone())
+    }
+}
