@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix::{ObjectId, bstr::BString};
 
 use super::{
-    delta::{Changes, DeltaWalk, Names},
+    delta::{Changes, DeltaWalk},
     planner::Route,
     view::{Directory, Sizes, View},
     walk::{Entered, Walk},
@@ -24,7 +24,7 @@ pub struct PlannedTree {
     /// The entries that are archived, with their names in the archive.
     pub view: View,
     /// The changes, if nothing else is archived.
-    pub changes: Option<Box<PlannedChanges>>,
+    pub changes: Option<Box<Changes>>,
     /// How trees are read.
     pub rules: TreeRules,
     /// The submodules in this tree.
@@ -36,13 +36,10 @@ pub struct PlannedTree {
 impl PlannedTree {
     /// The same tree with other `sizes`.
     pub fn with(self, sizes: Sizes) -> Self {
-        let changes = self.changes.map(|it| PlannedChanges {
-            changes: it.changes.with(sizes),
-            whiteouts: None,
-        });
+        let changes = self.changes.map(|changes| Box::new(changes.with(sizes)));
         Self {
             view: self.view.with(sizes),
-            changes: changes.map(Box::new),
+            changes,
             ..self
         }
     }
@@ -56,23 +53,12 @@ impl PlannedTree {
                 let walk = Walk::new(self.tree, view, self.rules, Arc::default());
                 walk.of_submodule().entering(entered).into()
             }
-            Some(planned) => {
-                let PlannedChanges { changes, whiteouts } = &**planned;
-                let names = whiteouts.clone();
-                let walk = DeltaWalk::new(changes.clone(), names, Arc::default());
+            Some(changes) => {
+                let walk = DeltaWalk::new((**changes).clone(), None, Arc::default());
                 walk.of_submodule().entering(entered).into()
             }
         }
     }
-}
-
-/// The changes of a tree, ready to be walked.
-#[derive(Clone)]
-pub struct PlannedChanges {
-    /// The changes.
-    pub changes: Changes,
-    /// The deleted paths, if empty files stand for them.
-    pub whiteouts: Option<Names>,
 }
 
 /// A submodule that the archive may hold something of.

@@ -11,6 +11,8 @@ pub(crate) enum Node {
     Link(Vec<u8>),
     /// A commit whose id is made of this digit.
     Submodule(char),
+    /// The commit with this id.
+    Commit(String),
 }
 
 pub(crate) fn file(content: impl AsRef<[u8]>) -> Node {
@@ -54,9 +56,11 @@ pub(crate) fn write_commit(
             Node::Executable(content) => ("100755", content),
             Node::Link(target) => ("120000", target),
             Node::Submodule(digit) => {
-                let id = digit.to_string().repeat(40);
-                let line = format!("M 160000 {id} {}\n", quoted(path));
-                stream.extend_from_slice(line.as_bytes());
+                write_gitlink(stream, path, &digit.to_string().repeat(40));
+                continue;
+            }
+            Node::Commit(id) => {
+                write_gitlink(stream, path, id);
                 continue;
             }
         };
@@ -65,6 +69,11 @@ pub(crate) fn write_commit(
         stream.extend_from_slice(content);
         stream.push(b'\n');
     }
+}
+
+fn write_gitlink(stream: &mut Vec<u8>, path: &[u8], id: &str) {
+    let line = format!("M 160000 {id} {}\n", quoted(path));
+    stream.extend_from_slice(line.as_bytes());
 }
 
 /// As an importer wants it, whatever the bytes are.

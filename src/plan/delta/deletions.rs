@@ -2,11 +2,12 @@
 //! temporary file: there may be millions of deletions, which must never all be in memory.
 
 use std::{
+    collections::HashSet,
     io::{self, Write},
     sync::Arc,
 };
 
-use gix::ObjectId;
+use gix::{ObjectId, bstr::ByteSlice};
 
 use crate::{
     buffer::spool::{Spool, Spooled},
@@ -128,17 +129,46 @@ impl Deletions {
         Ok(())
     }
 
-    /// The shortest list of names that covers all deletions but those in submodules: a directory covers its entries. Up to `max_memory`
-    /// bytes stay in memory.
+    /// The shortest list of names that covers all deletions: a directory or a submodule covers its entries. Up to
+    /// `max_memory` bytes stay in memory.
     pub fn topmost(&self, max_memory: usize) -> Result<Names> {
         let mut names = RecordWriter::new(max_memory);
+        let submodules = self.submodules()?;
+        self.name_topmost(&submodules, &mut names)?;
+        let names = names.finish()?;
+        let at = Cursor::at(names.0.size());
+        Ok(Names { names, at })
+    }
+
+    /// The names of the submodules among the deletions, if there are deletions in submodules.
+    fn submodules(&self) -> Result<HashSet<Vec<u8>>> {
+        let mut submodules = HashSet::new();
+        if self.inner.is_empty() {
+            return Ok(submodules);
+        }
+        self.each(&mut |deletion| {
+            if deletion.mode == Mode::Submodule {
+                submodules.insert(deletion.name.clone());
+            }
+            Ok(())
+        })?;
+        Ok(submodules)
+    }
+
+    /// Append the names of [`topmost`](Self::topmost) to `names` from the last to the first, where all `submodules` are
+    /// gone.
+    fn name_topmost(&self, submodules: &HashSet<Vec<u8>>, names: &mut RecordWriter) -> Result<()> {
+        let is_in_one = |name: &[u8]| {
+            let mut slashes = name.find_iter(b"/").map(|slash| &name[..=slash]);
+            slashes.any(|above| above.len() < name.len() && submodules.contains(above))
+        };
         let mut directory: Option<Vec<u8>> = None;
         let mut at = Cursor::at(self.own.0.size());
         // In reverse order a directory comes before its entries.
         while let Some(record) = self.own.previous(&mut at)? {
             let Deletion { name, mode, .. } = parsed(&record)?;
             let is_inside = |directory: &Vec<u8>| name.starts_with(directory);
-            if directory.as_ref().is_some_and(is_inside) {
+            if directory.as_ref().is_some_and(is_inside) || is_in_one(&name) {
                 continue;
             }
             names.push(&[&name])?;
@@ -146,17 +176,15 @@ impl Deletions {
                 directory = Some(name);
             }
         }
-        let names = Arc::new(names.finish()?);
-        let at = Cursor::at(names.0.size());
-        Ok(Names { names, at })
+        let mut inner = self.inner.iter().rev();
+        inner.try_for_each(|inner| inner.name_topmost(submodules, names))
     }
 }
 
 /// A sequence of names.
-#[derive(Clone)]
 pub struct Names {
     /// The names, stored in reverse order.
-    names: Arc<DeletionRecords>,
+    names: DeletionRecords,
     at: Cursor,
 }
 
@@ -203,7 +231,7 @@ impl RecordWriter {
 struct DeletionRecords(Spooled);
 
 /// The position of a reader of records, with the block read last.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Cursor {
     offset: u64,
     block: Vec<u8>,

@@ -156,7 +156,13 @@ impl Part {
         let is_gone = match change.status {
             Status::Deleted | Status::TypeChanged => true,
             // The archive may omit the new content, and would then leave the old content in place.
-            Status::Modified => diff.view().may_omit_binary(),
+            Status::Modified => {
+                let is_submodule = change
+                    .old
+                    .as_ref()
+                    .is_some_and(|old| old.mode == Mode::Submodule);
+                !is_submodule && diff.view().may_omit_binary()
+            }
             Status::Added => false,
         };
         if let Some(old) = change.old.as_ref().filter(|_| is_gone) {

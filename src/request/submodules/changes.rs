@@ -12,7 +12,6 @@ use crate::{
     plan::{
         StoreId,
         delta::{Bounds, Deletions, Side},
-        submodules::PlannedChanges,
         walk::Entered,
     },
     report::ChangeCounts,
@@ -89,10 +88,7 @@ impl Comparer<'_> {
             self.found.deletions.push(Arc::clone(&delta.deletions));
             if let Some(mut submodule) = is {
                 submodule.tree.entered = Arc::new(inner);
-                submodule.tree.changes = Some(Box::new(PlannedChanges {
-                    whiteouts: delta.whiteouts()?,
-                    changes: delta.changes,
-                }));
+                submodule.tree.changes = Some(Box::new(delta.changes));
                 let all = &mut self.found.submodules.all;
                 all.push(submodule);
                 changed.insert(path.clone(), StoreId(all.len()));
