@@ -182,6 +182,11 @@ impl Attributes {
         })
     }
 
+    /// The configuration.
+    pub fn settings(&self) -> &AttributeSettings {
+        &self.settings
+    }
+
     /// Enter `directory` (no slash at its end, empty for the root); `find` finds its attribute file
     /// in the tree that is archived.
     pub fn enter(

@@ -52,20 +52,28 @@ fn absorbed(superproject: &Repository, name: &BStr) -> Result<Vec<PathBuf>> {
     for git_dir in [gix.git_dir(), gix.common_dir()] {
         let modules = git_dir.join("modules");
         refuse_inner(&modules, name)?;
-        places.push(modules.join(OsStr::from_bytes(name)));
+        places.push(below(&modules, name));
     }
     Ok(places)
+}
+
+/// The directory `name` below `modules`, even if the name begins with a slash.
+fn below(modules: &Path, name: &[u8]) -> PathBuf {
+    let mut path = modules.as_os_str().to_owned();
+    path.push("/");
+    path.push(OsStr::from_bytes(name));
+    path.into()
 }
 
 /// Refuses a submodule in the git directory of another one, where any file of the latter could pass for a repository:
 /// git's `validate_submodule_git_dir`.
 fn refuse_inner(modules: &Path, name: &BStr) -> Result<()> {
     let slashes = name.find_iter(b"/");
-    let mut outer = slashes.map(|slash| modules.join(OsStr::from_bytes(&name[..slash])));
+    let mut outer = slashes.map(|slash| below(modules, &name[..slash]));
     let Some(outer) = outer.find(|directory| is_git_directory(directory)) else {
         return Ok(());
     };
-    let inner = modules.join(OsStr::from_bytes(name));
+    let inner = below(modules, name);
     let paths = [inner.as_os_str().as_bytes(), outer.as_os_str().as_bytes()];
     let refused = "submodule git dir '{}' is inside git dir '{}'";
     Err(Error::fatal(filled(refused, &paths)))

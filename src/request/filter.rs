@@ -80,6 +80,14 @@ impl<'a> FilterRules<'a> {
         self.settings.raw
     }
 
+    /// Whether the contents of submodules are archived.
+    pub(super) fn enters_submodules(&self) -> bool {
+        matches!(
+            self.submodules(),
+            Submodules::Recurse | Submodules::RecursePresent
+        )
+    }
+
     /// What is archived of submodules.
     pub(super) fn submodules(&self) -> Submodules {
         self.settings.submodules.unwrap_or(Submodules::Dir)
@@ -262,10 +270,8 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
-    let is_entered = matches!(
-        settings.submodules,
-        Some(Submodules::Recurse | Submodules::RecursePresent)
-    );
+    let entered = [Submodules::Recurse, Submodules::RecursePresent].map(Some);
+    let is_entered = entered.contains(&settings.submodules);
     let entered = (is_entered, "submodules=recurse");
     for (option, is_given, (is_set, other)) in [
         ("large-file", !given.large_file.is_empty(), limited),

@@ -11,7 +11,7 @@ use gix::{
     hash::{Hasher, Kind, hasher, oid},
 };
 
-use super::{Scope, filter::FilterRules, format::Format};
+use super::{Scope, Submodule, Submodules, filter::FilterRules, format::Format};
 use crate::{
     attributes::{AttributeSettings, AttributeSource},
     cache::Key,
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Changes whenever the same request makes other bytes.
-const ENCODING: u64 = 2;
+const ENCODING: u64 = 3;
 /// The most bytes of an extra file that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 
@@ -45,7 +45,7 @@ pub(super) struct Decisive<'a> {
     pub(super) attributes: &'a AttributeSettings,
     pub(super) treeish: &'a Treeish,
     pub(super) scope: &'a Scope,
-    pub(super) has_submodules: bool,
+    pub(super) submodules: &'a Submodules,
     pub(super) format: &'a Format,
     pub(super) rules: TreeRules,
     pub(super) times: Times,
@@ -65,8 +65,12 @@ impl Decisive<'_> {
         self.add_tree(&mut encoder);
         self.add_pathspecs(&mut encoder);
         self.add_filters(&mut encoder);
-        self.add_attributes(&mut encoder)
+        self.add_attributes(self.attributes, &mut encoder)
             .map_err(|error| error.to_string())?;
+        for submodule in &self.submodules.all {
+            self.add_submodule(submodule, &mut encoder)
+                .map_err(|error| error.to_string())?;
+        }
         for extra in extras {
             encoder.debug("extra kind", &extra.kind);
             encoder.bytes("extra name", &extra.name);
@@ -83,7 +87,9 @@ impl Decisive<'_> {
             () if !is_dated => Some("the time of a tree is that of the request"),
             () if args.worktree_attributes => Some("attributes come from the work tree"),
             () if args.verbose % 2 == 1 => Some("names are told on standard error"),
-            () if self.has_submodules => Some("contents of submodules are archived"),
+            () if matches!(self.scope, Scope::Delta(_)) && self.filters.enters_submodules() => {
+                Some("changes in submodules are archived")
+            }
             () if args.filters.manifest.is_some() => Some("a manifest is written"),
             () if self.filters.does_without() => {
                 Some("files that the repository lacks are left out")
@@ -124,41 +130,27 @@ impl Decisive<'_> {
     }
 
     fn add_tree(&self, encoder: &mut Encoder) {
-        let Treeish {
-            tree,
-            commit,
-            content,
-            reference: _,
-            time,
-        } = self.treeish;
-        encoder.id("tree", tree);
-        encoder.bytes(
-            "commit",
-            commit.map_or_else(Vec::new, |id| id.as_slice().to_vec()),
-        );
-        encoder.bytes("commit content", content);
-        encoder.number("time", *time);
+        add_treeish(self.treeish, encoder);
+        encoder.number("time", self.treeish.time);
         if let Scope::Delta(delta) = self.scope {
             encoder.id("base", &delta.base);
             encoder.id("target", &delta.target);
             encoder.debug("deletions", &delta.deletion_format);
             encoder.flag("ignore mode", self.args.delta.ignore_mode);
         }
-        for (object, replacement) in self.replacements.iter() {
-            encoder.id("replaced", &object);
-            encoder.id("replacement", &replacement.unwrap_or(object.kind().null()));
-        }
-        let TreeRules {
-            hash,
-            protect,
-            max_depth,
-            max_held: _,
-            redacted,
-        } = self.rules;
-        encoder.debug("hash", &hash);
-        encoder.debug("protect", &protect);
-        encoder.number("depth", max_depth as u64);
-        encoder.flag("redacted", redacted);
+        add_replacements(self.replacements, encoder);
+        add_rules(self.rules, encoder);
+    }
+
+    /// The content of a submodule, and all that decides about its files.
+    fn add_submodule(&self, submodule: &Submodule, encoder: &mut Encoder) -> Result<()> {
+        let tree = &submodule.tree;
+        encoder.bytes("submodule", tree.view.filter.mount.prefix());
+        add_treeish(&submodule.treeish, encoder);
+        add_replacements(&tree.reader.odb.config().replacements, encoder);
+        add_rules(tree.rules, encoder);
+        encoder.number("big file", submodule.big_file);
+        self.add_attributes(tree.view.selection.attributes.settings(), encoder)
     }
 
     fn add_pathspecs(&self, encoder: &mut Encoder) {
@@ -202,7 +194,7 @@ impl Decisive<'_> {
         encoder.list("access", access_text.iter().map(|text| &text[..]));
     }
 
-    fn add_attributes(&self, encoder: &mut Encoder) -> Result<()> {
+    fn add_attributes(&self, attributes: &AttributeSettings, encoder: &mut Encoder) -> Result<()> {
         if self.filters.is_raw() {
             return Ok(());
         }
@@ -217,7 +209,7 @@ impl Decisive<'_> {
             drivers,
             diff_binary,
             outside: _,
-        } = self.attributes;
+        } = attributes;
         match source {
             AttributeSource::Archived | AttributeSource::Nowhere => {}
             AttributeSource::Tree(tree) => encoder.id("attributes of tree", tree),
@@ -226,7 +218,7 @@ impl Decisive<'_> {
         }
         encoder.list(
             "attributes",
-            self.attributes.outside()?.iter().map(|file| file.bytes()),
+            attributes.outside()?.iter().map(|file| file.bytes()),
         );
         encoder.flag("ignore case", *ignore_case);
         encoder.debug("autocrlf", autocrlf);
@@ -243,6 +235,42 @@ impl Decisive<'_> {
             .for_each(|driver| encoder.debug("diff", driver));
         Ok(())
     }
+}
+
+fn add_treeish(treeish: &Treeish, encoder: &mut Encoder) {
+    let Treeish {
+        tree,
+        commit,
+        content,
+        reference: _,
+        // The time of the archive is that of the archived commit.
+        time: _,
+    } = treeish;
+    encoder.id("tree", tree);
+    let commit = commit.map_or_else(Vec::new, |id| id.as_slice().to_vec());
+    encoder.bytes("commit", commit);
+    encoder.bytes("commit content", content);
+}
+
+fn add_replacements(replacements: &Replacements, encoder: &mut Encoder) {
+    for (object, replacement) in replacements.iter() {
+        encoder.id("replaced", &object);
+        encoder.id("replacement", &replacement.unwrap_or(object.kind().null()));
+    }
+}
+
+fn add_rules(rules: TreeRules, encoder: &mut Encoder) {
+    let TreeRules {
+        hash,
+        protect,
+        max_depth,
+        max_held: _,
+        redacted,
+    } = rules;
+    encoder.debug("hash", &hash);
+    encoder.debug("protect", &protect);
+    encoder.number("depth", max_depth as u64);
+    encoder.flag("redacted", redacted);
 }
 
 /// The content of `extra`, which is read into memory if it is a small file.

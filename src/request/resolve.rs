@@ -182,7 +182,7 @@ impl<'a> Inputs<'a> {
             attributes: &attributes,
             treeish: &treeish,
             scope: &scope,
-            has_submodules: !submodules.all.is_empty(),
+            submodules: &submodules,
             format: &format,
             rules,
             times,

@@ -54,7 +54,11 @@ impl Viewing<'_> {
             .map_err(|error| delta::unavailable(name, error))?;
         // Warnings about rules were given for the target.
         let unheard = &mut std::io::sink();
-        let old = self.seen(repository, (name, &base), reader, unheard)?;
+        let old = self.seen(repository, (name, &base), reader, unheard);
+        let old = old.map_err(|error| match self.filters.enters_submodules() {
+            true => error.without_base(),
+            false => error,
+        })?;
         if let Err(error) = new.matched {
             // A pathspec without a match in the target may match in the base.
             old.matched.map_err(|_| error)?;
@@ -110,7 +114,7 @@ impl Viewing<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<Seen> {
         let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
-        if self.enters_submodules() {
+        if self.filters.enters_submodules() {
             let found = (selection, filter);
             return self.seen_with_submodules(
                 repository,

@@ -65,14 +65,6 @@ struct Survey<'a> {
 }
 
 impl Viewing<'_> {
-    /// Whether the contents of submodules are archived.
-    pub(in crate::request) fn enters_submodules(&self) -> bool {
-        matches!(
-            self.filters.submodules(),
-            How::Recurse | How::RecursePresent
-        )
-    }
-
     /// `treeish`, which the user calls `name`, and its submodules, through `selection` and `filter`.
     pub(in crate::request) fn seen_with_submodules(
         &self,
@@ -167,7 +159,8 @@ impl Survey<'_> {
     fn enter(&mut self, outer: &Superproject<'_>, reader: &mut Reader) -> Result<(Entered, bool)> {
         let links = Gitlinks::find(outer.tree, outer.view.clone(), outer.rules, reader)?;
         let (mut entered, mut has_entries) = (Entered::new(), links.has_others);
-        if links.all.is_empty() {
+        let is_archived = outer.view.filter.mount == Mount::default();
+        if links.all.is_empty() && (self.mappings.is_empty() || !is_archived) {
             return Ok((entered, has_entries));
         }
         let (named_in, prefix) = &outer.named_in;
@@ -196,7 +189,7 @@ impl Survey<'_> {
                 )));
             }
         }
-        if outer.view.filter.mount == Mount::default() {
+        if is_archived {
             self.note_known(&modules);
         }
         Ok((entered, has_entries))

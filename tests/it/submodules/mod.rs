@@ -1,5 +1,8 @@
 //! Submodules with their contents: the archive is that of git for each repository, put together.
 
+mod hostile;
+mod places;
+
 use std::fs;
 
 use serde_json::Value;
