@@ -97,7 +97,11 @@ fn records() -> Vec<Record<'static>> {
         }),
         ..file(b"a/b")
     };
-    let mut records = vec![file(b"a\xff"), added, changed];
+    let [below, below_unreadable] = [&b"lib"[..], b"li\xff"].map(|submodule| Record {
+        submodule,
+        ..file(b"lib/a")
+    });
+    let mut records = vec![file(b"a\xff"), added, changed, below, below_unreadable];
     records.extend(dispositions);
     records.extend(modes);
     records
