@@ -31,6 +31,7 @@ use git_sluice::{
         Repository,
         environment::{Environment, NO_LAZY_FETCH},
         extra_file,
+        promisor::FetchAccount,
     },
     request::{
         Access, Inputs, Request,
@@ -163,11 +164,13 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
     let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
     let mut reports = Reports::open(manifest, summary, args.output.as_deref())?;
     let told = &mut Stderr;
+    let fetches = FetchAccount::new(shows_progress(&args));
     let inputs = Inputs {
         args: &args,
         formats: &formats,
         environment: &environment,
         access,
+        fetches: &fetches,
     };
     let request = Request::resolve(inputs, repository, told);
     let mut subject = None;
@@ -189,6 +192,7 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
             false => Ok(()),
         }
     });
+    stats.figures.fetched = fetches.sums();
     let failure = outcome.as_ref().err();
     let reported = reports.finish(
         subject,
@@ -277,14 +281,17 @@ fn formats(
 }
 
 fn meter(args: &Args, request: &Request) -> Option<Meter> {
-    let ours = &args.ours;
-    let shown = ours.progress || (!ours.no_progress && io::stderr().is_terminal());
-    shown.then(|| {
+    shows_progress(args).then(|| {
         let mut request = request.clone();
         // The archive needs the other threads.
         request.threads = Some(1);
         Meter::start(|| git_sluice::tar_length(request))
     })
+}
+
+fn shows_progress(args: &Args) -> bool {
+    let ours = &args.ours;
+    ours.progress || (!ours.no_progress && io::stderr().is_terminal())
 }
 
 fn make(

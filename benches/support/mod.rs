@@ -13,7 +13,7 @@ use git_sluice::{
     decode::repeated::Repeated,
     pipeline::Source,
     plan::{Job, Locators, Planner, walk::Walk},
-    repository::{Repository, environment::Environment},
+    repository::{Repository, environment::Environment, promisor::FetchAccount},
     request::{Access, Inputs, Request, Scope, format::Formats},
 };
 use tempfile::TempDir;
@@ -106,6 +106,7 @@ impl Shape {
             formats: &formats,
             environment: &environment,
             access: Access::Local,
+            fetches: &FetchAccount::default(),
         };
         Request::resolve(inputs, repository, &mut std::io::sink()).expect("the repository is sound")
     }

@@ -7,7 +7,10 @@ use std::io::Write;
 
 use super::prepare::{self, Prepared};
 use crate::{
-    decode::{reader::Reader, wanted::Wanted},
+    decode::{
+        reader::Reader,
+        wanted::{Missing, Wanted},
+    },
     error::Result,
     odb::Odb,
     pipeline::Source,
@@ -27,10 +30,11 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
             return Ok(request);
         }
         let objects = request.reader.odb.config().clone();
-        if promisor.fetch(missing, &objects, diagnostics)? == Fetched::Unpromised {
-            return Ok(request);
+        match promisor.fetch(missing, &objects, diagnostics)? {
+            Fetched::All => request.reader = Reader::new(Odb::open(objects)),
+            Fetched::Unpromised => return Ok(request),
+            Fetched::Lost(lost) => return Err(promisor.could_not_fetch(&lost)),
         }
-        request.reader = Reader::new(Odb::open(objects));
     }
 }
 
@@ -47,7 +51,7 @@ impl Survey {
     fn of(request: &Request) -> Result<Self> {
         let wanted = || Wanted::within(request.budget.wanted());
         let survey = Self {
-            planning: wanted(),
+            planning: wanted().redacted(request.rules.redacted),
             contents: wanted(),
         };
         let mut request = request.clone();
@@ -62,14 +66,11 @@ impl Survey {
             let Ok(made) = planner.next() else {
                 break;
             };
-            if made.batch.store != StoreId::default() {
-                continue;
+            // What a submodule lacks is its own business.
+            if made.batch.store == StoreId::default() {
+                let locators = &archiver.store(&made.batch).locators;
+                locators.note_missing(&made.batch, &survey.contents)?;
             }
-            let entries = &made.batch.entries;
-            archiver
-                .store(&made.batch)
-                .locators
-                .note_missing(entries, &survey.contents)?;
             if made.last {
                 break;
             }
@@ -78,7 +79,7 @@ impl Survey {
     }
 
     /// What is to be fetched first.
-    fn missing(&self) -> Vec<gix::ObjectId> {
+    fn missing(&self) -> Vec<Missing> {
         let planning = self.planning.take();
         match planning.is_empty() {
             true => self.contents.take(),

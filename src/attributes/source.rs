@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use super::file::MAX_FILE;
 use crate::{
     buffer::Buffer,
-    decode::{Failure, reader::Reader},
+    decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, filled, push_line, strerror},
     tree::file_at,
 };
@@ -89,7 +89,10 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileConte
     let size = match reader.read(&id, &mut bytes) {
         Ok(Some(_)) => Ok(bytes.len() as u64),
         // As in git, a missing attribute file is empty; an inaccessible one is not missing.
-        Ok(None) => reader.odb.refusal().map_or(Ok(0), Err),
+        Ok(None) => {
+            reader.note_missing(&id, || Role::Rules(name.to_owned()));
+            reader.odb.refusal().map_or(Ok(0), Err)
+        }
         // A damaged header may claim any size.
         Err(Failure::TooLarge) => reader
             .read_to_end(&id, MAX_FILE, &mut bytes)

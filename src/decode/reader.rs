@@ -7,7 +7,12 @@
 use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
 
 use super::{
-    Decoder, Failure, chain::ChainBuilder, recovery, slot::Allowance, stream, wanted::Wanted,
+    Decoder, Failure,
+    chain::ChainBuilder,
+    recovery,
+    slot::Allowance,
+    stream,
+    wanted::{Role, Wanted},
 };
 use crate::{
     buffer::Buffer,
@@ -70,10 +75,15 @@ impl Reader {
         self.wanted.is_some()
     }
 
-    /// Note that `id` (or its replacement) is missing.
-    pub fn note_missing(&self, id: &oid) {
+    /// Whether missing objects may be fetched after they are noted.
+    pub fn may_fetch(&self) -> bool {
+        self.wanted.as_ref().is_some_and(Wanted::may_fetch)
+    }
+
+    /// Note that `id` (or its replacement) is missing, which has this role.
+    pub fn note_missing(&self, id: &oid, role: impl FnOnce() -> Role) {
         if let (Some(wanted), Ok(id)) = (&self.wanted, self.odb.config().replaced(id)) {
-            wanted.add(id);
+            wanted.add(id, role());
         }
     }
 
@@ -89,7 +99,7 @@ impl Reader {
         }
         let Some(place) = self.odb.find(&id) else {
             if let Some(wanted) = &self.wanted {
-                wanted.add(id);
+                wanted.add(id, Role::Unknown);
             }
             return Ok(None);
         };

@@ -20,7 +20,7 @@ use crate::{
         chain::ChainBuilder,
         repeated::Repeated,
         size::{Size, Sizer},
-        wanted::Wanted,
+        wanted::{Role, Wanted},
     },
     error::Result,
     odb::{Odb, Place},
@@ -74,14 +74,20 @@ impl Locators {
         Ok(sizes)
     }
 
-    /// Note in `wanted` the objects with the contents of `entries` that do not exist.
-    pub fn note_missing(&self, entries: &[Entry], wanted: &Wanted) -> Result<()> {
+    /// Note in `wanted` the objects with the contents of `window` that do not exist.
+    pub fn note_missing(&self, window: &Window, wanted: &Wanted) -> Result<()> {
         let mut locator = self.pool().take();
-        for entries in entries.chunks(GROUP) {
+        for entries in window.entries.chunks(GROUP) {
             locator.find(entries)?;
+            let files = entries.iter().filter(|entry| is_wanted(entry));
             let found = locator.ids.iter().zip(&locator.places);
-            let missing = found.filter(|(_, place)| place.is_none());
-            missing.for_each(|(id, _)| wanted.add(*id));
+            for (entry, (id, place)) in files.zip(found) {
+                if place.is_none() {
+                    let naming = &locator.blob_policy.naming;
+                    let path = naming.path_in_tree(window.path(entry));
+                    wanted.add(*id, Role::File(path.into()));
+                }
+            }
         }
         // What the system refuses to open may hold the objects.
         let refusal = locator.odb.refusal();

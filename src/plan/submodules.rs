@@ -90,14 +90,14 @@ impl Gitlinks {
     ) -> Result<Self> {
         let mut found = Self::default();
         let (mut trees, mut path) = (Trees::new(tree, rules), Vec::new());
-        trees.enter(reader, tree, 0)?;
+        trees.enter(reader, tree, b"")?;
         view.enter(reader, &trees, tree, &path)?;
         while let Some(step) = trees.next(reader, &mut path)? {
             match step {
                 TreeStep::End => view.leave(),
                 TreeStep::Directory(id) => {
                     if matches!(view.directory(&path), Directory::Entered) {
-                        trees.enter(reader, id, path.len())?;
+                        trees.enter(reader, id, &path)?;
                         view.enter(reader, &trees, tree, &path)?;
                     }
                 }

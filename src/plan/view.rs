@@ -17,6 +17,7 @@ use crate::{
     decode::{
         reader::Reader,
         size::{Size, Sizer},
+        wanted::Role,
     },
     emit::MemberKind,
     error::Result,
@@ -223,7 +224,7 @@ impl View {
                 Some(size),
             ),
             Size::Missing => {
-                reader.note_missing(&id);
+                reader.note_missing(&id, || Role::File(path.into()));
                 (policy.missing(), None)
             }
             // A damaged object exists: the later read reports the damage.

@@ -209,7 +209,7 @@ impl Walk {
     }
 
     fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
-        self.trees.enter(reader, id, self.path.len())?;
+        self.trees.enter(reader, id, &self.path)?;
         self.unknown += 1;
         if !self.redacted {
             self.reveal();

@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
     }
 
     fn enter(&mut self, id: ObjectId, path: &[u8]) -> Result<()> {
-        self.trees.enter(&mut self.reader, id, path.len())?;
+        self.trees.enter(&mut self.reader, id, path)?;
         self.explainer
             .view
             .enter(&mut self.reader, &self.trees, self.root, path)

@@ -85,10 +85,11 @@ pub fn is_promised(id: &ObjectId) -> bool {
 }
 
 /// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
-/// words. All its words go to `diagnostics`.
+/// words. All its words go to `diagnostics`, those about its progress only if it `shows_progress`.
 pub fn fetch(
     remote: &OsStr,
-    ids: &[ObjectId],
+    ids: impl ExactSizeIterator<Item = ObjectId> + Send,
+    shows_progress: bool,
     diagnostics: &mut dyn Write,
 ) -> Result<Option<Vec<u8>>> {
     let failed = |error: io::Error| {
@@ -102,6 +103,7 @@ pub fn fetch(
         .arg("fetch")
         .arg(remote)
         .args(["--no-tags", "--no-write-fetch-head"])
+        .args(shows_progress.then_some("--progress"))
         .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -110,7 +112,7 @@ pub fn fetch(
         .map_err(failed)?;
     let (stdin, stderr) = (git.stdin.take(), git.stderr.take());
     let said = thread::scope(|scope| {
-        scope.spawn(|| stdin.map(|stdin| write_ids(stdin, ids)));
+        scope.spawn(move || stdin.map(|stdin| write_ids(stdin, ids)));
         stderr.map_or(Ok(Vec::new()), |stderr| pass_on(stderr, diagnostics))
     });
     let status = git.wait().map_err(failed)?;
@@ -119,7 +121,7 @@ pub fn fetch(
 }
 
 /// Write `ids` to git, one a line. A git that fails does not read them all, and says why.
-fn write_ids(stdin: ChildStdin, ids: &[ObjectId]) {
+fn write_ids(stdin: ChildStdin, ids: impl Iterator<Item = ObjectId>) {
     let mut stdin = io::BufWriter::new(stdin);
     for id in ids {
         if writeln!(stdin, "{id}").is_err() {

@@ -20,7 +20,7 @@ pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
 pub use progress::Meter;
 pub use reports::{Figures, Reports};
 pub use summary::{
-    Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary, peak_memory,
+    Blobs, ChangeCounts, Counts, Directories, Fetch, Seconds, SentRange, Summary, peak_memory,
 };
 
 /// The archived tree.

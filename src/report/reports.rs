@@ -3,12 +3,13 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{
-    ChangeCounts, Channel, Counts, Manifest, Outlet, Seconds, SentRange, Subject, Summary,
+    ChangeCounts, Channel, Counts, Fetch, Manifest, Outlet, Seconds, SentRange, Subject, Summary,
     peak_memory,
 };
 use crate::{
     cache::Account,
     error::{Error, Result, filled},
+    repository::promisor::FetchSums,
 };
 
 /// The requested reports.
@@ -33,6 +34,8 @@ pub struct Figures {
     pub range: Option<SentRange>,
     /// The time of each stage, without the time of the whole run.
     pub seconds: Seconds,
+    /// The fetches of missing objects.
+    pub fetched: FetchSums,
     /// The part of the cache, if there is a cache.
     pub cache: Option<Account>,
 }
@@ -101,6 +104,7 @@ impl Reports {
                 wall: self.started.elapsed(),
                 ..figures.seconds
             },
+            fetch: Fetch::of(figures.fetched),
             peak_memory: peak_memory(),
             cache: figures.cache,
         };

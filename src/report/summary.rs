@@ -11,6 +11,7 @@ use crate::{
     cache::Account,
     error::{Error, Result},
     filter::{Disposition, OmissionReason},
+    repository::promisor::FetchSums,
 };
 
 /// Counts changes that a reader must know of; see `schema/summary.schema.json`.
@@ -186,6 +187,34 @@ pub struct Seconds {
     pub write: Duration,
 }
 
+/// The fetches of objects that a partial clone lacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Fetch {
+    /// How often a remote was asked.
+    pub fetches: u64,
+    /// Missing objects that came.
+    pub objects: u64,
+    /// The time that this took.
+    #[serde(serialize_with = "seconds")]
+    pub seconds: Duration,
+}
+
+impl Fetch {
+    /// The fetches, if there were any.
+    pub(super) fn of(sums: FetchSums) -> Option<Self> {
+        let FetchSums {
+            fetches,
+            objects,
+            time,
+        } = sums;
+        (fetches > 0).then_some(Self {
+            fetches,
+            objects,
+            seconds: time,
+        })
+    }
+}
+
 /// The first and the last byte of an archive that were sent, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SentRange {
@@ -217,6 +246,9 @@ pub struct Summary {
     pub range: Option<SentRange>,
     /// The time of each stage.
     pub seconds: Seconds,
+    /// The fetches of missing objects, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch: Option<Fetch>,
     /// The result of [`peak_memory`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,

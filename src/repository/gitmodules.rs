@@ -15,7 +15,7 @@ use gix::{
 
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{reader::Reader, wanted::Role},
     error::{Error, Result, filled, push_line},
     tree::file_at,
 };
@@ -40,6 +40,9 @@ impl Gitmodules {
         };
         let unread = || Error::fatal(format!("cannot read .gitmodules of tree {root}"));
         let mut text = Buffer::default();
+        if reader.odb.find(&id).is_none() {
+            reader.note_missing(&id, || Role::Rules(NAME.into()));
+        }
         let len = reader.read_to_end(&id, MAX_LEN, &mut text);
         if len.map_err(|failure| failure.explain(unread()))? >= MAX_LEN {
             return Err(unread().caused_by("the file has 16 MiB or more"));

@@ -3,7 +3,14 @@
 //! The installed git fetches, with the command that git itself runs for a missing object: the configuration, the
 //! protocols and the credentials are git's business. Must not decide which objects are wanted.
 
-use std::{collections::HashSet, ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use gix::{
     ObjectId,
@@ -12,7 +19,8 @@ use gix::{
 };
 
 use crate::{
-    error::{Error, Result},
+    decode::wanted::{Missing, Role},
+    error::{Error, Result, Words, filled, push_line},
     odb::{self, Odb},
     process::git,
 };
@@ -37,29 +45,76 @@ pub struct Promisor {
     /// In the order in which they are asked.
     remotes: Vec<BString>,
     lazy: Lazy,
+    account: FetchAccount,
+}
+
+/// The account of all fetches of a run. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct FetchAccount {
+    shows_progress: bool,
+    sums: Arc<Mutex<FetchSums>>,
+}
+
+/// The fetches of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FetchSums {
+    /// How often a remote was asked.
+    pub fetches: u64,
+    /// Missing objects that came.
+    pub objects: u64,
+    /// The time that this took.
+    pub time: Duration,
+}
+
+impl FetchAccount {
+    /// An empty account. `shows_progress` says whether the user sees the progress of fetches.
+    pub fn new(shows_progress: bool) -> Self {
+        Self {
+            shows_progress,
+            ..Self::default()
+        }
+    }
+
+    /// The fetches so far.
+    pub fn sums(&self) -> FetchSums {
+        *self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, sums: FetchSums) {
+        let mut all = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        all.fetches += sums.fetches;
+        all.objects += sums.objects;
+        all.time += sums.time;
+    }
 }
 
 /// What became of the objects that were wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// All are there.
     All,
     /// An object is nowhere, and nobody has promised it: as missing as in a repository without such remotes.
     Unpromised,
+    /// These objects were promised and are not to be had.
+    Lost(Vec<Missing>),
 }
 
 impl Promisor {
-    /// The promisor remotes of the configuration; `None` where there are none.
-    pub fn read(config: &File, lazy: Lazy) -> Option<Self> {
+    /// The promisor remotes of the configuration; `None` where there are none. Fetches are counted in `account`.
+    pub fn read(config: &File, lazy: Lazy, account: FetchAccount) -> Option<Self> {
         let remotes = remotes(config);
-        (!remotes.is_empty()).then_some(Self { remotes, lazy })
+        (!remotes.is_empty()).then_some(Self {
+            remotes,
+            lazy,
+            account,
+        })
     }
 
     /// Fetches the objects `wanted` into `objects`: all at once from each remote in turn, as long as some are missing.
     /// git's messages go to `diagnostics`.
     pub fn fetch(
         &self,
-        wanted: Vec<ObjectId>,
+        wanted: Vec<Missing>,
         objects: &odb::Config,
         diagnostics: &mut dyn Write,
     ) -> Result<Fetched> {
@@ -67,34 +122,82 @@ impl Promisor {
         if self.lazy == Lazy::Forbidden {
             let warning = b"warning: lazy fetching disabled; some objects may not be available\n";
             let _ = diagnostics.write_all(warning);
-            return Err(self.could_not_fetch(&missing));
+            return Ok(Fetched::Lost(missing));
         }
         for remote in &self.remotes {
-            fetch_from(remote.as_bstr(), &missing, diagnostics)?;
+            let (begun, before) = (Instant::now(), missing.len());
+            let fetches = self.fetch_from(remote.as_bstr(), &missing, diagnostics)?;
             let mut odb = Odb::open(objects.clone());
-            missing.retain(|id| odb.find(id).is_none());
+            missing.retain(|it| odb.find(&it.id).is_none());
+            self.account.add(FetchSums {
+                fetches,
+                objects: (before - missing.len()) as u64,
+                time: begun.elapsed(),
+            });
             if missing.is_empty() {
                 return Ok(Fetched::All);
             }
         }
-        match missing.first() {
-            Some(first) if !git::is_promised(first) => Ok(Fetched::Unpromised),
-            _ => Err(self.could_not_fetch(&missing)),
-        }
+        Ok(match missing.first() {
+            Some(first) if !git::is_promised(&first.id) => Fetched::Unpromised,
+            _ => Fetched::Lost(missing),
+        })
     }
 
-    fn could_not_fetch(&self, missing: &[ObjectId]) -> Error {
-        let words = |id: &ObjectId| format!("could not fetch {id} from promisor remote");
-        let first = missing.first().map(words).unwrap_or_default();
-        let others = missing.iter().skip(1);
-        let error = others
-            .take(MAX_NAMED - 1)
-            .map(|id| format!("error: {}", words(id)))
-            .fold(Error::fatal(first), Error::after);
-        let unnamed = missing.len().saturating_sub(MAX_NAMED);
-        let error = match unnamed {
+    /// Fetches `wanted` from `remote`, and returns the number of fetches. An object that the remote does not have fails
+    /// the whole fetch: without the object that git names, the others are asked for again.
+    fn fetch_from(
+        &self,
+        remote: &BStr,
+        wanted: &[Missing],
+        diagnostics: &mut dyn Write,
+    ) -> Result<u64> {
+        let shows_progress = self.account.shows_progress;
+        let mut rest: Vec<ObjectId> = wanted.iter().map(|it| it.id).collect();
+        let mut fetches = 0;
+        while !rest.is_empty() && fetches < MAX_FETCHES {
+            if shows_progress {
+                let count = rest.len().to_string();
+                let mut line = Vec::new();
+                let values = [count.as_bytes(), remote];
+                push_line(
+                    &mut line,
+                    "Fetching: ",
+                    &filled("{} objects from {}", &values),
+                );
+                let _ = diagnostics.write_all(&line);
+            }
+            fetches += 1;
+            let (name, ids) = (OsStr::from_bytes(remote), rest.iter().copied());
+            let Some(said) = git::fetch(name, ids, shows_progress, diagnostics)? else {
+                break;
+            };
+            let named = ids_in(&said);
+            let before = rest.len();
+            rest.retain(|id| !named.contains(id));
+            if rest.len() == before {
+                break;
+            }
+        }
+        Ok(fetches as u64)
+    }
+
+    /// The failure of a run that needs the `lost` objects.
+    pub fn could_not_fetch(&self, lost: &[Missing]) -> Error {
+        let (first, others) = match lost.split_first() {
+            Some((first, others)) => (Some(first), others),
+            None => (None, lost),
+        };
+        let error = Error::fatal(first.map(failure).unwrap_or_default());
+        let named = others.iter().take(MAX_NAMED - 1);
+        let error = named.fold(error, |error, it| error.after(line(it)));
+        let error = match others.len().saturating_sub(MAX_NAMED - 1) {
             0 => error,
-            _ => error.after(format!("error: {unnamed} more objects are missing")),
+            unnamed => error.after(format!("error: {unnamed} more objects are missing")),
+        };
+        let error = match first.and_then(|first| first.role.shown()) {
+            Some(path) => error.caused_by(Words(filled("'{}' is not in the repository", &[&path]))),
+            None => error,
         };
         error.hinted(match self.lazy {
             Lazy::Allowed => "--missing=placeholder and --missing=omit do without missing files",
@@ -102,6 +205,28 @@ impl Promisor {
                 "GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so"
             }
         })
+    }
+}
+
+/// The `failure` of a run whose base lacks the `lost` objects.
+pub fn without_base(failure: Error, lost: &[Missing]) -> Error {
+    let named = lost.iter().take(MAX_NAMED);
+    named.fold(failure, |failure, it| failure.after(line(it)))
+}
+
+/// git's words about a lost object.
+fn failure(lost: &Missing) -> String {
+    match lost.role {
+        Role::Secret => "could not fetch an object from promisor remote".to_owned(),
+        _ => format!("could not fetch {} from promisor remote", lost.id),
+    }
+}
+
+/// A line about a lost object.
+fn line(lost: &Missing) -> BString {
+    match lost.role.shown() {
+        Some(path) => filled("error: {} for '{}'", &[failure(lost).as_bytes(), &path]),
+        None => format!("error: {}", failure(lost)).into(),
     }
 }
 
@@ -133,25 +258,6 @@ fn remotes(config: &File) -> Vec<BString> {
     // For git fetch such a name is an option or a path.
     names.retain(|name| !matches!(name.first(), None | Some(b'-' | b'/')));
     names
-}
-
-/// Fetches `wanted` from `remote`. An object that the remote does not have fails the whole fetch: without the object
-/// that git names, the others are asked for again.
-fn fetch_from(remote: &BStr, wanted: &[ObjectId], diagnostics: &mut dyn Write) -> Result<()> {
-    let mut rest = wanted.to_vec();
-    for _ in 0..MAX_FETCHES {
-        let said = git::fetch(OsStr::from_bytes(remote), &rest, diagnostics)?;
-        let Some(said) = said else {
-            return Ok(());
-        };
-        let named = ids_in(&said);
-        let before = rest.len();
-        rest.retain(|id| !named.contains(id));
-        if rest.is_empty() || rest.len() == before {
-            return Ok(());
-        }
-    }
-    Ok(())
 }
 
 /// The full ids of objects in `text`.

@@ -25,7 +25,7 @@ use super::refs::followed;
 use crate::{
     buffer::Buffer,
     convert::Reference,
-    decode::{Failure, reader::Reader},
+    decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, filled, push_line},
     odb::pack::Damage,
     process::git::{self, GitLocation},
@@ -97,7 +97,10 @@ fn found(
             match kind.map_err(|failure| failure.explain(not_a_tree()))? {
                 Some(ObjectKind::Tree) => {}
                 Some(_) => return Err(not_a_tree()),
-                None => return Err(reader.odb.config().missing(not_a_tree())),
+                None => {
+                    reader.note_missing(&tree, || Role::Tree(BString::default()));
+                    return Err(reader.odb.config().missing(not_a_tree()));
+                }
             }
             Ok(Treeish {
                 tree,
@@ -237,7 +240,7 @@ fn object_id(
             warn_if_ambiguous(repository, name, diagnostics);
             Ok(found)
         }
-        None => ask_git(name, reader.notes_missing(), diagnostics),
+        None => ask_git(name, reader.may_fetch(), diagnostics),
     }
 }
 

@@ -31,7 +31,7 @@ impl Budget {
 
     /// The missing objects that are fetched at once.
     pub fn wanted(self) -> usize {
-        self.bytes / 32
+        self.bytes / 16
     }
 
     /// The changes of a delta, and the paths that a delta removes.

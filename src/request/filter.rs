@@ -12,7 +12,7 @@ use super::profile::ProfileSettings;
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
-    decode::{Failure, reader::Reader},
+    decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, Words, filled, listed, push_line, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
@@ -374,7 +374,13 @@ impl Sources<'_> {
 fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Buffer>> {
     let mut text = Buffer::default();
     let kind = blob_at(reader, root, path).and_then(|id| match id {
-        Some(id) => Ok(Some(reader.read(&id, &mut text)?.ok_or(ABSENT)?)),
+        Some(id) => {
+            let kind = reader.read(&id, &mut text)?;
+            if kind.is_none() {
+                reader.note_missing(&id, || Role::Rules(path.into()));
+            }
+            Ok(Some(kind.ok_or(ABSENT)?))
+        }
         None => Ok(None),
     });
     match kind {

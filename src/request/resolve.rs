@@ -1,7 +1,7 @@
 //! The steps from arguments to a request, in the order in which git notices that something is wrong.
 
 use std::{
-    io::Write,
+    io::{self, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +23,7 @@ use crate::{
     decode::{reader::Reader, wanted::Wanted},
     deflate::Dialect,
     emit::{MemberKind, zip::Times},
-    error::Result,
+    error::{ExitKind, Result},
     odb::Odb,
     pathspec::Top,
     plan::{
@@ -34,7 +34,7 @@ use crate::{
     repository::{
         Repository, attr_source, date,
         environment::Environment,
-        promisor::{Fetched, Lazy, Promisor},
+        promisor::{self, FetchAccount, Fetched, Lazy, Promisor},
         settings,
         treeish::{self, Treeish},
     },
@@ -52,6 +52,8 @@ pub struct Inputs<'a> {
     pub environment: &'a Environment,
     /// For whom the archive is made.
     pub access: Access,
+    /// Counts the fetches of missing objects.
+    pub fetches: &'a FetchAccount,
 }
 
 impl Request {
@@ -99,7 +101,7 @@ impl<'a> Inputs<'a> {
             false => Lazy::Allowed,
         };
         let config = known.repository.gix.config_snapshot();
-        Promisor::read(config.plumbing(), lazy)
+        Promisor::read(config.plumbing(), lazy, self.fetches.clone())
     }
 
     /// The request, with the trees and other objects that its meaning depends on fetched from `promisor`: each attempt
@@ -111,7 +113,9 @@ impl<'a> Inputs<'a> {
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
         let objects = &known.repository.objects;
+        let is_redacted = self.args.filters.access_rules.is_some();
         let wanted = Wanted::within(Budget::new(self.args.ours.memory).wanted());
+        let wanted = wanted.redacted(is_redacted);
         loop {
             let reader = || Reader::new(Odb::open(objects.clone()));
             let mut told = Vec::new();
@@ -125,8 +129,18 @@ impl<'a> Inputs<'a> {
                     ..request
                 });
             }
-            if promisor.fetch(missing, objects, diagnostics)? == Fetched::Unpromised {
-                return self.request(known, reader(), diagnostics);
+            match promisor.fetch(missing, objects, diagnostics)? {
+                Fetched::All => {}
+                Fetched::Unpromised => return self.request(known, reader(), diagnostics),
+                // What is missing may be the base, which the caller can do without.
+                Fetched::Lost(lost) => {
+                    let failure = self.request(known, reader(), &mut io::sink()).err();
+                    let failure = failure.filter(|it| it.kind() == ExitKind::NoBase);
+                    return Err(match failure {
+                        Some(failure) => promisor::without_base(failure, &lost),
+                        None => promisor.could_not_fetch(&lost),
+                    });
+                }
             }
         }
     }

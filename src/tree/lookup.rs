@@ -5,7 +5,7 @@ use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
 use super::entry::{Mode, find};
 use crate::{
     buffer::Buffer,
-    decode::{Failure, reader::Reader},
+    decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, filled},
     odb::pack::Damage,
 };
@@ -43,17 +43,47 @@ pub fn look_up(
     name: &[u8],
 ) -> Result<Option<ObjectId>, Failure> {
     let mut content = Buffer::default();
-    let mut tree = root;
-    for part in path.split_str("/").filter(|part| !part.is_empty()) {
-        reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
-        match find(&content, hash, part) {
-            Some((id, Mode::Directory)) => tree = id,
-            _ => return Ok(None),
-        }
-    }
-    reader.read(&tree, &mut content)?.ok_or(ABSENT)?;
+    let Some(tree) = directory_at(reader, root, hash, path)? else {
+        return Ok(None);
+    };
+    read(reader, tree, path, &mut content)?;
     Ok(match find(&content, hash, name) {
         None | Some((_, Mode::Directory | Mode::Submodule)) => None,
         Some((id, _)) => Some(id),
     })
+}
+
+/// The id of the directory `path`, from the tree `root` down; `None` if it does not exist.
+pub fn directory_at(
+    reader: &mut Reader,
+    root: ObjectId,
+    hash: HashKind,
+    path: &[u8],
+) -> Result<Option<ObjectId>, Failure> {
+    let mut content = Buffer::default();
+    let mut tree = root;
+    let mut above = 0;
+    for part in path.split_str("/").filter(|part| !part.is_empty()) {
+        read(reader, tree, &path[..above], &mut content)?;
+        match find(&content, hash, part) {
+            Some((id, Mode::Directory)) => tree = id,
+            _ => return Ok(None),
+        }
+        above += part.len() + usize::from(above > 0);
+    }
+    Ok(Some(tree))
+}
+
+/// Read the tree `id`, which is at `path`.
+fn read(
+    reader: &mut Reader,
+    id: ObjectId,
+    path: &[u8],
+    content: &mut Buffer,
+) -> Result<(), Failure> {
+    if reader.read(&id, content)?.is_none() {
+        reader.note_missing(&id, || Role::Tree(path.into()));
+        return Err(ABSENT.into());
+    }
+    Ok(())
 }

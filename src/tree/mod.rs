@@ -11,7 +11,7 @@ mod name;
 mod trees;
 
 pub use entry::Mode;
-pub use lookup::{ABSENT, file_at, look_up};
+pub use lookup::{ABSENT, directory_at, file_at, look_up};
 pub use mount::Mount;
 pub use name::{Protect, is_valid};
 pub use trees::{TreeRules, TreeStep, Trees, reported};

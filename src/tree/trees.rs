@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     buffer::Buffer,
-    decode::reader::Reader,
+    decode::{reader::Reader, wanted::Role},
     error::{Error, Result, filled},
 };
 
@@ -187,13 +187,13 @@ impl Trees {
         }
     }
 
-    /// Enter the tree `id`, whose path has `path_len` bytes.
-    pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
-        self.push(reader, id, path_len)
+    /// Enter the tree `id`, which is at `path`.
+    pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
+        self.push(reader, id, path)
             .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
-    fn push(&mut self, reader: &mut Reader, id: ObjectId, path_len: usize) -> Result<()> {
+    fn push(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
         if self.stack.len() > self.rules.max_depth {
             const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
             return Err(match self.rules.protect {
@@ -202,14 +202,14 @@ impl Trees {
                 None => Error::entry(TOO_DEEP),
             });
         }
-        let content = self.read(reader, id)?;
+        let content = self.read(reader, id, path)?;
         let written = self.stack.is_empty();
         self.stack.push(Frame {
             id,
             at: 0,
             end: content.len(),
             content,
-            path_len,
+            path_len: path.len(),
             written,
             seen: Seen::default(),
             attribute_file: OnceLock::new(),
@@ -218,13 +218,15 @@ impl Trees {
         Ok(())
     }
 
-    /// Read the tree `id` and count its bytes as held.
-    fn read(&mut self, reader: &mut Reader, id: ObjectId) -> Result<Buffer> {
+    /// Read the tree `id`, which is at `path`, and count its bytes as held.
+    fn read(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<Buffer> {
         let mut content = self.spare.pop().unwrap_or_default();
         let failed = || Error::fatal(format!("unable to read tree ({id})"));
         match reader.read(&id, &mut content) {
             Ok(Some(ObjectKind::Tree)) => {}
-            Ok(None) if reader.notes_missing() => {}
+            Ok(None) if reader.notes_missing() => {
+                reader.note_missing(&id, || Role::Tree(path.into()));
+            }
             // Without the check of the whole tree, git notices a missing tree while it writes.
             Ok(None) if self.rules.protect.is_none() => {
                 let error = Error::entry(format!("Could not read {id}"));
@@ -256,14 +258,14 @@ impl Trees {
         }
     }
 
-    /// Read the innermost tree again if it was dropped and has entries left.
-    fn recall(&mut self, reader: &mut Reader) -> Result<()> {
+    /// Read the innermost tree, on the way to `path`, again if it was dropped and has entries left.
+    fn recall(&mut self, reader: &mut Reader, path: &[u8]) -> Result<()> {
         let is_wanted = |frame: &&Frame| frame.is_forgotten() && frame.at < frame.end;
         let Some(frame) = self.stack.last().filter(is_wanted) else {
             return Ok(());
         };
         let (id, end) = (frame.id, frame.end);
-        let content = self.read(reader, id)?;
+        let content = self.read(reader, id, &path[..frame.path_len])?;
         if content.len() < end {
             return Err(Error::fatal(format!("unable to read tree ({id})")));
         }
@@ -276,7 +278,7 @@ impl Trees {
 
     /// Take the next step and set `path` to its path; `None` behind the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
-        self.recall(reader)
+        self.recall(reader, path)
             .and_then(|()| self.step(reader, path))
             .map_err(|error| reported(error, self.root, self.rules.redacted))
     }

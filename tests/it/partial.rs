@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use crate::support::Repo;
+use serde_json::Value;
+
+use crate::{schema::Schema, support::Repo};
 
 /// Directories of a repository, each with 25 files.
 const DIRECTORIES: usize = 20;
@@ -166,25 +168,28 @@ fn little_memory_means_more_fetches() {
     let (repo, trace) = traced(&clone(&origin, "blob:none"));
     let expected = origin.archive(["HEAD"]).success();
     assert!(repo.sluice(["--memory=1m", "HEAD"]).success() == expected);
-    assert_eq!(fetches(&trace), 1 + 499_usize.div_ceil(256));
+    // The attribute files, then as many files as a sixteenth of the budget has room for.
+    assert_eq!(fetches(&trace), 1 + 2);
 }
 
-/// The object that the remote has lost is named, and all the others have come.
+/// The objects that the remote has lost are named with their paths, and all the others have come.
 #[test]
 fn a_lost_object_does_not_lose_the_others() {
     let origin = origin();
     let repo = clone(&origin, "blob:none");
-    let lost = [lose(&origin, "HEAD:d05/f05"), lose(&origin, "HEAD:d07/f07")];
+    let names = ["d05/f05", "d07/f07", "d07/f08", "d11/f00", "d19/f24"];
+    let lost = names.map(|name| lose(&origin, &format!("HEAD:{name}")));
     let output = repo.sluice(["--worktree-attributes", "HEAD"]);
     assert_eq!(output.code(), 128, "{output}");
     assert!(output.stdout.is_empty());
-    let words = |id| format!("could not fetch {id} from promisor remote\n");
-    let [first, second] = &lost;
-    let expected = format!(
-        "error: {}fatal: {}hint: --missing=placeholder and --missing=omit do without missing files\n",
-        words(second),
-        words(first)
-    );
+    let words = |number: usize| format!("could not fetch {} from promisor remote", lost[number]);
+    let mut expected = String::new();
+    for number in 1..names.len() {
+        expected += &format!("error: {} for '{}'\n", words(number), names[number]);
+    }
+    expected += &format!("fatal: {}\n", words(0));
+    expected += "caused by: 'd05/f05' is not in the repository\n\
+        hint: --missing=placeholder and --missing=omit do without missing files\n";
     assert!(output.messages().ends_with(&expected), "{output}");
     assert_eq!(missing(&repo), BTreeSet::from(lost));
     let omitted = repo.sluice(["--missing=omit", "--worktree-attributes", "HEAD"]);
@@ -222,9 +227,10 @@ fn promisor_remotes_are_asked_in_turn() {
 fn fetching_may_be_forbidden() {
     let origin = origin();
     let hint = "hint: GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so\n";
-    for (filter, first) in [
-        ("blob:none", "HEAD:.gitattributes"),
-        ("tree:0", "HEAD^{tree}"),
+    let cause = "caused by: '.gitattributes' is not in the repository\n";
+    for (filter, first, cause) in [
+        ("blob:none", "HEAD:.gitattributes", cause),
+        ("tree:0", "HEAD^{tree}", ""),
     ] {
         let (repo, trace) = traced(&clone(&origin, filter));
         let repo = repo.env("GIT_NO_LAZY_FETCH", "1");
@@ -241,7 +247,9 @@ fn fetching_may_be_forbidden() {
         assert!(output.messages().starts_with(warning), "{output}");
         let fatal = format!("fatal: could not fetch {id} from promisor remote\n");
         assert!(
-            output.messages().ends_with(&format!("{fatal}{hint}")),
+            output
+                .messages()
+                .ends_with(&format!("{fatal}{cause}{hint}")),
             "{output}"
         );
         if filter == "blob:none" {
@@ -341,6 +349,82 @@ fn deltas_fetch_what_has_changed() {
     let limited = ["--max-size=8", "--base=HEAD~1", "HEAD"];
     let expected = origin.sluice(limited).success();
     assert!(clone(&origin, "blob:none").sluice(limited).success() == expected);
+}
+
+/// A caller whose base is lost can ask for the whole archive.
+#[test]
+fn a_lost_base_is_no_base() {
+    let origin = origin();
+    origin.write("d03/f00", "changed\n");
+    origin.git(["commit", "-qam", "a change"]);
+    let partial = || clone(&origin, "tree:0");
+    let [without_tree, without_commit, forbidden] = [partial(), partial(), partial()];
+    let tree = lose(&origin, "HEAD~1:d03");
+    let lost = [tree, lose(&origin, "HEAD~1^{tree}")];
+    for (repo, base, message) in [
+        (&origin, "HEAD~1", "base 'HEAD~1' is not available\n"),
+        (&without_tree, "HEAD~1", "base 'HEAD~1' is not available\n"),
+        (
+            &without_commit,
+            "HEAD~2",
+            "base 'HEAD~2' is not available\n",
+        ),
+    ] {
+        let output = repo.sluice([&format!("--base={base}"), "HEAD"]);
+        assert_eq!(output.code(), 3, "{output}");
+        assert!(output.stdout.is_empty());
+        assert!(output.messages().contains(message), "{output}");
+        assert!(
+            output
+                .messages()
+                .ends_with("hint: ask for the whole archive\n")
+        );
+    }
+    forbidden.git(["archive", "--output=whole.tar", "HEAD"]);
+    let base = forbidden.env("GIT_NO_LAZY_FETCH", "1");
+    let output = base.sluice(["--base=HEAD~1", "HEAD"]);
+    assert_eq!(output.code(), 3, "{output}");
+    let [_, root] = lost;
+    let line = format!("error: could not fetch {root} from promisor remote\n");
+    assert!(output.messages().contains(&line), "{output}");
+}
+
+/// The summary counts fetches, and those who watch see them.
+#[test]
+fn fetches_are_reported() {
+    let origin = origin();
+    let repo = clone(&origin, "blob:none");
+    let args = ["--progress", "--summary=summary", "HEAD"];
+    let output = repo.sluice(args);
+    let read = || -> Value {
+        let text = fs::read(repo.path().join("summary")).expect("a summary");
+        let summary = serde_json::from_slice(&text).expect("JSON");
+        Schema::read("summary").accept(&summary);
+        summary
+    };
+    let fetch = &read()["fetch"];
+    assert_eq!(
+        (&fetch["fetches"], &fetch["objects"]),
+        (&2.into(), &501.into())
+    );
+    assert!(fetch["seconds"].as_f64() > Some(0.0));
+    for line in [
+        "Fetching: 2 objects from origin\n",
+        "Fetching: 499 objects from origin\n",
+    ] {
+        assert!(output.messages().contains(line), "{output}");
+    }
+    assert!(
+        output
+            .messages()
+            .contains("Receiving objects: 100% (499/499)"),
+        "{output}"
+    );
+    let quiet = clone(&origin, "blob:none").sluice(["HEAD"]);
+    assert_eq!(quiet.messages(), "");
+    let again = repo.sluice(args);
+    assert!(!again.messages().contains("Fetching"), "{again}");
+    assert!(read().get("fetch").is_none());
 }
 
 /// A range is cut from the archive of all files.

@@ -11,7 +11,7 @@ use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::report::{
-    ChangeCounts, Channel, Counts, Lines, Manifest, Outlet, Past, Place, Positions, Record,
+    ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, Outlet, Past, Place, Positions, Record,
     Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
@@ -144,6 +144,11 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             wall: Duration::from_nanos(1_234_567_890),
             ..Seconds::default()
         },
+        fetch: Some(Fetch {
+            fetches: 2,
+            objects: 503,
+            seconds: Duration::from_millis(123),
+        }),
         peak_memory: failure.is_none().then_some(1 << 24),
         cache: Some(Account {
             role: Role::Bypass,

@@ -101,7 +101,7 @@ impl Side {
 
     /// Enter the directory `id` at the current path.
     pub(super) fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
-        self.trees.enter(reader, id, self.path.len())?;
+        self.trees.enter(reader, id, &self.path)?;
         self.view
             .enter(reader, &self.trees, self.tree, &self.path)?;
         self.advance(reader)
@@ -177,13 +177,13 @@ impl Side {
     ) -> Result<bool> {
         let mut trees = Trees::new(self.tree, self.rules);
         let mut at = path.to_vec();
-        trees.enter(reader, id, at.len())?;
+        trees.enter(reader, id, &at)?;
         let mut below = 0;
         let shows = loop {
             match trees.next(reader, &mut at)? {
                 Some(TreeStep::Directory(id)) => {
                     if matches!(self.view.directory(&at), Directory::Entered) {
-                        trees.enter(reader, id, at.len())?;
+                        trees.enter(reader, id, &at)?;
                         self.view.enter(reader, &trees, self.tree, &at)?;
                         below += 1;
                     }

@@ -180,7 +180,7 @@ impl Check<'_> {
         reader: &mut Reader,
         path: &[u8],
     ) -> Result<()> {
-        trees.enter(reader, id, path.len())?;
+        trees.enter(reader, id, path)?;
         if self.attributes_asked {
             self.attributes
                 .enter(reader, path, |_| Ok(trees.attribute_file()))

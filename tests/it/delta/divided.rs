@@ -8,7 +8,7 @@ use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
 use git_sluice::plan::{Route, Window, WindowBuilder};
-use git_sluice::repository::{Repository, environment::Environment};
+use git_sluice::repository::{Repository, environment::Environment, promisor::FetchAccount};
 use git_sluice::request::{Access, Inputs, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
@@ -96,6 +96,7 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
         formats: &formats,
         environment: &environment,
         access: Access::Local,
+        fetches: &FetchAccount::default(),
     };
     Request::resolve(inputs, repository, said).ok()
 }
