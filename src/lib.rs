@@ -55,6 +55,7 @@
 //! * [`decode`] turns a place into bytes, in a buffer of the caller's, through the delta chains that
 //!   the plan laid out; an object that is too large for memory is streamed.
 //! * [`odb`] knows where objects lie: packs, loose files, alternates, replacements.
+//! * [`lfs`] tells which blobs are pointers of Git LFS, and reads the objects that they stand for from the local store.
 //!
 //! Archives:
 //!
@@ -76,8 +77,8 @@
 //! * The archive is `git archive`'s, byte for byte; threads, budget and caches never change it.
 //! * It is complete or visibly broken: a failure before the first byte writes nothing, one after it
 //!   ends the stream inside of an entry. A file named with `-o` appears when it is complete.
-//! * The plan reads trees, attribute files and headers of pack entries, and no blob. An ignored
-//!   directory is not read.
+//! * The plan reads trees, attribute files and headers of pack entries, and no blob but pointers of Git LFS
+//!   where their objects are sent. An ignored directory is not read.
 //! * `emit` does not know git; `pipeline` knows neither git nor tar; `decode` sees no path;
 //!   `convert` sees paths and no archive.
 //! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
@@ -112,6 +113,7 @@ pub mod convert;
 pub mod tree;
 pub mod decode;
 pub mod odb;
+pub mod lfs;
 pub mod emit;
 pub mod deflate;
 pub mod cache;

@@ -19,6 +19,7 @@ use crate::{
     emit::{Format, Layout, Member, MemberKind},
     error::{Error, Result, filled},
     filter::{Disposition, OmissionReason, StandIn},
+    lfs::POINTER_LEN,
     odb::Odb,
     plan::{Blob, Entry, Window},
     report::{Past, Place, Record},
@@ -204,9 +205,17 @@ impl<F: Format> Archiver<F> {
             return Ok(());
         }
         let begun = self.format.begin_file(&member, part);
-        part.bytes.extend(stand_in.bytes());
+        let Scratch {
+            decoder, format, ..
+        } = scratch;
+        match stand_in {
+            StandIn::Pointer => {
+                self.decode(decoder, window, entry, POINTER_LEN, &mut part.bytes)?;
+            }
+            _ => part.bytes.extend(stand_in.bytes()),
+        }
         self.format
-            .end_file(&mut scratch.format, begun, &member, Layout::Whole, part);
+            .end_file(format, begun, &member, Layout::Whole, part);
         Ok(())
     }
 
@@ -266,6 +275,10 @@ impl<F: Format> Archiver<F> {
                     .as_ref()
                     .map(|(mode, id)| (mode.bits(), id.as_bytes())),
             }),
+            lfs: match entry.blob {
+                Blob::Lfs(number) => Some(window.lfs_objects[number].hash()),
+                _ => None,
+            },
             disposition: match (entry.mode, fate.disposition) {
                 (Mode::Submodule, Disposition::Content) if !is_entered => {
                     Disposition::Placeholder(OmissionReason::Submodule, StandIn::Empty)
@@ -294,7 +307,9 @@ impl<F: Format> Archiver<F> {
 
     /// Whether git would stream this file of `size` bytes without conversion.
     pub(super) fn layout(&self, window: &Window, entry: &Entry, size: u64) -> Layout {
-        let never = matches!(entry.blob, Blob::Extra(_)) || entry.treatment.substitute;
+        // git sees only the pointer of an LFS object.
+        let never =
+            matches!(entry.blob, Blob::Extra(_) | Blob::Lfs(_)) || entry.treatment.substitute;
         match size > self.store(window).big_file && !never {
             true => Layout::Streamed,
             false => Layout::Whole,
@@ -337,6 +352,13 @@ impl<F: Format> Archiver<F> {
                     .map(drop)
             }
             Blob::Extra(number) => return extra::read(&self.extras[number as usize], limit, out),
+            Blob::Lfs(number) => {
+                let object = &window.lfs_objects[number];
+                return match object.size() > limit {
+                    true => Err(Failure::TooLarge),
+                    false => Ok(object.append(self.path_in_tree(window, entry).as_bstr(), out)?),
+                };
+            }
             Blob::Unknown => Err(MISSING.into()),
         };
         match outcome {
@@ -386,7 +408,7 @@ impl<F: Format> Archiver<F> {
         match failure {
             Failure::Taker(error) | Failure::Refused(error) => error,
             Failure::Damaged(MISSING) if self.verified => {
-                let path = self.blob_policy.naming.path_in_tree(window.path(entry));
+                let path = self.path_in_tree(window, entry);
                 let id = entry.id.to_hex().to_string();
                 odb.missing(Error::entry(words)).after(filled(
                     "error: invalid object {} {} for '{}'",
@@ -396,6 +418,11 @@ impl<F: Format> Archiver<F> {
             Failure::Damaged(MISSING) => odb.missing(Error::entry(words)),
             failure => self.damaged(window, entry, words).caused_by(failure),
         }
+    }
+
+    /// The path of `entry` in the archived tree.
+    pub(super) fn path_in_tree(&self, window: &Window, entry: &Entry) -> Vec<u8> {
+        self.blob_policy.naming.path_in_tree(window.path(entry))
     }
 
     /// The error of a run that ends inside `entry`. An error of the destination takes precedence.

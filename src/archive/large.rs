@@ -7,6 +7,8 @@
 
 use std::path::Path;
 
+use gix::bstr::ByteSlice;
+
 use super::{
     archiver::{Archiver, MISSING, Mark, Piece, Scratch},
     entry::{Fate, member},
@@ -21,6 +23,7 @@ use crate::{
     },
     emit::{Format, Layout, Member, MemberKind, Outline, Part},
     filter::Disposition,
+    lfs::LfsObject,
     odb::{Odb, loose, pack::Damage},
     pipeline::Sink,
     plan::{Blob, Entry, Window, extra::Extra},
@@ -79,6 +82,7 @@ impl<F: Format> Archiver<F> {
             Blob::Packed(node) => output.packed(&window.chains, node),
             Blob::Loose(dir) => output.loose(&store.odb.loose_path(dir, &id)),
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
+            Blob::Lfs(number) => return output.lfs(&window.lfs_objects[number]),
             Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
         };
         let Err(Attempt::Untouched(failure)) = planned else {
@@ -133,6 +137,12 @@ impl<F: Format> Output<'_, F> {
     fn extra(&mut self, extra: &Extra) -> Result<Disposition, Attempt> {
         let size = extra::size(extra).map_err(Attempt::Untouched)?;
         self.file(size, |taker| extra::stream(extra, taker))
+    }
+
+    fn lfs(&mut self, object: &LfsObject) -> Result<Disposition, Attempt> {
+        let path = self.archiver.path_in_tree(self.window, self.entry);
+        self.rehearsed = false;
+        self.file(object.size(), |taker| object.stream(path.as_bstr(), taker))
     }
 
     /// Write a file of `size` bytes. `content` produces the bytes at every call.

@@ -14,13 +14,13 @@ use super::{
 use crate::{
     buffer::Buffer,
     convert::Shareable,
-    decode::{reader::Reader, size::Size},
+    decode::reader::Reader,
     emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
     error::{Error, Result},
     filter::Disposition,
     odb::Odb,
     pipeline::{self, Limits, Sink, Worker},
-    plan::{Blob, Entry, Planner, StoreId, Window},
+    plan::{Blob, ContentSize, Entry, Planner, StoreId, Window},
     request::{Request, format},
 };
 
@@ -173,7 +173,7 @@ impl Measurer {
         tools: &mut Tools,
         window: &Window,
         entry: &Entry,
-        size: Option<Size>,
+        size: Option<ContentSize>,
     ) -> Result<Known> {
         let disposition = match size {
             Some(size) => self.archiver.blob_policy.decide(window.path(entry), size),
@@ -182,7 +182,7 @@ impl Measurer {
         match disposition {
             Disposition::Omitted(_) => Ok(Ok(0)),
             Disposition::Placeholder(reason, stand_in) => {
-                let size = size.and_then(Size::exactly).or(entry.size);
+                let size = size.and_then(ContentSize::exactly).or(entry.size);
                 let Tools { scratch, piece, .. } = tools;
                 let fate = (reason, stand_in, size);
                 let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
@@ -195,7 +195,10 @@ impl Measurer {
                         extra::size(extra).map_err(|_| UNREADABLE)
                     }
                     (_, None) => Ok(0),
-                    (_, Some(size)) => match size.exactly() {
+                    (_, Some(ContentSize::LfsObject { size, is_here })) => {
+                        self.lfs_body(entry, size, is_here)
+                    }
+                    (_, Some(ContentSize::Blob(size))) => match size.exactly() {
                         Some(size) => self.body(tools, window, entry, size)?,
                         None => Err(UNREADABLE),
                     },
@@ -233,6 +236,16 @@ impl Measurer {
             }
         }
         piece.len()
+    }
+
+    /// The size of the body of `entry`, whose content is an LFS object of `size` bytes.
+    fn lfs_body(&self, entry: &Entry, size: u64, is_here: bool) -> Known {
+        let is_looked_at = self.archiver.blob_policy.policy.binary.is_some();
+        match is_here {
+            false => Err(UNREADABLE),
+            true if is_looked_at || entry.treatment.substitute => Err(CONTENT),
+            true => Ok(size),
+        }
     }
 
     /// The size of the body of `entry`, whose blob has `size` bytes.

@@ -28,6 +28,7 @@ use crate::{
     decode::reader::Reader,
     emit::MemberKind,
     error::{Error, Result, filled},
+    lfs::{LfsFiles, LocalStore},
 };
 use complaints::{Asker, Complaints};
 use file::{FileOrigin, Value, parse};
@@ -60,6 +61,8 @@ const BUILT_IN_DRIVERS: [&str; 26] = [
     "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl",
     "php", "python", "ruby", "rust", "scheme", "tex",
 ];
+/// The name of the filter of Git LFS.
+const LFS: &str = "lfs";
 /// Set by git itself, to the mode of the entry.
 const MODE: &str = "builtin_objectmode";
 
@@ -82,6 +85,8 @@ pub struct AttributeSettings {
     pub eol_crlf: bool,
     /// The filter drivers that have a command, by name.
     pub drivers: HashMap<String, Arc<Driver>>,
+    /// What is sent of LFS files.
+    pub lfs: LfsFiles,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<String, Option<bool>>,
     /// The contents of `files` and `info`, once read. Clones share them.
@@ -355,6 +360,7 @@ impl Attributes {
             Value::Unspecified => crlf,
             text => text,
         };
+        let (filter, lfs) = self.filter(filter);
         Treatment {
             ident: *ident == Value::Set,
             crlf: self.line_endings(text, eol),
@@ -363,12 +369,23 @@ impl Attributes {
                 Value::Text(name) => encoding_named(&name.to_string()),
                 _ => None,
             },
-            filter: match filter {
-                Value::Text(name) => self.settings.drivers.get(&name.to_string()).cloned(),
-                _ => None,
-            },
+            filter,
             substitute: *subst == Value::Set,
+            lfs,
             text: self.demand.text.then(|| self.text_found()).flatten(),
+        }
+    }
+
+    /// The filter that the attribute `filter` names, or the store in its place.
+    fn filter(&self, value: &Value) -> (Option<Arc<Driver>>, Option<Arc<LocalStore>>) {
+        let Value::Text(name) = value else {
+            return (None, None);
+        };
+        let name = name.to_string();
+        match &self.settings.lfs {
+            LfsFiles::Pointers if name == LFS => (None, None),
+            LfsFiles::Contents(store) if name == LFS => (None, Some(Arc::clone(store))),
+            _ => (self.settings.drivers.get(&name).cloned(), None),
         }
     }
 

@@ -77,7 +77,11 @@ pub struct Filters {
     #[arg(long, value_name = "path|name=git-dir", value_parser = MappingParser)]
     pub submodule: Vec<SubmoduleMapping>,
 
-    /// Choose what happens to objects that a partial clone lacks [default: fetch]
+    /// Choose what is sent of Git LFS files [default: what the configured filter makes of them]
+    #[arg(long, value_name = "what", value_enum)]
+    pub lfs: Option<Lfs>,
+
+    /// Choose what happens to objects that a partial clone lacks, or the local LFS store [default: fetch]
     #[arg(long, value_name = "what", value_enum)]
     pub missing: Option<OnMissing>,
 
@@ -180,14 +184,23 @@ pub enum Submodules {
     RecursePresent,
 }
 
+/// `--lfs`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Lfs {
+    /// The pointers, as if no filter were configured
+    Pointer,
+    /// The content, from the local LFS store and without git-lfs
+    Content,
+}
+
 /// `--missing`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnMissing {
     /// Fetch all that the archive needs from the promisor remotes, at once
     Fetch,
-    /// Fail
+    /// Fail, as always where an LFS object is missing
     Error,
-    /// Treat the file as one above --max-size
+    /// Treat the file as one above --max-size; send the pointer of an LFS file
     Placeholder,
     /// Leave the file out
     Omit,

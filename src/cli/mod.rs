@@ -22,8 +22,8 @@ use crate::error::{Error, Result, filled};
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{
-    Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Profile, SubmoduleMapping, Submodules,
-    Symlinks,
+    Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Profile, SubmoduleMapping,
+    Submodules, Symlinks,
 };
 pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;

@@ -31,6 +31,7 @@ use gix::{
 use crate::{
     buffer::Buffer,
     error::{Error, Result, filled},
+    lfs::LocalStore,
     process::command::CommandContext,
 };
 use encoding::encode;
@@ -57,6 +58,8 @@ pub struct Treatment {
     pub filter: Option<Arc<Driver>>,
     /// Expand `$Format:…$`, if a commit is archived.
     pub substitute: bool,
+    /// Where the content is, if the file turns out to be a pointer of Git LFS.
+    pub lfs: Option<Arc<LocalStore>>,
     /// Whether the file counts as text, in formats that tell. `None` if the content decides.
     pub text: Option<bool>,
 }
@@ -92,9 +95,25 @@ impl Treatment {
             encoding,
             filter,
             substitute,
+            lfs,
             text: _,
         } = self;
-        !ident && crlf.is_none() && encoding.is_none() && filter.is_none() && !substitute
+        !ident
+            && crlf.is_none()
+            && encoding.is_none()
+            && filter.is_none()
+            && !substitute
+            && lfs.is_none()
+    }
+
+    /// The treatment of the LFS object that a file with this treatment stands for. In git, the other conversions see the
+    /// pointer.
+    pub fn of_lfs_object(self) -> Self {
+        Self {
+            substitute: self.substitute,
+            text: self.text,
+            ..Self::default()
+        }
     }
 
     /// Whether files are converted one at a time, in the order of the archive: a process of the user sees the order,

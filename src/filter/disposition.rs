@@ -76,14 +76,16 @@ pub enum StandIn {
     Nuls,
     /// A hole of this many bytes.
     Sparse(u64),
+    /// The pointer to an LFS object.
+    Pointer,
 }
 
 impl StandIn {
-    /// The written bytes. A hole has none.
+    /// The written bytes. A hole has none, and a pointer those of its blob.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Self::Nuls => &[0; 3],
-            Self::Empty | Self::Sparse(_) => &[],
+            Self::Empty | Self::Sparse(_) | Self::Pointer => &[],
         }
     }
 }

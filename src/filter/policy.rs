@@ -23,6 +23,8 @@ pub struct Policy {
     pub no_submodules: bool,
     /// The treatment of content that is not in the repository. If `None`, missing content fails the run.
     pub missing: Option<Remedy>,
+    /// The treatment of LFS objects that are not in the local store. If `None`, a missing object fails the run.
+    pub missing_lfs_object: Option<Remedy>,
 }
 
 /// A limit on the size of files.
@@ -78,6 +80,20 @@ impl Policy {
                 limit.remedy.disposition(OmissionReason::TooLarge)
             }
             _ => Disposition::Content,
+        }
+    }
+
+    /// The disposition of a file whose LFS object has `size` bytes, and is in the local store or not.
+    pub fn by_lfs_object<P: AsRef<[u8]>>(
+        &self,
+        (size, is_here): (u64, bool),
+        path: impl FnOnce() -> P,
+    ) -> Disposition {
+        match (self.by_size(size, path), self.missing_lfs_object) {
+            (Disposition::Content, Some(remedy)) if !is_here => {
+                remedy.disposition(OmissionReason::Missing)
+            }
+            (disposition, _) => disposition,
         }
     }
 

@@ -138,7 +138,7 @@ impl<'a, W: Worker> Window<'a, W> {
             return true;
         }
         let admitted = self.slots.range(..self.admitted);
-        let (mut ahead, mut largest) = (0, AHEAD);
+        let (mut ahead, mut largest) = (0, 0);
         for slot in admitted {
             let bytes = match slot {
                 Slot::Working(cost) => *cost,
@@ -149,7 +149,7 @@ impl<'a, W: Worker> Window<'a, W> {
             largest = largest.max(bytes);
         }
         let room = self.budget.saturating_sub(self.in_flight);
-        threads > 1 && cost <= room && ahead < threads * largest
+        threads > 1 && cost <= room && ahead < threads * AHEAD.max(2 * largest)
     }
 
     /// Notes that a job is done.

@@ -13,9 +13,24 @@ use super::{
 use crate::{
     decode::size::{Size, Sizer},
     emit::MemberKind,
-    filter::{Disposition, Policy},
+    filter::{Disposition, Policy, StandIn},
+    lfs::LfsObject,
     odb::{Odb, Place},
 };
+
+/// The size of a file's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentSize {
+    /// The content is in a blob.
+    Blob(Size),
+    /// The content is an LFS object.
+    LfsObject {
+        /// Bytes.
+        size: u64,
+        /// Whether the local store has the object.
+        is_here: bool,
+    },
+}
 
 /// Decides about files by the size, presence and content of their blobs.
 pub struct BlobPolicy {
@@ -31,13 +46,19 @@ impl BlobPolicy {
         self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
 
-    /// Decide about the file that is called `name` in the archive by the `size` of its blob.
-    pub fn decide(&self, name: &[u8], size: Size) -> Disposition {
+    /// Decide about the file that is called `name` in the archive by the `size` of its content.
+    pub fn decide(&self, name: &[u8], size: ContentSize) -> Disposition {
         match size {
-            Size::Missing => self.policy.missing(),
-            Size::Exactly(size) => self.by_size(name, size),
-            Size::Small | Size::Unknown => Disposition::Content,
+            ContentSize::Blob(Size::Missing) => self.policy.missing(),
+            ContentSize::Blob(Size::Exactly(size)) => self.by_size(name, size),
+            ContentSize::Blob(Size::Small | Size::Unknown) => Disposition::Content,
+            ContentSize::LfsObject { size, is_here } => self.by_lfs_object(name, (size, is_here)),
         }
+    }
+
+    fn by_lfs_object(&self, name: &[u8], found: (u64, bool)) -> Disposition {
+        self.policy
+            .by_lfs_object(found, || self.naming.path_in_tree(name))
     }
 
     /// Apply the policy to `entry`, called `name`, whose blob `id` is at `place`.
@@ -55,6 +76,28 @@ impl BlobPolicy {
         {
             entry.size = Some(size);
             leave_out(entry, self.by_size(name, size));
+        }
+    }
+
+    /// Apply the policy to `entry`, called `name`, whose content is `object`.
+    pub(super) fn apply_to_lfs(&self, object: &LfsObject, (entry, name): (&mut Entry, &[u8])) {
+        let found = (object.size(), object.is_here());
+        entry.size = Some(object.size());
+        entry.treatment = std::mem::take(&mut entry.treatment).of_lfs_object();
+        entry.disposition = self.by_lfs_object(name, found);
+        match entry.disposition {
+            Disposition::Content | Disposition::Placeholder(_, StandIn::Pointer) => {}
+            _ => entry.blob = Blob::None,
+        }
+    }
+}
+
+impl ContentSize {
+    /// The size in bytes, if it is known.
+    pub fn exactly(self) -> Option<u64> {
+        match self {
+            Self::Blob(size) => size.exactly(),
+            Self::LfsObject { size, .. } => Some(size),
         }
     }
 }

@@ -8,7 +8,11 @@ use super::{
     window::Window,
 };
 use crate::{
-    attributes::Note, convert::Treatment, emit::MemberKind, filter::Disposition, tree::Mode,
+    attributes::Note,
+    convert::Treatment,
+    emit::MemberKind,
+    filter::{Disposition, StandIn},
+    tree::Mode,
 };
 
 /// An entry on its way into a window.
@@ -79,6 +83,7 @@ impl WindowBuilder {
     pub fn push(&mut self, item: Item<'_>) {
         let blob = match item.disposition {
             Disposition::Content if item.kind != MemberKind::Directory => Blob::Unknown,
+            Disposition::Placeholder(_, StandIn::Pointer) => Blob::Unknown,
             _ => Blob::None,
         };
         self.append(item, blob);

@@ -11,18 +11,22 @@ use gix::ObjectId;
 
 use super::{
     LOOSE_RATIO, RELEASE_BYTES,
-    blob_policy::BlobPolicy,
+    blob_policy::{BlobPolicy, ContentSize},
     entry::{Blob, Entry},
+    pointer::pointer,
     window::{Cuts, Job, Window},
 };
 use crate::{
     decode::{
         chain::ChainBuilder,
+        reader::Reader,
         repeated::Repeated,
         size::{Size, Sizer},
         wanted::{Role, Wanted},
     },
     error::Result,
+    filter::Disposition,
+    lfs::LfsObject,
     odb::{Odb, Place},
 };
 
@@ -67,7 +71,7 @@ impl Locators {
     }
 
     /// Look up the size of each of `entries` whose content is in an object. `None` for the others.
-    pub fn sizes(&self, entries: &[Entry]) -> Result<Vec<Option<Size>>> {
+    pub fn sizes(&self, entries: &[Entry]) -> Result<Vec<Option<ContentSize>>> {
         let mut locator = self.pool().take();
         let sizes = locator.sizes(entries)?;
         self.pool().free.push(locator);
@@ -137,6 +141,8 @@ struct Locator {
     odb: Odb,
     blob_policy: Arc<BlobPolicy>,
     sizer: Sizer,
+    /// Reads pointers to LFS objects.
+    reader: Option<Reader>,
     chains: ChainBuilder,
     ids: Vec<ObjectId>,
     places: Vec<Option<Place>>,
@@ -159,6 +165,7 @@ impl Locator {
             odb,
             blob_policy,
             sizer: Sizer::default(),
+            reader: None,
             chains: ChainBuilder::default().with_repeated(repeated),
             ids: Vec::new(),
             places: Vec::new(),
@@ -167,21 +174,19 @@ impl Locator {
 
     fn jobs(&mut self, mut window: Window) -> Result<Vec<Job>> {
         let mut cuts = Cuts::default();
-        let Window { entries, paths, .. } = &mut window;
+        let Window {
+            entries,
+            paths,
+            lfs_objects,
+            ..
+        } = &mut window;
         for entries in entries.chunks_mut(GROUP) {
             self.find(entries)?;
             let mut found = 0;
             for entry in entries {
                 let (mut size, mut scratch) = (0, 0);
                 if is_wanted(entry) {
-                    self.apply_policy(found, entry, paths);
-                    if is_wanted(entry) {
-                        Located {
-                            blob: entry.blob,
-                            size,
-                            scratch,
-                        } = self.locate(found);
-                    }
+                    (size, scratch) = self.place(found, entry, paths, lfs_objects);
                     found += 1;
                 }
                 cuts.count(entry, size, scratch);
@@ -197,21 +202,76 @@ impl Locator {
         }
     }
 
-    fn sizes(&mut self, entries: &[Entry]) -> Result<Vec<Option<Size>>> {
+    fn sizes(&mut self, entries: &[Entry]) -> Result<Vec<Option<ContentSize>>> {
         let mut sizes = Vec::with_capacity(entries.len());
         for entries in entries.chunks(GROUP) {
             self.find(entries)?;
-            let mut number = 0;
+            let mut found = 0;
             for entry in entries {
-                let size = is_wanted(entry).then(|| match self.places[number] {
-                    Some(place) => self.sizer.size_of(&mut self.odb, &self.ids[number], place),
-                    None => Size::Missing,
-                });
-                number += usize::from(size.is_some());
+                let size = is_wanted(entry).then(|| self.size(found, entry));
+                found += usize::from(size.is_some());
                 sizes.push(size);
             }
         }
         self.odb.refusal().map_or(Ok(sizes), Err)
+    }
+
+    /// The size of the content of `entry`, whose object has this number in the look-up.
+    fn size(&mut self, number: usize, entry: &Entry) -> ContentSize {
+        match (self.lfs_object(entry), self.places[number]) {
+            (Some(object), _) => ContentSize::LfsObject {
+                size: object.size(),
+                is_here: object.is_here(),
+            },
+            (None, Some(place)) => {
+                let id = &self.ids[number];
+                ContentSize::Blob(self.sizer.size_of(&mut self.odb, id, place))
+            }
+            (None, None) => ContentSize::Blob(Size::Missing),
+        }
+    }
+
+    /// The LFS object that is the content of `entry`; `None` if the content is in its blob.
+    fn lfs_object(&mut self, entry: &Entry) -> Option<LfsObject> {
+        let store = entry.treatment.lfs.as_ref()?;
+        let reader = self
+            .reader
+            .get_or_insert_with(|| Reader::new(self.odb.clone()));
+        let pointer = pointer(reader, &mut self.sizer, entry.id)?;
+        Some(LfsObject::new(store, pointer))
+    }
+
+    /// Decide about `entry`, whose object has this number in the look-up, and locate its content. Returns the estimated
+    /// size, and the estimated memory for decoding.
+    fn place(
+        &mut self,
+        number: usize,
+        entry: &mut Entry,
+        paths: &[u8],
+        lfs_objects: &mut Vec<LfsObject>,
+    ) -> (u64, u64) {
+        match self.lfs_object(entry) {
+            Some(object) => {
+                let name = entry.name(paths);
+                self.blob_policy.apply_to_lfs(&object, (entry, name));
+                if entry.disposition == Disposition::Content {
+                    entry.blob = Blob::Lfs(lfs_objects.len());
+                    let size = object.size();
+                    lfs_objects.push(object);
+                    return (size, 0);
+                }
+            }
+            None => {
+                entry.treatment.lfs = None;
+                self.apply_policy(number, entry, paths);
+            }
+        }
+        if !is_wanted(entry) {
+            return (0, 0);
+        }
+        let located = self.locate(number);
+        entry.blob = located.blob;
+        (located.size, located.scratch)
     }
 
     /// Find the objects of all `entries` with unlocated content.

@@ -14,6 +14,7 @@ pub mod view;
 pub mod select;
 mod locate;
 mod naming;
+mod pointer;
 mod blob_policy;
 mod planner;
 pub mod submodules;
@@ -28,7 +29,7 @@ use crate::{
     error::Result,
     pipeline::{Made, Source},
 };
-pub use blob_policy::BlobPolicy;
+pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
 pub use entry::{Blob, Entry, Past};
 pub use locate::Locators;

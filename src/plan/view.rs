@@ -1,7 +1,7 @@
 //! A tree as one reader sees it: the archived entries, their names, and their dispositions.
 //!
 //! A view combines the selection (pathspecs, attributes) with the reader's filter. Sizes are looked up on
-//! demand of the walk. A view never reads a blob.
+//! demand of the walk. A view reads no blob but pointers of Git LFS.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::select::Selection;
+use super::{pointer::pointer, select::Selection};
 use crate::{
     attributes::Note,
     convert::Treatment,
@@ -22,6 +22,7 @@ use crate::{
     emit::MemberKind,
     error::Result,
     filter::{Disposition, Filter, OmissionReason, Remedy, Verdict},
+    lfs::LfsObject,
     tree::{Mode, Trees, reported},
 };
 
@@ -187,7 +188,7 @@ impl View {
         let links_as_files = policy.links_as_files;
         let (disposition, size) = match mode {
             Mode::Submodule | Mode::Directory => (Disposition::Content, None),
-            _ => self.dispose(reader, path, id),
+            _ => self.dispose(reader, path, id, &treatment),
         };
         let kind = match (mode, disposition) {
             (Mode::Symlink, _) if links_as_files => MemberKind::File,
@@ -208,6 +209,7 @@ impl View {
         reader: &mut Reader,
         path: &[u8],
         id: ObjectId,
+        treatment: &Treatment,
     ) -> (Disposition, Option<u64>) {
         let policy = &self.filter.policy;
         let wants_size = match self.sizes {
@@ -218,11 +220,16 @@ impl View {
         if !wants_size {
             return (Disposition::Content, None);
         }
+        let in_archive = || self.filter.mount.path(path);
+        if let Some(store) = &treatment.lfs
+            && let Some(pointer) = pointer(reader, &mut self.sizer, id)
+        {
+            let object = LfsObject::new(store, pointer);
+            let found = (object.size(), object.is_here());
+            return (policy.by_lfs_object(found, in_archive), Some(object.size()));
+        }
         match self.sizer.size(&mut reader.odb, id) {
-            Size::Exactly(size) => (
-                policy.by_size(size, || self.filter.mount.path(path)),
-                Some(size),
-            ),
+            Size::Exactly(size) => (policy.by_size(size, in_archive), Some(size)),
             Size::Missing => {
                 reader.note_missing(&id, || Role::File(path.into()));
                 (policy.missing(), None)

@@ -3,7 +3,7 @@
 use std::{mem, ops::Range, sync::Arc};
 
 use super::entry::Entry;
-use crate::decode::chain::Chains;
+use crate::{decode::chain::Chains, lfs::LfsObject};
 
 /// Estimated bytes of archive in one job.
 const JOB_BYTES: u64 = 256 << 10;
@@ -26,6 +26,8 @@ pub struct Window {
     pub(super) paths: Vec<u8>,
     /// The delta chains of the blobs in packs.
     pub chains: Chains,
+    /// The LFS objects that are archived in place of their pointers.
+    pub lfs_objects: Vec<LfsObject>,
     /// Text for stderr after the last entry; rarely present.
     pub(super) last_words: Option<Vec<u8>>,
 }

@@ -144,5 +144,6 @@ fn shape(stand_in: StandIn) -> String {
         StandIn::Empty => "an empty file".to_owned(),
         StandIn::Nuls => "a file of three NULs".to_owned(),
         StandIn::Sparse(size) => format!("a hole of {size} bytes"),
+        StandIn::Pointer => "a pointer of Git LFS".to_owned(),
     }
 }

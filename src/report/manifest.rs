@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::{Outlet, Status, Subject, json};
-use crate::{buffer::Buffer, error::Result, filter::Disposition};
+use crate::{buffer::Buffer, error::Result, filter::Disposition, lfs::Hash};
 
 /// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
 const VERSION: u32 = 1;
@@ -27,6 +27,8 @@ pub struct Record<'a> {
     pub id: &'a [u8],
     /// The size of the object in bytes, if known.
     pub size: Option<u64>,
+    /// The name of the LFS object that is the content, if one is.
+    pub lfs: Option<Hash>,
     /// The decision about the entry.
     pub disposition: Disposition,
     /// Whether the content was decoded, for whatever reason. Only counted.
@@ -104,6 +106,11 @@ impl Record<'_> {
         if let Some(size) = self.size {
             out.extend(b",\"size\":");
             json::number::<10>(size, 1, out);
+        }
+        if let Some(lfs) = &self.lfs {
+            out.extend(b",\"lfs\":\"");
+            json::hex(&lfs.0, out);
+            out.extend(b"\"");
         }
         out.extend(b",\"disposition\":\"");
         out.extend(self.disposition.as_str().as_bytes());

@@ -327,6 +327,7 @@ mod tests {
         for &(mode, disposition, decoded) in records {
             counts.add(&Record {
                 submodule: b"",
+                lfs: None,
                 path: b"a",
                 mode,
                 id: &[7; 20],

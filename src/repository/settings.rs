@@ -15,6 +15,7 @@ use crate::{
     attributes::{self, AttributeSource, AutoCrlf},
     convert::Driver,
     error::{Error, Result, filled},
+    lfs::LfsFiles,
     tree::Protect,
 };
 
@@ -109,6 +110,7 @@ impl RepositorySettings {
                     .flatten()
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
                 drivers: drivers(config)?,
+                lfs: LfsFiles::default(),
                 diff_binary: HashMap::new(),
                 outside: Arc::default(),
             },

@@ -11,7 +11,7 @@ use gix::{
 use super::profile::ProfileSettings;
 use crate::{
     buffer::Buffer,
-    cli::{Filters, IgnoreErrors, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
+    cli::{Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
     decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, Words, filled, listed, push_line, strerror},
     filter::{
@@ -20,7 +20,9 @@ use crate::{
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
+    lfs::LfsFiles,
     report::Channel,
+    repository::{Repository, lfs},
     tree::{ABSENT, Mount, look_up},
 };
 
@@ -91,6 +93,15 @@ impl<'a> FilterRules<'a> {
     /// What is archived of submodules.
     pub(super) fn submodules(&self) -> Submodules {
         self.settings.submodules.unwrap_or(Submodules::Dir)
+    }
+
+    /// What is sent of the LFS files of `repository`.
+    pub(super) fn lfs_files(&self, repository: &Repository) -> LfsFiles {
+        match self.settings.lfs {
+            None => LfsFiles::Filtered,
+            Some(Lfs::Pointer) => LfsFiles::Pointers,
+            Some(Lfs::Content) => LfsFiles::Contents(Arc::new(lfs::local_store(repository))),
+        }
     }
 
     /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
@@ -240,6 +251,11 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
                 None => Remedy::Replace(StandIn::Empty),
             }),
         },
+        missing_lfs_object: match settings.missing {
+            None | Some(OnMissing::Fetch | OnMissing::Error) => None,
+            Some(OnMissing::Omit) => Some(Remedy::Omit),
+            Some(OnMissing::Placeholder) => Some(Remedy::Replace(StandIn::Pointer)),
+        },
         limit,
         binary: binary.map(|remedy| Binary {
             within: within.unwrap_or(WITHIN_ALL),
@@ -268,6 +284,11 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
 fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
+    if settings.raw && settings.lfs == Some(Lfs::Content) {
+        return Err(Error::fatal(
+            "options '--raw' and '--lfs=content' cannot be used together",
+        ));
+    }
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
     let entered = [Submodules::Recurse, Submodules::RecursePresent].map(Some);

@@ -207,6 +207,8 @@ impl Decisive<'_> {
             autocrlf,
             eol_crlf,
             drivers,
+            // Follows from the settings of filters. Where an object is does not change the object.
+            lfs: _,
             diff_binary,
             outside: _,
         } = attributes;

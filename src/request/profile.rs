@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::cli::{Filters, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks};
+use crate::cli::{Filters, Lfs, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks};
 
 /// The options that a profile sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub(super) struct ProfileSettings {
     pub(super) binary_within: Option<u64>,
     pub(super) symlinks: Option<Symlinks>,
     pub(super) submodules: Option<Submodules>,
+    pub(super) lfs: Option<Lfs>,
     pub(super) missing: Option<OnMissing>,
 }
 
@@ -65,6 +66,7 @@ impl ProfileSettings {
             binary_within: given.binary_within.or(self.binary_within),
             symlinks: given.symlinks.or(self.symlinks),
             submodules: given.submodules.or(self.submodules),
+            lfs: given.lfs.or(self.lfs),
             missing: given.missing.or(self.missing),
         }
     }
@@ -86,6 +88,7 @@ impl ProfileSettings {
             ),
             named("symlinks", self.symlinks.map(word)),
             named("submodules", self.submodules.map(word)),
+            named("lfs", self.lfs.map(word)),
             named("missing", self.missing.map(word)),
         ]
         .concat()

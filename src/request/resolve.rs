@@ -163,7 +163,8 @@ impl<'a> Inputs<'a> {
         let budget = Budget::new(args.ours.memory);
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
-        let attributes = inputs.attributes(repository, &top, format, &mut reader)?;
+        let mut attributes = inputs.attributes(repository, &top, format, &mut reader)?;
+        attributes.lfs = filters.lfs_files(repository);
         let below = &repository.prefix;
         let top = Top {
             path: top.as_os_str().as_bytes().as_bstr(),

@@ -94,6 +94,7 @@ impl Viewing<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<View> {
         let mut attributes = repository.settings.attributes.clone();
+        attributes.lfs = self.filters.lfs_files(repository);
         if self.text {
             attributes.diff_binary = settings::diff_binary(&repository.gix)?;
         }

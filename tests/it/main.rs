@@ -35,6 +35,7 @@ mod head;
 mod host;
 mod hostile;
 mod layers;
+mod lfs;
 mod matrix;
 mod memory;
 mod oracle;

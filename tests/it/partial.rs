@@ -184,8 +184,8 @@ fn a_lost_object_does_not_lose_the_others() {
     assert!(output.stdout.is_empty());
     let words = |number: usize| format!("could not fetch {} from promisor remote", lost[number]);
     let mut expected = String::new();
-    for number in 1..names.len() {
-        expected += &format!("error: {} for '{}'\n", words(number), names[number]);
+    for (number, name) in names.iter().enumerate().skip(1) {
+        expected += &format!("error: {} for '{name}'\n", words(number));
     }
     expected += &format!("fatal: {}\n", words(0));
     expected += "caused by: 'd05/f05' is not in the repository\n\

@@ -10,6 +10,7 @@ use git_sluice::buffer::Buffer;
 use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
+use git_sluice::lfs::Hash;
 use git_sluice::report::{
     ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, Outlet, Past, Place, Positions, Record,
     Seconds, SentRange, Status, Subject, Summary, gone,
@@ -41,6 +42,7 @@ fn line(record: &Record) -> String {
 fn file(path: &[u8]) -> Record<'_> {
     Record {
         submodule: b"",
+        lfs: None,
         path,
         mode: 0o100644,
         id: &[0xab; 20],
@@ -101,7 +103,18 @@ fn records() -> Vec<Record<'static>> {
         submodule,
         ..file(b"lib/a")
     });
-    let mut records = vec![file(b"a\xff"), added, changed, below, below_unreadable];
+    let large = Record {
+        lfs: Some(Hash([7; 32])),
+        ..file(b"large")
+    };
+    let mut records = vec![
+        file(b"a\xff"),
+        added,
+        changed,
+        below,
+        below_unreadable,
+        large,
+    ];
     records.extend(dispositions);
     records.extend(modes);
     records
@@ -174,6 +187,7 @@ fn a_manifest_reads_like_this() {
     );
     let pruned = Record {
         submodule: b"",
+        lfs: None,
         path: b"vendor/",
         mode: 0o040000,
         id: &[0xab; 32],

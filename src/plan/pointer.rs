@@ -1,0 +1,24 @@
+//! Reads the pointers of Git LFS files: the one kind of blob that the plan reads, since a pointer tells the size of the
+//! content.
+
+use gix::ObjectId;
+
+use crate::{
+    buffer::Buffer,
+    decode::{
+        reader::Reader,
+        size::{Size, Sizer},
+    },
+    lfs::{POINTER_LEN, Pointer},
+};
+
+/// The pointer that the blob `id` (or its replacement) is. `None` for other blobs, and for one that cannot be read.
+pub(super) fn pointer(reader: &mut Reader, sizer: &mut Sizer, id: ObjectId) -> Option<Pointer> {
+    match sizer.size(&mut reader.odb, id) {
+        Size::Exactly(len) if len < POINTER_LEN => {}
+        _ => return None,
+    }
+    let mut text = Buffer::default();
+    reader.read(&id, &mut text).ok()??;
+    Pointer::parse(&text)
+}
