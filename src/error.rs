@@ -34,6 +34,9 @@ pub enum ExitKind {
     NotModified,
     /// The archive ends before the range that is asked for; exit status 8.
     NotSatisfiable,
+    /// The repository lacks something that the archive needs, and the caller asked what; exit status 9, nothing is
+    /// printed.
+    Missing,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -97,6 +100,11 @@ impl Error {
     pub fn not_satisfiable(len: u64) -> Self {
         let message = format!("the range is behind the archive, which has {len} bytes");
         Self::new(ExitKind::NotSatisfiable, message)
+    }
+
+    /// The list of what is missing is not empty; status 9.
+    pub fn missing() -> Self {
+        Self::new(ExitKind::Missing, "the repository lacks objects")
     }
 
     /// A failed write to the destination.
@@ -180,6 +188,11 @@ impl Error {
         !matches!(self.kind, ExitKind::Empty | ExitKind::NotModified)
     }
 
+    /// Whether the exit status says all.
+    pub fn is_silent(&self) -> bool {
+        matches!(self.kind, ExitKind::NotModified | ExitKind::Missing)
+    }
+
     /// The kind, which determines the exit status.
     pub fn kind(&self) -> ExitKind {
         self.kind
@@ -196,6 +209,7 @@ impl Error {
             ExitKind::Busy => 6,
             ExitKind::NotModified => 7,
             ExitKind::NotSatisfiable => 8,
+            ExitKind::Missing => 9,
         }
     }
 }

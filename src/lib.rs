@@ -24,7 +24,7 @@
 //! * [`remote`] serves archives to `git archive --remote`.
 //! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
 //! * [`preview`] tells what would be sent, before the first byte: to a person, with the rule that decides about a
-//!   path; to a server, with entity tag and length.
+//!   path; to a server, with entity tag and length; to a job, with what the repository lacks.
 //! * [`archive`] carries a request out, wholly or for a range of bytes, or measures its archive: joins plan, decode and
 //!   emit, and is the one module that knows all three.
 //!

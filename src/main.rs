@@ -83,7 +83,7 @@ fn run() -> u8 {
             if error.kind() == ExitKind::BrokenPipe {
                 return die_of_broken_pipe();
             }
-            if error.kind() != ExitKind::NotModified {
+            if !error.is_silent() {
                 // In one piece: others may write to the same place, as a client of ours does.
                 let _ = Stderr.write_all(&error.lines());
             }
@@ -172,6 +172,9 @@ fn archive(typed: Typed, access: Access) -> Result<(), Stop> {
         access,
         fetches: &fetches,
     };
+    if args.ours.list_missing {
+        return Ok(list_missing(inputs, repository, destination)?);
+    }
     let request = Request::resolve(inputs, repository, told);
     let mut subject = None;
     let mut stats = RunStats::default();
@@ -231,6 +234,20 @@ fn preview(request: Request, wanted: &Filters, mut destination: Destination) -> 
         None => preview::head(request, &mut destination)?,
     }
     destination.complete()
+}
+
+/// List what the archive needs and the repository lacks.
+fn list_missing(
+    inputs: Inputs<'_>,
+    repository: Result<Repository>,
+    mut destination: Destination,
+) -> Result<()> {
+    let has_all = preview::list_missing(inputs, repository, &mut destination, &mut Stderr)?;
+    destination.complete()?;
+    match has_all {
+        true => Ok(()),
+        false => Err(Error::missing()),
+    }
 }
 
 /// Make what `request` asks for, complete to the last byte.

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use super::prepare::{self, Prepared};
+use super::survey::survey;
 use crate::{
     decode::{
         reader::Reader,
@@ -13,8 +13,6 @@ use crate::{
     },
     error::Result,
     odb::Odb,
-    pipeline::Source,
-    plan::StoreId,
     repository::promisor::Fetched,
     request::Request,
 };
@@ -25,7 +23,7 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
         return Ok(request);
     };
     loop {
-        let missing = Survey::of(&request)?.missing();
+        let missing = missing(&request)?;
         if missing.is_empty() {
             return Ok(request);
         }
@@ -38,52 +36,17 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
     }
 }
 
-/// The objects that are missing.
-struct Survey {
-    /// Those that the plan reads.
-    planning: Wanted,
-    /// Those with contents of files.
-    contents: Wanted,
-}
-
-impl Survey {
-    /// Plans the archive that `request` asks for.
-    fn of(request: &Request) -> Result<Self> {
-        let wanted = || Wanted::within(request.budget.wanted());
-        let survey = Self {
-            planning: wanted().redacted(request.rules.redacted),
-            contents: wanted(),
-        };
-        let mut request = request.clone();
-        request.reader = request.reader.noting(&survey.planning);
-        let Prepared {
-            archiver,
-            mut planner,
-            ..
-        } = Prepared::new(prepare::tar(&request), request, false)?;
-        while !survey.contents.is_full() {
-            // A run of the same plan reports the failure, behind the entries before it.
-            let Ok(made) = planner.next() else {
-                break;
-            };
-            // What a submodule lacks is its own business.
-            if made.batch.store == StoreId::default() {
-                let locators = &archiver.store(&made.batch).locators;
-                locators.note_missing(&made.batch, &survey.contents)?;
-            }
-            if made.last {
-                break;
-            }
-        }
-        Ok(survey)
-    }
-
-    /// What is to be fetched first.
-    fn missing(&self) -> Vec<Missing> {
-        let planning = self.planning.take();
-        match planning.is_empty() {
-            true => self.contents.take(),
-            false => planning,
-        }
-    }
+/// What is to be fetched next for the archive that `request` asks for.
+fn missing(request: &Request) -> Result<Vec<Missing>> {
+    let wanted = || Wanted::within(request.budget.wanted());
+    let (planning, contents) = (wanted().redacted(request.rules.redacted), wanted());
+    let mut request = request.clone();
+    request.reader = request.reader.noting(&planning);
+    // A run of the same plan reports a failure, behind the entries before it.
+    let _ = survey(request, &contents)?;
+    let planning = planning.take();
+    Ok(match planning.is_empty() {
+        true => contents.take(),
+        false => planning,
+    })
 }

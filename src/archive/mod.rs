@@ -15,6 +15,7 @@ mod range;
 mod run;
 mod share;
 mod store;
+mod survey;
 mod worker;
 mod writer;
 
@@ -23,4 +24,5 @@ pub use measure::{Known, Measurement, archive_length, measure, tar_length};
 pub use range::send_range;
 pub use run::{Outputs, RunStats, run};
 pub use share::share;
+pub use survey::survey;
 pub use writer::Writer;

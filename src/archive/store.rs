@@ -40,10 +40,15 @@ impl Store {
         self.odb.replaced(id).map_err(Failure::Refused)
     }
 
+    /// The path in the tree of the entry called `name`, without a slash at its end.
+    pub(super) fn path(&self, name: &[u8]) -> Vec<u8> {
+        let path = name[self.prefix_len..].trim_end_with(|c| c == '/');
+        [&self.below, path].concat()
+    }
+
     /// Whether the content of the submodule called `name` follows in the archive.
     pub(super) fn enters(&self, name: &[u8]) -> bool {
-        let path = name[self.prefix_len..].trim_end_with(|c| c == '/');
-        !self.entered.is_empty() && self.entered.contains_key(&[&self.below, path].concat()[..])
+        !self.entered.is_empty() && self.entered.contains_key(&self.path(name)[..])
     }
 }
 

@@ -168,18 +168,23 @@ impl Args {
             ("explain", asked.explain.is_some()),
             ("head", self.serving.head),
         ];
+        let lists = [("list-missing", self.ours.list_missing)];
         let whole = [
             ("manifest", asked.manifest.is_some()),
             ("fail-if-empty", asked.fail_if_empty),
         ];
         let products = [
-            ("output", self.output.is_some()),
             ("summary", asked.summary.is_some()),
             ("explain", asked.dry_run && asked.explain.is_some()),
             ("range", is_ranged),
         ];
-        refuse_together(&looks, &whole)?;
-        refuse_together(&looks, &products)?;
+        let conditions = [("if-none-match", self.serving.if_none_match.is_some())];
+        for others in [&looks[..], &whole, &products, &conditions] {
+            refuse_together(&lists, others)?;
+        }
+        for others in [&whole[..], &[("output", self.output.is_some())], &products] {
+            refuse_together(&looks, others)?;
+        }
         refuse_together(&[("range", is_ranged)], &whole)
     }
 }

@@ -38,6 +38,13 @@ pub struct Ours {
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 
+    /// List the objects and submodules that the archive needs and the repository lacks, as JSON lines
+    ///
+    /// Nothing is fetched. Exit with status 9 if something is missing. The last line says whether the list is complete:
+    /// below a missing directory more may be missing.
+    #[arg(long)]
+    pub list_missing: bool,
+
     /// Archive only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,

@@ -39,10 +39,7 @@ pub struct Reader {
 /// Another reader of the same objects, for another thread.
 impl Clone for Reader {
     fn clone(&self) -> Self {
-        Self {
-            wanted: self.wanted.clone(),
-            ..Self::new(self.odb.clone())
-        }
+        self.over(self.odb.clone())
     }
 }
 
@@ -57,6 +54,14 @@ impl Reader {
         }
     }
 
+    /// A reader of the objects in `odb`, with missing objects noted as by this one.
+    pub fn over(&self, odb: Odb) -> Self {
+        Self {
+            wanted: self.wanted.clone(),
+            ..Self::new(odb)
+        }
+    }
+
     /// The same, with missing objects noted in `wanted`. A missing tree then passes for an empty one, so that one
     /// walk finds all that is missing. What such a walk finds is no archive.
     pub fn noting(mut self, wanted: &Wanted) -> Self {
@@ -68,6 +73,11 @@ impl Reader {
     pub fn strict(mut self) -> Self {
         self.wanted = None;
         self
+    }
+
+    /// The list of missing objects, if they are listed and not fetched.
+    pub fn missing_list(&self) -> Option<&Wanted> {
+        self.wanted.as_ref().filter(|wanted| !wanted.may_fetch())
     }
 
     /// Whether missing objects are noted.

@@ -3,7 +3,8 @@
 //! The memory is bounded: what does not fit is wanted again by the next walk.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, btree_map::Entry},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -15,74 +16,137 @@ const BYTES: usize = 128;
 /// A missing object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
+    /// The path in the archived tree of the submodule whose repository lacks the object; empty for the repository of the
+    /// archived tree.
+    pub submodule: BString,
     /// The id.
     pub id: ObjectId,
-    /// What the object is in the archived tree.
+    /// What the object is in the tree.
     pub role: Role,
 }
 
-/// What a missing object is in the archived tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl Missing {
+    /// The path in the archived tree, if there is one to show. That of a directory ends in a slash.
+    pub fn path(&self) -> Option<BString> {
+        let inside = match &self.role {
+            Role::Tree(path) if path.is_empty() && !self.submodule.is_empty() => BString::default(),
+            role => role.shown()?,
+        };
+        Some(match self.submodule.is_empty() {
+            true => inside,
+            false => [&self.submodule[..], b"/", &inside].concat().into(),
+        })
+    }
+}
+
+/// What a missing object is in the tree of its repository. Where an object is several things, the first one counts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// The object was asked for by its id alone.
-    Unknown,
-    /// The object decides about paths that the reader of the archive may not know.
-    Secret,
     /// The directory at this path; the root has no path.
     Tree(BString),
     /// The file at this path, which decides about other files: attributes, ignore rules.
     Rules(BString),
     /// The file at this path.
     File(BString),
+    /// The commit of the submodule at this path, whose repository is not there or lacks the commit.
+    Submodule {
+        /// The path.
+        path: BString,
+        /// The name in `.gitmodules`, if the file has one.
+        name: Option<BString>,
+    },
+    /// The object decides about paths that the reader of the archive may not know.
+    Secret,
+    /// The object was asked for by its id alone.
+    Unknown,
 }
 
 impl Role {
     /// The path, if there is one to show. That of a directory ends in a slash.
     pub fn shown(&self) -> Option<BString> {
         match self {
-            Self::Unknown | Self::Secret => None,
             Self::Tree(path) if path.is_empty() => None,
             Self::Tree(path) => Some([path, &b"/"[..]].concat().into()),
-            Self::Rules(path) | Self::File(path) => Some(path.clone()),
+            Self::Rules(path) | Self::File(path) | Self::Submodule { path, .. } => {
+                Some(path.clone())
+            }
+            Self::Unknown | Self::Secret => None,
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Unknown | Self::Secret => 0,
             Self::Tree(path) | Self::Rules(path) | Self::File(path) => path.len(),
+            Self::Submodule { path, name } => {
+                2 * path.len() + name.as_ref().map_or(0, |name| name.len())
+            }
+            Self::Unknown | Self::Secret => 0,
         }
     }
 }
 
-/// Missing objects, in the order in which they were missed. Clones share them.
+/// Missing objects. Clones share them.
 #[derive(Clone)]
 pub struct Wanted {
     list: Arc<Mutex<List>>,
+    /// The submodule whose repository is read.
+    submodule: BString,
     is_redacted: bool,
-    may_fetch: bool,
+    purpose: Purpose,
+}
+
+/// What is to become of missing objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// They may be fetched, in the order in which they were missed. Room is left for those that were missed first.
+    Fetch,
+    /// They are listed, in the order of their keys. Room is left for those that come first in this order.
+    List,
+}
+
+/// The order of a list: by repository, with submodules behind all objects.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    submodule: BString,
+    /// The path of a submodule; empty for an object.
+    link: BString,
+    id: ObjectId,
+}
+
+/// What is known of a missing object.
+struct Note {
+    /// The number of objects that were missed before.
+    number: usize,
+    role: Role,
 }
 
 struct List {
-    missing: Vec<Missing>,
-    /// The number of each object in `missing`.
-    known: HashMap<ObjectId, usize>,
+    missing: BTreeMap<Key, Note>,
     bytes: usize,
     max_bytes: usize,
+    /// How often something was missed.
+    misses: u64,
+    /// The last one of those that were listed.
+    listed: Option<Key>,
+    /// The first one of those that did not fit.
+    cut: Option<Key>,
 }
 
 impl Wanted {
-    /// Room for missing objects, in so many bytes.
+    /// Room for missing objects that may be fetched, in so many bytes.
     pub fn within(max_bytes: usize) -> Self {
         Self {
             list: Arc::new(Mutex::new(List {
-                missing: Vec::new(),
-                known: HashMap::new(),
+                missing: BTreeMap::new(),
                 bytes: 0,
                 max_bytes,
+                misses: 0,
+                listed: None,
+                cut: None,
             })),
+            submodule: BString::default(),
             is_redacted: false,
-            may_fetch: true,
+            purpose: Purpose::Fetch,
         }
     }
 
@@ -97,14 +161,22 @@ impl Wanted {
     /// The same, where nothing is fetched in the end.
     pub fn only_listed(self) -> Self {
         Self {
-            may_fetch: false,
+            purpose: Purpose::List,
             ..self
+        }
+    }
+
+    /// The same list for what the repository of the submodule at `path` of the archived tree lacks.
+    pub fn of_submodule(&self, path: impl Into<BString>) -> Self {
+        Self {
+            submodule: path.into(),
+            ..self.clone()
         }
     }
 
     /// Whether the missing objects may be fetched.
     pub fn may_fetch(&self) -> bool {
-        self.may_fetch
+        self.purpose == Purpose::Fetch
     }
 
     /// Note that `id` is missing, or note the `role` of an object whose role is not known yet.
@@ -113,33 +185,49 @@ impl Wanted {
             Role::Tree(_) | Role::Rules(_) if self.is_redacted => Role::Secret,
             role => role,
         };
+        let key = Key {
+            submodule: self.submodule.clone(),
+            link: match &role {
+                Role::Submodule { path, .. } => path.clone(),
+                _ => BString::default(),
+            },
+            id,
+        };
         let mut list = self.list();
-        if let Some(&number) = list.known.get(&id) {
-            let known = &mut list.missing[number].role;
-            if matches!(known, Role::Unknown | Role::Secret) && role != Role::Unknown {
-                *known = role;
-            }
-            return;
-        }
-        if !list.is_full() {
-            list.bytes += BYTES + role.len();
-            let number = list.missing.len();
-            list.known.insert(id, number);
-            list.missing.push(Missing { id, role });
-        }
+        list.misses += 1;
+        list.add(key, role, self.purpose);
     }
 
     /// Whether no other object is noted.
     pub fn is_full(&self) -> bool {
-        self.list().is_full()
+        self.may_fetch() && self.list().is_full()
     }
 
-    /// Take what was noted.
+    /// How often something was missed so far.
+    pub fn misses(&self) -> u64 {
+        self.list().misses
+    }
+
+    /// Take what was noted. A list goes on behind it.
     pub fn take(&self) -> Vec<Missing> {
         let mut list = self.list();
-        list.known.clear();
         list.bytes = 0;
-        std::mem::take(&mut list.missing)
+        let mut noted: Vec<_> = mem::take(&mut list.missing).into_iter().collect();
+        match self.purpose {
+            Purpose::Fetch => noted.sort_by_key(|(_, note)| note.number),
+            Purpose::List => list.listed = noted.last().map(|(key, _)| key.clone()),
+        }
+        let missing = noted.into_iter().map(|(key, note)| Missing {
+            submodule: key.submodule,
+            id: key.id,
+            role: note.role,
+        });
+        missing.collect()
+    }
+
+    /// Whether something did not fit since the last call: another walk finds it.
+    pub fn take_cut(&self) -> bool {
+        self.list().cut.take().is_some()
     }
 
     /// Every update leaves a list that is consistent enough, so a poisoned lock does no harm.
@@ -152,11 +240,47 @@ impl List {
     fn is_full(&self) -> bool {
         self.bytes >= self.max_bytes
     }
+
+    fn add(&mut self, key: Key, role: Role, purpose: Purpose) {
+        let is_listed = self.listed.as_ref().is_some_and(|last| key <= *last);
+        let is_cut = self.cut.as_ref().is_some_and(|first| key >= *first);
+        if is_listed || is_cut {
+            return;
+        }
+        let (is_full, number) = (self.is_full(), self.missing.len());
+        match self.missing.entry(key) {
+            Entry::Occupied(mut known) => {
+                let known = &mut known.get_mut().role;
+                if role < *known {
+                    self.bytes = self.bytes + role.len() - known.len();
+                    *known = role;
+                }
+            }
+            Entry::Vacant(_) if is_full && purpose == Purpose::Fetch => {}
+            Entry::Vacant(place) => {
+                self.bytes += BYTES + role.len();
+                place.insert(Note { number, role });
+            }
+        }
+        if purpose == Purpose::List {
+            self.cut();
+        }
+    }
+
+    /// Drops the last ones, as long as there are too many.
+    fn cut(&mut self) {
+        while self.bytes > self.max_bytes && self.missing.len() > 1 {
+            if let Some((key, note)) = self.missing.pop_last() {
+                self.bytes -= BYTES + note.role.len();
+                self.cut = Some(key);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use gix::{ObjectId, hash::Kind};
+    use gix::{ObjectId, bstr::BString, hash::Kind};
 
     use super::{BYTES, Missing, Role, Wanted};
 
@@ -166,11 +290,16 @@ mod tests {
         id
     }
 
-    fn unknown(byte: u8) -> Missing {
+    fn missing(byte: u8, role: Role) -> Missing {
         Missing {
+            submodule: BString::default(),
             id: id(byte),
-            role: Role::Unknown,
+            role,
         }
+    }
+
+    fn unknown(byte: u8) -> Missing {
+        missing(byte, Role::Unknown)
     }
 
     #[test]
@@ -196,7 +325,7 @@ mod tests {
             wanted.add(id(1), role);
         }
         let role = Role::File("a".into());
-        assert_eq!(wanted.take(), [Missing { id: id(1), role }]);
+        assert_eq!(wanted.take(), [missing(1, role)]);
     }
 
     #[test]
@@ -206,5 +335,67 @@ mod tests {
         assert_eq!(wanted.take()[0].role.shown(), None);
         wanted.add(id(1), Role::File("allowed".into()));
         assert_eq!(wanted.take()[0].role.shown(), Some("allowed".into()));
+    }
+
+    /// A list holds the first ones that fit, whatever the order in which they are missed.
+    #[test]
+    fn lists_go_on_where_they_were_cut() {
+        let wanted = Wanted::within(2 * BYTES).only_listed();
+        let note_all = || {
+            for byte in [5, 2, 4, 1, 3, 2] {
+                wanted.add(id(byte), Role::Unknown);
+            }
+            wanted.of_submodule("lib").add(id(1), Role::Unknown);
+        };
+        let mut listed = Vec::new();
+        loop {
+            note_all();
+            let part = wanted.take();
+            assert!(part.len() <= 2);
+            listed.extend(part);
+            if !wanted.take_cut() {
+                break;
+            }
+        }
+        let in_lib = Missing {
+            submodule: "lib".into(),
+            ..unknown(1)
+        };
+        let mut expected: Vec<_> = (1..=5).map(unknown).collect();
+        expected.push(in_lib);
+        assert_eq!(listed, expected);
+    }
+
+    /// Shorter paths may make room later, but not for what comes behind a dropped object.
+    #[test]
+    fn nothing_is_left_out_of_a_list() {
+        let wanted = Wanted::within(3 * BYTES).only_listed();
+        wanted.add(id(1), Role::File("a".repeat(BYTES).into()));
+        wanted.add(id(2), Role::Unknown);
+        wanted.add(id(3), Role::Unknown);
+        wanted.add(id(1), Role::Tree("a".into()));
+        wanted.add(id(4), Role::Unknown);
+        let listed = wanted.take();
+        assert_eq!(listed, [missing(1, Role::Tree("a".into())), unknown(2)]);
+        assert!(wanted.take_cut());
+        wanted.add(id(3), Role::Unknown);
+        assert_eq!(wanted.take(), [unknown(3)]);
+        assert!(!wanted.take_cut());
+    }
+
+    /// A submodule is missing at each of its paths.
+    #[test]
+    fn submodules_come_behind_all_objects() {
+        let wanted = Wanted::within(9 * BYTES).only_listed();
+        let at = |path: &str| Role::Submodule {
+            path: path.into(),
+            name: None,
+        };
+        wanted.add(id(1), at("b"));
+        wanted.add(id(1), at("a"));
+        wanted.add(id(2), Role::Unknown);
+        let expected = [unknown(2), missing(1, at("a")), missing(1, at("b"))];
+        assert_eq!(wanted.take(), expected);
+        assert_eq!(wanted.misses(), 3);
     }
 }

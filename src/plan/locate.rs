@@ -78,8 +78,14 @@ impl Locators {
         Ok(sizes)
     }
 
-    /// Note in `wanted` the objects with the contents of `window` that do not exist.
-    pub fn note_missing(&self, window: &Window, wanted: &Wanted) -> Result<()> {
+    /// Note in `wanted` the objects with the contents of `window` that do not exist. `path` maps the name of a file in the
+    /// archive to its path in the tree.
+    pub fn note_missing(
+        &self,
+        window: &Window,
+        wanted: &Wanted,
+        path: &dyn Fn(&[u8]) -> Vec<u8>,
+    ) -> Result<()> {
         let mut locator = self.pool().take();
         for entries in window.entries.chunks(GROUP) {
             locator.find(entries)?;
@@ -87,8 +93,7 @@ impl Locators {
             let found = locator.ids.iter().zip(&locator.places);
             for (entry, (id, place)) in files.zip(found) {
                 if place.is_none() {
-                    let naming = &locator.blob_policy.naming;
-                    let path = naming.path_in_tree(window.path(entry));
+                    let path = path(window.path(entry));
                     wanted.add(*id, Role::File(path.into()));
                 }
             }

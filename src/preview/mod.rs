@@ -1,14 +1,17 @@
-//! Describes a run to a person without an archive: all entries, or the rule that decides about one path.
+//! Describes a run without an archive: all entries, the rule that decides about one path, what a server says before the
+//! first byte, what the repository lacks.
 //!
 //! The preview reads trees, attribute files and headers, and no blob. Paths that the reader may not know do
 //! not appear.
 
 mod explain;
 mod head;
+mod missing;
 mod rules;
 
 pub use explain::explain;
 pub use head::head;
+pub use missing::list_missing;
 
 use std::io::{BufWriter, Write};
 

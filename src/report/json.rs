@@ -2,9 +2,26 @@
 
 use crate::buffer::Buffer;
 
+/// Append the field `name`. A `value` that is not UTF-8 goes to a field of its own, in Base64.
+pub(super) fn field(name: &str, value: &[u8], out: &mut Buffer) {
+    out.extend(b"\"");
+    out.extend(name.as_bytes());
+    match std::str::from_utf8(value) {
+        Ok(value) => {
+            out.extend(b"\":");
+            string(value, out);
+        }
+        Err(_) => {
+            out.extend(b"_base64\":\"");
+            base64(value, out);
+            out.extend(b"\"");
+        }
+    }
+}
+
 /// Append `text` as a string. In addition to JSON's rules, every control character and the two separators
 /// of Unicode are escaped, so that a line is one line to every reader, and harmless on a terminal.
-pub(super) fn string(text: &str, out: &mut Buffer) {
+fn string(text: &str, out: &mut Buffer) {
     out.extend(b"\"");
     let mut written = 0;
     for (at, c) in text.char_indices().filter(|(_, c)| is_escaped(*c)) {
@@ -38,7 +55,7 @@ pub(super) fn hex(bytes: &[u8], out: &mut Buffer) {
 }
 
 /// Append `bytes` in base64, with padding.
-pub(super) fn base64(bytes: &[u8], out: &mut Buffer) {
+fn base64(bytes: &[u8], out: &mut Buffer) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let groups = bytes.chunks(3);
     let places = out.space(4 * groups.len()).chunks_exact_mut(4);

@@ -65,36 +65,19 @@ impl Past<'_> {
 /// Append the line of a deleted path.
 pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
     out.extend(b"{");
-    text("path", path, out);
+    json::field("path", path, out);
     past.write(out);
     out.extend(LINE_END);
-}
-
-/// Append the field `name`. A `value` that is not UTF-8 goes to a field of its own, in Base64.
-fn text(name: &str, value: &[u8], out: &mut Buffer) {
-    out.extend(b"\"");
-    out.extend(name.as_bytes());
-    match std::str::from_utf8(value) {
-        Ok(value) => {
-            out.extend(b"\":");
-            json::string(value, out);
-        }
-        Err(_) => {
-            out.extend(b"_base64\":\"");
-            json::base64(value, out);
-            out.extend(b"\"");
-        }
-    }
 }
 
 impl Record<'_> {
     /// Append the line.
     pub fn write(&self, out: &mut Buffer) {
         out.extend(b"{");
-        text("path", self.path, out);
+        json::field("path", self.path, out);
         if !self.submodule.is_empty() {
             out.extend(b",");
-            text("submodule", self.submodule, out);
+            json::field("submodule", self.submodule, out);
         }
         out.extend(b",\"mode\":\"");
         json::number::<8>(self.mode.into(), 6, out);

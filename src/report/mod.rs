@@ -11,12 +11,14 @@
 mod channel;
 mod json;
 mod manifest;
+mod missing;
 mod progress;
 mod reports;
 mod summary;
 
 pub use channel::{Channel, Outlet};
 pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
+pub use missing::MissingList;
 pub use progress::Meter;
 pub use reports::{Figures, Reports};
 pub use summary::{

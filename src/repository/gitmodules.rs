@@ -34,20 +34,27 @@ pub struct Gitmodules {
 
 impl Gitmodules {
     /// Reads the file of the tree `root`. A tree without the file names no submodule. Warnings go to `diagnostics`.
-    pub fn read(reader: &mut Reader, root: ObjectId, diagnostics: &mut dyn Write) -> Result<Self> {
+    /// `None` if the file is noted as missing.
+    pub fn read(
+        reader: &mut Reader,
+        root: ObjectId,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Option<Self>> {
         let Some(id) = file_at(reader, root, root.kind(), b"", NAME)? else {
-            return Ok(Self::default());
+            return Ok(Some(Self::default()));
         };
         let unread = || Error::fatal(format!("cannot read .gitmodules of tree {root}"));
         let mut text = Buffer::default();
-        if reader.odb.find(&id).is_none() {
+        let stored = reader.odb.config().replaced(&id)?;
+        if reader.notes_missing() && reader.odb.find(&stored).is_none() {
             reader.note_missing(&id, || Role::Rules(NAME.into()));
+            return Ok(None);
         }
         let len = reader.read_to_end(&id, MAX_LEN, &mut text);
         if len.map_err(|failure| failure.explain(unread()))? >= MAX_LEN {
             return Err(unread().caused_by("the file has 16 MiB or more"));
         }
-        Self::parse(&text, id, diagnostics)
+        Self::parse(&text, id, diagnostics).map(Some)
     }
 
     /// Parses the `text` of the blob `id`.

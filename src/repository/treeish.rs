@@ -6,7 +6,7 @@
 
 use std::{
     ffi::OsStr,
-    io::Write,
+    io::{self, Write},
     os::unix::ffi::OsStrExt,
     process::Output,
     sync::{Arc, LazyLock},
@@ -29,6 +29,7 @@ use crate::{
     error::{Error, Result, filled, push_line},
     odb::pack::Damage,
     process::git::{self, GitLocation},
+    tree::look_up,
 };
 
 /// The most tags of tags that are followed.
@@ -240,7 +241,22 @@ fn object_id(
             warn_if_ambiguous(repository, name, diagnostics);
             Ok(found)
         }
-        None => ask_git(name, reader.may_fetch(), diagnostics),
+        None => {
+            let asked = ask_git(name, reader.may_fetch(), diagnostics);
+            if asked.is_err() && reader.missing_list().is_some() {
+                note_way(repository, reader, name);
+            }
+            asked
+        }
+    }
+}
+
+/// Notes the objects that are missing on the way to `name`, as in `HEAD:directory`.
+fn note_way(repository: &gix::Repository, reader: &mut Reader, name: &BStr) {
+    if let Some((treeish, path)) = name.split_once_str(":")
+        && let Ok(Treeish { tree, .. }) = found(repository, reader, treeish.into(), &mut io::sink())
+    {
+        let _ = look_up(reader, tree, tree.kind(), path, b"");
     }
 }
 

@@ -19,7 +19,7 @@ mod viewing;
 pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
 pub use profile::printed as printed_profile;
-pub use resolve::Inputs;
+pub use resolve::{Incomplete, Inputs};
 pub use scope::Scope;
 pub use submodules::{Submodule, Submodules};
 

@@ -20,10 +20,14 @@ use crate::{
     cache::Key,
     cli::{self, Args, ByteRange, ExtraContent, GzipDialect},
     convert::Shareable,
-    decode::{reader::Reader, wanted::Wanted},
+    decode::{
+        reader::Reader,
+        wanted::{Missing, Wanted},
+    },
     deflate::Dialect,
     emit::{MemberKind, zip::Times},
-    error::{ExitKind, Result},
+    error::{Error, ExitKind, Result},
+    filter::access::AccessRules,
     odb::Odb,
     pathspec::Top,
     plan::{
@@ -64,14 +68,7 @@ impl Request {
         repository: Result<Repository>,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
-        let format = inputs.format()?;
-        let filters = inputs.filters(format)?;
-        let repository = repository?;
-        let known = Known {
-            format,
-            filters,
-            repository,
-        };
+        let known = inputs.known(repository)?;
         match inputs.promisor(&known) {
             Some(promisor) => inputs.fetched_request(&known, promisor, diagnostics),
             None => {
@@ -79,6 +76,50 @@ impl Request {
                 inputs.request(&known, reader, diagnostics)
             }
         }
+    }
+}
+
+/// The request for which a repository may lack objects, to be resolved as often as they are looked for.
+pub struct Incomplete<'a> {
+    inputs: Inputs<'a>,
+    known: Known<'a>,
+}
+
+impl<'a> Incomplete<'a> {
+    /// Checks the options in `inputs` that git checks before it reads an object of `repository`.
+    pub fn new(inputs: Inputs<'a>, repository: Result<Repository>) -> Result<Self> {
+        let known = inputs.known(repository)?;
+        Ok(Self { inputs, known })
+    }
+
+    /// The request as far as it can be worked out, with missing objects noted in `wanted`. Warnings go to `diagnostics`.
+    pub fn resolve(&self, wanted: &Wanted, diagnostics: &mut dyn Write) -> Result<Request> {
+        let reader = Reader::new(self.odb()).noting(wanted);
+        self.inputs.request(&self.known, reader, diagnostics)
+    }
+
+    /// The failure of the system to open what may hold an object that seems `missing`, if it fails.
+    pub fn refusal(&self, missing: &[Missing]) -> Option<Error> {
+        let mut odb = self.odb();
+        let objects = missing.iter().filter(|it| it.submodule.is_empty());
+        objects.for_each(|object| {
+            odb.find(&object.id);
+        });
+        odb.refusal()
+    }
+
+    fn odb(&self) -> Odb {
+        Odb::open(self.known.repository.objects.clone())
+    }
+
+    /// Room for the missing objects that are held at once.
+    pub fn wanted(&self) -> Wanted {
+        self.inputs.wanted()
+    }
+
+    /// The access rules of the reader.
+    pub fn access(&self) -> Option<&AccessRules> {
+        self.known.filters.access.as_deref()
     }
 }
 
@@ -90,6 +131,22 @@ struct Known<'a> {
 }
 
 impl<'a> Inputs<'a> {
+    fn known(self, repository: Result<Repository>) -> Result<Known<'a>> {
+        let format = self.format()?;
+        let filters = self.filters(format)?;
+        let repository = repository?;
+        Ok(Known {
+            format,
+            filters,
+            repository,
+        })
+    }
+
+    /// Room for the missing objects that are held at once.
+    fn wanted(self) -> Wanted {
+        Wanted::within(Budget::new(self.args.ours.memory).wanted())
+    }
+
     /// The source of missing objects, if they are fetched.
     fn promisor(self, known: &Known<'_>) -> Option<Promisor> {
         // What is told before the first byte is told of what is there.
@@ -114,8 +171,7 @@ impl<'a> Inputs<'a> {
     ) -> Result<Request> {
         let objects = &known.repository.objects;
         let is_redacted = self.args.filters.access_rules.is_some();
-        let wanted = Wanted::within(Budget::new(self.args.ours.memory).wanted());
-        let wanted = wanted.redacted(is_redacted);
+        let wanted = self.wanted().redacted(is_redacted);
         loop {
             let reader = || Reader::new(Odb::open(objects.clone()));
             let mut told = Vec::new();

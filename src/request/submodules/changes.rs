@@ -144,5 +144,5 @@ fn reader(old: &Submodule, new: &Submodule) -> Reader {
         return new.tree.reader.clone();
     }
     config.dirs.extend(unknown);
-    Reader::new(Odb::open(config))
+    new.tree.reader.over(Odb::open(config))
 }

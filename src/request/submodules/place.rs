@@ -5,6 +5,7 @@ use std::{os::unix::ffi::OsStrExt, path::Path};
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
+    decode::wanted::Role,
     error::{Error, filled},
     plan::submodules::Gitlink,
     repository::Repository,
@@ -24,6 +25,14 @@ impl Place<'_> {
     /// The path in the archived tree.
     pub(super) fn shown(&self) -> &[u8] {
         self.mount.prefix().trim_end_with(|c| c == '/')
+    }
+
+    /// The role of the commit of `link`, which is at this place.
+    pub(super) fn role(&self, link: &Gitlink) -> Role {
+        Role::Submodule {
+            path: link.path.clone(),
+            name: self.name.map(ToOwned::to_owned),
+        }
     }
 
     pub(super) fn without_repository(&self) -> Error {

@@ -16,7 +16,7 @@ use gix::{
 use super::{Seen, Submodule, Submodules, place::Place};
 use crate::{
     cli::{SubmoduleMapping, Submodules as How},
-    decode::reader::Reader,
+    decode::{reader::Reader, wanted::Wanted},
     error::{Error, Result, filled, push_line},
     filter::Filter,
     odb::Odb,
@@ -164,7 +164,9 @@ impl Survey<'_> {
             return Ok((entered, has_entries));
         }
         let (named_in, prefix) = &outer.named_in;
-        let modules = Gitmodules::read(reader, *named_in, self.diagnostics)?;
+        let Some(modules) = Gitmodules::read(reader, *named_in, self.diagnostics)? else {
+            return Ok((entered, has_entries));
+        };
         for link in links.all {
             has_entries |= link.is_admitted;
             let path = [&prefix[..], &link.path].concat();
@@ -173,11 +175,17 @@ impl Survey<'_> {
                 path: &path,
                 mount: outer.view.filter.mount.submodule(&link.path),
             };
-            let Some((repository, reader)) = self.open(outer, &place, &link)? else {
+            let Some((repository, inner)) = self.open(outer, &place, &link, reader)? else {
                 continue;
             };
-            let (submodule, is_shown) =
-                self.submodule(outer, (&repository, reader), place.mount, &link)?;
+            let misses = || reader.missing_list().map(Wanted::misses);
+            let before = misses();
+            let found = self.submodule(outer, (&repository, inner), place.mount, &link);
+            let (submodule, is_shown) = match found {
+                // The list says why.
+                Err(_) if misses() > before => continue,
+                found => found?,
+            };
             if link.is_admitted || is_shown {
                 has_entries = true;
                 self.all.push(submodule);
@@ -253,24 +261,30 @@ impl Survey<'_> {
         Ok((submodule, has_entries))
     }
 
-    /// The repository of the submodule `link` at `place` of `outer`. `None` if there is none and need not be.
+    /// The repository of the submodule `link` at `place` of `outer`, whose objects `reader` reads. `None` if there is none
+    /// and need not be, or if it is listed as missing.
     fn open(
         &mut self,
         outer: &Superproject<'_>,
         place: &Place<'_>,
         link: &Gitlink,
+        reader: &Reader,
     ) -> Result<Option<(Repository, Reader)>> {
         let mut error = None;
         for directory in self.directories(outer, place)? {
-            let (repository, mut reader) = self.open_at(&directory)?;
+            let (repository, mut inner) = self.open_at(&directory)?;
             if repository.gix.object_hash() != link.commit.kind() {
                 return Err(place.other_hash(&repository, link));
             }
-            let kind = reader.kind(&link.commit);
+            let kind = inner.kind(&link.commit);
             if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) {
-                return Ok(Some((repository, reader)));
+                return Ok(Some((repository, noting(inner, reader, place))));
             }
             error.get_or_insert_with(|| place.without_commit(&directory, link));
+        }
+        if let Some(list) = reader.missing_list() {
+            list.add(link.commit, place.role(link));
+            return Ok(None);
         }
         if self.may_lack {
             let template = "submodule path '{}' left empty: commit {} is not here";
@@ -337,6 +351,14 @@ impl Survey<'_> {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// The reader `inner` of the submodule at `place`, which lists what it misses where the `outer` reader does.
+fn noting(inner: Reader, outer: &Reader, place: &Place<'_>) -> Reader {
+    match outer.missing_list() {
+        Some(list) => inner.noting(&list.of_submodule(place.shown())),
+        None => inner,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Partial clones: what an archive lacks is fetched, all of it and nothing else, where git archive would fetch.
 
+pub(crate) mod list;
+
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use serde_json::Value;

@@ -1,0 +1,37 @@
+//! Finds what a repository lacks of an archive: the plan runs as for the archive, and no content is read.
+
+use super::prepare::{self, Prepared};
+use crate::{
+    decode::wanted::Wanted,
+    error::{Error, Result},
+    pipeline::Source,
+    plan::StoreId,
+    request::Request,
+};
+
+/// Plans the archive that `request` asks for and notes the missing contents in `contents`. The reader of `request` notes
+/// what the plan itself lacks. Returns the failure that ends the plan early, if there is one.
+pub fn survey(request: Request, contents: &Wanted) -> Result<Option<Error>> {
+    let Prepared {
+        archiver,
+        mut planner,
+        ..
+    } = Prepared::new(prepare::tar(&request), request, false)?;
+    while !contents.is_full() {
+        let made = match planner.next() {
+            Ok(made) => made,
+            Err(failure) => return Ok(Some(failure)),
+        };
+        let store = archiver.store(&made.batch);
+        // What a submodule lacks is fetched into another repository.
+        if made.batch.store == StoreId::default() || !contents.may_fetch() {
+            let contents = contents.of_submodule(store.submodule.clone());
+            let path = |name: &[u8]| store.path(name);
+            store.locators.note_missing(&made.batch, &contents, &path)?;
+        }
+        if made.last {
+            break;
+        }
+    }
+    Ok(None)
+}
