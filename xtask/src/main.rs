@@ -10,6 +10,7 @@ mod crowd;
 mod fanout;
 mod fuzz;
 mod gate;
+mod lfs;
 mod median;
 mod plot;
 mod process;
@@ -31,6 +32,7 @@ enum Task {
     Crowd(crowd::Args),
     Fanout(fanout::Args),
     Fuzz(fuzz::Args),
+    Lfs(lfs::Args),
     Scenario(scenario::Args),
 }
 
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Task::Crowd(args) => crowd::run(&args),
         Task::Fanout(args) => fanout::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Lfs(args) => lfs::run(&args),
         Task::Scenario(args) => scenario::run(&args),
     }
 }

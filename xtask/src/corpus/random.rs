@@ -2,11 +2,11 @@
 //! with every version of every library. Integers only: floating-point functions differ.
 
 /// A stream of numbers that depends on nothing but its seed.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The stream that belongs to all of `keys` together.
-    pub(super) fn new(keys: &[u64]) -> Self {
+    pub(crate) fn new(keys: &[u64]) -> Self {
         let mut state = 0;
         for &key in keys {
             state = mix(state ^ key).wrapping_add(GOLDEN_GAMMA);
@@ -14,7 +14,7 @@ impl Random {
         Random(state)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_GAMMA);
         mix(self.0)
     }
