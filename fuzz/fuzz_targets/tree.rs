@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use git_sluice::{
     decode::reader::Reader,
-    tree::{TreeStep, Protect, TreeRules, Trees, look_up},
+    tree::{Protect, TreeRules, TreeStep, Trees, look_up},
 };
 use git_sluice_fuzz::{HASH, Objects, id_of};
 use libfuzzer_sys::fuzz_target;
@@ -43,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
             },
         );
         let mut path = Vec::new();
-        if trees.enter(&mut reader, root, 0).is_err() {
+        if trees.enter(&mut reader, root, b"").is_err() {
             return;
         }
         for _ in 0..MAX_STEPS {
@@ -51,7 +51,7 @@ fuzz_target!(|input: &[u8]| {
                 Ok(Some(TreeStep::Directory(id))) => {
                     assert_safe(&path, is_verified);
                     trees.attribute_file();
-                    if trees.enter(&mut reader, id, path.len()).is_err() {
+                    if trees.enter(&mut reader, id, &path).is_err() {
                         break;
                     }
                 }

@@ -57,8 +57,8 @@ impl Gitmodules {
         Self::parse(&text, id, diagnostics).map(Some)
     }
 
-    /// Parses the `text` of the blob `id`.
-    fn parse(text: &[u8], id: ObjectId, diagnostics: &mut dyn Write) -> Result<Self> {
+    /// Parses the `text` of the blob `id`. Warnings go to `diagnostics`.
+    pub fn parse(text: &[u8], id: ObjectId, diagnostics: &mut dyn Write) -> Result<Self> {
         if let Err(error) = Events::from_bytes(text, None) {
             let line = error.line_number();
             return Err(Error::fatal(format!("bad config line {line} in blob {id}")));
