@@ -19,7 +19,7 @@ pub struct Missing {
     /// The path in the archived tree of the submodule whose repository lacks the object; empty for the repository of the
     /// archived tree.
     pub submodule: BString,
-    /// The id.
+    /// The id; of an LFS object its SHA-256.
     pub id: ObjectId,
     /// What the object is in the tree.
     pub role: Role,
@@ -48,6 +48,13 @@ pub enum Role {
     Rules(BString),
     /// The file at this path.
     File(BString),
+    /// The LFS object that is the content of the file at `path`.
+    LfsObject {
+        /// The path.
+        path: BString,
+        /// Bytes.
+        size: u64,
+    },
     /// The commit of the submodule at this path, whose repository is not there or lacks the commit.
     Submodule {
         /// The path.
@@ -67,16 +74,20 @@ impl Role {
         match self {
             Self::Tree(path) if path.is_empty() => None,
             Self::Tree(path) => Some([path, &b"/"[..]].concat().into()),
-            Self::Rules(path) | Self::File(path) | Self::Submodule { path, .. } => {
-                Some(path.clone())
-            }
+            Self::Rules(path)
+            | Self::File(path)
+            | Self::LfsObject { path, .. }
+            | Self::Submodule { path, .. } => Some(path.clone()),
             Self::Unknown | Self::Secret => None,
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Tree(path) | Self::Rules(path) | Self::File(path) => path.len(),
+            Self::Tree(path)
+            | Self::Rules(path)
+            | Self::File(path)
+            | Self::LfsObject { path, .. } => path.len(),
             Self::Submodule { path, name } => {
                 2 * path.len() + name.as_ref().map_or(0, |name| name.len())
             }

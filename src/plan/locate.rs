@@ -25,7 +25,7 @@ use crate::{
         wanted::{Role, Wanted},
     },
     error::Result,
-    filter::Disposition,
+    filter::{Disposition, OmissionReason},
     lfs::LfsObject,
     odb::{Odb, Place},
 };
@@ -95,6 +95,15 @@ impl Locators {
                 if place.is_none() {
                     let path = path(window.path(entry));
                     wanted.add(*id, Role::File(path.into()));
+                }
+            }
+            // Nobody but git-lfs can fetch LFS objects.
+            for entry in entries.iter().filter(|_| !wanted.may_fetch()) {
+                if let Some(object) = locator.missing_lfs_object(entry, window.path(entry)) {
+                    let path = path(window.path(entry)).into();
+                    let size = object.size();
+                    let id = ObjectId::Sha256(object.hash().0);
+                    wanted.add(id, Role::LfsObject { path, size });
                 }
             }
         }
@@ -244,6 +253,17 @@ impl Locator {
             .get_or_insert_with(|| Reader::new(self.odb.clone()));
         let pointer = pointer(reader, &mut self.sizer, entry.id)?;
         Some(LfsObject::new(store, pointer))
+    }
+
+    /// The LFS object that the archive needs for `entry`, called `name`, if the store lacks the object.
+    fn missing_lfs_object(&mut self, entry: &Entry, name: &[u8]) -> Option<LfsObject> {
+        let left_out = Disposition::Omitted(OmissionReason::Missing);
+        if !is_wanted(entry) && entry.disposition != left_out {
+            return None;
+        }
+        let object = self.lfs_object(entry).filter(|object| !object.is_here())?;
+        let by_size = self.blob_policy.by_size(name, object.size());
+        (by_size == Disposition::Content).then_some(object)
     }
 
     /// Decide about `entry`, whose object has this number in the look-up, and locate its content. Returns the estimated

@@ -82,7 +82,9 @@ fn is_shown(missing: &Missing, access: Option<&AccessRules>) -> bool {
         // The reader named the archived tree.
         Role::Tree(path) if path.is_empty() && missing.submodule.is_empty() => true,
         Role::Tree(_) => access.admits_all(path),
-        Role::Rules(_) | Role::File(_) | Role::Submodule { .. } => access.allows(path),
+        Role::Rules(_) | Role::File(_) | Role::LfsObject { .. } | Role::Submodule { .. } => {
+            access.allows(path)
+        }
         Role::Secret | Role::Unknown => false,
     }
 }

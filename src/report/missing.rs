@@ -27,6 +27,7 @@ struct Header<'a> {
 struct End {
     end: bool,
     objects: u64,
+    lfs_objects: u64,
     submodules: u64,
     complete: bool,
 }
@@ -35,6 +36,7 @@ struct End {
 pub struct MissingList<'a> {
     out: &'a mut dyn Write,
     objects: u64,
+    lfs_objects: u64,
     submodules: u64,
     /// Whether nothing is missing that decides about what else the archive needs.
     is_complete: bool,
@@ -46,6 +48,7 @@ impl<'a> MissingList<'a> {
         let mut list = Self {
             out,
             objects: 0,
+            lfs_objects: 0,
             submodules: 0,
             is_complete: true,
         };
@@ -60,12 +63,16 @@ impl<'a> MissingList<'a> {
     pub fn add(&mut self, missing: &[Missing]) -> Result<()> {
         let mut text = Buffer::default();
         for missing in missing {
-            let is_known = matches!(missing.role, Role::File(_));
+            let is_known = matches!(missing.role, Role::File(_) | Role::LfsObject { .. });
             self.is_complete &= is_known;
             match &missing.role {
                 Role::Submodule { path, name } => {
                     self.submodules += 1;
                     submodule(missing, path, name.as_ref(), &mut text);
+                }
+                Role::LfsObject { size, .. } => {
+                    self.lfs_objects += 1;
+                    lfs_object(missing, *size, &mut text);
                 }
                 role => {
                     self.objects += 1;
@@ -87,10 +94,11 @@ impl<'a> MissingList<'a> {
         self.line(&End {
             end: true,
             objects: self.objects,
+            lfs_objects: self.lfs_objects,
             submodules: self.submodules,
             complete: self.is_complete,
         })?;
-        Ok(self.is_complete && self.objects == 0)
+        Ok(self.is_complete && self.objects == 0 && self.lfs_objects == 0)
     }
 
     fn line(&mut self, value: &impl Serialize) -> Result<()> {
@@ -118,6 +126,19 @@ fn object(missing: &Missing, role: &Role, out: &mut Buffer) {
         word("type", kind, out);
     }
     word("role", role_name, out);
+    if let Some(path) = missing.path() {
+        text("path", &path, out);
+    }
+    belongs_to(missing, out);
+    out.extend(b"}\n");
+}
+
+/// Appends the line of a missing LFS object of `size` bytes.
+fn lfs_object(missing: &Missing, size: u64, out: &mut Buffer) {
+    out.extend(b"{\"kind\":\"lfs\"");
+    id("oid", &missing.id, out);
+    out.extend(b",\"size\":");
+    json::number::<10>(size, 1, out);
     if let Some(path) = missing.path() {
         text("path", &path, out);
     }

@@ -4,6 +4,7 @@
 
 mod content;
 mod damage;
+mod list;
 mod real;
 
 use std::{fs, path::PathBuf};
@@ -12,15 +13,15 @@ use gix::hash::{Kind, hasher};
 
 use crate::{support::Repo, tar_listing::records};
 
-const CONTENT: &str = "--lfs=content";
+pub(crate) const CONTENT: &str = "--lfs=content";
 
 /// A repository in which `*.bin` are files of Git LFS.
-struct Lfs {
-    repo: Repo,
+pub(crate) struct Lfs {
+    pub(crate) repo: Repo,
 }
 
 impl Lfs {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let repo = Repo::scratch();
         repo.git(["init", "-q", "-b", "main"]);
         repo.write(".gitattributes", "*.bin filter=lfs -text\n");
@@ -56,13 +57,13 @@ impl Lfs {
     }
 
     /// Add a file with this text in the repository.
-    fn point(&self, name: &str, text: &str) {
+    pub(crate) fn point(&self, name: &str, text: &str) {
         let path = self.repo.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         self.repo.write(name, text);
     }
 
-    fn commit(&self) {
+    pub(crate) fn commit(&self) {
         self.repo.git(["add", "."]);
         self.repo.git(["commit", "-qm", "files"]);
     }
@@ -102,11 +103,11 @@ fn place(hash: &str) -> String {
     format!("{}/{}/{hash}", &hash[..2], &hash[2..4])
 }
 
-fn pointer(hash: &str, size: usize) -> String {
+pub(crate) fn pointer(hash: &str, size: usize) -> String {
     format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize {size}\n")
 }
 
-fn sha256(content: &[u8]) -> String {
+pub(crate) fn sha256(content: &[u8]) -> String {
     let mut hasher = hasher(Kind::Sha256);
     hasher.update(content);
     hasher.try_finalize().unwrap().to_string()

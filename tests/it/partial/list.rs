@@ -42,6 +42,7 @@ impl List {
         assert_eq!((&header["missing"], &end["end"]), (&json!(1), &json!(true)));
         let count = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
         assert_eq!(end["objects"], count("object"));
+        assert_eq!(end["lfs_objects"], count("lfs"));
         assert_eq!(end["submodules"], count("submodule"));
         Self { header, lines, end }
     }
@@ -107,7 +108,8 @@ fn whole_trees() {
     let ids = |name: &str| origin.git(["rev-parse", name]);
     let header = json!({"missing": 1, "commit": ids("HEAD"), "tree": ids("HEAD^{tree}")});
     assert_eq!(whole.header, header);
-    let end = json!({"end": true, "objects": 0, "submodules": 0, "complete": true});
+    let end =
+        json!({"end": true, "objects": 0, "lfs_objects": 0, "submodules": 0, "complete": true});
     assert_eq!((whole.lines.len(), whole.end), (0, end));
 }
 
@@ -217,7 +219,8 @@ fn damaged_repositories() {
     expected.sort_by_key(|line| line["id"].to_string());
     let list = List::of(&origin, &["--prefix=p/", "HEAD"]);
     assert_eq!(list.lines, expected);
-    let end = json!({"end": true, "objects": 3, "submodules": 0, "complete": false});
+    let end =
+        json!({"end": true, "objects": 3, "lfs_objects": 0, "submodules": 0, "complete": false});
     assert_eq!(list.end, end);
     let root = lose(&origin, "HEAD^{tree}");
     let list = List::of(&origin, &["HEAD"]);

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{Project, RECURSE, project};
 use crate::{
+    lfs::{CONTENT, Lfs, pointer, sha256},
     partial::list::{List, fetch},
     schema::Schema,
     support::Repo,
@@ -187,5 +188,9 @@ fn no_field_is_undescribed_and_none_is_made_up() {
         &project.superproject,
         &[RECURSE, "--base=HEAD^{tree}:libs", "HEAD"],
     );
+    let lfs = Lfs::new();
+    lfs.point("a.bin", &pointer(&sha256(b"absent"), 6));
+    lfs.commit();
+    collect(&lfs.repo, &[CONTENT, "HEAD"]);
     assert_eq!(found, Schema::read("missing").properties());
 }
