@@ -1,7 +1,8 @@
 //! Fetches what a partial clone lacks of an archive, before the first byte.
 //!
-//! The plan runs as for the archive and finds what is missing: trees and attribute files first, since they decide which
-//! files are archived, then the contents of all files at once. A repository without promisor remotes is not looked at.
+//! The plan runs as for the archive and finds what is missing: trees first, since they say which files there are, then the
+//! contents of all files at once. A missing attribute file counts as empty and comes with the contents. So a file that the
+//! attribute file leaves out is fetched, too, as git does. A repository without promisor remotes is not looked at.
 
 use std::io::Write;
 
@@ -9,12 +10,12 @@ use super::survey::survey;
 use crate::{
     decode::{
         reader::Reader,
-        wanted::{Missing, Wanted},
+        wanted::{Missing, Role, Wanted},
     },
     error::Result,
     odb::Odb,
     repository::promisor::Fetched,
-    request::Request,
+    request::{Request, Scope},
 };
 
 /// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
@@ -23,30 +24,64 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
         return Ok(request);
     };
     loop {
-        let missing = missing(&request)?;
-        if missing.is_empty() {
+        let next = Next::of(&request)?;
+        if next.missing.is_empty() {
             return Ok(request);
         }
         let objects = request.reader.odb.config().clone();
-        match promisor.fetch(missing, &objects, diagnostics)? {
-            Fetched::All => request.reader = Reader::new(Odb::open(objects)),
+        match promisor.fetch(next.missing, &objects, diagnostics)? {
+            Fetched::All => {}
             Fetched::Unpromised => return Ok(request),
+            // The attribute files that have come may leave out what is lost.
+            Fetched::Lost(lost) if next.has_rules && lost.iter().all(is_content) => {}
             Fetched::Lost(lost) => return Err(promisor.could_not_fetch(&lost)),
+        }
+        request.reader = Reader::new(Odb::open(objects));
+        if next.is_last {
+            return Ok(request);
         }
     }
 }
 
-/// What is to be fetched next for the archive that `request` asks for.
-fn missing(request: &Request) -> Result<Vec<Missing>> {
-    let wanted = || Wanted::within(request.budget.wanted());
-    let (planning, contents) = (wanted().redacted(request.rules.redacted), wanted());
-    let mut request = request.clone();
-    request.reader = request.reader.noting(&planning);
-    // A run of the same plan reports a failure, behind the entries before it.
-    let _ = survey(request, &contents)?;
-    let planning = planning.take();
-    Ok(match planning.is_empty() {
-        true => contents.take(),
-        false => planning,
-    })
+/// The next fetch.
+struct Next {
+    missing: Vec<Missing>,
+    /// Whether attribute files are among the missing.
+    has_rules: bool,
+    /// Whether nothing else is missing.
+    is_last: bool,
+}
+
+impl Next {
+    /// The next fetch for the archive that `request` asks for.
+    fn of(request: &Request) -> Result<Self> {
+        let wanted = Wanted::within(request.budget.wanted());
+        let mut planned = request.clone();
+        let redacted = wanted.clone().redacted(request.rules.redacted);
+        planned.reader = planned.reader.noting(&redacted);
+        // A run of the same plan reports a failure, behind the entries before it.
+        let _ = survey(planned, &wanted)?;
+        let (was_full, mut missing) = (wanted.is_full(), wanted.take());
+        let has_rules = missing.iter().any(is_rules);
+        let is_last = !was_full && missing.iter().all(is_content);
+        // Changes cannot be told without the attribute files of both sides.
+        let is_whole = matches!(request.scope, Scope::Whole(_));
+        let is_ready = |it: &Missing| is_content(it) || is_whole && is_rules(it);
+        if !missing.iter().all(is_ready) {
+            missing.retain(|it| !is_content(it));
+        }
+        Ok(Self {
+            missing,
+            has_rules,
+            is_last,
+        })
+    }
+}
+
+fn is_content(missing: &Missing) -> bool {
+    matches!(missing.role, Role::File(_))
+}
+
+fn is_rules(missing: &Missing) -> bool {
+    matches!(missing.role, Role::Rules(_))
 }

@@ -31,6 +31,33 @@ pub fn path(dir: &Path, id: &oid) -> PathBuf {
     dir.join(&hex[..2]).join(&hex[2..])
 }
 
+/// Tells which ids no loose object has, since there is no directory for them.
+pub struct FanOut([bool; 256]);
+
+impl FanOut {
+    /// The directories for loose objects in the object directories `dirs`.
+    pub fn of(dirs: &[PathBuf]) -> Self {
+        let mut found = [false; 256];
+        for dir in dirs {
+            // What cannot be listed may hold anything.
+            let Ok(entries) =
+                std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>)
+            else {
+                return Self([true; 256]);
+            };
+            let names = entries.iter().map(|entry| entry.file_name());
+            let bytes = names.filter_map(|name| u8::from_str_radix(name.to_str()?, 16).ok());
+            bytes.for_each(|byte| found[usize::from(byte)] = true);
+        }
+        Self(found)
+    }
+
+    /// Whether there may be a loose object `id`.
+    pub fn may_hold(&self, id: &oid) -> bool {
+        self.0[usize::from(id.first_byte())]
+    }
+}
+
 /// Reads loose objects, one after the other.
 #[derive(Default)]
 pub struct Reader {

@@ -31,8 +31,12 @@ use gix::{
 use crate::error::{Error, filled, strerror};
 pub use dirs::object_dirs;
 use index::Index;
+use loose::FanOut;
 use pack::Pack;
 pub use replacements::Replacements;
+
+/// As many objects are looked for one by one among loose files.
+const FEW: usize = 64;
 
 /// The number of a pack within its [`Odb`], valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,7 +189,13 @@ impl Odb {
         if let Some(place) = self.find_once(id) {
             return Some(place);
         }
-        let place = self.refresh().then(|| self.find_once(id)).flatten();
+        let is_new = self.refresh();
+        self.find_again(id, is_new)
+    }
+
+    /// Find `id`, which was not found, among packs that are new (if `is_new`) or covered.
+    fn find_again(&mut self, id: &oid, is_new: bool) -> Option<Place> {
+        let place = is_new.then(|| self.find_once(id)).flatten();
         let place = place.or_else(|| self.covered.iter().find_map(|it| self.find_in(it, id)));
         self.missed |= place.is_none() && self.refused().is_some();
         place
@@ -201,9 +211,25 @@ impl Odb {
             places.extend(offsets.into_iter().map(|found| found.map(place)));
         }
         places.resize(ids.len(), None);
+        // In a partial clone many are missing. One list of directories is then cheaper than a look for each object.
+        let unknown = places.iter().filter(|place| place.is_none()).count();
+        let fan_out = (unknown > FEW).then(|| FanOut::of(&self.config.dirs));
+        for (id, place) in ids.iter().zip(&mut *places) {
+            if place.is_none() {
+                let may_be_loose = fan_out.as_ref().is_none_or(|it| it.may_hold(id));
+                *place = match may_be_loose {
+                    true => self.find_once(id),
+                    false => self.find_in_packs(id),
+                };
+            }
+        }
+        if places.iter().all(Option::is_some) {
+            return;
+        }
+        let is_new = self.refresh();
         for (id, place) in ids.iter().zip(places) {
             if place.is_none() {
-                *place = self.find(id);
+                *place = self.find_again(id, is_new);
             }
         }
     }
@@ -287,6 +313,10 @@ impl Odb {
     }
 
     fn find_once(&mut self, id: &oid) -> Option<Place> {
+        self.find_in_packs(id).or_else(|| self.find_loose(id))
+    }
+
+    fn find_in_packs(&mut self, id: &oid) -> Option<Place> {
         if let Some(place) = self.find_packed(self.recent, id) {
             return Some(place);
         }
@@ -299,7 +329,7 @@ impl Odb {
                 return Some(place);
             }
         }
-        self.find_loose(id)
+        None
     }
 
     fn find_packed(&self, at: usize, id: &oid) -> Option<Place> {

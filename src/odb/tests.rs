@@ -166,3 +166,18 @@ fn a_pack_of_another_index_is_not_used() {
     fixture.open().find_all(&[id(0, 7), id(1, 7)], &mut places);
     assert_eq!(places, [None, packed(1, 7)]);
 }
+
+/// Many are looked for in another way than few.
+#[test]
+fn loose_objects_are_found_among_many() {
+    let fixture = Fixture::new();
+    let (mut ids, mut places) = (vec![id(LOOSE, 1); 100], Vec::new());
+    ids[50] = id(LOOSE, 0);
+    ids[51] = id(3, 7);
+    fixture.open().find_all(&ids, &mut places);
+    assert_eq!(
+        (places[50], places[51]),
+        (Some(Place::Loose(0)), packed(3, 7))
+    );
+    assert_eq!(places.iter().flatten().count(), 2);
+}

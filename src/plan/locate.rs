@@ -87,15 +87,13 @@ impl Locators {
         path: &dyn Fn(&[u8]) -> Vec<u8>,
     ) -> Result<()> {
         let mut locator = self.pool().take();
-        for entries in window.entries.chunks(GROUP) {
-            locator.find(entries)?;
-            let files = entries.iter().filter(|entry| is_wanted(entry));
-            let found = locator.ids.iter().zip(&locator.places);
-            for (entry, (id, place)) in files.zip(found) {
-                if place.is_none() {
-                    let path = path(window.path(entry));
-                    wanted.add(*id, Role::File(path.into()));
-                }
+        locator.find(&window.entries)?;
+        let files = window.entries.iter().filter(|entry| is_wanted(entry));
+        let found = locator.ids.iter().zip(&locator.places);
+        for (entry, (id, place)) in files.zip(found) {
+            if place.is_none() {
+                let path = path(window.path(entry));
+                wanted.add(*id, Role::File(path.into()));
             }
             // Nobody but git-lfs can fetch LFS objects.
             for entry in entries.iter().filter(|_| !wanted.may_fetch()) {
