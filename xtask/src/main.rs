@@ -12,6 +12,7 @@ mod fuzz;
 mod gate;
 mod lfs;
 mod median;
+mod partial;
 mod plot;
 mod process;
 mod scenario;
@@ -33,6 +34,7 @@ enum Task {
     Fanout(fanout::Args),
     Fuzz(fuzz::Args),
     Lfs(lfs::Args),
+    Partial(partial::Args),
     Scenario(scenario::Args),
 }
 
@@ -47,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Task::Fanout(args) => fanout::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Lfs(args) => lfs::run(&args),
+        Task::Partial(args) => partial::run(&args),
         Task::Scenario(args) => scenario::run(&args),
     }
 }
