@@ -95,14 +95,14 @@ impl Locators {
                 let path = path(window.path(entry));
                 wanted.add(*id, Role::File(path.into()));
             }
-            // Nobody but git-lfs can fetch LFS objects.
-            for entry in entries.iter().filter(|_| !wanted.may_fetch()) {
-                if let Some(object) = locator.missing_lfs_object(entry, window.path(entry)) {
-                    let path = path(window.path(entry)).into();
-                    let size = object.size();
-                    let id = ObjectId::Sha256(object.hash().0);
-                    wanted.add(id, Role::LfsObject { path, size });
-                }
+        }
+        // Nobody but git-lfs can fetch LFS objects.
+        for entry in window.entries.iter().filter(|_| !wanted.may_fetch()) {
+            if let Some(object) = locator.missing_lfs_object(entry, window.path(entry)) {
+                let path = path(window.path(entry)).into();
+                let size = object.size();
+                let id = ObjectId::Sha256(object.hash().0);
+                wanted.add(id, Role::LfsObject { path, size });
             }
         }
         // What the system refuses to open may hold the objects.
