@@ -21,7 +21,9 @@
 //!
 //! The doors, each a thing that a user asks for:
 //!
+//! * [`batch`] answers many requests in one process, each a command line.
 //! * [`remote`] serves archives to `git archive --remote`.
+//! * [`invocation`] carries one command line out, on streams that it is given: the binary gives those of the process.
 //! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
 //! * [`preview`] tells what would be sent, before the first byte: to a person, with the rule that decides about a
 //!   path; to a server, with entity tag and length; to a job, with what the repository lacks.
@@ -96,7 +98,9 @@
 //! * Objects that a partial clone lacks are fetched where `git archive` fetches, before the first byte and by the
 //!   installed git: those of the archive and no others. An answer about an archive fetches nothing, nor does a server.
 
+pub mod batch;
 pub mod remote;
+pub mod invocation;
 pub mod apply;
 pub mod preview;
 pub mod archive;

@@ -7,7 +7,7 @@ use std::{
     ffi::c_int,
     fs, io,
     sync::{
-        Arc, LazyLock, OnceLock,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -30,18 +30,29 @@ const DEADLY: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ];
 /// Non-zero once a signal that ends the program has arrived.
 static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// The file that is removed at the end.
-static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
+/// The file that is removed at the end; `None` before the first one.
+static UNFINISHED: Mutex<Option<Unfinished>> = Mutex::new(None);
 
-/// Remove the file when a signal ends the program.
+/// Remove the file when a signal ends the program. A batch has one file after the other.
 pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
+    match remembered().replace(unfinished) {
+        Some(_) => Ok(()),
+        None => watch(),
+    }
+}
+
+/// The file. A panic cannot leave half of one.
+fn remembered() -> MutexGuard<'static, Option<Unfinished>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn watch() -> Result<()> {
     let failed = |error: io::Error| Error::fatal("cannot watch for signals").caused_by(error);
     let ignored = ignored();
     let deadly = DEADLY
         .into_iter()
         .filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(deadly.clone()).map_err(failed)?;
-    let _ = UNFINISHED.set(unfinished);
     thread::spawn(move || signals.forever().for_each(die));
     // After the start of the thread that handles them, since [`await_death`] could otherwise wait forever.
     for signal in deadly {
@@ -52,7 +63,8 @@ pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
 
 /// End the program by `signal`, even if the caller ignores it.
 pub(super) fn die(signal: c_int) {
-    let _removed = UNFINISHED.get().map(Unfinished::remove);
+    let unfinished = remembered().clone();
+    let _removed = unfinished.as_ref().map(Unfinished::remove);
     let _ = emulate_default_handler(signal);
 }
 

@@ -35,7 +35,8 @@ const NAME: &str = "git sluice";
 const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
        git sluice [<options>] --list
-       git sluice [-v] --apply=<dir> [<archive>]";
+       git sluice [-v] --apply=<dir> [<archive>]
+       git sluice --batch";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Debug)]

@@ -8,6 +8,7 @@
 mod file;
 mod filter;
 mod records;
+mod relay;
 
 use std::{
     fs::{File, OpenOptions},
@@ -28,6 +29,7 @@ use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished, umask};
 pub use filter::CommandFilter;
 pub use records::RecordWriter;
+use relay::Relay;
 
 /// An open destination.
 pub enum Destination {
@@ -37,6 +39,10 @@ pub enum Destination {
     InPlace(InPlace),
     /// A temporary file that replaces the target at the end.
     Replacing(Replacement),
+    /// A part of a stream that other things share.
+    Stream(Box<dyn Write + Send>),
+    /// The same through a pipe.
+    Relayed(Relay),
 }
 
 impl Destination {
@@ -74,12 +80,27 @@ impl Destination {
         }
     }
 
-    /// Start `command` in front of the destination.
+    /// Turn a stream into a file, for what writes to files alone.
+    pub fn into_file(self) -> Result<Self> {
+        match self {
+            Self::Stream(stream) => match Relay::start(stream) {
+                Ok(relay) => Ok(Self::Relayed(relay)),
+                Err(error) => Err(Error::fatal("cannot create a pipe").caused_by(strerror(&error))),
+            },
+            other => Ok(other),
+        }
+    }
+
+    /// Start `command` in front of the destination, which is no stream.
     pub fn filter(&mut self, command: &BStr, context: &CommandContext) -> Result<CommandFilter> {
         let file = match self {
             Self::Direct(file) => file,
             Self::InPlace(file) => file.emptied().map_err(|error| Error::write(&error))?,
             Self::Replacing(replacement) => replacement.file.as_file(),
+            Self::Relayed(_) | Self::Stream(_) => match self.file() {
+                Some(file) => file,
+                None => return Err(Error::fatal("cannot start a command in front of a stream")),
+            },
         };
         CommandFilter::start(command, file, context)
     }
@@ -88,8 +109,9 @@ impl Destination {
     pub fn file(&self) -> Option<&File> {
         match self {
             Self::Direct(file) => Some(file),
-            Self::InPlace(_) => None,
+            Self::InPlace(_) | Self::Stream(_) => None,
             Self::Replacing(replacement) => Some(replacement.file.as_file()),
+            Self::Relayed(relay) => relay.file(),
         }
     }
 
@@ -97,6 +119,8 @@ impl Destination {
     pub fn complete(self) -> Result<()> {
         match self {
             Self::Direct(_) => Ok(()),
+            Self::Stream(mut stream) => stream.flush().map_err(|error| Error::write(&error)),
+            Self::Relayed(mut relay) => relay.finish().map_err(|error| Error::write(&error)),
             Self::InPlace(mut file) => match file.emptied() {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Error::write(&error)),
@@ -119,6 +143,8 @@ impl Write for Destination {
             Self::Direct(file) => patiently(file, |mut file| file.write(bytes)),
             Self::InPlace(file) => patiently(file.emptied()?, |mut file| file.write(bytes)),
             Self::Replacing(replacement) => replacement.file.write(bytes),
+            Self::Stream(stream) => stream.write(bytes),
+            Self::Relayed(relay) => relay.file().map_or(Ok(0), |mut file| file.write(bytes)),
         }
     }
 
@@ -128,6 +154,8 @@ impl Write for Destination {
             Self::Direct(file) => patiently(file, write),
             Self::InPlace(file) => patiently(file.emptied()?, write),
             Self::Replacing(replacement) => replacement.file.write_vectored(slices),
+            Self::Stream(stream) => stream.write_vectored(slices),
+            Self::Relayed(relay) => relay.file().map_or(Ok(0), write),
         }
     }
 

@@ -15,7 +15,7 @@ use std::{
 
 use gix_packetline::blocking_io::encode;
 
-use super::side_band::SideBand;
+use super::side_band::{SMALL_PACKET, SideBand};
 use crate::{
     error::{Error, Result, strerror},
     process::pkt_line::{ReadError, read_line},
@@ -49,7 +49,7 @@ pub fn upload_archive(
             strerror(&error)
         )),
     })?;
-    let bands = SideBand::new(output);
+    let bands = SideBand::new(output, SMALL_PACKET);
     match start(input, words, writer) {
         Ok(writer) => {
             if forward(writer, &bands).map_err(lost)? {

@@ -4,59 +4,96 @@
 //! in them is not looked at.
 
 use std::{
-    io::{Result, Write},
-    sync::{Mutex, MutexGuard, PoisonError},
+    io::{ErrorKind, IoSlice, Result, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use gix_packetline::{Channel, blocking_io::encode};
 
-/// As much as git puts into one packet.
-const MAX_DATA: usize = 16384;
+/// As much as `git upload-archive` puts into one packet.
+pub const SMALL_PACKET: usize = 16384;
+/// As much as fits into one packet of side-band-64k.
+pub const LARGE_PACKET: usize = 65515;
+/// Packets of one system call.
+const AT_ONCE: usize = 16;
 
-/// The one output below the streams.
+/// The one output below the streams. Clones share it.
 pub struct SideBand<W> {
-    shared: Mutex<Shared<W>>,
+    shared: Arc<Mutex<Shared<W>>>,
+    max_data: usize,
+}
+
+impl<W> Clone for SideBand<W> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            max_data: self.max_data,
+        }
+    }
 }
 
 struct Shared<W> {
     output: W,
-    /// Packets on their way, so that each write is one system call.
-    packets: Vec<u8>,
+    /// Whether a write has failed: nobody listens.
+    is_broken: bool,
 }
 
 impl<W: Write> SideBand<W> {
-    /// Streams over `output`.
-    pub fn new(output: W) -> Self {
-        let packets = Vec::new();
-        let shared = Mutex::new(Shared { output, packets });
-        Self { shared }
+    /// Streams over `output`, in packets with at most `max_data` bytes.
+    pub fn new(output: W, max_data: usize) -> Self {
+        let shared = Shared {
+            output,
+            is_broken: false,
+        };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+            max_data,
+        }
     }
 
     /// What the client asked for.
-    pub fn data(&self) -> Band<'_, W> {
+    pub fn data(&self) -> Band<W> {
         self.band(Channel::Data)
     }
 
     /// What its user is told meanwhile.
-    pub fn messages(&self) -> Band<'_, W> {
+    pub fn messages(&self) -> Band<W> {
         self.band(Channel::Progress)
     }
 
-    fn band(&self, channel: Channel) -> Band<'_, W> {
-        let bands = self;
+    fn band(&self, channel: Channel) -> Band<W> {
+        let bands = self.clone();
         Band { bands, channel }
     }
 
-    /// It all went well.
+    /// The end of the streams.
     pub fn finish(&self) -> Result<()> {
-        let output = &mut self.lock().output;
-        encode::flush_to_write(&mut *output)?;
-        output.flush()
+        self.direct(|output| {
+            encode::flush_to_write(&mut *output)?;
+            output.flush()
+        })
     }
 
-    /// It did not; nothing follows.
+    /// It did not go well.
     pub fn fail(&self, message: &str) -> Result<()> {
         self.band(Channel::Error).write_all(message.as_bytes())
+    }
+
+    /// Write a packet of no stream.
+    pub fn line(&self, text: &[u8]) -> Result<()> {
+        self.direct(|output| encode::text_to_write(text, output).map(drop))
+    }
+
+    /// Whether a write has failed.
+    pub fn is_broken(&self) -> bool {
+        self.lock().is_broken
+    }
+
+    fn direct(&self, write: impl FnOnce(&mut W) -> Result<()>) -> Result<()> {
+        let mut shared = self.lock();
+        let written = write(&mut shared.output);
+        shared.is_broken |= written.is_err();
+        written
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<W>> {
@@ -65,47 +102,68 @@ impl<W: Write> SideBand<W> {
 }
 
 /// One of the streams.
-pub struct Band<'a, W> {
-    bands: &'a SideBand<W>,
+pub struct Band<W> {
+    bands: SideBand<W>,
     channel: Channel,
 }
 
-impl<W: Write> Write for Band<'_, W> {
+impl<W: Write> Write for Band<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        let mut shared = self.bands.lock();
-        let Shared { output, packets } = &mut *shared;
-        packets.clear();
-        for data in bytes.chunks(MAX_DATA) {
-            encode::band_to_write(self.channel, data, &mut *packets)?;
-        }
-        output.write_all(packets)?;
+        let max_data = self.bands.max_data;
+        let bytes = &bytes[..bytes.len().min(AT_ONCE * max_data)];
+        let heads = bytes.chunks(max_data).map(|data| {
+            // The length, which counts itself, and the number of the stream.
+            let len = data.len() + 5;
+            let mut head = format!("{len:04x}").into_bytes();
+            head.push(self.channel as u8);
+            head
+        });
+        let heads: Vec<_> = heads.collect();
+        let packets = heads.iter().zip(bytes.chunks(max_data));
+        let mut slices: Vec<_> = packets
+            .flat_map(|(head, data)| [IoSlice::new(head), IoSlice::new(data)])
+            .collect();
+        self.bands
+            .direct(|output| write_all_vectored(output, &mut slices))?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.bands.lock().output.flush()
+        self.bands.direct(Write::flush)
     }
+}
+
+fn write_all_vectored(output: &mut impl Write, mut slices: &mut [IoSlice<'_>]) -> Result<()> {
+    while !slices.is_empty() {
+        match output.write_vectored(slices) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write;
 
-    use super::{MAX_DATA, SideBand};
+    use super::{SMALL_PACKET, SideBand};
 
     #[test]
     fn streams_are_cut_into_packets() {
         let mut output = Vec::new();
-        let bands = SideBand::new(&mut output);
+        let bands = SideBand::new(&mut output, SMALL_PACKET);
         bands.messages().write_all(b"hello\n").expect("memory");
         bands
             .data()
-            .write_all(&[b'x'; MAX_DATA + 1])
+            .write_all(&[b'x'; SMALL_PACKET + 1])
             .expect("memory");
         bands.data().write_all(b"").expect("memory");
         bands.finish().expect("memory");
         assert!(output.starts_with(b"000b\x02hello\n4005\x01xxx"));
         assert!(output.ends_with(b"xxx0006\x01x0000"));
-        assert_eq!(output.len(), 11 + 5 + MAX_DATA + 6 + 4);
+        assert_eq!(output.len(), 11 + 5 + SMALL_PACKET + 6 + 4);
     }
 }

@@ -15,6 +15,7 @@ mod zip;
 
 mod apply;
 mod attributes;
+mod batch;
 mod cache;
 mod circles;
 mod command_line;

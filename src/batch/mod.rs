@@ -1,0 +1,129 @@
+//! `--batch`: many invocations in one process, one after the other.
+//!
+//! The conversation is that of git-upload-archive(1), repeated: packets `argument <word>` and a flush; the answer
+//! `ACK` and a flush, then packets of side-band-64k (gitprotocol-pack(5), "Packfile Data") and a flush. What one
+//! invocation does wrong never reaches the next one.
+
+mod request;
+
+use std::{
+    io::{self, BufRead, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use crate::{
+    cli::{Stop, Typed},
+    error::{Error, ExitKind, Result},
+    invocation::{self, Streams},
+    output::{Destination, Unfinished},
+    remote::side_band::{LARGE_PACKET, SideBand},
+    repository::environment::Environment,
+    request::Access,
+};
+use request::{Asked, Request};
+
+/// The first argument that begins a batch.
+pub const BATCH: &str = "--batch";
+/// git's status for arguments that make no sense.
+const USAGE: u8 = 129;
+/// What a shell shows for a death by SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
+
+/// What the process has for all invocations.
+pub struct Process<'a> {
+    /// Goes to a directory, named from the directory in which the process began, and reads the environment there.
+    pub enter: &'a dyn Fn(&Path) -> Result<Environment>,
+    /// Has a file removed if a signal ends the process.
+    pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
+}
+
+/// Answers on `output` what is asked on `input`, until `input` ends.
+pub fn serve(
+    input: &mut dyn BufRead,
+    output: impl Write + Send + 'static,
+    process: &Process<'_>,
+) -> Result<()> {
+    let bands = SideBand::new(output, LARGE_PACKET);
+    let lost = |error| Error::write(&error);
+    while let Some(asked) = request::read(input)? {
+        match asked {
+            Asked::Nothing(reason) => {
+                let refusal = [b"NACK ", reason.as_bytes()].concat();
+                bands.line(&refusal).map_err(lost)?;
+            }
+            Asked::Words(request) => {
+                bands.line(b"ACK").map_err(lost)?;
+                bands.finish().map_err(lost)?;
+                let status = answer(request, &bands, process);
+                if bands.is_broken() {
+                    return Err(lost(io::ErrorKind::BrokenPipe.into()));
+                }
+                if status != 0 {
+                    bands.fail(&format!("status {status}\n")).map_err(lost)?;
+                }
+            }
+        }
+        bands.finish().map_err(lost)?;
+    }
+    Ok(())
+}
+
+/// Carries out one request. Returns the exit status that a process of its own would have.
+fn answer<W: Write + Send + 'static>(
+    request: Request,
+    bands: &SideBand<W>,
+    process: &Process<'_>,
+) -> u8 {
+    let carried = catch_unwind(AssertUnwindSafe(|| carry_out(request, bands, process)));
+    let mut messages = bands.messages();
+    let mut tell = |text: &[u8]| {
+        // The caller notices that nobody listens.
+        let _ = messages.write_all(text);
+    };
+    match carried.unwrap_or_else(|_| Err(Error::fatal("internal error: the request failed").into()))
+    {
+        Ok(()) => 0,
+        Err(Stop::Usage(error)) if error.use_stderr() => {
+            tell(error.render().to_string().as_bytes());
+            USAGE
+        }
+        Err(Stop::Usage(answer)) => {
+            let _ = bands
+                .data()
+                .write_all(answer.render().to_string().as_bytes());
+            0
+        }
+        Err(Stop::Fatal(error)) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
+        Err(Stop::Fatal(error)) => {
+            if !error.is_silent() {
+                tell(&error.lines());
+            }
+            error.exit_status()
+        }
+    }
+}
+
+fn carry_out<W: Write + Send + 'static>(
+    request: Request,
+    bands: &SideBand<W>,
+    process: &Process<'_>,
+) -> Result<(), Stop> {
+    let environment = (process.enter)(&request.directory)?;
+    let typed = Typed::first_pass(request.words.into_iter(), |file| Path::new(file).exists())?;
+    request::fit(&typed)?;
+    let streams = Streams {
+        output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
+        messages: &mut bands.messages(),
+        input: &no_input,
+        shows_progress: false,
+        watch: process.watch,
+    };
+    invocation::carry_out(typed, Access::Local, &environment, streams)
+}
+
+fn no_input() -> Result<Box<dyn Read>> {
+    Err(Error::fatal(
+        "standard input holds the requests of '--batch'",
+    ))
+}

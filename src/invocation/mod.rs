@@ -1,0 +1,141 @@
+//! One invocation of the command: from its words to its end.
+//!
+//! The caller owns the process: an invocation gets its streams, and neither ends the process nor looks at the
+//! process's own streams.
+
+mod archive;
+mod streams;
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read, Write},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::Path,
+};
+
+use gix::bstr::BString;
+
+use crate::{
+    cli::{Args, Stop, Typed, pathspecs_from},
+    error::{Error, ExitKind, Result, filled, strerror},
+    output::Destination,
+    repository::{Repository, environment::Environment, extra_file},
+    request::{Access, format::Formats, printed_profile},
+};
+use archive::Invocation;
+pub use streams::Streams;
+
+/// Carries out what `typed` asks for. Problems are noticed in git's order: that of these lines.
+pub fn carry_out(
+    typed: Typed,
+    access: Access,
+    environment: &Environment,
+    mut streams: Streams<'_>,
+) -> Result<(), Stop> {
+    let repository = Repository::open(environment)?;
+    let formats = formats(environment, &repository, access)?;
+    let destination = match &typed.output {
+        Some(path) => Destination::create(path, streams.watch)?,
+        None => (streams.output)()?,
+    };
+    let mut args = arguments(typed, &repository, access)?;
+    if let Some(directory) = &args.ours.apply {
+        return Ok(apply(directory, &args, &mut streams)?);
+    }
+    if let Some(answer) = answer(&args, &formats) {
+        return Ok(tell(&answer, &args, destination)?);
+    }
+    read_pathspecs(&mut args, &streams)?;
+    let invocation = Invocation {
+        args: &args,
+        formats: &formats,
+        environment,
+        access,
+        streams,
+    };
+    Ok(invocation.carry_out(repository, destination)?)
+}
+
+fn formats(
+    environment: &Environment,
+    repository: &Result<Repository>,
+    access: Access,
+) -> Result<Formats> {
+    let bare_keys = environment.bare_keys();
+    let formats = match repository {
+        Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing(), bare_keys)?,
+        Err(_) => Formats::read(&environment.config()?, bare_keys)?,
+    };
+    Ok(match access {
+        Access::Local => formats,
+        Access::Remote => formats.served(),
+    })
+}
+
+fn arguments(typed: Typed, repository: &Result<Repository>, access: Access) -> Result<Args, Stop> {
+    let below = match repository {
+        Ok(repository) => repository.prefix.clone(),
+        Err(_) => BString::default(),
+    };
+    let args = typed.second_pass(|file| extra_file::examine(file, below.as_ref()))?;
+    if access == Access::Remote && !args.extras.is_empty() {
+        let refused = "options '--add-file' and '--remote' cannot be used together";
+        return Err(Error::fatal(refused).into());
+    }
+    Ok(args)
+}
+
+/// The first word is no tree-ish here.
+fn apply(directory: &Path, args: &Args, streams: &mut Streams<'_>) -> Result<()> {
+    let archive: Box<dyn Read> = match &args.treeish {
+        Some(file) if file != "-" => Box::new(open(file)?),
+        _ => (streams.input)()?,
+    };
+    let told = (args.verbose > 0).then_some(&mut *streams.messages as &mut dyn Write);
+    crate::apply::apply(directory, archive, told)
+}
+
+/// What the program is asked about itself.
+fn answer(args: &Args, formats: &Formats) -> Option<String> {
+    if args.list {
+        return Some(formats.names().map(|name| format!("{name}\n")).collect());
+    }
+    args.filters
+        .print_profile
+        .then(|| printed_profile(&args.filters))
+}
+
+fn tell(answer: &str, args: &Args, mut destination: Destination) -> Result<()> {
+    let written = destination.write_all(answer.as_bytes());
+    match written.map_err(|error| Error::write(&error)) {
+        // git has a list written with its program's last breath, where nobody looks whether it fits.
+        Err(error) if args.list && error.kind() != ExitKind::BrokenPipe => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => destination.complete(),
+    }
+}
+
+/// Pathspecs that come from a file are as good as typed.
+fn read_pathspecs(args: &mut Args, streams: &Streams<'_>) -> Result<()> {
+    let Some(file) = &args.ours.pathspec_from_file else {
+        return Ok(());
+    };
+    let nul = args.ours.pathspec_file_nul;
+    let pathspecs = if file == "-" {
+        pathspecs_from(io::BufReader::new((streams.input)()?), nul)?
+    } else {
+        pathspecs_from(open(file)?, nul)?
+    };
+    let word = |pathspec: BString| OsString::from_vec(pathspec.into());
+    args.paths = pathspecs.into_iter().map(word).collect();
+    Ok(())
+}
+
+fn open(file: &OsString) -> Result<File> {
+    File::open(file).map_err(|error| {
+        let why = strerror(&error);
+        let values = [file.as_bytes(), why.as_bytes()];
+        Error::fatal(filled("could not open '{}' for reading: {}", &values))
+    })
+}

@@ -1,0 +1,22 @@
+//! What an invocation is given by its caller. Must not touch the process's own streams.
+
+use std::io::{Read, Write};
+
+use crate::{
+    error::Result,
+    output::{Destination, Unfinished},
+};
+
+/// The streams of an invocation.
+pub struct Streams<'a> {
+    /// Opens the destination of what is asked for, where the words name no file.
+    pub output: &'a dyn Fn() -> Result<Destination>,
+    /// Takes messages to the user.
+    pub messages: &'a mut (dyn Write + Send + 'static),
+    /// Opens the standard input.
+    pub input: &'a dyn Fn() -> Result<Box<dyn Read>>,
+    /// Whether progress is shown unless the words say otherwise.
+    pub shows_progress: bool,
+    /// Has a file removed if a signal ends the process.
+    pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
+}

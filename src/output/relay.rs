@@ -1,0 +1,63 @@
+//! A pipe into a stream, for what writes to files alone: commands, and the cache.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::fd::OwnedFd,
+    thread::{self, JoinHandle},
+};
+
+/// Bytes that are passed on at once.
+const PIECE: usize = 64 << 10;
+
+/// The pipe, and the thread that passes on what comes through.
+pub struct Relay {
+    /// The end that takes bytes, until all are written.
+    input: Option<File>,
+    copier: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Relay {
+    /// A pipe into `stream`.
+    pub(super) fn start(stream: Box<dyn Write + Send>) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let copier = thread::Builder::new().spawn(move || pass_on(reader, stream))?;
+        Ok(Self {
+            input: Some(File::from(OwnedFd::from(writer))),
+            copier: Some(copier),
+        })
+    }
+
+    pub(super) fn file(&self) -> Option<&File> {
+        self.input.as_ref()
+    }
+
+    /// Wait until the stream has everything.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.input = None;
+        match self.copier.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(copied)) => copied,
+            Some(Err(_)) => Err(io::Error::other("a thread panicked")),
+        }
+    }
+}
+
+impl Drop for Relay {
+    /// Nothing must come behind the end of the run, however the run ended.
+    fn drop(&mut self) {
+        let _ = self.finish();
+    }
+}
+
+fn pass_on(mut reader: impl io::Read, mut stream: Box<dyn Write + Send>) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return stream.flush(),
+            Ok(len) => stream.write_all(&piece[..len])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

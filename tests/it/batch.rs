@@ -1,0 +1,365 @@
+//! `--batch`: the answers of one process are those of a process for each request, whatever happens in between.
+
+use std::{
+    fs,
+    io::{BufReader, Read, Write},
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+};
+
+use gix_packetline::blocking_io::encode;
+
+use crate::{
+    process::run_with_input,
+    support::{Repo, SLUICE},
+    tar_listing::{is_complete, names},
+};
+
+/// A process that answers requests.
+struct Batch {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+/// What a request gets.
+#[derive(Debug, Default, PartialEq)]
+struct Answer {
+    data: Vec<u8>,
+    messages: String,
+    status: i32,
+}
+
+impl Batch {
+    fn start(repo: &Repo) -> Self {
+        let mut command = repo.command(SLUICE);
+        command.arg("--batch");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            stdin: child.stdin.take(),
+            stdout,
+            child,
+        }
+    }
+
+    fn send(&mut self, words: &[&str]) {
+        let stdin = self.stdin.as_mut().expect("not closed yet");
+        stdin.write_all(&request(words)).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    #[track_caller]
+    fn ask(&mut self, words: &[&str]) -> Answer {
+        self.send(words);
+        self.receive()
+    }
+
+    #[track_caller]
+    fn receive(&mut self) -> Answer {
+        assert_eq!(self.packet().as_deref(), Some(&b"ACK\n"[..]));
+        assert_eq!(self.packet(), None);
+        let mut answer = Answer::default();
+        while let Some(packet) = self.packet() {
+            assert_eq!(answer.status, 0, "something follows the status");
+            let text = || String::from_utf8_lossy(&packet[1..]).into_owned();
+            match packet[0] {
+                1 => answer.data.extend(&packet[1..]),
+                2 => answer.messages += &text(),
+                3 => {
+                    let text = text();
+                    let status = text.strip_prefix("status ").expect("a status");
+                    answer.status = status.trim_end().parse().expect("a number");
+                }
+                band => panic!("band {band}"),
+            }
+        }
+        answer
+    }
+
+    /// The next packet; `None` for a flush.
+    fn packet(&mut self) -> Option<Vec<u8>> {
+        let mut digits = [0; 4];
+        self.stdout.read_exact(&mut digits).expect("a packet");
+        let digits = str::from_utf8(&digits).expect("digits");
+        let length = usize::from_str_radix(digits, 16).expect("digits");
+        let mut packet = vec![0; length.checked_sub(4)?];
+        self.stdout.read_exact(&mut packet).expect("whole");
+        Some(packet)
+    }
+
+    /// The requests end, and so does the process.
+    fn end(mut self) -> i32 {
+        self.stdin = None;
+        let mut rest = Vec::new();
+        self.stdout.read_to_end(&mut rest).unwrap();
+        assert!(rest.is_empty());
+        self.child.wait().unwrap().code().expect("an exit status")
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn request(words: &[&str]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for word in words {
+        encode::text_to_write(
+            [b"argument ", word.as_bytes()].concat().as_slice(),
+            &mut bytes,
+        )
+        .unwrap();
+    }
+    encode::flush_to_write(&mut bytes).unwrap();
+    bytes
+}
+
+/// What a process of its own answers.
+fn alone(repo: &Repo, words: &[&str]) -> Answer {
+    let output = repo.sluice(words);
+    Answer {
+        status: output.code(),
+        messages: output.messages(),
+        data: output.stdout,
+    }
+}
+
+/// Requests of all kinds, sound or not, one after the other.
+#[test]
+fn answers_are_those_of_a_process_each() {
+    let repo = Repo::copy("basic");
+    repo.write("rules", "*.c\n");
+    repo.git(["config", "tar.shout.command", "tr a-z A-Z"]);
+    let repo = repo.env("TZ", "UTC");
+    let requests: [&[&str]; 24] = [
+        &["HEAD"],
+        &["--format=zip", "HEAD"],
+        &["nothing"],
+        &["--format=tgz", "--prefix=p/", "HEAD"],
+        &["--no-such-option", "HEAD"],
+        &[],
+        &["--format=shout", "HEAD"],
+        &["-v", "HEAD"],
+        &["--dry-run", "HEAD"],
+        &["--head", "HEAD"],
+        &["--base=HEAD", "HEAD"],
+        &["--base=nothing", "HEAD"],
+        &["--range=100-2000", "HEAD"],
+        &["--range=99999999-", "HEAD"],
+        &["--list"],
+        &["--list-missing", "HEAD"],
+        &["-h"],
+        &["--ignore-from=rules", "HEAD"],
+        &["--ignore-from=none", "HEAD"],
+        &["--add-file=rules", "HEAD"],
+        &["--profile=zoekt", "HEAD"],
+        &["--print-profile", "--profile=zoekt"],
+        &["--ignore=**", "--fail-if-empty", "HEAD"],
+        &["--manifest=fd:99", "HEAD"],
+    ];
+    let place = Repo::scratch();
+    let mut batch = Batch::start(&place);
+    let directory = repo.path().display().to_string();
+    for round in 0..2 {
+        for words in requests {
+            let words = [&["-C", &directory][..], words].concat();
+            let expected = alone(&repo, &words[2..]);
+            assert_eq!(batch.ask(&words), expected, "{round} {words:?}");
+        }
+    }
+    assert_eq!(batch.end(), 0);
+}
+
+/// Requests may come long before their answers, and name directories from the one in which the process began.
+#[test]
+fn directories() {
+    let place = Repo::scratch();
+    for name in ["one", "two"] {
+        fs::create_dir(place.path().join(name)).unwrap();
+        let repo = place.clone().at(name);
+        repo.git(["init", "-q"]);
+        repo.write(name, name);
+        repo.git(["add", "."]);
+        repo.git(["commit", "-qm", name]);
+    }
+    let mut batch = Batch::start(&place);
+    let requests: [&[&str]; 5] = [
+        &["-C", "one", "HEAD"],
+        &["-C", "two", "HEAD"],
+        &["-C", "one", "-C", "../two", "HEAD"],
+        &["HEAD"],
+        &["-C", "two/.git", "HEAD"],
+    ];
+    requests.iter().for_each(|words| batch.send(words));
+    let answers = requests.map(|_| batch.receive());
+    let found = answers.each_ref().map(|answer| match answer.status {
+        0 => names(&answer.data).join(" "),
+        status => status.to_string(),
+    });
+    assert_eq!(found, ["one", "two", "two", "128", "two"]);
+    assert_eq!(
+        batch.ask(&["-C", "three", "HEAD"]).messages,
+        format!(
+            "fatal: cannot change to '{}/three': No such file or directory\n",
+            place.path().display()
+        )
+    );
+    let output = batch.ask(&["-C", "one", "--output=../out.tar", "HEAD"]);
+    assert_eq!(output, Answer::default());
+    assert!(fs::read(place.path().join("out.tar")).unwrap() == answers[0].data);
+}
+
+/// Every request sees the repository as it is then.
+#[test]
+fn changes_are_seen() {
+    let repo = Repo::copy("basic");
+    let place = repo.path().parent().unwrap().to_owned();
+    let mut batch = Batch::start(&repo);
+    let mut same = |repo: &Repo, what: &str| {
+        let words = ["HEAD"];
+        assert_eq!(batch.ask(&words), alone(repo, &words), "{what}");
+    };
+    same(&repo, "at first");
+    repo.write("new", "new\n");
+    repo.git(["add", "new"]);
+    repo.git(["commit", "-qm", "new"]);
+    same(&repo, "a commit");
+    repo.git(["repack", "-adq"]);
+    repo.git(["prune-packed", "-q"]);
+    same(&repo, "a repack");
+    repo.git(["pack-refs", "--all"]);
+    repo.git(["config", "tar.umask", "0077"]);
+    same(&repo, "the configuration");
+    let attributes = repo.path().join(".git/info");
+    fs::create_dir_all(&attributes).unwrap();
+    fs::write(attributes.join("attributes"), "new export-ignore\n").unwrap();
+    same(&repo, "attributes");
+    repo.git(["replace", "HEAD", "HEAD~1"]);
+    same(&repo, "a replacement");
+    let other = Repo::copy("basic");
+    other.git(["commit", "-q", "--allow-empty", "-m", "other"]);
+    let git = repo.path().join(".git");
+    fs::rename(&git, place.join("old")).unwrap();
+    fs::rename(other.path().join(".git"), &git).unwrap();
+    same(&repo, "another repository");
+}
+
+/// What is no request is refused, and the next one is answered.
+#[test]
+fn what_is_no_request() {
+    let repo = Repo::copy("basic");
+    let mut batch = Batch::start(&repo);
+    for lines in [
+        &[&b"want x\n"[..], b"argument HEAD\n"][..],
+        &[b"argument a\0b"],
+    ] {
+        let mut bytes = Vec::new();
+        for line in lines {
+            encode::data_to_write(line, &mut bytes).unwrap();
+        }
+        encode::flush_to_write(&mut bytes).unwrap();
+        batch.stdin.as_mut().unwrap().write_all(&bytes).unwrap();
+        let refusal = batch.packet().expect("a refusal");
+        assert!(refusal.starts_with(b"NACK "));
+        assert_eq!(batch.packet(), None);
+        let answer = batch.ask(&["HEAD"]);
+        assert!(answer.status == 0 && is_complete(&answer.data));
+    }
+    let refused = batch.ask(&["--remote=.", "HEAD"]);
+    assert_eq!(
+        refused.messages,
+        "fatal: options '--remote' and '--batch' cannot be used together\n"
+    );
+    let piped = batch.ask(&["--pathspec-from-file=-", "HEAD"]);
+    assert_eq!(
+        piped.messages,
+        "fatal: standard input holds the requests of '--batch'\n"
+    );
+    assert_eq!(batch.end(), 0);
+}
+
+/// Requests that break off, and arguments of the batch itself.
+#[test]
+fn a_conversation_that_breaks_off() {
+    let repo = Repo::copy("basic");
+    let talk = |bytes: &[u8]| {
+        let mut command = repo.command(SLUICE);
+        run_with_input(command.arg("--batch"), bytes)
+    };
+    let nothing = talk(b"");
+    assert_eq!((nothing.code(), nothing.stdout.len()), (0, 0));
+    let whole = request(&["HEAD"]);
+    for cut in [2, 5, whole.len() - 4, whole.len() - 1] {
+        let output = talk(&whole[..cut]);
+        assert_eq!((output.code(), output.stdout.len()), (128, 0), "{cut}");
+        assert_eq!(output.messages(), "fatal: a request broke off\n");
+    }
+    let output = talk(b"what?");
+    assert_eq!(output.code(), 128, "{output}");
+    let mut command = repo.command(SLUICE);
+    let output = run_with_input(command.args(["--batch", "HEAD"]), b"");
+    assert_eq!(
+        output.messages(),
+        "fatal: '--batch' goes with no other argument; requests have theirs\n"
+    );
+}
+
+/// A reader that goes away ends the process as a closed pipe does.
+#[test]
+fn nobody_listens() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let repo = Repo::copy("basic");
+    let mut command = repo.command(SLUICE);
+    command.arg("--batch");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    let _ = stdin.write_all(&request(&["HEAD"]));
+    let status = child.wait().unwrap();
+    assert_eq!(status.signal(), Some(13), "{status}");
+}
+
+/// Runs of a batch share archives with all others.
+#[test]
+fn archives_are_shared() {
+    let repo = Repo::copy("basic");
+    let cache = Repo::scratch();
+    let option = format!("--cache={}", cache.path().display());
+    let mut batch = Batch::start(&repo);
+    let expected = alone(&repo, &["HEAD"]);
+    for _ in 0..3 {
+        let words = [&option, "--cache-always", "--summary=summary", "HEAD"];
+        assert_eq!(batch.ask(&words), expected);
+    }
+    let summary = fs::read_to_string(repo.path().join("summary")).unwrap();
+    assert!(summary.contains("\"hit\""), "{summary}");
+}
+
+/// Nothing stays open behind a request.
+#[test]
+fn nothing_is_left_open() {
+    let repo = Repo::copy("basic");
+    let mut batch = Batch::start(&repo);
+    let open = |batch: &Batch| {
+        let directory = format!("/proc/{}/fd", batch.child.id());
+        fs::read_dir(directory).unwrap().count()
+    };
+    let mut counts = Vec::new();
+    for number in 0..60 {
+        let words: &[&str] = match number % 4 {
+            0 => &["HEAD"],
+            1 => &["--format=zip", "HEAD"],
+            2 => &["nothing"],
+            _ => &["--output=out.tar", "HEAD"],
+        };
+        let _ = batch.ask(words);
+        counts.push(open(&batch));
+    }
+    assert_eq!(counts[8..12], counts[56..60]);
+}
