@@ -50,11 +50,10 @@ pub fn serve(
         match asked {
             Asked::Nothing(reason) => {
                 let refusal = [b"NACK ", reason.as_bytes()].concat();
-                bands.line(&refusal).map_err(lost)?;
+                bands.reply(&refusal).map_err(lost)?;
             }
             Asked::Words(request) => {
-                bands.line(b"ACK").map_err(lost)?;
-                bands.finish().map_err(lost)?;
+                bands.reply(b"ACK").map_err(lost)?;
                 let status = answer(request, &bands, process);
                 if bands.is_broken() {
                     return Err(lost(io::ErrorKind::BrokenPipe.into()));
@@ -62,9 +61,9 @@ pub fn serve(
                 if status != 0 {
                     bands.fail(&format!("status {status}\n")).map_err(lost)?;
                 }
+                bands.finish().map_err(lost)?;
             }
         }
-        bands.finish().map_err(lost)?;
     }
     Ok(())
 }

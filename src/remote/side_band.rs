@@ -79,9 +79,15 @@ impl<W: Write> SideBand<W> {
         self.band(Channel::Error).write_all(message.as_bytes())
     }
 
-    /// Write a packet of no stream.
-    pub fn line(&self, text: &[u8]) -> Result<()> {
-        self.direct(|output| encode::text_to_write(text, output).map(drop))
+    /// A packet of no stream, and the end of such packets.
+    pub fn reply(&self, text: &[u8]) -> Result<()> {
+        let mut packets = Vec::new();
+        encode::text_to_write(text, &mut packets)?;
+        encode::flush_to_write(&mut packets)?;
+        self.direct(|output| {
+            output.write_all(&packets)?;
+            output.flush()
+        })
     }
 
     /// Whether a write has failed.
