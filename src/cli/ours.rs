@@ -38,7 +38,7 @@ pub struct Ours {
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
 
-    /// List the objects and submodules that the archive needs and the repository lacks, as JSON lines
+    /// List the objects, LFS objects and submodules that the archive needs and the repository lacks, as JSON lines
     ///
     /// Nothing is fetched. Exit with status 9 if something is missing. The last line says whether the list is complete:
     /// below a missing directory more may be missing.
