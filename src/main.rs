@@ -22,7 +22,10 @@ use git_sluice::{
     output::Destination,
     process::git,
     remote::{self, server},
-    repository::environment::{Environment, NO_LAZY_FETCH},
+    repository::{
+        Repository,
+        environment::{Environment, NO_LAZY_FETCH},
+    },
     request::Access,
 };
 
@@ -116,13 +119,7 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
 
 /// Answer requests until there are no more.
 fn batch(words: &[OsString]) -> Result<(), Stop> {
-    if !words.is_empty() {
-        let alone = format!(
-            "'{}' goes with no other argument; requests have theirs",
-            batch::BATCH
-        );
-        return Err(Error::fatal(alone).into());
-    }
+    let max_repositories = batch::max_repositories(words)?;
     let begin = current_directory()?;
     let enter = |directory: &Path| {
         let directory = begin.join(directory);
@@ -135,6 +132,7 @@ fn batch(words: &[OsString]) -> Result<(), Stop> {
     };
     let process = batch::Process {
         enter: &enter,
+        max_repositories,
         watch: &signals::remove_on_death,
     };
     let output = Destination::Direct(standard_output()?);
@@ -153,6 +151,7 @@ fn environment() -> Result<Environment> {
 /// One archive, or what else the words ask for, on the process's own streams.
 fn invoke(typed: Typed, access: Access) -> Result<(), Stop> {
     let environment = environment()?;
+    let repository = Repository::open(&environment)?;
     let streams = Streams {
         output: &|| Ok(Destination::Direct(standard_output()?)),
         messages: &mut Stderr,
@@ -160,7 +159,7 @@ fn invoke(typed: Typed, access: Access) -> Result<(), Stop> {
         shows_progress: io::stderr().is_terminal(),
         watch: &signals::remove_on_death,
     };
-    invocation::carry_out(typed, access, &environment, streams)
+    invocation::carry_out(typed, access, &environment, repository, streams)
 }
 
 /// Standard output without the line buffer of `std`, which would copy everything once more.

@@ -7,33 +7,53 @@
 mod request;
 
 use std::{
+    ffi::OsString,
     io::{self, BufRead, Read, Write},
+    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };
 
 use crate::{
     cli::{Stop, Typed},
-    error::{Error, ExitKind, Result},
+    error::{Error, ExitKind, Result, filled},
     invocation::{self, Streams},
     output::{Destination, Unfinished},
     remote::side_band::{LARGE_PACKET, SideBand},
-    repository::environment::Environment,
+    repository::{environment::Environment, kept::KeptRepositories},
     request::Access,
 };
 use request::{Asked, Request};
 
 /// The first argument that begins a batch.
 pub const BATCH: &str = "--batch";
+/// The option behind that argument.
+const REPOSITORIES: &str = "--batch-repositories=";
 /// git's status for arguments that make no sense.
 const USAGE: u8 = 129;
 /// What a shell shows for a death by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
+/// The number of repositories that stay open, where the arguments do not say.
+const MAX_REPOSITORIES: usize = 100;
+
+/// The most repositories that stay open, by the arguments of a batch: the only one is `--batch-repositories=<n>`.
+pub fn max_repositories(words: &[OsString]) -> Result<usize> {
+    words.iter().try_fold(MAX_REPOSITORIES, |_, word| {
+        let number = word.to_str().and_then(|word| word.strip_prefix(REPOSITORIES));
+        number.and_then(|number| number.parse().ok()).ok_or_else(|| {
+            let template = "'{}' does not go with '--batch'; the words of a request follow on standard input";
+            Error::fatal(filled(template, &[word.as_bytes()]))
+        })
+    })
+}
+
 /// What the process has for all invocations.
 pub struct Process<'a> {
     /// Goes to a directory, named from the directory in which the process began, and reads the environment there.
     pub enter: &'a dyn Fn(&Path) -> Result<Environment>,
+    /// The most repositories that stay open between requests.
+    pub max_repositories: usize,
     /// Has a file removed if a signal ends the process.
     pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
 }
@@ -45,6 +65,7 @@ pub fn serve(
     process: &Process<'_>,
 ) -> Result<()> {
     let bands = SideBand::new(output, LARGE_PACKET);
+    let mut repositories = KeptRepositories::new(process.max_repositories);
     let lost = |error| Error::write(&error);
     while let Some(asked) = request::read(input)? {
         match asked {
@@ -54,7 +75,7 @@ pub fn serve(
             }
             Asked::Words(request) => {
                 bands.reply(b"ACK").map_err(lost)?;
-                let status = answer(request, &bands, process);
+                let status = answer(request, &bands, (process, &mut repositories));
                 if bands.is_broken() {
                     return Err(lost(io::ErrorKind::BrokenPipe.into()));
                 }
@@ -72,9 +93,11 @@ pub fn serve(
 fn answer<W: Write + Send + 'static>(
     request: Request,
     bands: &SideBand<W>,
-    process: &Process<'_>,
+    (process, repositories): (&Process<'_>, &mut KeptRepositories),
 ) -> u8 {
-    let carried = catch_unwind(AssertUnwindSafe(|| carry_out(request, bands, process)));
+    let carried = catch_unwind(AssertUnwindSafe(|| {
+        carry_out(request, bands, (process, repositories))
+    }));
     let mut messages = bands.messages();
     let mut tell = |text: &[u8]| {
         // The caller notices that nobody listens.
@@ -106,11 +129,12 @@ fn answer<W: Write + Send + 'static>(
 fn carry_out<W: Write + Send + 'static>(
     request: Request,
     bands: &SideBand<W>,
-    process: &Process<'_>,
+    (process, repositories): (&Process<'_>, &mut KeptRepositories),
 ) -> Result<(), Stop> {
     let environment = (process.enter)(&request.directory)?;
     let typed = Typed::first_pass(request.words.into_iter(), |file| Path::new(file).exists())?;
     request::fit(&typed)?;
+    let repository = repositories.open(&environment)?;
     let streams = Streams {
         output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
         messages: &mut bands.messages(),
@@ -118,7 +142,7 @@ fn carry_out<W: Write + Send + 'static>(
         shows_progress: false,
         watch: process.watch,
     };
-    invocation::carry_out(typed, Access::Local, &environment, streams)
+    invocation::carry_out(typed, Access::Local, &environment, repository, streams)
 }
 
 fn no_input() -> Result<Box<dyn Read>> {

@@ -26,14 +26,15 @@ use crate::{
 use archive::Invocation;
 pub use streams::Streams;
 
-/// Carries out what `typed` asks for. Problems are noticed in git's order: that of these lines.
+/// Carries out what `typed` asks for in the `repository` of `environment`. Problems are noticed in git's order: that of
+/// these lines.
 pub fn carry_out(
     typed: Typed,
     access: Access,
     environment: &Environment,
+    repository: Result<Repository>,
     mut streams: Streams<'_>,
 ) -> Result<(), Stop> {
-    let repository = Repository::open(environment)?;
     let formats = formats(environment, &repository, access)?;
     let destination = match &typed.output {
         Some(path) => Destination::create(path, streams.watch)?,

@@ -10,6 +10,7 @@ pub mod date;
 pub mod environment;
 pub mod extra_file;
 pub mod gitmodules;
+pub mod kept;
 pub mod lfs;
 mod open;
 pub mod promisor;
@@ -30,7 +31,8 @@ use environment::Environment;
 use settings::RepositorySettings;
 use work_tree::WorkTree;
 
-/// An open repository.
+/// An open repository. Clones share what is open.
+#[derive(Clone)]
 pub struct Repository {
     /// Refs and revisions.
     pub gix: gix::Repository,

@@ -27,6 +27,7 @@ const DEFAULT_BIG_FILE: u64 = 512 << 20;
 const DEFAULT_TREE_DEPTH: i64 = 2048;
 
 /// All settings read from the configuration.
+#[derive(Clone)]
 pub struct RepositorySettings {
     /// `tar.umask`
     pub umask: Umask,

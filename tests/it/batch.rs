@@ -4,8 +4,11 @@ use std::{
     fs,
     io::{BufReader, Read, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
+    thread,
+    time::Duration,
 };
 
+use git_sluice::repository::{Repository, environment::Environment, kept::KeptRepositories};
 use gix_packetline::blocking_io::encode;
 
 use crate::{
@@ -213,39 +216,106 @@ fn directories() {
     assert!(fs::read(place.path().join("out.tar")).unwrap() == answers[0].data);
 }
 
-/// Every request sees the repository as it is then.
+/// A change of a repository.
+type Change = fn(&Repo);
+
+/// Changes of all that decides about an archive.
+const CHANGES: [(&str, Change); 12] = [
+    ("nothing", |_| ()),
+    ("a commit", |repo| {
+        repo.write("new", "new\n");
+        repo.git(["add", "new"]);
+        repo.git(["commit", "-qm", "new"]);
+    }),
+    ("another branch", |repo| {
+        repo.git(["symbolic-ref", "HEAD", "refs/heads/none"]);
+    }),
+    ("a repack", |repo| {
+        repo.git(["commit", "-q", "--allow-empty", "-m", "empty"]);
+        repo.git(["gc", "-q", "--prune=now"]);
+    }),
+    ("the configuration", |repo| {
+        repo.git(["config", "tar.umask", "0077"]);
+    }),
+    ("configuration that is included", |repo| {
+        repo.write("more", "[tar]\n\tumask = 0007\n");
+        repo.git(["config", "include.path", "../more"]);
+    }),
+    ("bad configuration", |repo| {
+        fs::write(repo.path().join(".git/config"), "[core\n").unwrap();
+    }),
+    ("attributes", |repo| {
+        let info = repo.path().join(".git/info");
+        fs::create_dir_all(&info).unwrap();
+        fs::write(info.join("attributes"), "* export-ignore\n").unwrap();
+    }),
+    ("a replacement", |repo| {
+        repo.git(["replace", "HEAD", "HEAD~1"]);
+    }),
+    ("another repository", |repo| {
+        let other = Repo::copy("basic");
+        other.git(["commit", "-q", "--allow-empty", "-m", "other"]);
+        let git = repo.path().join(".git");
+        fs::rename(&git, repo.path().join("old")).unwrap();
+        fs::rename(other.path().join(".git"), &git).unwrap();
+    }),
+    ("no repository", |repo| {
+        fs::rename(repo.path().join(".git"), repo.path().join("old")).unwrap();
+    }),
+    ("objects elsewhere", |repo| {
+        let objects = repo.path().join(".git/objects");
+        fs::rename(&objects, repo.path().join("old")).unwrap();
+        fs::create_dir_all(objects.join("info")).unwrap();
+        fs::write(objects.join("info/alternates"), "../../old\n").unwrap();
+    }),
+];
+
+/// Every request sees the repository as it is then, whether the repository stays open or was opened just now.
 #[test]
 fn changes_are_seen() {
-    let repo = Repo::copy("basic");
-    let place = repo.path().parent().unwrap().to_owned();
-    let mut batch = Batch::start(&repo);
-    let mut same = |repo: &Repo, what: &str| {
-        let words = ["HEAD"];
-        assert_eq!(batch.ask(&words), alone(repo, &words), "{what}");
+    let place = Repo::scratch();
+    let mut batch = Batch::start(&place);
+    let repos = CHANGES.map(|(name, change)| (name, change, Repo::copy("basic")));
+    let mut same = |what: &str, repo: &Repo| {
+        let directory = repo.path().display().to_string();
+        let words = ["-C", &directory, "-v", "HEAD"];
+        assert_eq!(batch.ask(&words), alone(repo, &words[2..]), "{what}");
     };
-    same(&repo, "at first");
-    repo.write("new", "new\n");
-    repo.git(["add", "new"]);
-    repo.git(["commit", "-qm", "new"]);
-    same(&repo, "a commit");
-    repo.git(["repack", "-adq"]);
-    repo.git(["prune-packed", "-q"]);
-    same(&repo, "a repack");
-    repo.git(["pack-refs", "--all"]);
-    repo.git(["config", "tar.umask", "0077"]);
-    same(&repo, "the configuration");
-    let attributes = repo.path().join(".git/info");
-    fs::create_dir_all(&attributes).unwrap();
-    fs::write(attributes.join("attributes"), "new export-ignore\n").unwrap();
-    same(&repo, "attributes");
-    repo.git(["replace", "HEAD", "HEAD~1"]);
-    same(&repo, "a replacement");
-    let other = Repo::copy("basic");
-    other.git(["commit", "-q", "--allow-empty", "-m", "other"]);
-    let git = repo.path().join(".git");
-    fs::rename(&git, place.join("old")).unwrap();
-    fs::rename(other.path().join(".git"), &git).unwrap();
-    same(&repo, "another repository");
+    for pause in [Duration::ZERO, OLD_ENOUGH] {
+        thread::sleep(pause);
+        for (name, _, repo) in &repos {
+            same(name, repo);
+            same(name, repo);
+        }
+    }
+    for (name, change, repo) in &repos {
+        change(repo);
+        same(name, repo);
+        same(name, repo);
+    }
+}
+
+/// After this time, files count as old: a change would leave a trace.
+const OLD_ENOUGH: Duration = Duration::from_millis(2100);
+
+/// A repository stays open once it was opened twice without a change in between, until others take its room.
+#[test]
+fn repositories_stay_open() {
+    let repos = [Repo::copy("basic"), Repo::copy("basic")];
+    thread::sleep(OLD_ENOUGH);
+    let mut kept = KeptRepositories::new(1);
+    let mut open = |repo: &Repo| {
+        let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
+        kept.open(&environment).unwrap().unwrap()
+    };
+    let [first, second, third, fourth] = [(); 4].map(|()| open(&repos[0]));
+    let is_same = |one: &Repository, other: &Repository| {
+        std::ptr::eq(one.gix.objects.store_ref(), other.gix.objects.store_ref())
+    };
+    assert!(!is_same(&first, &second));
+    assert!(is_same(&second, &third) && is_same(&third, &fourth));
+    open(&repos[1]);
+    assert!(!is_same(&second, &open(&repos[0])));
 }
 
 /// What is no request is refused, and the next one is answered.
@@ -304,7 +374,7 @@ fn a_conversation_that_breaks_off() {
     let output = run_with_input(command.args(["--batch", "HEAD"]), b"");
     assert_eq!(
         output.messages(),
-        "fatal: '--batch' goes with no other argument; requests have theirs\n"
+        "fatal: 'HEAD' does not go with '--batch'; the words of a request follow on standard input\n"
     );
 }
 

@@ -1,0 +1,217 @@
+//! Repositories that stay open between the requests of a batch.
+//!
+//! A repository is used again only where everything that was read to open it is as it was then. In doubt it is opened
+//! anew: a stale answer is never given. Refs, objects and attribute files are read by each request in any case.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use gix::config::Source;
+
+use super::{Repository, environment::Environment};
+use crate::error::Result;
+
+/// A file that has changed within this time may change again without a trace, in nanoseconds: some file systems count
+/// whole seconds, or two.
+const YOUNG: i128 = 2_000_000_000;
+/// The sources of configuration beside files that others include.
+const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
+
+/// The repositories, the last one that was used at the end.
+pub struct KeptRepositories {
+    kept: Vec<Kept>,
+    max: usize,
+}
+
+/// A repository and what was seen of it.
+struct Kept {
+    /// The directory in which it was found.
+    cwd: PathBuf,
+    traces: Traces,
+    /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
+    repository: Option<Repository>,
+}
+
+impl KeptRepositories {
+    /// Room for `max` repositories.
+    pub fn new(max: usize) -> Self {
+        Self {
+            kept: Vec::new(),
+            max,
+        }
+    }
+
+    /// [`Repository::open`], or the same repository from an earlier call.
+    pub fn open(&mut self, environment: &Environment) -> Result<Result<Repository>> {
+        let known = self.kept.iter().position(|it| it.cwd == environment.cwd);
+        let known = known.map(|at| self.kept.remove(at));
+        let known = known.filter(|known| known.traces.hold());
+        if let Some(repository) = known.as_ref().and_then(|known| known.repository.clone()) {
+            self.kept.extend(known);
+            return Ok(Ok(repository.afresh()));
+        }
+        let opened = Repository::open(environment)?;
+        if let Ok(repository) = &opened
+            && let Some(traces) = Traces::of(repository, environment)
+        {
+            let is_steady = known.is_some_and(|known| known.traces == traces);
+            self.kept.push(Kept {
+                cwd: environment.cwd.clone(),
+                traces,
+                repository: is_steady.then(|| repository.clone()),
+            });
+            if self.kept.len() > self.max {
+                self.kept.remove(0);
+            }
+        }
+        Ok(opened)
+    }
+}
+
+impl Repository {
+    /// The same repository, whose attribute files outside of the tree are read again.
+    fn afresh(mut self) -> Self {
+        self.settings.attributes.outside = Arc::default();
+        self
+    }
+}
+
+/// The state of all that is read to open a repository.
+#[derive(PartialEq, Eq)]
+struct Traces(Vec<(PathBuf, Trace)>);
+
+impl Traces {
+    /// The traces of `repository`. `None` for one that must be opened anew each time.
+    fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
+        let gix = &repository.gix;
+        let git_dir = gix.git_dir();
+        let is_found_at_once =
+            git_dir == environment.cwd || git_dir == environment.cwd.join(".git");
+        let config = gix.config_snapshot();
+        let config = config.plumbing();
+        let has = |name: &str| {
+            config
+                .sections_by_name(name)
+                .is_some_and(|mut all| all.next().is_some())
+        };
+        let is_plain = !has("include") && !has("includeIf") && !has("extensions");
+        let is_whole = gix.common_dir() == git_dir && repository.objects.replacements.is_empty();
+        if environment.git_dir.is_some() || !is_found_at_once || !is_plain || !is_whole {
+            return None;
+        }
+        let mut files: BTreeSet<PathBuf> = config
+            .sections()
+            .filter_map(|section| section.meta().path.clone())
+            .collect();
+        let sources = SOURCES
+            .iter()
+            .filter_map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
+        files.extend(sources.map(|path| git_dir.join(path)));
+        let names = [
+            "HEAD",
+            "commondir",
+            "config",
+            "config.worktree",
+            "packed-refs",
+            "refs/replace",
+            "shallow",
+        ];
+        files.extend(names.map(|name| git_dir.join(name)));
+        let objects = &repository.objects.dirs;
+        files.extend(
+            objects
+                .iter()
+                .map(|objects| objects.join("info/alternates")),
+        );
+        let directories = objects
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([git_dir, &environment.cwd]);
+        let directories = directories.map(|path| (path.to_owned(), Trace::of_directory(path)));
+        let files = files.into_iter().map(|path| {
+            let trace = Trace::of_file(&path);
+            (path, trace)
+        });
+        let traces = Self(files.chain(directories).collect());
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()?
+            .as_nanos()
+            .cast_signed();
+        traces
+            .0
+            .iter()
+            .all(|(_, trace)| trace.is_older_than(now - YOUNG))
+            .then_some(traces)
+    }
+
+    /// Whether nothing has changed.
+    fn hold(&self) -> bool {
+        self.0.iter().all(|(path, trace)| match trace {
+            Trace::Directory { .. } => *trace == Trace::of_directory(path),
+            Trace::File { .. } | Trace::Nothing => *trace == Trace::of_file(path),
+        })
+    }
+}
+
+/// The state of one path.
+#[derive(PartialEq, Eq)]
+enum Trace {
+    Nothing,
+    /// A directory in which anything may change, as long as it is the same one, of the same owner.
+    Directory {
+        place: (u64, u64),
+        owner: (u32, u32),
+    },
+    /// A file, or a directory whose entries count.
+    File {
+        place: (u64, u64),
+        owner: (u32, u32),
+        size: u64,
+        /// Of the content and of the rest, in nanoseconds since 1970.
+        changed: (i128, i128),
+    },
+}
+
+impl Trace {
+    fn of_directory(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Ok(found) => Self::Directory {
+                place: (found.dev(), found.ino()),
+                owner: (found.uid(), found.mode()),
+            },
+            Err(_) => Self::Nothing,
+        }
+    }
+
+    fn of_file(path: &Path) -> Self {
+        let time = |seconds: i64, nanoseconds: i64| {
+            i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+        };
+        match fs::metadata(path) {
+            Ok(found) => Self::File {
+                place: (found.dev(), found.ino()),
+                owner: (found.uid(), found.mode()),
+                size: found.size(),
+                changed: (
+                    time(found.mtime(), found.mtime_nsec()),
+                    time(found.ctime(), found.ctime_nsec()),
+                ),
+            },
+            Err(_) => Self::Nothing,
+        }
+    }
+
+    fn is_older_than(&self, time: i128) -> bool {
+        match self {
+            Self::File { changed, .. } => changed.0.max(changed.1) < time,
+            Self::Nothing | Self::Directory { .. } => true,
+        }
+    }
+}
