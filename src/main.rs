@@ -3,7 +3,7 @@
 mod signals;
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     hint,
     io::{self, IsTerminal, Write},
@@ -16,7 +16,7 @@ use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     batch,
-    cli::{Stop, Typed},
+    cli::{Stop, Typed, Vocabulary},
     error::{Error, ExitKind, Result, filled, strerror},
     invocation::{self, Streams},
     output::Destination,
@@ -83,15 +83,17 @@ fn run() -> u8 {
 
 /// Modes are flags, since the first word is a tree-ish.
 fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
+    let mut vocabulary = Vocabulary::default();
     match words.first().and_then(|word| word.to_str()) {
         Some(remote::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
         Some(batch::BATCH) => batch(&words[1..]),
         Some(remote::WRITER) => {
-            let typed = Typed::of_client(words.drain(1..));
+            let typed = Typed::of_client(&mut vocabulary, words.drain(1..));
             invoke(typed, Access::Remote)
         }
         _ => {
-            let typed = Typed::first_pass(words.into_iter(), |file| Path::new(file).exists())?;
+            let exists = |file: &OsStr| Path::new(file).exists();
+            let typed = Typed::first_pass(&mut vocabulary, words.into_iter(), exists)?;
             match typed.remote {
                 Some(_) => Err(git::become_archive(&typed.for_git()?).into()),
                 None => invoke(typed, Access::Local),
@@ -136,7 +138,7 @@ fn batch(words: &[OsString]) -> Result<(), Stop> {
         watch: &signals::remove_on_death,
     };
     let output = Destination::Direct(standard_output()?);
-    Ok(batch::serve(&mut io::stdin().lock(), output, &process)?)
+    Ok(batch::serve(&mut io::stdin().lock(), output, process)?)
 }
 
 fn current_directory() -> Result<PathBuf> {
@@ -149,7 +151,7 @@ fn environment() -> Result<Environment> {
 }
 
 /// One archive, or what else the words ask for, on the process's own streams.
-fn invoke(typed: Typed, access: Access) -> Result<(), Stop> {
+fn invoke(typed: Typed<'_>, access: Access) -> Result<(), Stop> {
     let environment = environment()?;
     let repository = Repository::open(&environment)?;
     let streams = Streams {

@@ -9,7 +9,7 @@ use std::{
 
 use criterion::Throughput;
 use git_sluice::{
-    cli::Typed,
+    cli::{Typed, Vocabulary},
     decode::repeated::Repeated,
     pipeline::Source,
     plan::{Job, Locators, Planner, walk::Walk},
@@ -90,7 +90,7 @@ impl Shape {
     /// What `git sluice` with these arguments would be asked here.
     pub(crate) fn request(&self, arguments: &[&str]) -> Request {
         let words = arguments.iter().chain(&["HEAD"]).map(OsString::from);
-        let args = Typed::first_pass(words, |_| false)
+        let args = Typed::first_pass(&mut Vocabulary::default(), words, |_| false)
             .and_then(|typed| typed.second_pass(|_| Ok(false)))
             .expect("the bench knows the options");
         let environment = Environment {

@@ -7,7 +7,7 @@
 mod request;
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{self, BufRead, Read, Write},
     os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,11 +15,11 @@ use std::{
 };
 
 use crate::{
-    cli::{Stop, Typed},
+    cli::{Stop, Typed, Vocabulary},
     error::{Error, ExitKind, Result, filled},
     invocation::{self, Streams},
     output::{Destination, Unfinished},
-    remote::side_band::{LARGE_PACKET, SideBand},
+    remote::side_band::{Band, LARGE_PACKET, SideBand},
     repository::{environment::Environment, kept::KeptRepositories},
     request::Access,
 };
@@ -62,10 +62,14 @@ pub struct Process<'a> {
 pub fn serve(
     input: &mut dyn BufRead,
     output: impl Write + Send + 'static,
-    process: &Process<'_>,
+    process: Process<'_>,
 ) -> Result<()> {
     let bands = SideBand::new(output, LARGE_PACKET);
-    let mut repositories = KeptRepositories::new(process.max_repositories);
+    let mut server = Server {
+        repositories: KeptRepositories::new(process.max_repositories),
+        vocabulary: Vocabulary::default(),
+        process,
+    };
     let lost = |error| Error::write(&error);
     while let Some(asked) = request::read(input)? {
         match asked {
@@ -75,7 +79,7 @@ pub fn serve(
             }
             Asked::Words(request) => {
                 bands.reply(b"ACK").map_err(lost)?;
-                let status = answer(request, &bands, (process, &mut repositories));
+                let status = server.answer(request, &bands);
                 if bands.is_broken() {
                     return Err(lost(io::ErrorKind::BrokenPipe.into()));
                 }
@@ -89,60 +93,60 @@ pub fn serve(
     Ok(())
 }
 
-/// Carries out one request. Returns the exit status that a process of its own would have.
-fn answer<W: Write + Send + 'static>(
-    request: Request,
-    bands: &SideBand<W>,
-    (process, repositories): (&Process<'_>, &mut KeptRepositories),
-) -> u8 {
-    let carried = catch_unwind(AssertUnwindSafe(|| {
-        carry_out(request, bands, (process, repositories))
-    }));
-    let mut messages = bands.messages();
-    let mut tell = |text: &[u8]| {
-        // The caller notices that nobody listens.
-        let _ = messages.write_all(text);
-    };
-    match carried.unwrap_or_else(|_| Err(Error::fatal("internal error: the request failed").into()))
-    {
-        Ok(()) => 0,
-        Err(Stop::Usage(error)) if error.use_stderr() => {
-            tell(error.render().to_string().as_bytes());
-            USAGE
-        }
-        Err(Stop::Usage(answer)) => {
-            let _ = bands
-                .data()
-                .write_all(answer.render().to_string().as_bytes());
-            0
-        }
-        Err(Stop::Fatal(error)) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
-        Err(Stop::Fatal(error)) => {
-            if !error.is_silent() {
-                tell(&error.lines());
-            }
-            error.exit_status()
-        }
-    }
+/// Answers requests.
+struct Server<'a> {
+    process: Process<'a>,
+    repositories: KeptRepositories,
+    vocabulary: Vocabulary,
 }
 
-fn carry_out<W: Write + Send + 'static>(
-    request: Request,
-    bands: &SideBand<W>,
-    (process, repositories): (&Process<'_>, &mut KeptRepositories),
-) -> Result<(), Stop> {
-    let environment = (process.enter)(&request.directory)?;
-    let typed = Typed::first_pass(request.words.into_iter(), |file| Path::new(file).exists())?;
-    request::fit(&typed)?;
-    let repository = repositories.open(&environment)?;
-    let streams = Streams {
-        output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
-        messages: &mut bands.messages(),
-        input: &no_input,
-        shows_progress: false,
-        watch: process.watch,
-    };
-    invocation::carry_out(typed, Access::Local, &environment, repository, streams)
+impl Server<'_> {
+    /// Carries out one request. Returns the exit status that a process of its own would have.
+    fn answer<W: Write + Send + 'static>(&mut self, request: Request, bands: &SideBand<W>) -> u8 {
+        let carried = catch_unwind(AssertUnwindSafe(|| self.carry_out(request, bands)));
+        let failure = || Err(Error::fatal("internal error: the request failed").into());
+        // Where nobody listens, the caller notices.
+        let tell = |mut band: Band<W>, text: &[u8]| drop(band.write_all(text));
+        match carried.unwrap_or_else(|_| failure()) {
+            Ok(()) => 0,
+            Err(Stop::Usage(error)) => {
+                let text = error.render().to_string();
+                match error.use_stderr() {
+                    true => tell(bands.messages(), text.as_bytes()),
+                    false => tell(bands.data(), text.as_bytes()),
+                }
+                if error.use_stderr() { USAGE } else { 0 }
+            }
+            Err(Stop::Fatal(error)) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
+            Err(Stop::Fatal(error)) => {
+                if !error.is_silent() {
+                    tell(bands.messages(), &error.lines());
+                }
+                error.exit_status()
+            }
+        }
+    }
+
+    fn carry_out<W: Write + Send + 'static>(
+        &mut self,
+        request: Request,
+        bands: &SideBand<W>,
+    ) -> Result<(), Stop> {
+        let environment = (self.process.enter)(&request.directory)?;
+        let exists = |file: &OsStr| Path::new(file).exists();
+        let words = request.words.into_iter();
+        let typed = Typed::first_pass(&mut self.vocabulary, words, exists)?;
+        request::fit(&typed)?;
+        let repository = self.repositories.open(&environment)?;
+        let streams = Streams {
+            output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
+            messages: &mut bands.messages(),
+            input: &no_input,
+            shows_progress: false,
+            watch: self.process.watch,
+        };
+        invocation::carry_out(typed, Access::Local, &environment, repository, streams)
+    }
 }
 
 fn no_input() -> Result<Box<dyn Read>> {

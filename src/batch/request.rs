@@ -85,7 +85,7 @@ impl Request {
 }
 
 /// Refuses words that would replace the process.
-pub(super) fn fit(typed: &Typed) -> Result<()> {
+pub(super) fn fit(typed: &Typed<'_>) -> Result<()> {
     match typed.remote {
         Some(_) => Err(Error::fatal(
             "options '--remote' and '--batch' cannot be used together",

@@ -29,7 +29,7 @@ pub use ours::{GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
 pub use serving::{ByteRange, Serving};
 pub use sharing::{Sharing, duration};
-pub use typed::{Stop, Typed};
+pub use typed::{Stop, Typed, Vocabulary};
 
 const NAME: &str = "git sluice";
 const USAGE: &str = "\

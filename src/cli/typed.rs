@@ -1,6 +1,7 @@
 //! Turns words into arguments, in two passes as git does.
 
 use std::{
+    borrow::Cow,
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt,
     path::PathBuf,
@@ -58,10 +59,28 @@ impl From<Error> for Stop {
     }
 }
 
+/// The options that words may be. To work them out takes a good part of the time of a small request, so a process does
+/// so once.
+#[derive(Debug)]
+pub struct Vocabulary {
+    command: Command,
+    options: Vec<Opt>,
+}
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        let command = Args::command();
+        Self {
+            options: options(&command),
+            command,
+        }
+    }
+}
+
 /// The words after the first pass, which takes out the destination and the maker of the archive. The output file is
 /// opened before the second pass reads the rest.
 #[derive(Debug)]
-pub struct Typed {
+pub struct Typed<'v> {
     /// `--output`
     pub output: Option<PathBuf>,
     /// `--remote`
@@ -70,18 +89,18 @@ pub struct Typed {
     pub exec: Option<OsString>,
     /// All other words, in order.
     pub rest: Vec<OsString>,
-    command: Command,
-    options: Vec<Opt>,
+    command: &'v mut Command,
+    options: Cow<'v, [Opt]>,
 }
 
-impl Typed {
+impl<'v> Typed<'v> {
     /// Read the words after the program's name; `exists` says whether a file is there.
     pub fn first_pass(
+        vocabulary: &'v mut Vocabulary,
         words: impl Iterator<Item = OsString>,
         exists: impl Fn(&OsStr) -> bool,
     ) -> Result<Self, Stop> {
-        let command = Args::command();
-        let options = options(&command);
+        let Vocabulary { command, options } = vocabulary;
         let first = |option: &&Opt| FIRST.contains(&option.name.as_str());
         let first: Vec<Opt> = options.iter().filter(first).cloned().collect();
         let mut typed = Self {
@@ -90,10 +109,10 @@ impl Typed {
             exec: None,
             rest: Vec::new(),
             command,
-            options,
+            options: Cow::Borrowed(options),
         };
         for item in Scanner::of_some(&first, words.collect()) {
-            match item.map_err(|message| misuse(&mut typed.command, message))? {
+            match item.map_err(|message| misuse(typed.command, message))? {
                 Item::Set("output", Some(file)) => typed.set_output(&file, &exists),
                 Item::Set("remote", repository) => typed.remote = repository,
                 Item::Set("exec", program) => typed.exec = program,
@@ -109,17 +128,19 @@ impl Typed {
 
     /// The words of a client, which has made the first pass. Options of git-sluice are out of a client's reach, since
     /// they may read files or take any amount of memory.
-    pub fn of_client(words: impl Iterator<Item = OsString>) -> Self {
-        let command = Args::command();
-        let mut options = options(&command);
-        options.retain(|option| option.of_git);
+    pub fn of_client(
+        vocabulary: &'v mut Vocabulary,
+        words: impl Iterator<Item = OsString>,
+    ) -> Self {
+        let Vocabulary { command, options } = vocabulary;
+        let of_git = options.iter().filter(|option| option.of_git);
         Self {
             output: None,
             remote: None,
             exec: None,
             rest: words.collect(),
             command,
-            options,
+            options: of_git.cloned().collect(),
         }
     }
 
@@ -127,14 +148,12 @@ impl Typed {
     /// refuses them and makes no archive that differs from the request.
     pub fn for_git(self) -> Result<Vec<OsString>, Stop> {
         let Self {
-            mut command,
-            options,
-            ..
+            command, options, ..
         } = self;
-        let own: Vec<Opt> = options
-            .into_iter()
-            .filter(|option| HARMLESS.contains(&option.name.as_str()))
-            .collect();
+        let own = options
+            .iter()
+            .filter(|option| HARMLESS.contains(&option.name.as_str()));
+        let own: Vec<Opt> = own.cloned().collect();
         let mut words = Vec::new();
         for (name, value) in [
             ("--output=", self.output.map(PathBuf::into_os_string)),
@@ -144,7 +163,7 @@ impl Typed {
             words.extend(value.map(|value| [name.into(), value].join(OsStr::new(""))));
         }
         for item in Scanner::of_some(&own, self.rest) {
-            if let Item::Operand(word) = item.map_err(|message| misuse(&mut command, message))? {
+            if let Item::Operand(word) = item.map_err(|message| misuse(command, message))? {
                 words.push(word);
             }
         }
@@ -163,14 +182,12 @@ impl Typed {
     /// Read the rest; `examine` says whether an extra file is executable, or what is wrong with it.
     pub fn second_pass(self, examine: impl Fn(&OsStr) -> Result<bool>) -> Result<Args, Stop> {
         let Self {
-            mut command,
-            options,
-            ..
+            command, options, ..
         } = self;
         let mut given = Given::default();
         for item in Scanner::of_all(&options, self.rest) {
-            match item.map_err(|message| misuse(&mut command, message))? {
-                Item::Question(word) => return Ok(parse(&mut command, [word.into()])?),
+            match item.map_err(|message| misuse(command, message))? {
+                Item::Question(word) => return Ok(parse(command, [word.into()])?),
                 Item::Set("add-file", Some(file)) => {
                     let executable = examine(&file)?;
                     given
@@ -190,7 +207,7 @@ impl Typed {
         given.refuse_late()?;
         let first_pass = self.output.is_some() || self.remote.is_some() || self.exec.is_some();
         if given.has(APPLY) && (first_pass || given.asks_for_more_than_apply()) {
-            return Err(misuse(&mut command, format!("--{APPLY} goes with nothing but -v")).into());
+            return Err(misuse(command, format!("--{APPLY} goes with nothing but -v")).into());
         }
         let args = Args {
             output: self.output,
@@ -198,7 +215,7 @@ impl Typed {
             exec: self.exec,
             level: given.level.filter(|&level| level != -1),
             extras: std::mem::take(&mut given.extras),
-            ..parse(&mut command, given.words())?
+            ..parse(command, given.words())?
         };
         args.check()?;
         if args.treeish.is_none() && !args.asks_only() {
@@ -306,7 +323,7 @@ fn misuse(command: &mut Command, message: String) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stop, Typed};
+    use super::{Stop, Typed, Vocabulary};
     use crate::cli::Args;
     use clap::CommandFactory;
     use std::ffi::{OsStr, OsString};
@@ -319,7 +336,8 @@ mod tests {
     /// Both passes, in a directory where every file exists and none is executable.
     fn parse(line: &str) -> Result<Args, String> {
         let words = line.split_whitespace().map(OsString::from);
-        let typed = Typed::first_pass(words, |_| true);
+        let mut vocabulary = Vocabulary::default();
+        let typed = Typed::first_pass(&mut vocabulary, words, |_| true);
         let args = typed.and_then(|typed| typed.second_pass(|_| Ok(false)));
         args.map_err(|stop| match stop {
             Stop::Usage(error) => error
@@ -378,7 +396,9 @@ mod tests {
         assert_eq!(output("HEAD -o :(optional)x"), "x");
         assert_eq!(output("HEAD -o a --output="), "");
         assert_eq!(output("-- HEAD -o x"), "");
+        let mut vocabulary = Vocabulary::default();
         let typed = Typed::first_pass(
+            &mut vocabulary,
             ["-oa", "-o:(optional)x"].map(Into::into).into_iter(),
             |_| false,
         );
@@ -390,7 +410,8 @@ mod tests {
     fn words_for_the_remote_side() {
         let words = "--remote=r --no-form -9o x --exec c --prefix --exec d HEAD -- --remote=s";
         let words = words.split(' ').map(OsString::from);
-        let typed = Typed::first_pass(words, |_| true).expect("sound");
+        let mut vocabulary = Vocabulary::default();
+        let typed = Typed::first_pass(&mut vocabulary, words, |_| true).expect("sound");
         let joined = typed.rest.join(OsStr::new(" "));
         assert_eq!(joined, "--no-form -9o x --prefix HEAD -- --remote=s");
         assert_eq!(

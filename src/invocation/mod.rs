@@ -29,7 +29,7 @@ pub use streams::Streams;
 /// Carries out what `typed` asks for in the `repository` of `environment`. Problems are noticed in git's order: that of
 /// these lines.
 pub fn carry_out(
-    typed: Typed,
+    typed: Typed<'_>,
     access: Access,
     environment: &Environment,
     repository: Result<Repository>,
@@ -74,7 +74,11 @@ fn formats(
     })
 }
 
-fn arguments(typed: Typed, repository: &Result<Repository>, access: Access) -> Result<Args, Stop> {
+fn arguments(
+    typed: Typed<'_>,
+    repository: &Result<Repository>,
+    access: Access,
+) -> Result<Args, Stop> {
     let below = match repository {
         Ok(repository) => repository.prefix.clone(),
         Err(_) => BString::default(),

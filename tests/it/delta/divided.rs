@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use git_sluice::cli::Typed;
+use git_sluice::cli::{Typed, Vocabulary};
 use git_sluice::decode::reader::Reader;
 use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
@@ -79,9 +79,13 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let (options, paths) = options.split_at(split.unwrap_or(options.len()));
     let words = options.iter().copied().chain(base.as_deref());
     let words = words.chain(["new"]).chain(paths.iter().copied());
-    let args = Typed::first_pass(words.map(OsString::from), |_| false)
-        .and_then(|typed| typed.second_pass(|_| Ok(false)))
-        .expect("all options are known");
+    let args = Typed::first_pass(
+        &mut Vocabulary::default(),
+        words.map(OsString::from),
+        |_| false,
+    )
+    .and_then(|typed| typed.second_pass(|_| Ok(false)))
+    .expect("all options are known");
     let environment = Environment {
         cwd: repo.path().to_owned(),
         git_dir: Some(repo.path().join(".git")),
