@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufReader, Read, Write},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Stdio},
     thread,
     time::Duration,
@@ -13,7 +14,7 @@ use gix_packetline::blocking_io::encode;
 
 use crate::{
     process::run_with_input,
-    support::{Repo, SLUICE},
+    support::{Repo, SLUICE, installed},
     tar_listing::{is_complete, names},
 };
 
@@ -432,4 +433,35 @@ fn nothing_is_left_open() {
         counts.push(open(&batch));
     }
     assert_eq!(counts[8..12], counts[56..60]);
+}
+
+/// The client of the README asks for changes, and for all where there is no base.
+#[test]
+fn a_client_in_python() {
+    if !installed("python3") {
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/batch_client.py");
+    let place = Repo::scratch();
+    let repos = ["one", "two"].map(|name| {
+        fs::create_dir(place.path().join(name)).unwrap();
+        let repo = place.clone().at(name);
+        repo.git(["init", "-q"]);
+        repo.write(name, name);
+        repo.git(["add", "."]);
+        repo.git(["commit", "-qm", name]);
+        repo
+    });
+    repos[0].git(["tag", "old"]);
+    repos[0].write("more", "more");
+    repos[0].git(["add", "."]);
+    repos[0].git(["commit", "-qm", "more"]);
+    let mut client = place.command("python3");
+    let client = client.arg(script).args(["old", "HEAD", "one", "two"]);
+    let output = run_with_input(client, b"");
+    assert_eq!(output.stdout, b"one 0\ntwo 0\n", "{output}");
+    let archive = |name: &str| fs::read(place.path().join(name)).unwrap();
+    let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
+    assert!(archive("one.tar") == delta);
+    assert!(archive("two.tar") == repos[1].archive(["HEAD"]).success());
 }

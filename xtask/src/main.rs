@@ -17,6 +17,7 @@ mod plot;
 mod process;
 mod scenario;
 mod size;
+mod submodules;
 mod zoekt;
 
 use clap::Parser;
@@ -36,6 +37,7 @@ enum Task {
     Lfs(lfs::Args),
     Partial(partial::Args),
     Scenario(scenario::Args),
+    Submodules(submodules::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -51,5 +53,6 @@ fn main() -> anyhow::Result<()> {
         Task::Lfs(args) => lfs::run(&args),
         Task::Partial(args) => partial::run(&args),
         Task::Scenario(args) => scenario::run(&args),
+        Task::Submodules(args) => submodules::run(&args),
     }
 }
