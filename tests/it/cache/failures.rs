@@ -32,9 +32,12 @@ fn full_disks() {
             return skip("file systems cannot be mounted here");
         }
         let client = |number| {
-            let run = "git-sluice --cache=disk/cache --cache-always --summary=summary";
+            let summary = format!("summary{number}");
+            let compared = compared.replace("summary", &summary);
+            let run = "git-sluice --cache=disk/cache --cache-always";
             // The same bytes under another key.
-            format!("({run} --max-size={number}00m HEAD | {compared} && echo whole) &")
+            let key = format!("--max-size={number}00m");
+            format!("({run} --summary={summary} {key} HEAD | {compared} && echo whole) &")
         };
         let all: String = (1..=clients).map(client).collect();
         let output = repo.shell(&format!("unshare -rm sh -c \"{mount} && {all} wait\""));

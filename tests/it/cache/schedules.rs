@@ -33,7 +33,8 @@ fn every_complete_stream_is_gits() {
                 _ => waiting.push((archive, thread::spawn(move || client.finish()))),
             }
             thread::sleep(Duration::from_micros(dice.roll(6_000)));
-            spoil(&cache, &mut dice);
+            let is_read = waiting.iter().any(|(_, client)| !client.is_finished());
+            spoil(&cache, &mut dice, is_read);
         }
         for (archive, client) in waiting {
             let output = client.join().expect("waits only");
@@ -45,15 +46,16 @@ fn every_complete_stream_is_gits() {
     }
 }
 
-/// Sometimes removes a complete archive, or damages one that nobody reads yet.
-fn spoil(cache: &Cache, dice: &mut Dice) {
+/// Sometimes removes a complete archive, or damages one unless somebody may read it: what is damaged between the check and
+/// the reader cannot be made good.
+fn spoil(cache: &Cache, dice: &mut Dice, is_read: bool) {
     let Some(name) = cache.archives().pop() else {
         return;
     };
     let path = cache.path().join(name);
     match dice.roll(4) {
         0 => drop(fs::remove_file(path)),
-        1 => {
+        1 if !is_read => {
             if let Ok(file) = fs::File::options().write(true).open(path) {
                 file.write_all_at(b"X", 4).expect("our own");
             }
