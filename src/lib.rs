@@ -32,12 +32,14 @@
 //!
 //! A request and its plan:
 //!
-//! * [`request`] is the meaning of the command line, with the key of the archive. No later module looks at a flag.
+//! * [`request`] is the meaning of the command line, with the key of the archive. No later module looks at a flag. An
+//!   archive with submodules has several repositories, its *stores*: the request finds, opens and checks all of them.
 //! * [`cli`] is the command line as it was typed.
 //! * [`plan`] walks the trees and says what to write, in git's order, with the place of each blob.
 //!   The plan streams: windows of a few thousand entries, the next one planned while the last is decoded.
 //!   All threads look up where blobs lie and how large they are; a walk that threads would wait for is
-//!   divided between them.
+//!   divided between them. With submodules the plan is a stack of walks, each through the tree of one repository, and
+//!   every window names its store.
 //! * [`report`] writes what the calling program reads beside the archive: manifest, summary, progress.
 //! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
 //! * [`repository`] opens the repository as git does and resolves the revision, with gix. Its promisor remotes are
