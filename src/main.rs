@@ -6,12 +6,13 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hint,
-    io::{self, IsTerminal, Write},
+    io::{self, BufReader, IsTerminal, Write},
     os::{fd::AsFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
+use rustix::fs::{Access, access};
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
@@ -26,7 +27,7 @@ use git_sluice::{
         Repository,
         environment::{Environment, NO_LAZY_FETCH},
     },
-    request::Access,
+    request,
 };
 
 /// git's status for arguments that make no sense.
@@ -89,14 +90,14 @@ fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
         Some(batch::BATCH) => batch(&words[1..]),
         Some(remote::WRITER) => {
             let typed = Typed::of_client(&mut vocabulary, words.drain(1..));
-            invoke(typed, Access::Remote)
+            invoke(typed, request::Access::Remote)
         }
         _ => {
             let exists = |file: &OsStr| Path::new(file).exists();
             let typed = Typed::first_pass(&mut vocabulary, words.into_iter(), exists)?;
             match typed.remote {
                 Some(_) => Err(git::become_archive(&typed.for_git()?).into()),
-                None => invoke(typed, Access::Local),
+                None => invoke(typed, request::Access::Local),
             }
         }
     }
@@ -121,24 +122,36 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
 
 /// Answer requests until there are no more.
 fn batch(words: &[OsString]) -> Result<(), Stop> {
-    let max_repositories = batch::max_repositories(words)?;
+    let options = batch::Options::parse(words)?;
     let begin = current_directory()?;
-    let enter = |directory: &Path| {
-        let directory = begin.join(directory);
-        std::env::set_current_dir(&directory).map_err(|error| {
-            let why = strerror(&error);
-            let values = [directory.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(filled("cannot change to '{}': {}", &values))
-        })?;
-        environment()
+    let enter = move |directory: &Path| {
+        let directory = full_path(&begin.join(directory))?;
+        Environment::of_request(directory, |name| std::env::var_os(name))
     };
     let process = batch::Process {
-        enter: &enter,
-        max_repositories,
-        watch: &signals::remove_on_death,
+        enter: Box::new(enter),
+        watch: signals::remove_on_death,
     };
+    let input = io::stdin().as_fd().try_clone_to_owned();
+    let input = input.map_err(|error| Error::fatal("cannot read requests").caused_by(error))?;
+    let input = BufReader::new(File::from(input));
     let output = Destination::Direct(standard_output()?);
-    Ok(batch::serve(&mut io::stdin().lock(), output, process)?)
+    Ok(batch::serve(input, output, options, process)?)
+}
+
+/// The path of `directory` for a process that cannot change to it, since its threads share the current directory.
+fn full_path(directory: &Path) -> Result<PathBuf> {
+    let found = access(directory, Access::EXEC_OK).map_err(io::Error::from);
+    let found = found.and_then(|()| directory.canonicalize());
+    let found = found.and_then(|path| match path.is_dir() {
+        true => Ok(path),
+        false => Err(io::ErrorKind::NotADirectory.into()),
+    });
+    found.map_err(|error| {
+        let why = strerror(&error);
+        let values = [directory.as_os_str().as_bytes(), why.as_bytes()];
+        Error::fatal(filled("cannot change to '{}': {}", &values))
+    })
 }
 
 fn current_directory() -> Result<PathBuf> {
@@ -151,7 +164,7 @@ fn environment() -> Result<Environment> {
 }
 
 /// One archive, or what else the words ask for, on the process's own streams.
-fn invoke(typed: Typed<'_>, access: Access) -> Result<(), Stop> {
+fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
     let environment = environment()?;
     let repository = Repository::open(&environment)?;
     let streams = Streams {
@@ -159,6 +172,7 @@ fn invoke(typed: Typed<'_>, access: Access) -> Result<(), Stop> {
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
         shows_progress: io::stderr().is_terminal(),
+        max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
     invocation::carry_out(typed, access, &environment, repository, streams)

@@ -1,4 +1,4 @@
-//! Signals that end the program. The unfinished file is removed first.
+//! Signals that end the program. Unfinished files are removed first.
 //!
 //! A signal that the caller ignores (`nohup`, `trap '' INT`) stays ignored, as in programs without signal
 //! handlers.
@@ -7,7 +7,7 @@ use std::{
     ffi::c_int,
     fs, io,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -30,19 +30,23 @@ const DEADLY: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ];
 /// Non-zero once a signal that ends the program has arrived.
 static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// The file that is removed at the end; `None` before the first one.
-static UNFINISHED: Mutex<Option<Unfinished>> = Mutex::new(None);
+/// The files that are removed at the end.
+static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
+static WATCHING: OnceLock<()> = OnceLock::new();
 
-/// Remove the file when a signal ends the program. A batch has one file after the other.
+/// Remove the file when a signal ends the program. A batch has many files, several at a time.
 pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
-    match remembered().replace(unfinished) {
-        Some(_) => Ok(()),
-        None => watch(),
+    let mut files = remembered();
+    files.retain(Unfinished::is_used);
+    files.push(unfinished);
+    match WATCHING.set(()) {
+        Ok(()) => watch(),
+        Err(()) => Ok(()),
     }
 }
 
-/// The file. A panic cannot leave half of one.
-fn remembered() -> MutexGuard<'static, Option<Unfinished>> {
+/// The files. A panic cannot leave half of one.
+fn remembered() -> MutexGuard<'static, Vec<Unfinished>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -64,7 +68,7 @@ fn watch() -> Result<()> {
 /// End the program by `signal`, even if the caller ignores it.
 pub(super) fn die(signal: c_int) {
     let unfinished = remembered().clone();
-    let _removed = unfinished.as_ref().map(Unfinished::remove);
+    let _removed: Vec<_> = unfinished.iter().map(Unfinished::remove).collect();
     let _ = emulate_default_handler(signal);
 }
 

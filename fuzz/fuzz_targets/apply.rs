@@ -7,6 +7,7 @@
 
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
+use git_sluice::process::directory::Directory;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -43,7 +44,7 @@ fuzz_target!(|input: &[u8]| {
         if choice % 2 == 1 {
             lay_down(&directory).expect("our own");
         }
-        let _ = git_sluice::apply::apply(&directory, &with_checksums(archive)[..], None);
+        let _ = git_sluice::apply::apply(&Directory::Current.file(&directory), &with_checksums(archive)[..], None);
         let _ = fs::remove_dir_all(&directory);
         assert_nothing_outside(scratch.path());
     });

@@ -49,12 +49,9 @@ mod state;
 mod steps;
 mod tree;
 
-use std::{
-    io::{BufRead, Read, Write},
-    path::Path,
-};
+use std::io::{BufRead, Read, Write};
 
-use crate::error::Result;
+use crate::{error::Result, process::directory::NamedFile};
 
 use delta::Claim;
 use extract::Extraction;
@@ -69,7 +66,7 @@ const HINT: &str = "the directory is not whole: apply the complete archive again
 /// Apply `archive` to `directory`, which is created for a full archive. Each deleted or written path is
 /// reported to `told`.
 pub fn apply(
-    directory: &Path,
+    directory: &NamedFile,
     archive: impl Read,
     told: Option<&mut (dyn Write + 'static)>,
 ) -> Result<()> {

@@ -10,14 +10,16 @@ use std::{
     fs::{self, TryLockError},
     io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
-    path::Path,
 };
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode, OFlags};
 
-use crate::error::{Error, Result, filled, strerror};
+use crate::{
+    error::{Error, Result, filled, strerror},
+    process::directory::NamedFile,
+};
 
 use super::{path::ArchivePath, state};
 
@@ -53,10 +55,11 @@ impl Drop for Tree {
 
 impl Tree {
     /// Open and lock the directory, which is created first if it is `new`.
-    pub(super) fn open(path: &Path, new: bool) -> Result<Self> {
+    pub(super) fn open(directory: &NamedFile, new: bool) -> Result<Self> {
+        let NamedFile { name, path } = directory;
         let failed = |error: io::Error| {
             let why = strerror(&error);
-            let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+            let values = [name.as_os_str().as_bytes(), why.as_bytes()];
             Error::fatal(filled("cannot open directory '{}': {}", &values))
         };
         if new
@@ -70,8 +73,8 @@ impl Tree {
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
         // A file system without locks is accepted; only this protection is lost.
         if let Err(TryLockError::WouldBlock) = handle.try_lock() {
-            let path = path.as_os_str().as_bytes();
-            let refused = filled("another archive is being applied to '{}'", &[path]);
+            let name = name.as_os_str().as_bytes();
+            let refused = filled("another archive is being applied to '{}'", &[name]);
             return Err(Error::fatal(refused));
         }
         Ok(Self {

@@ -1,113 +1,166 @@
-//! `--batch`: many invocations in one process, one after the other.
+//! `--batch`: many invocations in one process.
 //!
 //! The conversation is that of git-upload-archive(1), repeated: packets `argument <word>` and a flush; the answer
-//! `ACK` and a flush, then packets of side-band-64k (gitprotocol-pack(5), "Packfile Data") and a flush. What one
-//! invocation does wrong never reaches the next one.
+//! `ACK` and a flush, then packets of side-band-64k (gitprotocol-pack(5), "Packfile Data") and a flush. Answers come in
+//! the order of the requests. What one invocation does wrong never reaches another.
+//!
+//! A few threads take turns at the input: the one that has read a request answers it, and the next one reads on. So
+//! no request is handed from thread to thread, and requests overlap.
 
+mod line;
+mod options;
 mod request;
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io::{self, BufRead, Read, Write},
-    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
 };
+
+use crossbeam_channel::bounded;
 
 use crate::{
     cli::{Stop, Typed, Vocabulary},
-    error::{Error, ExitKind, Result, filled},
+    error::{Error, ExitKind, Result},
     invocation::{self, Streams},
-    output::{Destination, Unfinished},
+    output::{self, Destination, Unfinished},
     remote::side_band::{Band, LARGE_PACKET, SideBand},
     repository::{environment::Environment, kept::KeptRepositories},
     request::Access,
 };
+use line::{Line, Place};
+pub use options::Options;
 use request::{Asked, Request};
 
 /// The first argument that begins a batch.
 pub const BATCH: &str = "--batch";
-/// The option behind that argument.
-const REPOSITORIES: &str = "--batch-repositories=";
 /// git's status for arguments that make no sense.
 const USAGE: u8 = 129;
 /// What a shell shows for a death by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
+/// The stack of a thread that answers, in bytes: that of a process's first thread.
+const STACK: usize = 8 << 20;
 
-/// The number of repositories that stay open, where the arguments do not say.
-const MAX_REPOSITORIES: usize = 100;
-
-/// The most repositories that stay open, by the arguments of a batch: the only one is `--batch-repositories=<n>`.
-pub fn max_repositories(words: &[OsString]) -> Result<usize> {
-    words.iter().try_fold(MAX_REPOSITORIES, |_, word| {
-        let number = word.to_str().and_then(|word| word.strip_prefix(REPOSITORIES));
-        number.and_then(|number| number.parse().ok()).ok_or_else(|| {
-            let template = "'{}' does not go with '--batch'; the words of a request follow on standard input";
-            Error::fatal(filled(template, &[word.as_bytes()]))
-        })
-    })
-}
+/// Tells the environment of a request in a directory, which is named from the one in which the process began.
+pub type Enter = Box<dyn Fn(&Path) -> Result<Environment> + Send + Sync>;
 
 /// What the process has for all invocations.
-pub struct Process<'a> {
-    /// Goes to a directory, named from the directory in which the process began, and reads the environment there.
-    pub enter: &'a dyn Fn(&Path) -> Result<Environment>,
-    /// The most repositories that stay open between requests.
-    pub max_repositories: usize,
+pub struct Process {
+    /// Enters the directory of a request.
+    pub enter: Enter,
     /// Has a file removed if a signal ends the process.
-    pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
+    pub watch: fn(Unfinished) -> Result<()>,
 }
 
 /// Answers on `output` what is asked on `input`, until `input` ends.
 pub fn serve(
-    input: &mut dyn BufRead,
+    input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
-    process: Process<'_>,
+    options: Options,
+    process: Process,
 ) -> Result<()> {
-    let bands = SideBand::new(output, LARGE_PACKET);
-    let mut server = Server {
-        repositories: KeptRepositories::new(process.max_repositories),
-        vocabulary: Vocabulary::default(),
+    // The first look changes the mask for a moment, in which no other thread must create a file.
+    output::umask();
+    let server = Arc::new(Server {
+        input: Mutex::new(Input {
+            stream: Box::new(input),
+            requests: 0,
+            has_ended: false,
+        }),
+        line: Line::new(output, options.waiting()),
+        repositories: KeptRepositories::new(options.repositories),
+        options,
         process,
-    };
-    let lost = |error| Error::write(&error);
-    while let Some(asked) = request::read(input)? {
-        match asked {
-            Asked::Nothing(reason) => {
-                let refusal = [b"NACK ", reason.as_bytes()].concat();
-                bands.reply(&refusal).map_err(lost)?;
-            }
-            Asked::Words(request) => {
-                bands.reply(b"ACK").map_err(lost)?;
-                let status = server.answer(request, &bands);
-                if bands.is_broken() {
-                    return Err(lost(io::ErrorKind::BrokenPipe.into()));
-                }
-                if status != 0 {
-                    bands.fail(&format!("status {status}\n")).map_err(lost)?;
-                }
-                bands.finish().map_err(lost)?;
-            }
-        }
+    });
+    let (ended, ends) = bounded(options.jobs);
+    for _ in 0..options.jobs {
+        let (server, ended) = (Arc::clone(&server), ended.clone());
+        let job = thread::Builder::new().stack_size(STACK);
+        let job = job.spawn(move || drop(ended.send(server.answer_all())));
+        job.map_err(|error| Error::fatal("cannot start a thread").caused_by(error))?;
     }
-    Ok(())
+    drop(ended);
+    // The first failure ends the process, even while other threads wait for requests.
+    ends.into_iter().collect()
+}
+
+/// The requests.
+struct Input {
+    stream: Box<dyn BufRead + Send>,
+    /// The number of requests so far.
+    requests: u64,
+    has_ended: bool,
 }
 
 /// Answers requests.
-struct Server<'a> {
-    process: Process<'a>,
+struct Server<W> {
+    input: Mutex<Input>,
+    line: Arc<Line<W>>,
     repositories: KeptRepositories,
-    vocabulary: Vocabulary,
+    options: Options,
+    process: Process,
 }
 
-impl Server<'_> {
+impl<W: Write + Send + 'static> Server<W> {
+    /// Answers requests until there are no more.
+    fn answer_all(&self) -> Result<()> {
+        let mut vocabulary = Vocabulary::default();
+        while let Some((asked, mut place)) = self.next() {
+            match asked {
+                Ok(asked) => self.answer(asked, place, &mut vocabulary).map_err(lost)?,
+                Err(error) => {
+                    place.wait_for_turn().map_err(lost)?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next request, with the place of its answer. Nothing follows what cannot be read.
+    fn next(&self) -> Option<(Result<Asked>, Place<W>)> {
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        if input.has_ended {
+            return None;
+        }
+        let asked = request::read(&mut *input.stream).transpose();
+        input.has_ended = !matches!(asked, Some(Ok(_)));
+        let place = self.line.place(input.requests);
+        input.requests += 1;
+        Some((asked?, place))
+    }
+
+    fn answer(&self, asked: Asked, place: Place<W>, vocabulary: &mut Vocabulary) -> io::Result<()> {
+        let bands = SideBand::new(place, LARGE_PACKET);
+        match asked {
+            Asked::Nothing(reason) => bands.reply(&[b"NACK ", reason.as_bytes()].concat())?,
+            Asked::Words(request) => {
+                bands.reply(b"ACK")?;
+                let status = self.status(request, &bands, vocabulary);
+                if status != 0 {
+                    bands.fail(&format!("status {status}\n"))?;
+                }
+                bands.finish()?;
+            }
+        }
+        bands.direct(Place::leave)
+    }
+
     /// Carries out one request. Returns the exit status that a process of its own would have.
-    fn answer<W: Write + Send + 'static>(&mut self, request: Request, bands: &SideBand<W>) -> u8 {
-        let carried = catch_unwind(AssertUnwindSafe(|| self.carry_out(request, bands)));
+    fn status(
+        &self,
+        request: Request,
+        bands: &SideBand<Place<W>>,
+        vocabulary: &mut Vocabulary,
+    ) -> u8 {
+        let carry_out = AssertUnwindSafe(|| self.carry_out(request, bands, vocabulary));
         let failure = || Err(Error::fatal("internal error: the request failed").into());
         // Where nobody listens, the caller notices.
-        let tell = |mut band: Band<W>, text: &[u8]| drop(band.write_all(text));
-        match carried.unwrap_or_else(|_| failure()) {
+        let tell = |mut band: Band<Place<W>>, text: &[u8]| drop(band.write_all(text));
+        match catch_unwind(carry_out).unwrap_or_else(|_| failure()) {
             Ok(()) => 0,
             Err(Stop::Usage(error)) => {
                 let text = error.render().to_string();
@@ -127,15 +180,16 @@ impl Server<'_> {
         }
     }
 
-    fn carry_out<W: Write + Send + 'static>(
-        &mut self,
+    fn carry_out(
+        &self,
         request: Request,
-        bands: &SideBand<W>,
+        bands: &SideBand<Place<W>>,
+        vocabulary: &mut Vocabulary,
     ) -> Result<(), Stop> {
         let environment = (self.process.enter)(&request.directory)?;
-        let exists = |file: &OsStr| Path::new(file).exists();
+        let exists = |file: &OsStr| environment.directory.file(file).path.exists();
         let words = request.words.into_iter();
-        let typed = Typed::first_pass(&mut self.vocabulary, words, exists)?;
+        let typed = Typed::first_pass(vocabulary, words, exists)?;
         request::fit(&typed)?;
         let repository = self.repositories.open(&environment)?;
         let streams = Streams {
@@ -143,10 +197,15 @@ impl Server<'_> {
             messages: &mut bands.messages(),
             input: &no_input,
             shows_progress: false,
-            watch: self.process.watch,
+            max_memory: self.options.memory_of_one(),
+            watch: &self.process.watch,
         };
         invocation::carry_out(typed, Access::Local, &environment, repository, streams)
     }
+}
+
+fn lost(error: io::Error) -> Error {
+    Error::write(&error)
 }
 
 fn no_input() -> Result<Box<dyn Read>> {

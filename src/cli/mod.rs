@@ -25,7 +25,7 @@ pub use filters::{
     Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Profile, SubmoduleMapping,
     Submodules, Symlinks,
 };
-pub use ours::{GzipDialect, Ours};
+pub use ours::{GzipDialect, Ours, size};
 pub use pathspec_file::pathspecs_from;
 pub use serving::{ByteRange, Serving};
 pub use sharing::{Sharing, duration};

@@ -64,7 +64,7 @@ pub enum GzipDialect {
 }
 
 /// Bytes, with git's suffixes.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, unit) = match lower.char_indices().next_back() {
         Some((at, 'k')) => (&lower[..at], 1 << 10),

@@ -36,7 +36,12 @@ impl Invocation<'_> {
         let args = self.args;
         let wanted = &args.filters;
         let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
-        let mut reports = Reports::open(manifest, summary, args.output.as_deref())?;
+        let mut reports = Reports::open(
+            manifest,
+            summary,
+            args.output.as_deref(),
+            &self.environment.directory,
+        )?;
         let fetches = FetchAccount::new(self.shows_progress());
         let inputs = Inputs {
             args,

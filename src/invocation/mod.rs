@@ -20,6 +20,7 @@ use crate::{
     cli::{Args, Stop, Typed, pathspecs_from},
     error::{Error, ExitKind, Result, filled, strerror},
     output::Destination,
+    process::directory::{Directory, NamedFile},
     repository::{Repository, environment::Environment, extra_file},
     request::{Access, format::Formats, printed_profile},
 };
@@ -37,17 +38,19 @@ pub fn carry_out(
 ) -> Result<(), Stop> {
     let formats = formats(environment, &repository, access)?;
     let destination = match &typed.output {
-        Some(path) => Destination::create(path, streams.watch)?,
+        Some(path) => Destination::create(&environment.directory.file(path), streams.watch)?,
         None => (streams.output)()?,
     };
-    let mut args = arguments(typed, &repository, access)?;
-    if let Some(directory) = &args.ours.apply {
-        return Ok(apply(directory, &args, &mut streams)?);
+    let directory = &environment.directory;
+    let mut args = arguments(typed, &repository, access, directory)?;
+    if let Some(target) = &args.ours.apply {
+        return Ok(apply(target, directory, &args, &mut streams)?);
     }
     if let Some(answer) = answer(&args, &formats) {
         return Ok(tell(&answer, &args, destination)?);
     }
-    read_pathspecs(&mut args, &streams)?;
+    read_pathspecs(&mut args, directory, &streams)?;
+    args.ours.memory = args.ours.memory.min(streams.max_memory);
     let invocation = Invocation {
         args: &args,
         formats: &formats,
@@ -78,12 +81,14 @@ fn arguments(
     typed: Typed<'_>,
     repository: &Result<Repository>,
     access: Access,
+    directory: &Directory,
 ) -> Result<Args, Stop> {
     let below = match repository {
         Ok(repository) => repository.prefix.clone(),
         Err(_) => BString::default(),
     };
-    let args = typed.second_pass(|file| extra_file::examine(file, below.as_ref()))?;
+    let args =
+        typed.second_pass(|file| extra_file::examine(&directory.file(file), below.as_ref()))?;
     if access == Access::Remote && !args.extras.is_empty() {
         let refused = "options '--add-file' and '--remote' cannot be used together";
         return Err(Error::fatal(refused).into());
@@ -92,13 +97,18 @@ fn arguments(
 }
 
 /// The first word is no tree-ish here.
-fn apply(directory: &Path, args: &Args, streams: &mut Streams<'_>) -> Result<()> {
+fn apply(
+    target: &Path,
+    directory: &Directory,
+    args: &Args,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let archive: Box<dyn Read> = match &args.treeish {
-        Some(file) if file != "-" => Box::new(open(file)?),
+        Some(file) if file != "-" => Box::new(open(&directory.file(file))?),
         _ => (streams.input)()?,
     };
     let told = (args.verbose > 0).then_some(&mut *streams.messages as &mut dyn Write);
-    crate::apply::apply(directory, archive, told)
+    crate::apply::apply(&directory.file(target), archive, told)
 }
 
 /// What the program is asked about itself.
@@ -122,7 +132,7 @@ fn tell(answer: &str, args: &Args, mut destination: Destination) -> Result<()> {
 }
 
 /// Pathspecs that come from a file are as good as typed.
-fn read_pathspecs(args: &mut Args, streams: &Streams<'_>) -> Result<()> {
+fn read_pathspecs(args: &mut Args, directory: &Directory, streams: &Streams<'_>) -> Result<()> {
     let Some(file) = &args.ours.pathspec_from_file else {
         return Ok(());
     };
@@ -130,17 +140,17 @@ fn read_pathspecs(args: &mut Args, streams: &Streams<'_>) -> Result<()> {
     let pathspecs = if file == "-" {
         pathspecs_from(io::BufReader::new((streams.input)()?), nul)?
     } else {
-        pathspecs_from(open(file)?, nul)?
+        pathspecs_from(open(&directory.file(file))?, nul)?
     };
     let word = |pathspec: BString| OsString::from_vec(pathspec.into());
     args.paths = pathspecs.into_iter().map(word).collect();
     Ok(())
 }
 
-fn open(file: &OsString) -> Result<File> {
-    File::open(file).map_err(|error| {
+fn open(file: &NamedFile) -> Result<File> {
+    File::open(&file.path).map_err(|error| {
         let why = strerror(&error);
-        let values = [file.as_bytes(), why.as_bytes()];
+        let values = [file.name.as_os_str().as_bytes(), why.as_bytes()];
         Error::fatal(filled("could not open '{}' for reading: {}", &values))
     })
 }

@@ -17,6 +17,8 @@ pub struct Streams<'a> {
     pub input: &'a dyn Fn() -> Result<Box<dyn Read>>,
     /// Whether progress is shown unless the words say otherwise.
     pub shows_progress: bool,
+    /// The most memory that the words may ask for, in bytes.
+    pub max_memory: u64,
     /// Has a file removed if a signal ends the process.
     pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
 }

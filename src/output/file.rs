@@ -9,7 +9,7 @@ use std::{
     io,
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
 use rustix::fs::{
@@ -30,6 +30,11 @@ impl Unfinished {
             let _ = fs::remove_file(path);
         }
         path
+    }
+
+    /// Whether the run goes on that may have created the file.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// Every update is a single assignment, so a poisoned lock is still consistent.
@@ -150,16 +155,19 @@ fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
 
 /// The process's umask, which can only be read by setting it.
 pub fn umask() -> u32 {
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask);
-    mask.bits()
+    static MASK: LazyLock<u32> = LazyLock::new(|| {
+        let mask = rustix::process::umask(rustix::fs::Mode::empty());
+        rustix::process::umask(mask);
+        mask.bits()
+    });
+    *MASK
 }
 
 #[cfg(test)]
 mod tests {
     use std::{fs, io::Write, sync::mpsc, thread, time::Duration};
 
-    use crate::output::Destination;
+    use crate::{output::Destination, process::directory::Directory};
 
     /// The process is about to end when it removes the file, and the run must not notice first.
     #[test]
@@ -171,7 +179,8 @@ mod tests {
             tell.send(unfinished).expect("somebody listens");
             Ok(())
         };
-        let mut destination = Destination::create(&path, watch).expect("a file");
+        let mut destination =
+            Destination::create(&Directory::Current.file(&path), watch).expect("a file");
         destination.write_all(b"content").expect("written");
         let unfinished = told.recv().expect("it was told");
         let removed = unfinished.remove();
@@ -195,7 +204,8 @@ mod tests {
             tell.send(unfinished).expect("somebody listens");
             Ok(())
         };
-        let destination = Destination::create(&path, watch).expect("a file");
+        let destination =
+            Destination::create(&Directory::Current.file(&path), watch).expect("a file");
         let temporary = fs::read_dir(directory.path()).expect("ours").next();
         let temporary = temporary.expect("made").expect("readable").path();
         destination.complete().expect("renamed");

@@ -14,7 +14,6 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, IoSlice, Write},
     os::unix::ffi::OsStrExt,
-    path::Path,
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -23,7 +22,7 @@ use gix::bstr::BStr;
 
 use crate::{
     error::{Error, Result, filled, strerror},
-    process::command::CommandContext,
+    process::{command::CommandContext, directory::NamedFile},
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished, umask};
@@ -46,11 +45,12 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Open `path` for writing. `watch` is called before a temporary file is created.
-    pub fn create(path: &Path, watch: impl FnOnce(Unfinished) -> Result<()>) -> Result<Self> {
+    /// Open `file` for writing. `watch` is called before a temporary file is created.
+    pub fn create(file: &NamedFile, watch: impl FnOnce(Unfinished) -> Result<()>) -> Result<Self> {
+        let NamedFile { name, path } = file;
         let failed = |error: io::Error| {
             let why = strerror(&error);
-            let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+            let values = [name.as_os_str().as_bytes(), why.as_bytes()];
             Error::fatal(filled("could not open '{}' for writing: {}", &values))
         };
         let existing = match std::fs::symlink_metadata(path) {

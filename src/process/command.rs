@@ -52,10 +52,10 @@ impl CommandContext {
     }
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.location.set(command);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        self.location.set(command);
         command
             .env("GIT_PREFIX", OsStr::from_bytes(&self.prefix))
             .stdin(Stdio::piped())

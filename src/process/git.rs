@@ -15,6 +15,7 @@ use std::{
 
 use gix::{ObjectId, bstr::ByteSlice};
 
+use super::directory::Directory;
 use crate::error::{Error, Result, strerror};
 
 /// The status of a usage error: git accepted the repository and found nothing to do.
@@ -36,11 +37,10 @@ const OF_ANOTHER: [&str; 8] = [
 ];
 
 /// The repository in which a program runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitLocation {
-    /// That of the environment and of the current directory.
-    #[default]
-    Current,
+    /// That of the environment, as seen from this directory.
+    SeenFrom(Directory),
     /// The one with this git directory.
     At(PathBuf),
 }
@@ -48,27 +48,40 @@ pub enum GitLocation {
 impl GitLocation {
     /// Make `command` run in this repository.
     pub fn set(&self, command: &mut Command) {
-        if let Self::At(git_dir) = self {
-            command.env("GIT_DIR", git_dir);
-            OF_ANOTHER.iter().for_each(|name| {
-                command.env_remove(name);
-            });
+        match self {
+            Self::SeenFrom(directory) => directory.set(command),
+            Self::At(git_dir) => {
+                command.env("GIT_DIR", git_dir);
+                OF_ANOTHER.iter().for_each(|name| {
+                    command.env_remove(name);
+                });
+            }
         }
+    }
+
+    /// git, in this repository.
+    fn git(&self) -> Command {
+        let mut git = Command::new("git");
+        self.set(&mut git);
+        git
     }
 }
 
-/// Run git in the repository at `location` with `arguments`, its standard input closed and its standard error captured. Missing objects are not
-/// fetched. `None` if git cannot be started.
+impl Default for GitLocation {
+    fn default() -> Self {
+        Self::SeenFrom(Directory::Current)
+    }
+}
+
+/// Run git in the repository at `location` with `arguments`, its standard input closed and its standard error
+/// captured. Missing objects are not fetched. `None` if git cannot be started.
 pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
-    let mut git = Command::new("git");
-    location.set(&mut git);
-    git.env("GIT_NO_LAZY_FETCH", "1");
-    answer(git.args(arguments))
+    answer(location.git().env("GIT_NO_LAZY_FETCH", "1").args(arguments))
 }
 
 /// The same, where git may fetch the objects that it needs for the answer.
-pub fn ask_lazily(arguments: &[&OsStr]) -> Option<Output> {
-    answer(Command::new("git").args(arguments))
+pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
+    answer(location.git().args(arguments))
 }
 
 fn answer(git: &mut Command) -> Option<Output> {
@@ -77,8 +90,8 @@ fn answer(git: &mut Command) -> Option<Output> {
 
 /// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
 /// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
-pub fn is_promised(id: &ObjectId) -> bool {
-    let mut git = Command::new("git");
+pub fn is_promised(location: &GitLocation, id: &ObjectId) -> bool {
+    let mut git = location.git();
     git.env("GIT_ALLOW_PROTOCOL", "none");
     git.args(["cat-file", "-e", &id.to_string()]);
     answer(&mut git).is_none_or(|output| output.stderr.contains_str("could not fetch"))
@@ -87,6 +100,7 @@ pub fn is_promised(id: &ObjectId) -> bool {
 /// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
 /// words. All its words go to `diagnostics`, those about its progress only if it `shows_progress`.
 pub fn fetch(
+    location: &GitLocation,
     remote: &OsStr,
     ids: impl ExactSizeIterator<Item = ObjectId> + Send,
     shows_progress: bool,
@@ -96,7 +110,8 @@ pub fn fetch(
         Error::fatal("cannot fetch missing objects")
             .caused_by(format!("cannot run git: {}", strerror(&error)))
     };
-    let mut git = Command::new("git")
+    let mut git = location
+        .git()
         .args(["-c", "fetch.negotiationAlgorithm=noop"])
         // Packs that are open here would go away, and the next fetch of the user's makes up for this.
         .args(["-c", "maintenance.auto=false"])

@@ -95,7 +95,8 @@ impl<W: Write> SideBand<W> {
         self.lock().is_broken
     }
 
-    fn direct(&self, write: impl FnOnce(&mut W) -> Result<()>) -> Result<()> {
+    /// Write to the output itself, or tell it something.
+    pub fn direct(&self, write: impl FnOnce(&mut W) -> Result<()>) -> Result<()> {
         let mut shared = self.lock();
         let written = write(&mut shared.output);
         shared.is_broken |= written.is_err();

@@ -12,7 +12,7 @@ use std::{
         unix::ffi::OsStrExt,
         unix::fs::{FileTypeExt, MetadataExt},
     },
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use gix::bstr::BString;
@@ -26,6 +26,7 @@ use serde::Serialize;
 use crate::{
     error::{Error, Result, filled, strerror},
     output::Destination,
+    process::directory::{Directory, NamedFile},
 };
 
 /// A file or descriptor named on the command line.
@@ -33,15 +34,15 @@ use crate::{
 pub enum Channel {
     /// `fd:<n>`
     Descriptor(RawFd),
-    /// The path of a file.
-    File(PathBuf),
+    /// A file.
+    File(NamedFile),
 }
 
 impl Channel {
-    /// Parse an argument.
-    pub fn parse(text: &OsStr) -> Result<Self, String> {
+    /// Parse an argument, given in `directory`.
+    pub fn parse(text: &OsStr, directory: &Directory) -> Result<Self, String> {
         let Some(number) = text.as_encoded_bytes().strip_prefix(b"fd:") else {
-            return Ok(Self::File(text.into()));
+            return Ok(Self::File(directory.file(text)));
         };
         let digits = std::str::from_utf8(number)
             .ok()
@@ -57,7 +58,7 @@ impl Channel {
     /// Whether the archive goes to the same file: to `output`, or to standard output. A character device
     /// such as the null device never conflicts.
     pub(super) fn is_of_archive(&self, output: Option<&Path>) -> bool {
-        if let (Self::File(path), Some(output)) = (self, output)
+        if let (Self::File(NamedFile { path, .. }), Some(output)) = (self, output)
             && !path.exists()
             && !output.exists()
         {
@@ -74,7 +75,7 @@ impl Channel {
             Self::Descriptor(number) => {
                 inherited(*number, OFlags::WRONLY).and_then(|file| file.metadata())
             }
-            Self::File(path) => fs::metadata(path),
+            Self::File(file) => fs::metadata(&file.path),
         };
         let (Ok(archive), Ok(channel)) = (archive, channel) else {
             return false;
@@ -87,7 +88,7 @@ impl Channel {
     pub fn open(&self) -> Result<Outlet> {
         let file = match self {
             Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
-            Self::File(path) => File::create(path).and_then(|file| {
+            Self::File(file) => File::create(&file.path).and_then(|file| {
                 fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
                 Ok(file)
             }),
@@ -103,7 +104,7 @@ impl Channel {
     pub fn read_to_end(&self) -> Result<Vec<u8>> {
         let file = match self {
             Self::Descriptor(number) => inherited(*number, OFlags::RDONLY),
-            Self::File(path) => File::open(path),
+            Self::File(file) => File::open(&file.path),
         };
         let mut file = file.map_err(|error| self.failed("read from", "for reading", &error))?;
         let mut bytes = Vec::new();
@@ -137,7 +138,7 @@ impl Channel {
     fn words(&self) -> BString {
         match self {
             Self::Descriptor(number) => format!("fd:{number}").into(),
-            Self::File(path) => filled("'{}'", &[path.as_os_str().as_bytes()]),
+            Self::File(file) => filled("'{}'", &[file.name.as_os_str().as_bytes()]),
         }
     }
 }
@@ -257,6 +258,7 @@ mod tests {
             fd::{AsFd, AsRawFd},
             unix::net::UnixStream,
         },
+        path::Path,
     };
 
     use rustix::{
@@ -266,12 +268,17 @@ mod tests {
     use tempfile::{NamedTempFile, tempfile};
 
     use super::{Channel, reopen};
+    use crate::process::directory::{Directory, NamedFile};
 
     /// A number that no process can have open.
     const CLOSED: i32 = i32::MAX;
 
     fn parse(text: &str) -> Result<Channel, String> {
-        Channel::parse(OsStr::new(text))
+        Channel::parse(OsStr::new(text), &Directory::Current)
+    }
+
+    fn named(path: impl AsRef<Path>) -> NamedFile {
+        Directory::Current.file(path)
     }
 
     /// The channel of `file`, as if the file was inherited.
@@ -283,8 +290,8 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(parse("fd:9"), Ok(Channel::Descriptor(9)));
-        assert_eq!(parse("a/b"), Ok(Channel::File("a/b".into())));
-        assert_eq!(parse("./fd:9"), Ok(Channel::File("./fd:9".into())));
+        assert_eq!(parse("a/b"), Ok(Channel::File(named("a/b"))));
+        assert_eq!(parse("./fd:9"), Ok(Channel::File(named("./fd:9"))));
         for odd in ["fd:", "fd:x", "fd:-1", "fd:+1", "fd: 1", "fd:4294967296"] {
             assert!(parse(odd).is_err(), "{odd}");
         }
@@ -341,7 +348,7 @@ mod tests {
         file.write_all(b"before, ").expect("written");
         let mut again = reopen(file.as_file().as_raw_fd(), OFlags::WRONLY).expect("reopened");
         again.write_all(b"after").expect("written");
-        let channel = Channel::File(file.path().into());
+        let channel = Channel::File(named(file.path()));
         assert_eq!(channel.read_to_end().expect("read"), b"before, after");
         assert!(reopen(CLOSED, OFlags::RDONLY).is_err());
     }
@@ -349,7 +356,7 @@ mod tests {
     #[test]
     fn a_file_begins_anew() {
         let file = NamedTempFile::new().expect("a temporary file");
-        let channel = Channel::File(file.path().into());
+        let channel = Channel::File(named(file.path()));
         let mut outlet = channel.open().expect("open");
         outlet.write(b"a longer report").expect("written");
         let mut outlet = channel.open().expect("open");
@@ -370,7 +377,7 @@ mod tests {
         assert!(channel.open().is_err());
         assert_eq!(channel.read_to_end().expect("open for reading"), b"");
         assert_eq!(
-            Channel::File("/nonexistent/x".into())
+            Channel::File(named("/nonexistent/x"))
                 .open()
                 .map(drop)
                 .map_err(message),

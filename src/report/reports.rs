@@ -9,6 +9,7 @@ use super::{
 use crate::{
     cache::Account,
     error::{Error, Result, filled},
+    process::directory::Directory,
     repository::promisor::FetchSums,
 };
 
@@ -41,18 +42,20 @@ pub struct Figures {
 }
 
 impl Reports {
-    /// Open the named channels, before any other step. A channel must differ from the destination of the archive: the
-    /// file `output`, or else standard output.
+    /// Open the channels that are named in `directory`, before any other step. A channel must differ from the
+    /// destination of the archive: the file `output`, or else standard output.
     pub fn open(
         manifest: Option<&OsStr>,
         summary: Option<&OsStr>,
         output: Option<&Path>,
+        directory: &Directory,
     ) -> Result<Self> {
+        let output = output.map(|output| directory.file(output).path);
         let open = |option: &str, name: Option<&OsStr>| {
             let Some(name) = name else { return Ok(None) };
-            let channel = Channel::parse(name)
+            let channel = Channel::parse(name, directory)
                 .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
-            if channel.is_of_archive(output) {
+            if channel.is_of_archive(output.as_deref()) {
                 let values = [option.as_bytes(), name.as_bytes()];
                 let message = filled("--{}={} is where the archive goes", &values);
                 return Err(Error::fatal(message));

@@ -7,7 +7,7 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
-use super::{environment::Environment, settings::missing_value, treeish};
+use super::{Repository, environment::Environment, settings::missing_value, treeish};
 use crate::{
     attributes::AttributeSource,
     decode::reader::Reader,
@@ -17,11 +17,12 @@ use crate::{
 /// The named tree, if there is one. As in git, the tree named in the environment must exist, unless the
 /// name is a full id.
 pub fn tree(
-    gix: &gix::Repository,
+    repository: &Repository,
     reader: &mut Reader,
     environment: &Environment,
 ) -> Result<Option<ObjectId>> {
-    let mut find = |name: &BStr| treeish::resolve(gix, reader, name, &mut io::sink());
+    let gix = &repository.gix;
+    let mut find = |name: &BStr| treeish::resolve(repository, reader, name, &mut io::sink());
     if let Some(name) = &environment.attr_source {
         let found = find(name.as_bytes().as_bstr()).map(|found| found.tree);
         let full_id = ObjectId::from_hex(name.as_bytes());

@@ -82,7 +82,7 @@ fn number(digits: &str) -> Option<u64> {
 fn ask_git(value: &OsStr) -> Result<u64> {
     let mut since = OsString::from("--since=");
     since.push(value);
-    let answer = git::ask(&GitLocation::Current, &[OsStr::new("rev-parse"), &since]);
+    let answer = git::ask(&GitLocation::default(), &[OsStr::new("rev-parse"), &since]);
     answer
         .as_ref()
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))

@@ -7,7 +7,10 @@ use gix::bstr::ByteSlice;
 use crate::{
     error::{Error, Result},
     pathspec::Defaults,
-    process::git::{self, GitLocation},
+    process::{
+        directory::Directory,
+        git::{self, GitLocation},
+    },
 };
 
 /// The variable that forbids to fetch missing objects.
@@ -16,8 +19,10 @@ pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
 /// The variables of git(1) that matter for an archive and that gix ignores.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// The current directory.
+    /// The current directory, by its full path.
     pub cwd: PathBuf,
+    /// The same, for files that are named from there.
+    pub directory: Directory,
     /// `GIT_DIR`
     pub git_dir: Option<PathBuf>,
     /// Whether `GIT_WORK_TREE` is set.
@@ -62,6 +67,7 @@ impl Environment {
         };
         Ok(Self {
             cwd,
+            directory: Directory::Current,
             git_dir: set("GIT_DIR").map(PathBuf::from),
             has_work_tree: set("GIT_WORK_TREE").is_some(),
             implicit_work_tree: variable("GIT_IMPLICIT_WORK_TREE").is_none()
@@ -82,7 +88,7 @@ impl Environment {
                 noglob: flag("GIT_NOGLOB_PATHSPECS"),
                 icase: flag("GIT_ICASE_PATHSPECS"),
             },
-            location: GitLocation::Current,
+            location: GitLocation::default(),
             attr_source: variable("GIT_ATTR_SOURCE"),
             no_lazy_fetch: flag(NO_LAZY_FETCH),
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
@@ -91,11 +97,22 @@ impl Environment {
 }
 
 impl Environment {
+    /// The same for a request in the directory `cwd`, which is not that of the process.
+    pub fn of_request(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let directory = Directory::Other(cwd.clone());
+        Ok(Self {
+            location: GitLocation::SeenFrom(directory.clone()),
+            directory,
+            ..Self::read(cwd, variable)?
+        })
+    }
+
     /// The environment of the repository with this git directory: the user's settings, and nothing that belongs to
     /// the repository in which the program was called.
     pub fn of_submodule(&self, git_dir: PathBuf) -> Self {
         Self {
             cwd: self.cwd.clone(),
+            directory: self.directory.clone(),
             location: GitLocation::At(git_dir.clone()),
             git_dir: Some(git_dir),
             config: self.config.clone(),

@@ -8,7 +8,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -25,7 +25,7 @@ const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source:
 
 /// The repositories, the last one that was used at the end.
 pub struct KeptRepositories {
-    kept: Vec<Kept>,
+    kept: Mutex<Vec<Kept>>,
     max: usize,
 }
 
@@ -42,18 +42,17 @@ impl KeptRepositories {
     /// Room for `max` repositories.
     pub fn new(max: usize) -> Self {
         Self {
-            kept: Vec::new(),
+            kept: Mutex::default(),
             max,
         }
     }
 
     /// [`Repository::open`], or the same repository from an earlier call.
-    pub fn open(&mut self, environment: &Environment) -> Result<Result<Repository>> {
-        let known = self.kept.iter().position(|it| it.cwd == environment.cwd);
-        let known = known.map(|at| self.kept.remove(at));
+    pub fn open(&self, environment: &Environment) -> Result<Result<Repository>> {
+        let known = self.take(&environment.cwd);
         let known = known.filter(|known| known.traces.hold());
         if let Some(repository) = known.as_ref().and_then(|known| known.repository.clone()) {
-            self.kept.extend(known);
+            known.into_iter().for_each(|known| self.put(known));
             return Ok(Ok(repository.afresh()));
         }
         let opened = Repository::open(environment)?;
@@ -61,16 +60,34 @@ impl KeptRepositories {
             && let Some(traces) = Traces::of(repository, environment)
         {
             let is_steady = known.is_some_and(|known| known.traces == traces);
-            self.kept.push(Kept {
+            self.put(Kept {
                 cwd: environment.cwd.clone(),
                 traces,
                 repository: is_steady.then(|| repository.clone()),
             });
-            if self.kept.len() > self.max {
-                self.kept.remove(0);
-            }
         }
         Ok(opened)
+    }
+
+    /// Takes the repository at `cwd` out. The lock is not held while files are looked at, so another request for the
+    /// repository opens it anew meanwhile.
+    fn take(&self, cwd: &Path) -> Option<Kept> {
+        let mut kept = self.lock();
+        let at = kept.iter().position(|it| it.cwd == cwd)?;
+        Some(kept.remove(at))
+    }
+
+    fn put(&self, repository: Kept) {
+        let mut kept = self.lock();
+        kept.retain(|it| it.cwd != repository.cwd);
+        kept.push(repository);
+        if kept.len() > self.max {
+            kept.remove(0);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,6 +16,7 @@ mod open;
 pub mod promisor;
 mod refs;
 mod replacements;
+mod rev_parse;
 pub mod served;
 pub mod settings;
 pub mod submodules;

@@ -183,7 +183,8 @@ pub(super) fn objects(
     repository: &gix::Repository,
     environment: &Environment,
 ) -> Result<odb::Config> {
-    let main = environment.object_directory.clone();
+    let main = environment.object_directory.as_ref();
+    let main = main.map(|main| environment.directory.file(main).path);
     let main = main.unwrap_or_else(|| repository.common_dir().join("objects"));
     let config = repository.config_snapshot();
     Ok(odb::Config {

@@ -22,7 +22,7 @@ use crate::{
     decode::wanted::{Missing, Role},
     error::{Error, Result, Words, filled, push_line},
     odb::{self, Odb},
-    process::git,
+    process::git::{self, GitLocation},
 };
 
 /// The most fetches from one remote that lacks objects: each lacking object fails a fetch.
@@ -44,6 +44,8 @@ pub enum Lazy {
 pub struct Promisor {
     /// In the order in which they are asked.
     remotes: Vec<BString>,
+    /// The repository that lacks objects.
+    location: GitLocation,
     lazy: Lazy,
     account: FetchAccount,
 }
@@ -100,11 +102,18 @@ pub enum Fetched {
 }
 
 impl Promisor {
-    /// The promisor remotes of the configuration; `None` where there are none. Fetches are counted in `account`.
-    pub fn read(config: &File, lazy: Lazy, account: FetchAccount) -> Option<Self> {
+    /// The promisor remotes of the configuration of the repository at `location`; `None` where there are none. Fetches
+    /// are counted in `account`.
+    pub fn read(
+        config: &File,
+        location: &GitLocation,
+        lazy: Lazy,
+        account: FetchAccount,
+    ) -> Option<Self> {
         let remotes = remotes(config);
         (!remotes.is_empty()).then_some(Self {
             remotes,
+            location: location.clone(),
             lazy,
             account,
         })
@@ -139,7 +148,7 @@ impl Promisor {
             }
         }
         Ok(match missing.first() {
-            Some(first) if !git::is_promised(&first.id) => Fetched::Unpromised,
+            Some(first) if !git::is_promised(&self.location, &first.id) => Fetched::Unpromised,
             _ => Fetched::Lost(missing),
         })
     }
@@ -169,7 +178,8 @@ impl Promisor {
             }
             fetches += 1;
             let (name, ids) = (OsStr::from_bytes(remote), rest.iter().copied());
-            let Some(said) = git::fetch(name, ids, shows_progress, diagnostics)? else {
+            let Some(said) = git::fetch(&self.location, name, ids, shows_progress, diagnostics)?
+            else {
                 break;
             };
             let named = ids_in(&said);

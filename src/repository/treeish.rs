@@ -8,8 +8,6 @@ use std::{
     ffi::OsStr,
     io::{self, Write},
     os::unix::ffi::OsStrExt,
-    process::Output,
-    sync::{Arc, LazyLock},
     time::SystemTime,
 };
 
@@ -21,14 +19,19 @@ use gix::{
     revision::plumbing::Spec,
 };
 
-use super::refs::followed;
+use super::{
+    Repository,
+    refs::followed,
+    rev_parse::{
+        ask_git, ask_git_for_ref, full_name, lazily, no_reference, not_valid, rev_parse, tracks,
+    },
+};
 use crate::{
     buffer::Buffer,
     convert::Reference,
     decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, filled, push_line},
     odb::pack::Damage,
-    process::git::{self, GitLocation},
     tree::look_up,
 };
 
@@ -57,7 +60,7 @@ pub struct Treeish {
 
 /// Resolve `name`, typed by the user, to a tree.
 pub fn resolve(
-    repository: &gix::Repository,
+    repository: &Repository,
     reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
@@ -67,7 +70,7 @@ pub fn resolve(
 }
 
 fn found(
-    repository: &gix::Repository,
+    repository: &Repository,
     reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
@@ -88,8 +91,9 @@ fn found(
             })
         }
         Some((commit, ObjectKind::Commit)) => {
-            refuse_bad_shallow(repository)?;
-            let mut fields = CommitRefIter::from_bytes(&content, repository.object_hash());
+            refuse_bad_shallow(&repository.gix)?;
+            let hash = repository.gix.object_hash();
+            let mut fields = CommitRefIter::from_bytes(&content, hash);
             let tree = fields.tree_id().map_err(|_| not_a_tree())?;
             let time = fields
                 .committer()
@@ -176,36 +180,13 @@ fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
 }
 
 /// Fail unless `name`, up to its first colon, is the name of a ref.
-pub fn require_ref(repository: &gix::Repository, name: &BStr) -> Result<()> {
+pub fn require_ref(repository: &Repository, name: &BStr) -> Result<()> {
     let end = name.find_byte(b':').unwrap_or(name.len());
     let name = name[..end].as_bstr();
-    match reference(repository, name) {
+    match reference(&repository.gix, name) {
         Some(_) => Ok(()),
-        None => ask_git_for_ref(name).map(drop),
+        None => ask_git_for_ref(&repository.location, name).map(drop),
     }
-}
-
-/// The full name of the ref `name`. Only git knows `@{-1}` and `main@{upstream}`, and the right message if
-/// there is no such ref.
-fn ask_git_for_ref(name: &BStr) -> Result<BString> {
-    let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
-    let output = rev_parse(&["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
-    let full_name = output.stdout.trim();
-    if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
-        return Ok(full_name.into());
-    }
-    match git::refusal(&output) {
-        Some(error) if tracks(name) => Err(error),
-        _ => Err(not_a_ref()),
-    }
-}
-
-/// Whether `name` asks for the upstream of a branch: git then has several error messages.
-fn tracks(name: &BStr) -> bool {
-    let lower = name.to_ascii_lowercase();
-    ["@{u}", "@{upstream}", "@{push}"]
-        .iter()
-        .any(|suffix| lower.ends_with(suffix.as_bytes()))
 }
 
 /// Parse seconds as git does: unsigned, so that a time before 1970 lies far in the future. A number that is
@@ -231,7 +212,7 @@ fn timestamp(time: &str) -> u64 {
 
 /// The object of `name`, and its ref if `name` is the name of a ref. git's warnings go to `diagnostics`.
 fn object_id(
-    repository: &gix::Repository,
+    repository: &Repository,
     reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
@@ -242,7 +223,7 @@ fn object_id(
             Ok(found)
         }
         None => {
-            let asked = ask_git(name, reader.may_fetch(), diagnostics);
+            let asked = ask_git(&repository.location, name, reader.may_fetch(), diagnostics);
             if asked.is_err() && reader.missing_list().is_some() {
                 note_way(repository, reader, name);
             }
@@ -252,7 +233,7 @@ fn object_id(
 }
 
 /// Notes the objects that are missing on the way to `name`, as in `HEAD:directory`.
-fn note_way(repository: &gix::Repository, reader: &mut Reader, name: &BStr) {
+fn note_way(repository: &Repository, reader: &mut Reader, name: &BStr) {
     if let Some((treeish, path)) = name.split_once_str(":")
         && let Ok(Treeish { tree, .. }) = found(repository, reader, treeish.into(), &mut io::sink())
     {
@@ -262,25 +243,28 @@ fn note_way(repository: &gix::Repository, reader: &mut Reader, name: &BStr) {
 
 /// As [`object_id`], or `None` where git has to be asked.
 fn object_id_without_git(
-    repository: &gix::Repository,
+    repository: &Repository,
     reader: &mut Reader,
     name: &BStr,
 ) -> Result<Option<(ObjectId, Reference)>> {
-    if let Some(id) = full_id(repository, name) {
+    let gix = &repository.gix;
+    if let Some(id) = full_id(gix, name) {
         return Ok(Some((id, no_reference())));
     }
-    if let Some((id, reference)) = reference(repository, name) {
+    if let Some((id, reference)) = reference(gix, name) {
         return Ok(Some((id, lazily(|| Some(reference)))));
     }
-    if let Some(id) = ancestor(repository, reader, name) {
+    if let Some(id) = ancestor(gix, reader, name) {
         return Ok(Some((id, no_reference())));
     }
-    if !is_for_gix(repository, reader, name)? {
+    if !is_for_gix(gix, reader, name)? {
         return Ok(None);
     }
-    match repository.rev_parse(name).map(gix::revision::Spec::detach) {
+    match gix.rev_parse(name).map(gix::revision::Spec::detach) {
         // An indirect name of a ref.
-        Ok(Spec::Include(id)) if name.contains_str("@{") => Ok(Some((id, full_name(name)))),
+        Ok(Spec::Include(id)) if name.contains_str("@{") => {
+            Ok(Some((id, full_name(&repository.location, name))))
+        }
         Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
         Ok(_) => Err(not_valid(name)),
         Err(_) => Ok(None),
@@ -391,10 +375,6 @@ fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)
     }
 }
 
-fn not_valid(name: &BStr) -> Error {
-    Error::fatal(filled("not a valid object name: {}", &[name]))
-}
-
 /// The id and the full name of a plain ref name. No object is read, so gix need not open its object
 /// database.
 fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BString)> {
@@ -408,21 +388,22 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
 }
 
 /// Write git's warning if the ref at the start of `name` is ambiguous, or shares its name with an object.
-fn warn_if_ambiguous(repository: &gix::Repository, name: &BStr, diagnostics: &mut dyn Write) {
-    let config = repository.config_snapshot();
+fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn Write) {
+    let gix = &repository.gix;
+    let config = gix.config_snapshot();
     let start = ref_name(name);
     if start.is_empty() || config.boolean("core.warnAmbiguousRefs") == Some(false) {
         return;
     }
     let mut words = Vec::new();
-    if full_id(repository, start).is_some() {
+    if full_id(gix, start).is_some() {
         // git's message about this is long and differs between versions.
-        if reference(repository, start).is_some()
-            && let Some(output) = rev_parse(&["--verify"], name)
+        if reference(gix, start).is_some()
+            && let Some(output) = rev_parse(&repository.location, &["--verify"], name)
         {
             words = output.stderr;
         }
-    } else if is_ambiguous(repository, start) || is_abbreviation(repository, start) {
+    } else if is_ambiguous(gix, start) || is_abbreviation(gix, start) {
         let warning = filled("refname '{}' is ambiguous.", &[start]);
         push_line(&mut words, "warning: ", &warning);
     }
@@ -458,115 +439,17 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     // Files and lines of `packed-refs` are checked directly: gix would try each full name in every
     // directory.
     let packed = repository.refs.cached_packed_buffer().ok().flatten();
+    let mut directories = vec![repository.git_dir(), repository.common_dir()];
+    directories.dedup();
     let exists = |place: &&&str| {
         let full = [place.as_bytes(), name].concat();
         let path = OsStr::from_bytes(&full);
         let packed = || packed.as_ref()?.try_find(full.as_bstr()).ok()?;
         let is_it = |found: gix::refs::packed::Reference<'_>| found.name.as_bstr() == full;
-        repository.git_dir().join(path).is_file()
-            || repository.common_dir().join(path).is_file()
-            || packed().is_some_and(is_it)
+        directories.iter().any(|it| it.join(path).is_file()) || packed().is_some_and(is_it)
     };
     let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
     places.iter().filter(exists).count() > 1
-}
-
-/// The object of `name`, and its ref if `name` is the name of a ref, as git resolves it. `may_fetch` says whether git
-/// may fetch the trees on the way. git's warnings go to `diagnostics`.
-fn ask_git(
-    name: &BStr,
-    may_fetch: bool,
-    diagnostics: &mut dyn Write,
-) -> Result<(ObjectId, Reference)> {
-    let arguments = rev_parse_arguments(&["--verify"], name);
-    let output = match may_fetch {
-        true => git::ask_lazily(&arguments),
-        false => git::ask(&GitLocation::Current, &arguments),
-    };
-    let output = output.ok_or_else(|| not_valid(name))?;
-    let words = output.stderr;
-    // git looks a plain name up twice when it archives.
-    let lookups = match name.find_byteset(b"^~:@") {
-        None => 2,
-        Some(_) => 1,
-    };
-    let is_warning = |line: &&[u8]| line.starts_with(b"warning: ");
-    let is_failure = |line: &&[u8]| line.starts_with(b"fatal: ") || line.starts_with(b"error: ");
-    // Some warnings have several lines.
-    let from_warning = words
-        .lines_with_terminator()
-        .skip_while(|line| !is_warning(line));
-    for said in from_warning.filter(|line| !is_failure(line) && !line.starts_with(b"hint:")) {
-        let is_of_lookup = said.starts_with(b"warning: ignoring ");
-        for _ in 0..if is_of_lookup { lookups } else { 1 } {
-            // A failed write of diagnostics is ignored.
-            let _ = diagnostics.write_all(said);
-        }
-    }
-    if output.status.success()
-        && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
-    {
-        return Ok((id, full_name(name)));
-    }
-    let mut fatal = words
-        .lines()
-        .filter_map(|line| line.strip_prefix(b"fatal: "));
-    let error = match fatal.next_back() {
-        Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
-        _ => not_valid(name),
-    };
-    let is_told = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
-    Err(words
-        .lines()
-        .filter(is_told)
-        .fold(error, |error, line| error.after(line)))
-}
-
-/// Whether git's message `words` is about the repository, or says more than that the name is unknown.
-fn speaks_for_itself(words: &[u8]) -> bool {
-    let beginnings = [
-        "log for ",
-        "could not fetch ",
-        "not a git repository",
-        "replace depth too high",
-        "bad shallow line",
-        "duplicate replace ref",
-    ];
-    beginnings
-        .iter()
-        .any(|beginning| words.starts_with(beginning.as_bytes()))
-}
-
-/// The full name of the ref `name`, if it is a ref without a suffix.
-fn full_name(name: &BStr) -> Reference {
-    let name = name.to_owned();
-    lazily(move || {
-        let is_plain = name.find_byteset(b"^~:").is_none();
-        is_plain
-            .then(|| ask_git_for_ref(name.as_bstr()).ok())
-            .flatten()
-    })
-}
-
-fn no_reference() -> Reference {
-    lazily(|| None)
-}
-
-fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference {
-    Arc::new(LazyLock::new(Box::new(find)))
-}
-
-fn rev_parse(options: &[&str], name: &BStr) -> Option<Output> {
-    git::ask(&GitLocation::Current, &rev_parse_arguments(options, name))
-}
-
-fn rev_parse_arguments<'a>(options: &[&'a str], name: &'a BStr) -> Vec<&'a OsStr> {
-    let options = ["rev-parse"]
-        .iter()
-        .chain(options)
-        .chain(&["--end-of-options"]);
-    let options = options.map(|option| OsStr::new(*option));
-    options.chain([OsStr::from_bytes(name)]).collect()
 }
 
 #[cfg(test)]

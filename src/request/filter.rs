@@ -21,6 +21,7 @@ use crate::{
         large::LargeFiles,
     },
     lfs::LfsFiles,
+    process::directory::{Directory, NamedFile},
     report::Channel,
     repository::{Repository, lfs},
     tree::{ABSENT, Mount, look_up},
@@ -39,15 +40,18 @@ pub(super) struct FilterRules<'a> {
 }
 
 impl<'a> FilterRules<'a> {
-    /// Reads the filters that the options in `given` ask for.
-    pub(super) fn new(given: &'a Filters) -> Result<Self> {
+    /// Reads the filters that the options in `given` ask for, with files that are named in `directory`.
+    pub(super) fn new(given: &'a Filters, directory: &Directory) -> Result<Self> {
         let profile = ProfileSettings::of(given.profile.unwrap_or_default());
         given
             .ignore_file
             .iter()
             .try_for_each(|path| fit_tree(path))?;
         let access = given.access_rules.as_deref();
-        let (access, access_text) = access.map(access_rules).transpose()?.unzip();
+        let (access, access_text) = access
+            .map(|rules| access_rules(rules, directory))
+            .transpose()?
+            .unzip();
         let settings = profile.with(given);
         fit_together(&settings, given)?;
         Ok(Self {
@@ -59,7 +63,7 @@ impl<'a> FilterRules<'a> {
             ignore_texts: given
                 .ignore_from
                 .iter()
-                .map(|file| ignore_text(file))
+                .map(|file| ignore_text(&directory.file(file)))
                 .collect::<Result<_>>()?,
         })
     }
@@ -323,19 +327,19 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 }
 
 /// Reads a file of ignore rules.
-fn ignore_text(file: &OsStr) -> Result<Vec<u8>> {
-    std::fs::read(file).map_err(|error| {
+fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
+    std::fs::read(&file.path).map_err(|error| {
         let why = strerror(&error);
-        let values = [file.as_bytes(), why.as_bytes()];
+        let values = [file.name.as_os_str().as_bytes(), why.as_bytes()];
         Error::fatal(filled("could not open '{}' for reading: {}", &values))
     })
 }
 
 /// Reads access rules, and returns their text with them. Fails closed: rules that cannot be read or parsed end the
 /// run.
-fn access_rules(name: &OsStr) -> Result<(AccessRules, Vec<u8>)> {
+fn access_rules(name: &OsStr, directory: &Directory) -> Result<(AccessRules, Vec<u8>)> {
     let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
-    let channel = Channel::parse(name).map_err(|error| failed().caused_by(error))?;
+    let channel = Channel::parse(name, directory).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
     match rules.is_empty() {

@@ -34,7 +34,7 @@ use crate::{
         BlobPolicy, Naming,
         extra::{Content, Extra},
     },
-    process::{command::CommandContext, git::GitLocation},
+    process::{command::CommandContext, directory::Directory},
     repository::{
         Repository, attr_source, date,
         environment::Environment,
@@ -158,7 +158,8 @@ impl<'a> Inputs<'a> {
             false => Lazy::Allowed,
         };
         let config = known.repository.gix.config_snapshot();
-        Promisor::read(config.plumbing(), lazy, self.fetches.clone())
+        let location = &known.repository.location;
+        Promisor::read(config.plumbing(), location, lazy, self.fetches.clone())
     }
 
     /// The request, with the trees and other objects that its meaning depends on fetched from `promisor`: each attempt
@@ -241,7 +242,10 @@ impl<'a> Inputs<'a> {
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
         let extras = args.extras.iter();
-        let mut extras: Vec<_> = extras.map(|extra| planned(extra, below)).collect();
+        let directory = &self.environment.directory;
+        let mut extras: Vec<_> = extras
+            .map(|extra| planned(extra, directory, below))
+            .collect();
         let format_name = format.name().to_owned();
         let format = format.at_level(args.level)?;
         let decisive = key::Decisive {
@@ -278,7 +282,7 @@ impl<'a> Inputs<'a> {
             extras: extras.into(),
             times,
             treeish,
-            command_context: command_context(&repository.gix, below.clone()),
+            command_context: command_context(repository, below.clone()),
             scope,
             submodules,
             blob_policy: Arc::new(BlobPolicy {
@@ -308,7 +312,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {
-        let filters = filter::FilterRules::new(&self.args.filters)?;
+        let filters = filter::FilterRules::new(&self.args.filters, &self.environment.directory)?;
         if format.is_zip() {
             filters.fit_zip()?;
             delta::fit_zip(&self.args.delta)?;
@@ -326,10 +330,10 @@ impl<'a> Inputs<'a> {
         let name = self.args.treeish.as_deref().unwrap_or_default();
         let name = name.as_bytes().as_bstr();
         if self.access == Access::Remote && !repository.settings.allow_unreachable {
-            treeish::require_ref(&repository.gix, name)?;
+            treeish::require_ref(repository, name)?;
         }
         filters.fit_name(name)?;
-        let mut treeish = treeish::resolve(&repository.gix, reader, name, diagnostics)?;
+        let mut treeish = treeish::resolve(repository, reader, name, diagnostics)?;
         if let Some(time) = &self.args.mtime {
             treeish.time = date::mtime(time)?;
         }
@@ -369,7 +373,7 @@ impl<'a> Inputs<'a> {
     ) -> Result<attributes::AttributeSettings> {
         let mut attributes = repository.settings.attributes.clone();
         // As in git, the tree has to exist even where it is not used.
-        let tree = attr_source::tree(&repository.gix, reader, self.environment)?;
+        let tree = attr_source::tree(repository, reader, self.environment)?;
         if self.args.worktree_attributes {
             let directory = match self.access {
                 Access::Local => attributes.top.clone(),
@@ -439,18 +443,18 @@ fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
 }
 
 /// As git does, which changes to the top of the work tree if it is elsewhere in it.
-fn command_context(gix: &gix::Repository, below: BString) -> CommandContext {
+fn command_context(repository: &Repository, below: BString) -> CommandContext {
     CommandContext {
         directory: (!below.is_empty())
-            .then(|| gix.workdir().map(ToOwned::to_owned))
+            .then(|| repository.gix.workdir().map(ToOwned::to_owned))
             .flatten(),
         prefix: below,
-        location: GitLocation::Current,
+        location: repository.location.clone(),
     }
 }
 
-/// An extra file as it is planned, given in the directory `below` of the work tree.
-fn planned(extra: &cli::Extra, below: &BString) -> Extra {
+/// An extra file as it is planned, given in `directory`, which is the directory `below` of the work tree.
+fn planned(extra: &cli::Extra, directory: &Directory, below: &BString) -> Extra {
     let kind = match extra.executable {
         true => MemberKind::Executable,
         false => MemberKind::File,
@@ -463,7 +467,7 @@ fn planned(extra: &cli::Extra, below: &BString) -> Extra {
         ExtraContent::Virtual(bytes) => (from_top(&extra.name), Content::Bytes(bytes.to_vec())),
         ExtraContent::File(path) => {
             let shown = from_top(path.as_os_str().as_bytes());
-            let path = path.clone();
+            let path = directory.file(path).path;
             (extra.name.clone(), Content::File { path, shown })
         }
     };

@@ -50,7 +50,7 @@ impl Viewing<'_> {
         };
         let name = base.as_bytes().as_bstr();
         self.filters.fit_name(name)?;
-        let base = treeish::resolve(&repository.gix, reader, name, diagnostics)
+        let base = treeish::resolve(repository, reader, name, diagnostics)
             .map_err(|error| delta::unavailable(name, error))?;
         // Warnings about rules were given for the target.
         let unheard = &mut std::io::sink();

@@ -35,8 +35,12 @@ struct Answer {
 
 impl Batch {
     fn start(repo: &Repo) -> Self {
+        Self::start_with(repo, &[])
+    }
+
+    fn start_with(repo: &Repo, options: &[&str]) -> Self {
         let mut command = repo.command(SLUICE);
-        command.arg("--batch");
+        command.env("TZ", "UTC").arg("--batch").args(options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -139,7 +143,8 @@ fn answers_are_those_of_a_process_each() {
     repo.write("rules", "*.c\n");
     repo.git(["config", "tar.shout.command", "tr a-z A-Z"]);
     let repo = repo.env("TZ", "UTC");
-    let requests: [&[&str]; 24] = [
+    repo.write("allowed", "a.txt\n");
+    let requests: [&[&str]; 28] = [
         &["HEAD"],
         &["--format=zip", "HEAD"],
         &["nothing"],
@@ -160,6 +165,10 @@ fn answers_are_those_of_a_process_each() {
         &["--ignore-from=rules", "HEAD"],
         &["--ignore-from=none", "HEAD"],
         &["--add-file=rules", "HEAD"],
+        &["--add-file=rules", "--head", "HEAD"],
+        &["--pathspec-from-file=allowed", "HEAD"],
+        &["--access-rules=allowed", "HEAD"],
+        &["--apply=none", "rules"],
         &["--profile=zoekt", "HEAD"],
         &["--print-profile", "--profile=zoekt"],
         &["--ignore=**", "--fail-if-empty", "HEAD"],
@@ -215,6 +224,74 @@ fn directories() {
     let output = batch.ask(&["-C", "one", "--output=../out.tar", "HEAD"]);
     assert_eq!(output, Answer::default());
     assert!(fs::read(place.path().join("out.tar")).unwrap() == answers[0].data);
+}
+
+/// Files that a request writes are named from its directory.
+#[test]
+fn files_are_named_from_the_directory_of_a_request() {
+    let place = Repo::scratch();
+    let repo = Repo::copy("basic");
+    let directory = repo.path().display().to_string();
+    let mut batch = Batch::start(&place);
+    let words = ["--manifest=m", "--summary=s", "--output=o.tar", "HEAD"];
+    let words = [&["-C", &directory][..], &words].concat();
+    assert_eq!(batch.ask(&words), Answer::default());
+    let apply = batch.ask(&["-C", &directory, "--apply=applied", "o.tar"]);
+    assert_eq!(apply, Answer::default());
+    for name in ["m", "s", "o.tar", "applied/.git-sluice"] {
+        assert!(repo.path().join(name).exists(), "{name}");
+        assert!(!place.path().join(name).exists(), "{name}");
+    }
+}
+
+/// A request is carried out while nobody reads the answer before it, and its own answer waits.
+#[test]
+fn requests_overlap() {
+    let repo = Repo::copy("basic");
+    repo.write("large", &"0123456789abcdef".repeat(1 << 18));
+    repo.git(["add", "large"]);
+    repo.git(["commit", "-qm", "large"]);
+    let mut batch = Batch::start_with(&repo, &["--batch-jobs=2"]);
+    let words: [&[&str]; 3] = [&["HEAD"], &["--output=second", "HEAD"], &["HEAD"]];
+    words.iter().for_each(|words| batch.send(words));
+    let second = repo.path().join("second");
+    for _ in 0..600 {
+        if second.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(second.exists());
+    let expected = alone(&repo, &["HEAD"]);
+    assert!(batch.receive() == expected);
+    assert_eq!(batch.receive(), Answer::default());
+    assert!(batch.receive() == expected && fs::read(second).unwrap() == expected.data);
+    assert_eq!(batch.end(), 0);
+}
+
+/// Many requests ahead of their answers, small and large, in little memory.
+#[test]
+fn many_requests_at_once() {
+    let repo = Repo::copy("basic");
+    let mut batch = Batch::start_with(&repo, &["--batch-jobs=3", "--memory=1m"]);
+    let words: [&[&str]; 4] = [
+        &["HEAD"],
+        &["--head", "HEAD"],
+        &["nothing"],
+        &["--format=zip", "HEAD"],
+    ];
+    let repo = repo.env("TZ", "UTC");
+    let expected = words.map(|words| alone(&repo, words));
+    let requests = words.map(request).concat().repeat(500);
+    let mut stdin = batch.stdin.take().unwrap();
+    let sender = thread::spawn(move || stdin.write_all(&requests).unwrap());
+    for round in 0..500 {
+        for (words, expected) in words.iter().zip(&expected) {
+            assert!(batch.receive() == *expected, "{round} {words:?}");
+        }
+    }
+    sender.join().unwrap();
+    assert_eq!(batch.end(), 0);
 }
 
 /// A change of a repository.
@@ -304,8 +381,8 @@ const OLD_ENOUGH: Duration = Duration::from_millis(2100);
 fn repositories_stay_open() {
     let repos = [Repo::copy("basic"), Repo::copy("basic")];
     thread::sleep(OLD_ENOUGH);
-    let mut kept = KeptRepositories::new(1);
-    let mut open = |repo: &Repo| {
+    let kept = KeptRepositories::new(1);
+    let open = |repo: &Repo| {
         let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
         kept.open(&environment).unwrap().unwrap()
     };

@@ -11,6 +11,7 @@ use git_sluice::cache::{Account, Role};
 use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
 use git_sluice::lfs::Hash;
+use git_sluice::process::directory::Directory;
 use git_sluice::report::{
     ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, Outlet, Past, Place, Positions, Record,
     Seconds, SentRange, Status, Subject, Summary, gone,
@@ -25,7 +26,11 @@ use crate::schema::Schema;
 fn written(write: impl FnOnce(Outlet)) -> String {
     let directory = TempDir::new().expect("temporary directories can be made");
     let path: PathBuf = directory.path().join("report");
-    write(Channel::File(path.clone()).open().expect("opened"));
+    write(
+        Channel::File(Directory::Current.file(&path))
+            .open()
+            .expect("opened"),
+    );
     fs::read_to_string(path).expect("written just now")
 }
 

@@ -148,7 +148,7 @@ fn named_in(
         return Ok((treeish.tree, BString::default()));
     };
     let unheard = &mut std::io::sink();
-    let commit = treeish::resolve(&repository.gix, reader, commit.as_bstr(), unheard)?;
+    let commit = treeish::resolve(repository, reader, commit.as_bstr(), unheard)?;
     let prefix = [&without_slash(path)[..], b"/"].concat();
     Ok((commit.tree, prefix.into()))
 }
@@ -223,7 +223,7 @@ impl Survey<'_> {
         }
         let commit = link.commit.to_string();
         let commit = commit.as_bytes().as_bstr();
-        let treeish = treeish::resolve(&repository.gix, &mut reader, commit, self.diagnostics)?;
+        let treeish = treeish::resolve(repository, &mut reader, commit, self.diagnostics)?;
         let tree = treeish.tree;
         let outside = (outer.view, &link.path);
         let mut view =

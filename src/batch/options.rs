@@ -1,0 +1,89 @@
+//! The options of a batch, which stand behind `--batch`. Must not look at those of its requests.
+
+use std::{ffi::OsString, num::NonZeroUsize, os::unix::ffi::OsStrExt, thread};
+
+use crate::{
+    cli::size,
+    error::{Error, Result, filled},
+};
+
+/// The most requests that overlap by default, however many processors there are: each may need its share of memory.
+const MAX_DEFAULT_JOBS: usize = 4;
+/// Repositories that stay open by default.
+const DEFAULT_REPOSITORIES: usize = 100;
+/// The ceiling of memory by default, in bytes: that of two runs.
+const DEFAULT_MEMORY: u64 = 256 << 20;
+
+/// The options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The most requests that are answered at the same time.
+    pub(super) jobs: usize,
+    /// The most repositories that stay open between requests.
+    pub(super) repositories: usize,
+    /// The ceiling of the memory of all requests together, in bytes.
+    pub(super) memory: u64,
+}
+
+impl Options {
+    /// Reads the `words` behind `--batch`.
+    pub fn parse(words: &[OsString]) -> Result<Self> {
+        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let mut options = Self {
+            jobs: processors.min(MAX_DEFAULT_JOBS),
+            repositories: DEFAULT_REPOSITORIES,
+            memory: DEFAULT_MEMORY,
+        };
+        for word in words {
+            options.set(word.to_str().unwrap_or_default()).ok_or_else(|| {
+                let template = "'{}' does not go with '--batch'; the words of a request follow on standard input";
+                Error::fatal(filled(template, &[word.as_bytes()]))
+            })?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, word: &str) -> Option<()> {
+        match word.split_once('=')? {
+            ("--batch-jobs", jobs) => self.jobs = jobs.parse::<NonZeroUsize>().ok()?.get(),
+            ("--batch-repositories", number) => self.repositories = number.parse().ok()?,
+            ("--memory", memory) => self.memory = size(memory).ok()?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The ceiling of the memory of one request, in bytes.
+    pub(super) fn memory_of_one(self) -> u64 {
+        self.memory / self.jobs as u64
+    }
+
+    /// The most bytes of answers that wait for those before them.
+    pub(super) fn waiting(self) -> usize {
+        usize::try_from(self.memory / 4).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    #[test]
+    fn options_of_a_batch() {
+        let parse = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(Into::into).collect();
+            Options::parse(&words).map_err(|error| error.to_string())
+        };
+        let words = ["--batch-jobs=2", "--batch-repositories=0", "--memory=8m"];
+        let options = parse(&words).expect("sound");
+        assert_eq!((options.jobs, options.repositories), (2, 0));
+        assert_eq!(
+            (options.memory_of_one(), options.waiting()),
+            (4 << 20, 2 << 20)
+        );
+        for word in ["", "HEAD", "--batch-jobs", "--batch-jobs=0", "--memory=x"] {
+            let refused = parse(&[word]).expect_err("unfit");
+            assert!(refused.contains(word), "{refused}");
+        }
+    }
+}
