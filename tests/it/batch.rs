@@ -248,7 +248,7 @@ fn files_are_named_from_the_directory_of_a_request() {
 #[test]
 fn requests_overlap() {
     let repo = Repo::copy("basic");
-    repo.write("large", &"0123456789abcdef".repeat(1 << 18));
+    repo.write("large", "0123456789abcdef".repeat(1 << 18));
     repo.git(["add", "large"]);
     repo.git(["commit", "-qm", "large"]);
     let mut batch = Batch::start_with(&repo, &["--batch-jobs=2"]);
