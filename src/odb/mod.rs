@@ -7,10 +7,12 @@
 
 mod dirs;
 mod index;
+mod listing;
 pub mod loose;
 mod map;
 pub mod pack;
 mod replacements;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +27,6 @@ use std::{
 use gix::{
     ObjectId,
     hash::{Kind, oid},
-    odb::pack::multi_index,
 };
 
 use crate::error::{Error, filled, strerror};
@@ -34,13 +35,11 @@ use index::Index;
 use loose::FanOut;
 use pack::Pack;
 pub use replacements::Replacements;
+pub use source::PackId;
+use source::{Opened, PackFile, PackSource, SourceKind, refusal};
 
 /// As many objects are looked for one by one among loose files.
 const FEW: usize = 64;
-
-/// The number of a pack within its [`Odb`], valid for the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PackId(pub u32);
 
 /// The location of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,84 +100,15 @@ pub struct Odb {
     recent: usize,
     /// The modification time of each `pack` directory: only a changed directory is listed again.
     stamps: Vec<Option<SystemTime>>,
+    /// When the directories were first listed.
+    opened: SystemTime,
     /// Whether a missing object may be in a file that the system refused to map.
     missed: bool,
     /// An existing pack directory or loose object to which the system denied access, and the error.
     denied: Option<Arc<(PathBuf, io::Error)>>,
 }
 
-/// An index that locates objects in one or several packs.
-struct PackSource {
-    path: PathBuf,
-    kind: SourceKind,
-}
-
-enum SourceKind {
-    /// The index of one pack, opened on first use.
-    Single(OnceLock<Opened<Index>>, PackId),
-    /// A multi-pack index with its packs, in the order of its own numbering.
-    Multi(Box<multi_index::File>, Vec<PackId>),
-}
-
-struct PackFile {
-    path: PathBuf,
-    pack: OnceLock<Opened<Arc<Pack>>>,
-}
-
-/// The content of a file, if the file could be opened.
-type Opened<T> = Result<T, Unusable>;
-
-/// Why a file could not be opened.
-enum Unusable {
-    /// The file is missing, as after a repack, or damaged.
-    Absent,
-    /// The file exists, but the system refused to map it.
-    Refused(io::Error),
-}
-
-impl From<io::Error> for Unusable {
-    fn from(error: io::Error) -> Self {
-        use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
-        match error.kind() {
-            NotFound | StaleNetworkFileHandle | InvalidData => Self::Absent,
-            _ => Self::Refused(error),
-        }
-    }
-}
-
-impl PackFile {
-    fn new(path: PathBuf) -> Arc<Self> {
-        Arc::new(Self {
-            path,
-            pack: OnceLock::new(),
-        })
-    }
-
-    /// The pack, mapped on first use. A pack that does not match its `index` is damaged.
-    fn open(&self, hash: Kind, index: Option<&Index>) -> Option<&Arc<Pack>> {
-        let open = || Ok(Arc::new(Pack::open(&self.path, hash, index)?));
-        self.pack.get_or_init(open).as_ref().ok()
-    }
-}
-
 impl Odb {
-    /// List the packs of all object directories, without opening any.
-    pub fn open(config: Config) -> Self {
-        let stamps = stamps(&config.dirs);
-        let mut odb = Self {
-            config: Arc::new(config),
-            sources: Vec::new(),
-            covered: Vec::new(),
-            packs: Vec::new(),
-            recent: 0,
-            stamps,
-            missed: false,
-            denied: None,
-        };
-        odb.list();
-        odb
-    }
-
     /// The settings of this database.
     pub fn config(&self) -> &Config {
         &self.config
@@ -402,106 +332,4 @@ impl Odb {
             self.denied = Some(Arc::new((path, error)));
         }
     }
-
-    /// The number of the pack at `path`, which may be known.
-    fn known_pack(&mut self, path: PathBuf) -> PackId {
-        match self.packs.iter().position(|file| file.path == path) {
-            Some(at) => PackId(at as u32),
-            None => self.new_pack(path),
-        }
-    }
-
-    fn new_pack(&mut self, path: PathBuf) -> PackId {
-        self.packs.push(PackFile::new(path));
-        PackId((self.packs.len() - 1) as u32)
-    }
-
-    /// List the packs again if a pack directory has changed.
-    fn refresh(&mut self) -> bool {
-        let stamps = stamps(&self.config.dirs);
-        if stamps == self.stamps {
-            return false;
-        }
-        self.stamps = stamps;
-        self.list();
-        true
-    }
-
-    /// Add the new files of the pack directories: multi-pack indices first, then the indices of packs that
-    /// they do not cover, the largest first.
-    fn list(&mut self) {
-        let config = Arc::clone(&self.config);
-        for dir in &config.dirs {
-            let dir = dir.join("pack");
-            let covered = self.list_multi_index(&dir);
-            let mut found: Vec<(u64, PathBuf)> = Vec::new();
-            let entries = std::fs::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-            let entries = entries.unwrap_or_else(|error| {
-                self.note_denied(dir.clone(), error);
-                Vec::new()
-            });
-            for entry in entries {
-                let path = entry.path();
-                if path.extension().is_some_and(|extension| extension == "idx")
-                    && !covered.contains(&path)
-                    && !self.sources.iter().any(|known| known.path == path)
-                {
-                    let len = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-                    found.push((len, path));
-                }
-            }
-            found.sort_by(|a, b| b.cmp(a));
-            for (_, path) in found {
-                let pack = self.new_pack(path.with_extension("pack"));
-                let kind = SourceKind::Single(OnceLock::new(), pack);
-                self.sources.push(Arc::new(PackSource { path, kind }));
-            }
-        }
-    }
-
-    /// Open the multi-pack index of `dir` and return the plain indices that it covers.
-    fn list_multi_index(&mut self, dir: &Path) -> Vec<PathBuf> {
-        let path = dir.join("multi-pack-index");
-        let known = self.sources.iter().any(|source| source.path == path);
-        if !self.config.multi_pack_index || known || !path.exists() {
-            return Vec::new();
-        }
-        let index = multi_index::File::at(&path, None).ok();
-        let Some(index) = index.filter(|index| index.object_hash() == self.config.hash) else {
-            return Vec::new();
-        };
-        let mut covered = Vec::new();
-        let mut packs = Vec::new();
-        for name in index.index_names() {
-            let name = dir.join(name);
-            let pack = name.with_extension("pack");
-            let exists = pack.exists();
-            let pack = self.known_pack(pack);
-            packs.push(pack);
-            if exists {
-                let (path, kind) = (name.clone(), SourceKind::Single(OnceLock::new(), pack));
-                self.covered.push(Arc::new(PackSource { path, kind }));
-                covered.push(name);
-            }
-        }
-        let kind = SourceKind::Multi(Box::new(index), packs);
-        self.sources.push(Arc::new(PackSource { path, kind }));
-        covered
-    }
-}
-
-/// The error with which the system refused the file at `path`.
-fn refusal<'a, T>(
-    path: &'a Path,
-    opened: &'a OnceLock<Opened<T>>,
-) -> Option<(&'a Path, &'a io::Error)> {
-    match opened.get() {
-        Some(Err(Unusable::Refused(error))) => Some((path, error)),
-        _ => None,
-    }
-}
-
-fn stamps(dirs: &[PathBuf]) -> Vec<Option<SystemTime>> {
-    let modified = |dir: &PathBuf| std::fs::metadata(dir.join("pack")).ok()?.modified().ok();
-    dirs.iter().map(modified).collect()
 }

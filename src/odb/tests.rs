@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 use gix::{ObjectId, hash::Kind};
@@ -180,4 +181,30 @@ fn loose_objects_are_found_among_many() {
         (Some(Place::Loose(0)), packed(3, 7))
     );
     assert_eq!(places.iter().flatten().count(), 2);
+}
+
+/// Make the pack directory look old.
+fn age(fixture: &Fixture) {
+    let directory = fs::File::open(fixture.packs()).expect("our own");
+    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    directory.set_modified(long_ago).expect("our own");
+}
+
+#[test]
+fn a_database_is_current_as_long_as_its_directories_are_old_and_the_same() {
+    let fixture = Fixture::new();
+    assert!(!fixture.open().is_current(), "a change may have no trace");
+    age(&fixture);
+    let mut odb = fixture.open();
+    assert!(odb.is_current());
+    assert_eq!(odb.find(&id(3, 7)), packed(3, 7));
+    assert!(odb.is_current());
+    write_pack(&fixture.packs(), PACKS, 5);
+    assert!(!odb.is_current());
+
+    spoil(&pack_path(&fixture.packs(), 2));
+    age(&fixture);
+    let mut odb = fixture.open();
+    assert_eq!(odb.find(&id(2, 7)), None);
+    assert!(!odb.is_current(), "the pack may be whole again");
 }

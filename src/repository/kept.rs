@@ -1,7 +1,8 @@
 //! Repositories that stay open between the requests of a batch.
 //!
 //! A repository is used again only where everything that was read to open it is as it was then. In doubt it is opened
-//! anew: a stale answer is never given. Refs, objects and attribute files are read by each request in any case.
+//! anew: a stale answer is never given. Refs, loose objects and attribute files are read by each request in any case;
+//! packs stay open as long as no directory of packs has changed.
 
 use std::{
     collections::BTreeSet,
@@ -51,9 +52,19 @@ impl KeptRepositories {
     pub fn open(&self, environment: &Environment) -> Result<Result<Repository>> {
         let known = self.take(&environment.cwd);
         let known = known.filter(|known| known.traces.hold());
-        if let Some(repository) = known.as_ref().and_then(|known| known.repository.clone()) {
-            known.into_iter().for_each(|known| self.put(known));
-            return Ok(Ok(repository.afresh()));
+        if let Some(Kept {
+            cwd,
+            traces,
+            repository: Some(repository),
+        }) = known
+        {
+            let repository = repository.afresh();
+            self.put(Kept {
+                cwd,
+                traces,
+                repository: Some(repository.clone()),
+            });
+            return Ok(Ok(repository));
         }
         let opened = Repository::open(environment)?;
         if let Ok(repository) = &opened
@@ -92,9 +103,10 @@ impl KeptRepositories {
 }
 
 impl Repository {
-    /// The same repository, whose attribute files outside of the tree are read again.
+    /// The same repository, whose attribute files outside of the tree are read again, and whose packs stay open.
     fn afresh(mut self) -> Self {
         self.settings.attributes.outside = Arc::default();
+        self.kept_odb = Some(self.odb());
         self
     }
 }

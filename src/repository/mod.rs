@@ -27,7 +27,11 @@ use std::path::PathBuf;
 
 use gix::bstr::BString;
 
-use crate::{error::Result, odb, process::git::GitLocation};
+use crate::{
+    error::Result,
+    odb::{self, Odb},
+    process::git::GitLocation,
+};
 use environment::Environment;
 use settings::RepositorySettings;
 use work_tree::WorkTree;
@@ -49,6 +53,8 @@ pub struct Repository {
     pub is_bare: bool,
     /// The repository, for programs that run in it.
     pub location: GitLocation,
+    /// The object database of an earlier run, with the packs that were open then.
+    kept_odb: Option<Odb>,
 }
 
 impl Repository {
@@ -76,6 +82,14 @@ impl Repository {
             prefix: work_tree.prefix,
             is_bare: work_tree.is_bare,
             location: environment.location.clone(),
+            kept_odb: None,
         }))
+    }
+
+    /// The object database.
+    pub fn odb(&self) -> Odb {
+        let kept = self.kept_odb.as_ref().filter(|odb| odb.is_current());
+        let open = || Odb::open(self.objects.clone());
+        kept.cloned().unwrap_or_else(open)
     }
 }

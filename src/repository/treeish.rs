@@ -423,13 +423,16 @@ fn ref_name(name: &BStr) -> &BStr {
 
 /// Whether the name of the ref `name` is also the abbreviation of an object id.
 fn is_abbreviation(repository: &gix::Repository, name: &BStr) -> bool {
-    if name.len() < MIN_ABBREVIATION || reference(repository, name).is_none() {
+    if name.len() < MIN_ABBREVIATION {
         return false;
     }
     let prefix = name.to_str().ok().map(Prefix::from_hex);
     let Some(Ok(prefix)) = prefix else {
         return false;
     };
+    if reference(repository, name).is_none() {
+        return false;
+    }
     let found = repository.objects.lookup_prefix(prefix, None);
     matches!(found, Ok(Some(Ok(_))))
 }

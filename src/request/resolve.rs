@@ -72,7 +72,7 @@ impl Request {
         match inputs.promisor(&known) {
             Some(promisor) => inputs.fetched_request(&known, promisor, diagnostics),
             None => {
-                let reader = Reader::new(Odb::open(known.repository.objects.clone()));
+                let reader = Reader::new(known.repository.odb());
                 inputs.request(&known, reader, diagnostics)
             }
         }
@@ -109,7 +109,7 @@ impl<'a> Incomplete<'a> {
     }
 
     fn odb(&self) -> Odb {
-        Odb::open(self.known.repository.objects.clone())
+        self.known.repository.odb()
     }
 
     /// Room for the missing objects that are held at once.
@@ -174,7 +174,7 @@ impl<'a> Inputs<'a> {
         let is_redacted = self.args.filters.access_rules.is_some();
         let wanted = self.wanted().redacted(is_redacted);
         loop {
-            let reader = || Reader::new(Odb::open(objects.clone()));
+            let reader = || Reader::new(known.repository.odb());
             let mut told = Vec::new();
             let request = self.request(known, reader().noting(&wanted), &mut told);
             let missing = wanted.take();

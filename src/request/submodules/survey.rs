@@ -19,7 +19,6 @@ use crate::{
     decode::{reader::Reader, wanted::Wanted},
     error::{Error, Result, filled, push_line},
     filter::Filter,
-    odb::Odb,
     plan::{
         StoreId,
         select::{Findings, Selection},
@@ -330,7 +329,7 @@ impl Survey<'_> {
     fn open_at(&self, directory: &Path) -> Result<(Repository, Reader)> {
         let environment = self.viewing.environment.of_submodule(directory.to_owned());
         let repository = Repository::open(&environment)??;
-        let reader = Reader::new(Odb::open(repository.objects.clone()));
+        let reader = Reader::new(repository.odb());
         Ok((repository, reader))
     }
 

@@ -1,0 +1,155 @@
+//! Lists the packs of the object directories, and lists them again when a directory has changed. Must not open a pack.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+    time::{Duration, SystemTime},
+};
+
+use gix::odb::pack::multi_index;
+
+use super::{
+    Config, Odb,
+    source::{PackFile, PackId, PackSource, SourceKind},
+};
+
+/// A directory that has changed within this time may change again without a trace: some file systems count in seconds,
+/// or in two of them.
+const YOUNG: Duration = Duration::from_secs(2);
+
+impl Odb {
+    /// List the packs of all object directories, without opening any.
+    pub fn open(config: Config) -> Self {
+        let stamps = stamps(&config.dirs);
+        let mut odb = Self {
+            config: Arc::new(config),
+            sources: Vec::new(),
+            covered: Vec::new(),
+            packs: Vec::new(),
+            recent: 0,
+            stamps,
+            opened: SystemTime::now(),
+            missed: false,
+            denied: None,
+        };
+        odb.list();
+        odb
+    }
+
+    /// Whether a database that is opened now would be the same one. In doubt, it would not: directories that had just
+    /// changed may have changed again without a trace, and what could not be opened may have appeared.
+    pub fn is_current(&self) -> bool {
+        let is_old = |stamp: &SystemTime| {
+            let age = self.opened.duration_since(*stamp);
+            age.is_ok_and(|age| age >= YOUNG)
+        };
+        self.stamps.iter().flatten().all(is_old)
+            && stamps(&self.config.dirs) == self.stamps
+            && !self.has_failed()
+    }
+
+    /// Whether a file could not be opened.
+    fn has_failed(&self) -> bool {
+        let has_failed = |source: &Arc<PackSource>| match &source.kind {
+            SourceKind::Single(index, _) => matches!(index.get(), Some(Err(_))),
+            SourceKind::Multi(..) => false,
+        };
+        let mut sources = self.sources.iter().chain(&self.covered);
+        let mut packs = self.packs.iter();
+        self.denied.is_some()
+            || sources.any(has_failed)
+            || packs.any(|file| matches!(file.pack.get(), Some(Err(_))))
+    }
+
+    /// The number of the pack at `path`, which may be known.
+    fn known_pack(&mut self, path: PathBuf) -> PackId {
+        match self.packs.iter().position(|file| file.path == path) {
+            Some(at) => PackId(at as u32),
+            None => self.new_pack(path),
+        }
+    }
+
+    fn new_pack(&mut self, path: PathBuf) -> PackId {
+        self.packs.push(PackFile::new(path));
+        PackId((self.packs.len() - 1) as u32)
+    }
+
+    /// List the packs again if a pack directory has changed.
+    pub(super) fn refresh(&mut self) -> bool {
+        let stamps = stamps(&self.config.dirs);
+        if stamps == self.stamps {
+            return false;
+        }
+        self.stamps = stamps;
+        self.list();
+        true
+    }
+
+    /// Add the new files of the pack directories: multi-pack indices first, then the indices of packs that
+    /// they do not cover, the largest first.
+    fn list(&mut self) {
+        let config = Arc::clone(&self.config);
+        for dir in &config.dirs {
+            let dir = dir.join("pack");
+            let covered = self.list_multi_index(&dir);
+            let mut found: Vec<(u64, PathBuf)> = Vec::new();
+            let entries = std::fs::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            let entries = entries.unwrap_or_else(|error| {
+                self.note_denied(dir.clone(), error);
+                Vec::new()
+            });
+            for entry in entries {
+                let path = entry.path();
+                if path.extension().is_some_and(|extension| extension == "idx")
+                    && !covered.contains(&path)
+                    && !self.sources.iter().any(|known| known.path == path)
+                {
+                    let len = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+                    found.push((len, path));
+                }
+            }
+            found.sort_by(|a, b| b.cmp(a));
+            for (_, path) in found {
+                let pack = self.new_pack(path.with_extension("pack"));
+                let kind = SourceKind::Single(OnceLock::new(), pack);
+                self.sources.push(Arc::new(PackSource { path, kind }));
+            }
+        }
+    }
+
+    /// Open the multi-pack index of `dir` and return the plain indices that it covers.
+    fn list_multi_index(&mut self, dir: &Path) -> Vec<PathBuf> {
+        let path = dir.join("multi-pack-index");
+        let known = self.sources.iter().any(|source| source.path == path);
+        if !self.config.multi_pack_index || known || !path.exists() {
+            return Vec::new();
+        }
+        let index = multi_index::File::at(&path, None).ok();
+        let Some(index) = index.filter(|index| index.object_hash() == self.config.hash) else {
+            return Vec::new();
+        };
+        let mut covered = Vec::new();
+        let mut packs = Vec::new();
+        for name in index.index_names() {
+            let name = dir.join(name);
+            let pack = name.with_extension("pack");
+            let exists = pack.exists();
+            let pack = self.known_pack(pack);
+            packs.push(pack);
+            if exists {
+                let (path, kind) = (name.clone(), SourceKind::Single(OnceLock::new(), pack));
+                self.covered.push(Arc::new(PackSource { path, kind }));
+                covered.push(name);
+            }
+        }
+        let kind = SourceKind::Multi(Box::new(index), packs);
+        self.sources.push(Arc::new(PackSource { path, kind }));
+        covered
+    }
+}
+
+fn stamps(dirs: &[PathBuf]) -> Vec<Option<SystemTime>> {
+    let modified = |dir: &PathBuf| std::fs::metadata(dir.join("pack")).ok()?.modified().ok();
+    dirs.iter().map(modified).collect()
+}
