@@ -124,9 +124,9 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
 fn batch(words: &[OsString]) -> Result<(), Stop> {
     let options = batch::Options::parse(words)?;
     let begin = current_directory()?;
-    let enter = move |directory: &Path| {
+    let enter = move |directory: &Path, git_dir: Option<&Path>| {
         let directory = full_path(&begin.join(directory))?;
-        Environment::of_request(directory, |name| std::env::var_os(name))
+        Environment::of_request(directory, git_dir, |name| std::env::var_os(name))
     };
     let process = batch::Process {
         enter: Box::new(enter),
@@ -169,6 +169,10 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
     let repository = Repository::open(&environment)?;
     let streams = Streams {
         output: &|| Ok(Destination::Direct(standard_output()?)),
+        bands: &|number| {
+            let refused = format!("cannot write to band:{number}: bands are for '--batch'");
+            Err(Error::fatal(refused))
+        },
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
         shows_progress: io::stderr().is_terminal(),

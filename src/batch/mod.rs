@@ -44,8 +44,9 @@ const BROKEN_PIPE: u8 = 141;
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
-/// Tells the environment of a request in a directory, which is named from the one in which the process began.
-pub type Enter = Box<dyn Fn(&Path) -> Result<Environment> + Send + Sync>;
+/// Tells the environment of a request in a directory, which is named from the one in which the process began, and with
+/// a git directory, if the request names one.
+pub type Enter = Box<dyn Fn(&Path, Option<&Path>) -> Result<Environment> + Send + Sync>;
 
 /// What the process has for all invocations.
 pub struct Process {
@@ -186,7 +187,7 @@ impl<W: Write + Send + 'static> Server<W> {
         bands: &SideBand<Place<W>>,
         vocabulary: &mut Vocabulary,
     ) -> Result<(), Stop> {
-        let environment = (self.process.enter)(&request.directory)?;
+        let environment = (self.process.enter)(&request.directory, request.git_dir.as_deref())?;
         let exists = |file: &OsStr| environment.directory.file(file).path.exists();
         let words = request.words.into_iter();
         let typed = Typed::first_pass(vocabulary, words, exists)?;
@@ -194,6 +195,7 @@ impl<W: Write + Send + 'static> Server<W> {
         let repository = self.repositories.open(&environment)?;
         let streams = Streams {
             output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
+            bands: &|number| Ok(Destination::Stream(Box::new(bands.band(number)))),
             messages: &mut bands.messages(),
             input: &no_input,
             shows_progress: false,

@@ -1,9 +1,9 @@
 //! The requests of a batch. Must not act on them.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{BufRead, ErrorKind},
-    os::unix::ffi::OsStringExt,
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::PathBuf,
 };
 
@@ -22,7 +22,9 @@ const MAX_BYTES: usize = 64 << 20;
 pub(super) struct Request {
     /// The directory, from the one in which the process began.
     pub(super) directory: PathBuf,
-    /// The words behind the directory.
+    /// The git directory from there, if it is named.
+    pub(super) git_dir: Option<PathBuf>,
+    /// The words behind both.
     pub(super) words: Vec<OsString>,
 }
 
@@ -70,18 +72,33 @@ fn unreadable(error: ReadError) -> Error {
 }
 
 impl Request {
-    /// As for git, each `-C <dir>` in front counts from the one before.
+    /// As for git, each `-C <dir>` in front counts from the one before, and the last `--git-dir=<dir>` from all of them.
     fn new(words: Vec<OsString>) -> Self {
         let mut directory = PathBuf::new();
+        let mut git_dir = None;
         let mut words = words.into_iter().peekable();
-        while words.next_if(|word| word == "-C").is_some() {
-            directory.extend(words.next().map(PathBuf::from));
+        loop {
+            if words.next_if(|word| word == "-C").is_some() {
+                directory.extend(words.next().map(PathBuf::from));
+            } else if let Some(named) = words.peek().and_then(|word| git_dir_in(word)) {
+                git_dir = Some(named);
+                words.next();
+            } else {
+                break;
+            }
         }
         Self {
             directory,
+            git_dir,
             words: words.collect(),
         }
     }
+}
+
+/// The directory of `--git-dir=<dir>`.
+fn git_dir_in(word: &OsStr) -> Option<PathBuf> {
+    let directory = word.as_bytes().strip_prefix(b"--git-dir=")?;
+    Some(OsStr::from_bytes(directory).into())
 }
 
 /// Refuses words that would replace the process.

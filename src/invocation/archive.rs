@@ -41,6 +41,7 @@ impl Invocation<'_> {
             summary,
             args.output.as_deref(),
             &self.environment.directory,
+            self.streams.bands,
         )?;
         let fetches = FetchAccount::new(self.shows_progress());
         let inputs = Inputs {

@@ -5,12 +5,15 @@ use std::io::{Read, Write};
 use crate::{
     error::Result,
     output::{Destination, Unfinished},
+    report::Bands,
 };
 
 /// The streams of an invocation.
 pub struct Streams<'a> {
     /// Opens the destination of what is asked for, where the words name no file.
     pub output: &'a dyn Fn() -> Result<Destination>,
+    /// Opens streams beside that of the archive.
+    pub bands: Bands<'a>,
     /// Takes messages to the user.
     pub messages: &'a mut (dyn Write + Send + 'static),
     /// Opens the standard input.

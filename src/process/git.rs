@@ -36,26 +36,24 @@ const OF_ANOTHER: [&str; 8] = [
     "GIT_GRAFT_FILE",
 ];
 
-/// The repository in which a program runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GitLocation {
-    /// That of the environment, as seen from this directory.
-    SeenFrom(Directory),
-    /// The one with this git directory.
-    At(PathBuf),
+/// The repository in which a program runs: that of the environment and of a directory, unless a git directory is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitLocation {
+    /// The directory in which programs start.
+    pub directory: Directory,
+    /// The git directory, by its full path.
+    pub git_dir: Option<PathBuf>,
 }
 
 impl GitLocation {
     /// Make `command` run in this repository.
     pub fn set(&self, command: &mut Command) {
-        match self {
-            Self::SeenFrom(directory) => directory.set(command),
-            Self::At(git_dir) => {
-                command.env("GIT_DIR", git_dir);
-                OF_ANOTHER.iter().for_each(|name| {
-                    command.env_remove(name);
-                });
-            }
+        self.directory.set(command);
+        if let Some(git_dir) = &self.git_dir {
+            command.env("GIT_DIR", git_dir);
+            OF_ANOTHER.iter().for_each(|name| {
+                command.env_remove(name);
+            });
         }
     }
 
@@ -64,12 +62,6 @@ impl GitLocation {
         let mut git = Command::new("git");
         self.set(&mut git);
         git
-    }
-}
-
-impl Default for GitLocation {
-    fn default() -> Self {
-        Self::SeenFrom(Directory::Current)
     }
 }
 

@@ -53,17 +53,18 @@ impl<W: Write> SideBand<W> {
 
     /// What the client asked for.
     pub fn data(&self) -> Band<W> {
-        self.band(Channel::Data)
+        self.band(Channel::Data as u8)
     }
 
     /// What its user is told meanwhile.
     pub fn messages(&self) -> Band<W> {
-        self.band(Channel::Progress)
+        self.band(Channel::Progress as u8)
     }
 
-    fn band(&self, channel: Channel) -> Band<W> {
+    /// The stream of this number.
+    pub fn band(&self, number: u8) -> Band<W> {
         let bands = self.clone();
-        Band { bands, channel }
+        Band { bands, number }
     }
 
     /// The end of the streams.
@@ -76,7 +77,8 @@ impl<W: Write> SideBand<W> {
 
     /// It did not go well.
     pub fn fail(&self, message: &str) -> Result<()> {
-        self.band(Channel::Error).write_all(message.as_bytes())
+        self.band(Channel::Error as u8)
+            .write_all(message.as_bytes())
     }
 
     /// A packet of no stream, and the end of such packets.
@@ -111,7 +113,7 @@ impl<W: Write> SideBand<W> {
 /// One of the streams.
 pub struct Band<W> {
     bands: SideBand<W>,
-    channel: Channel,
+    number: u8,
 }
 
 impl<W: Write> Write for Band<W> {
@@ -122,7 +124,7 @@ impl<W: Write> Write for Band<W> {
             // The length, which counts itself, and the number of the stream.
             let len = data.len() + 5;
             let mut head = format!("{len:04x}").into_bytes();
-            head.push(self.channel as u8);
+            head.push(self.number);
             head
         });
         let heads: Vec<_> = heads.collect();

@@ -7,6 +7,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io::{self, Read, Write},
+    ops::RangeInclusive,
     os::{
         fd::{AsFd, OwnedFd, RawFd},
         unix::ffi::OsStrExt,
@@ -15,7 +16,7 @@ use std::{
     path::Path,
 };
 
-use gix::bstr::BString;
+use gix::bstr::{BString, ByteSlice};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
@@ -29,11 +30,19 @@ use crate::{
     process::directory::{Directory, NamedFile},
 };
 
-/// A file or descriptor named on the command line.
+/// The bands beside those of side-band-64k (gitprotocol-pack(5), "Packfile Data").
+const BANDS: RangeInclusive<u8> = 4..=9;
+
+/// Opens a band by its number.
+pub type Bands<'a> = &'a dyn Fn(u8) -> Result<Destination>;
+
+/// A file, a descriptor or a band named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// `fd:<n>`
     Descriptor(RawFd),
+    /// `band:<n>`: a stream beside that of the archive.
+    Band(u8),
     /// A file.
     File(NamedFile),
 }
@@ -41,7 +50,15 @@ pub enum Channel {
 impl Channel {
     /// Parse an argument, given in `directory`.
     pub fn parse(text: &OsStr, directory: &Directory) -> Result<Self, String> {
-        let Some(number) = text.as_encoded_bytes().strip_prefix(b"fd:") else {
+        let bytes = text.as_encoded_bytes();
+        if let Some(number) = bytes.strip_prefix(b"band:") {
+            let number = number.to_str().ok().and_then(|number| number.parse().ok());
+            return match number.filter(|number| BANDS.contains(number)) {
+                Some(number) => Ok(Self::Band(number)),
+                None => Err("after 'band:' comes a number from 4 to 9".into()),
+            };
+        }
+        let Some(number) = bytes.strip_prefix(b"fd:") else {
             return Ok(Self::File(directory.file(text)));
         };
         let digits = std::str::from_utf8(number)
@@ -71,6 +88,7 @@ impl Channel {
             None => duplicate_of(io::stdout()).and_then(|file| file.metadata()),
         };
         let channel = match self {
+            Self::Band(_) => return false,
             Self::Descriptor(1) if output.is_none() => return true,
             Self::Descriptor(number) => {
                 inherited(*number, OFlags::WRONLY).and_then(|file| file.metadata())
@@ -85,8 +103,17 @@ impl Channel {
     }
 
     /// Open the channel for writing. A file is truncated, and the writes of other processes are kept.
-    pub fn open(&self) -> Result<Outlet> {
+    /// `bands` opens a band.
+    pub fn open(&self, bands: Bands<'_>) -> Result<Outlet> {
         let file = match self {
+            Self::Band(number) => {
+                let destination = bands(*number)?;
+                let channel = self.clone();
+                return Ok(Outlet {
+                    channel,
+                    destination,
+                });
+            }
             Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
             Self::File(file) => File::create(&file.path).and_then(|file| {
                 fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
@@ -103,6 +130,7 @@ impl Channel {
     /// Read the channel to its end.
     pub fn read_to_end(&self) -> Result<Vec<u8>> {
         let file = match self {
+            Self::Band(_) => Err(Errno::BADF.into()),
             Self::Descriptor(number) => inherited(*number, OFlags::RDONLY),
             Self::File(file) => File::open(&file.path),
         };
@@ -123,7 +151,7 @@ impl Channel {
         let (name, error) = (self.words(), strerror(error));
         let error = error.as_bytes();
         Error::fatal(match self {
-            Self::Descriptor(_) => {
+            Self::Descriptor(_) | Self::Band(_) => {
                 let values = [use_of_descriptor.as_bytes(), &name, error];
                 filled("cannot {} {}: {}", &values)
             }
@@ -138,6 +166,7 @@ impl Channel {
     fn words(&self) -> BString {
         match self {
             Self::Descriptor(number) => format!("fd:{number}").into(),
+            Self::Band(number) => format!("band:{number}").into(),
             Self::File(file) => filled("'{}'", &[file.name.as_os_str().as_bytes()]),
         }
     }
@@ -267,9 +296,10 @@ mod tests {
     };
     use tempfile::{NamedTempFile, tempfile};
 
-    use super::{Channel, reopen};
+    use super::{Bands, Channel, reopen};
     use crate::process::directory::{Directory, NamedFile};
 
+    const NO_BANDS: Bands<'static> = &|_| unreachable!("no channel here is a band");
     /// A number that no process can have open.
     const CLOSED: i32 = i32::MAX;
 
@@ -301,7 +331,7 @@ mod tests {
     fn a_descriptor_is_the_same_open_file() {
         let mut file = tempfile().expect("a temporary file");
         file.write_all(b"before, ").expect("written");
-        let mut outlet = left_open(&file).open().expect("open");
+        let mut outlet = left_open(&file).open(NO_BANDS).expect("open");
         outlet.write(b"here, ").expect("written");
         file.write_all(b"after").expect("written");
         file.rewind().expect("a file");
@@ -313,7 +343,7 @@ mod tests {
     fn what_we_opened_ourselves_was_not_left_open() {
         let file = tempfile().expect("a temporary file");
         let channel = Channel::Descriptor(file.as_raw_fd());
-        assert!(channel.open().is_err() && channel.read_to_end().is_err());
+        assert!(channel.open(NO_BANDS).is_err() && channel.read_to_end().is_err());
     }
 
     #[test]
@@ -321,7 +351,7 @@ mod tests {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         let channel = left_open(&writer);
         channel
-            .open()
+            .open(NO_BANDS)
             .and_then(|mut outlet| outlet.write(b"pipe"))
             .expect("written");
         let mut again = reopen(writer.as_raw_fd(), OFlags::WRONLY).expect("reopened");
@@ -334,7 +364,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         let channel = left_open(&ours);
         channel
-            .open()
+            .open(NO_BANDS)
             .and_then(|mut outlet| outlet.write(b"socket"))
             .expect("written");
         drop(ours);
@@ -357,9 +387,9 @@ mod tests {
     fn a_file_begins_anew() {
         let file = NamedTempFile::new().expect("a temporary file");
         let channel = Channel::File(named(file.path()));
-        let mut outlet = channel.open().expect("open");
+        let mut outlet = channel.open(NO_BANDS).expect("open");
         outlet.write(b"a longer report").expect("written");
-        let mut outlet = channel.open().expect("open");
+        let mut outlet = channel.open(NO_BANDS).expect("open");
         outlet.write(b"short").expect("written");
         assert_eq!(channel.read_to_end().expect("read"), b"short");
     }
@@ -369,16 +399,16 @@ mod tests {
         let closed = Channel::Descriptor(CLOSED);
         let message = |error: crate::error::Error| error.to_string();
         assert_eq!(
-            closed.open().map(drop).map_err(message),
+            closed.open(NO_BANDS).map(drop).map_err(message),
             Err("fatal: cannot write to fd:2147483647: Bad file descriptor".into())
         );
         let read_only = File::open("/dev/null").expect("always there");
         let channel = left_open(&read_only);
-        assert!(channel.open().is_err());
+        assert!(channel.open(NO_BANDS).is_err());
         assert_eq!(channel.read_to_end().expect("open for reading"), b"");
         assert_eq!(
             Channel::File(named("/nonexistent/x"))
-                .open()
+                .open(NO_BANDS)
                 .map(drop)
                 .map_err(message),
             Err(
@@ -391,7 +421,7 @@ mod tests {
     #[test]
     fn nobody_reads() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
-        let mut outlet = left_open(&writer).open().expect("open");
+        let mut outlet = left_open(&writer).open(NO_BANDS).expect("open");
         drop(reader);
         let error = outlet.write(b"a").expect_err("nobody reads");
         assert_eq!(error.kind(), crate::error::ExitKind::Fatal);

@@ -3,8 +3,8 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{
-    ChangeCounts, Channel, Counts, Fetch, Manifest, Outlet, Seconds, SentRange, Subject, Summary,
-    peak_memory,
+    Bands, ChangeCounts, Channel, Counts, Fetch, Manifest, Outlet, Seconds, SentRange, Subject,
+    Summary, peak_memory,
 };
 use crate::{
     cache::Account,
@@ -49,6 +49,7 @@ impl Reports {
         summary: Option<&OsStr>,
         output: Option<&Path>,
         directory: &Directory,
+        bands: Bands<'_>,
     ) -> Result<Self> {
         let output = output.map(|output| directory.file(output).path);
         let open = |option: &str, name: Option<&OsStr>| {
@@ -60,7 +61,7 @@ impl Reports {
                 let message = filled("--{}={} is where the archive goes", &values);
                 return Err(Error::fatal(message));
             }
-            channel.open().map(Some)
+            channel.open(bands).map(Some)
         };
         Ok(Self {
             manifest: open("manifest", manifest)?,

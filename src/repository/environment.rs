@@ -1,6 +1,10 @@
 //! The part of git's environment that matters for an archive, read once.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
+use std::{
+    ffi::OsString,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use gix::bstr::ByteSlice;
 
@@ -97,13 +101,24 @@ impl Environment {
 }
 
 impl Environment {
-    /// The same for a request in the directory `cwd`, which is not that of the process.
-    pub fn of_request(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+    /// The same for a request in the directory `cwd`, which is not that of the process. The request may name a git
+    /// directory from there, instead of `GIT_DIR`.
+    pub fn of_request(
+        cwd: PathBuf,
+        git_dir: Option<&Path>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self> {
         let directory = Directory::Other(cwd.clone());
+        let git_dir = git_dir.map(|git_dir| cwd.join(git_dir));
+        let environment = Self::read(cwd, variable)?;
         Ok(Self {
-            location: GitLocation::SeenFrom(directory.clone()),
+            location: GitLocation {
+                directory: directory.clone(),
+                git_dir: git_dir.clone(),
+            },
+            git_dir: git_dir.or(environment.git_dir),
             directory,
-            ..Self::read(cwd, variable)?
+            ..environment
         })
     }
 
@@ -113,7 +128,10 @@ impl Environment {
         Self {
             cwd: self.cwd.clone(),
             directory: self.directory.clone(),
-            location: GitLocation::At(git_dir.clone()),
+            location: GitLocation {
+                directory: self.directory.clone(),
+                git_dir: Some(git_dir.clone()),
+            },
             git_dir: Some(git_dir),
             config: self.config.clone(),
             pathspecs: self.pathspecs,

@@ -30,10 +30,16 @@ pub struct KeptRepositories {
     max: usize,
 }
 
+/// What decides which repository is meant: the current directory, and a git directory if one is given.
+#[derive(Clone, PartialEq, Eq)]
+struct Key {
+    cwd: PathBuf,
+    git_dir: Option<PathBuf>,
+}
+
 /// A repository and what was seen of it.
 struct Kept {
-    /// The directory in which it was found.
-    cwd: PathBuf,
+    key: Key,
     traces: Traces,
     /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
     repository: Option<Repository>,
@@ -50,17 +56,21 @@ impl KeptRepositories {
 
     /// [`Repository::open`], or the same repository from an earlier call.
     pub fn open(&self, environment: &Environment) -> Result<Result<Repository>> {
-        let known = self.take(&environment.cwd);
+        let key = Key {
+            cwd: environment.cwd.clone(),
+            git_dir: environment.git_dir.clone(),
+        };
+        let known = self.take(&key);
         let known = known.filter(|known| known.traces.hold());
         if let Some(Kept {
-            cwd,
+            key,
             traces,
             repository: Some(repository),
         }) = known
         {
             let repository = repository.afresh();
             self.put(Kept {
-                cwd,
+                key,
                 traces,
                 repository: Some(repository.clone()),
             });
@@ -72,7 +82,7 @@ impl KeptRepositories {
         {
             let is_steady = known.is_some_and(|known| known.traces == traces);
             self.put(Kept {
-                cwd: environment.cwd.clone(),
+                key,
                 traces,
                 repository: is_steady.then(|| repository.clone()),
             });
@@ -80,17 +90,17 @@ impl KeptRepositories {
         Ok(opened)
     }
 
-    /// Takes the repository at `cwd` out. The lock is not held while files are looked at, so another request for the
+    /// Takes the repository of `key` out. The lock is not held while files are looked at, so another request for the
     /// repository opens it anew meanwhile.
-    fn take(&self, cwd: &Path) -> Option<Kept> {
+    fn take(&self, key: &Key) -> Option<Kept> {
         let mut kept = self.lock();
-        let at = kept.iter().position(|it| it.cwd == cwd)?;
+        let at = kept.iter().position(|it| it.key == *key)?;
         Some(kept.remove(at))
     }
 
     fn put(&self, repository: Kept) {
         let mut kept = self.lock();
-        kept.retain(|it| it.cwd != repository.cwd);
+        kept.retain(|it| it.key != repository.key);
         kept.push(repository);
         if kept.len() > self.max {
             kept.remove(0);
@@ -120,8 +130,10 @@ impl Traces {
     fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
         let gix = &repository.gix;
         let git_dir = gix.git_dir();
-        let is_found_at_once =
-            git_dir == environment.cwd || git_dir == environment.cwd.join(".git");
+        let is_found_at_once = match &environment.git_dir {
+            Some(named) => git_dir == environment.cwd.join(named),
+            None => git_dir == environment.cwd || git_dir == environment.cwd.join(".git"),
+        };
         let config = gix.config_snapshot();
         let config = config.plumbing();
         let has = |name: &str| {
@@ -131,7 +143,7 @@ impl Traces {
         };
         let is_plain = !has("include") && !has("includeIf") && !has("extensions");
         let is_whole = gix.common_dir() == git_dir && repository.objects.replacements.is_empty();
-        if environment.git_dir.is_some() || !is_found_at_once || !is_plain || !is_whole {
+        if !is_found_at_once || !is_plain || !is_whole {
             return None;
         }
         let mut files: BTreeSet<PathBuf> = config

@@ -30,6 +30,8 @@ struct Batch {
 struct Answer {
     data: Vec<u8>,
     messages: String,
+    /// What came on the bands 4 and 5.
+    reports: [String; 2],
     status: i32,
 }
 
@@ -74,6 +76,7 @@ impl Batch {
             match packet[0] {
                 1 => answer.data.extend(&packet[1..]),
                 2 => answer.messages += &text(),
+                4 | 5 => answer.reports[usize::from(packet[0] - 4)] += &text(),
                 3 => {
                     let text = text();
                     let status = text.strip_prefix("status ").expect("a status");
@@ -133,6 +136,7 @@ fn alone(repo: &Repo, words: &[&str]) -> Answer {
         status: output.code(),
         messages: output.messages(),
         data: output.stdout,
+        ..Answer::default()
     }
 }
 
@@ -242,6 +246,62 @@ fn files_are_named_from_the_directory_of_a_request() {
         assert!(repo.path().join(name).exists(), "{name}");
         assert!(!place.path().join(name).exists(), "{name}");
     }
+}
+
+/// Reports may come beside the archive, and in no other mode.
+#[test]
+fn reports_in_bands() {
+    let repo = Repo::copy("basic");
+    let mut batch = Batch::start(&repo);
+    let plain = batch.ask(&["--manifest=m", "HEAD"]);
+    let answer = batch.ask(&["--manifest=band:4", "--summary=band:5", "HEAD"]);
+    let [manifest, summary] = &answer.reports;
+    assert!(answer.data == plain.data && answer.status == 0);
+    assert_eq!(
+        *manifest,
+        fs::read_to_string(repo.path().join("m")).unwrap()
+    );
+    assert!(summary.contains("\"complete\":true"), "{summary}");
+    for number in ["3", "10", "x", ""] {
+        let refused = batch.ask(&[&format!("--manifest=band:{number}"), "HEAD"]);
+        let why = "caused by: after 'band:' comes a number from 4 to 9\n";
+        assert!(refused.messages.ends_with(why), "{}", refused.messages);
+    }
+    assert_eq!(
+        alone(&repo, &["--manifest=band:4", "HEAD"]).messages,
+        "fatal: cannot write to band:4: bands are for '--batch'\n"
+    );
+}
+
+/// `--git-dir` names a repository as `GIT_DIR` does for a process.
+#[test]
+fn git_directories() {
+    let repo = Repo::copy("basic");
+    let below = repo.clone().at("dir");
+    let place = Repo::scratch();
+    let top = repo.path().display().to_string();
+    let mut batch = Batch::start(&place);
+    for words in [
+        &["HEAD"][..],
+        &["HEAD", "."],
+        &["--worktree-attributes", "HEAD"],
+        &["nothing"],
+    ] {
+        let named = repo.clone().env("GIT_DIR", ".git");
+        let asked = [&["-C", &top, "--git-dir=.git"][..], words].concat();
+        for _ in 0..3 {
+            assert_eq!(batch.ask(&asked), alone(&named, words), "{words:?}");
+        }
+        let named = below.clone().env("GIT_DIR", "../.git");
+        let asked = [&["-C", &top, "-C", "dir", "--git-dir=../.git"][..], words].concat();
+        assert_eq!(batch.ask(&asked), alone(&named, words), "{words:?}");
+    }
+    let asked = batch.ask(&["--git-dir=none", "HEAD"]);
+    let refused = format!(
+        "fatal: not a git repository: '{}/none'\n",
+        place.path().display()
+    );
+    assert_eq!((asked.status, asked.messages), (128, refused));
 }
 
 /// A request is carried out while nobody reads the answer before it, and its own answer waits.

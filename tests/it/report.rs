@@ -28,7 +28,7 @@ fn written(write: impl FnOnce(Outlet)) -> String {
     let path: PathBuf = directory.path().join("report");
     write(
         Channel::File(Directory::Current.file(&path))
-            .open()
+            .open(&|_| unreachable!("a file"))
             .expect("opened"),
     );
     fs::read_to_string(path).expect("written just now")
