@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufReader, Read, Write},
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     thread,
     time::Duration,
 };
@@ -14,7 +14,7 @@ use gix_packetline::blocking_io::encode;
 
 use crate::{
     process::run_with_input,
-    support::{Repo, SLUICE, installed},
+    support::{Repo, SLUICE, installed, skip},
     tar_listing::{is_complete, names},
 };
 
@@ -572,13 +572,9 @@ fn nothing_is_left_open() {
     assert_eq!(counts[8..12], counts[56..60]);
 }
 
-/// The client of the README asks for changes, and for all where there is no base.
-#[test]
-fn a_client_in_python() {
-    if !installed("python3") {
-        return;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/batch_client.py");
+/// The clients under `examples` ask for deltas, and for the whole where there is no base.
+#[track_caller]
+fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     let place = Repo::scratch();
     let repos = ["one", "two"].map(|name| {
         fs::create_dir(place.path().join(name)).unwrap();
@@ -593,12 +589,45 @@ fn a_client_in_python() {
     repos[0].write("more", "more");
     repos[0].git(["add", "."]);
     repos[0].git(["commit", "-qm", "more"]);
-    let mut client = place.command("python3");
-    let client = client.arg(script).args(["old", "HEAD", "one", "two"]);
-    let output = run_with_input(client, b"");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut client = start(&place, &examples);
+    let output = run_with_input(client.args(["old", "HEAD", "one", "two"]), b"");
     assert_eq!(output.stdout, b"one 0\ntwo 0\n", "{output}");
     let archive = |name: &str| fs::read(place.path().join(name)).unwrap();
     let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
     assert!(archive("one.tar") == delta);
     assert!(archive("two.tar") == repos[1].archive(["HEAD"]).success());
+}
+
+#[test]
+fn a_client_in_python() {
+    if installed("python3") {
+        check_client(|place, examples| {
+            let mut python = place.command("python3");
+            python.arg(examples.join("batch_client.py"));
+            python
+        });
+    }
+}
+
+#[test]
+fn a_client_in_go() {
+    if installed("go") {
+        check_client(|place, examples| {
+            let mut go = place.command("go");
+            go.env("GOCACHE", place.path().join("cache"))
+                .env("GOTOOLCHAIN", "local");
+            go.arg("run").arg(examples.join("batch_client.go"));
+            go
+        });
+    }
+}
+
+#[test]
+fn a_client_in_rust() {
+    let beside = Path::new(SLUICE).with_file_name("examples/batch_client");
+    match beside.exists() {
+        true => check_client(|place, _| place.command(beside)),
+        false => skip("the examples are not built: a test of all targets builds them"),
+    }
 }
