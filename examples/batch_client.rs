@@ -86,7 +86,7 @@ fn main() -> Result<()> {
         if [NO_BASE, TOO_MANY_CHANGES].contains(&status) {
             status = batch.ask(&mut archive, &["-C", repository, revision])?;
         }
-        println!("{repository} {status}");
+        writeln!(io::stdout(), "{repository} {status}")?;
     }
     Ok(())
 }

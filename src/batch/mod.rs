@@ -215,3 +215,51 @@ fn no_input() -> Result<Box<dyn Read>> {
         "standard input holds the requests of '--batch'",
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Cursor, Write},
+        path::Path,
+        sync::{Arc, Mutex, PoisonError},
+    };
+
+    use super::{Options, Process, serve};
+    use crate::error::Error;
+
+    /// An output that the test keeps.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_is_the_failure_of_one_request() {
+        let process = Process {
+            enter: Box::new(|directory, _| match directory == Path::new("panic") {
+                true => panic!("on purpose"),
+                false => Err(Error::fatal("no panic")),
+            }),
+            watch: |_| Ok(()),
+        };
+        let requests = b"000fargument -C0012argument panic00000011argument HEAD0000";
+        let output = Kept::default();
+        let options = Options::parse(&["--batch-jobs=2".into()]).expect("sound");
+        serve(Cursor::new(requests), output.clone(), options, process).expect("both answers");
+        let answers = output.0.lock().expect("no panic here").clone();
+        let expected = "0008ACK\n0000\
+            002f\x02fatal: internal error: the request failed\n0010\x03status 128\n0000\
+            0008ACK\n0000\
+            0015\x02fatal: no panic\n0010\x03status 128\n0000";
+        assert_eq!(String::from_utf8(answers).expect("text"), expected);
+    }
+}

@@ -16,7 +16,7 @@ use std::{
 use gix::config::Source;
 
 use super::{Repository, environment::Environment};
-use crate::error::Result;
+use crate::{error::Result, odb::Odb};
 
 /// A file that has changed within this time may change again without a trace, in nanoseconds: some file systems count
 /// whole seconds, or two.
@@ -38,9 +38,10 @@ struct Key {
 }
 
 /// A repository and what was seen of it.
+#[derive(Clone)]
 struct Kept {
     key: Key,
-    traces: Traces,
+    traces: Arc<Traces>,
     /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
     repository: Option<Repository>,
 }
@@ -60,42 +61,44 @@ impl KeptRepositories {
             cwd: environment.cwd.clone(),
             git_dir: environment.git_dir.clone(),
         };
-        let known = self.take(&key);
-        let known = known.filter(|known| known.traces.hold());
+        let known = self.find(&key).filter(|known| known.traces.hold());
         if let Some(Kept {
-            key,
             traces,
-            repository: Some(repository),
+            repository: Some(mut repository),
+            ..
         }) = known
         {
-            let repository = repository.afresh();
-            self.put(Kept {
-                key,
-                traces,
-                repository: Some(repository.clone()),
-            });
-            return Ok(Ok(repository));
+            if repository.renew_odb() {
+                let repository = Some(repository.clone());
+                self.put(Kept {
+                    key,
+                    traces,
+                    repository,
+                });
+            }
+            return Ok(Ok(repository.afresh()));
         }
         let opened = Repository::open(environment)?;
         if let Ok(repository) = &opened
             && let Some(traces) = Traces::of(repository, environment)
         {
-            let is_steady = known.is_some_and(|known| known.traces == traces);
+            let is_steady = known.is_some_and(|known| *known.traces == traces);
             self.put(Kept {
                 key,
-                traces,
+                traces: Arc::new(traces),
                 repository: is_steady.then(|| repository.clone()),
             });
         }
         Ok(opened)
     }
 
-    /// Takes the repository of `key` out. The lock is not held while files are looked at, so another request for the
-    /// repository opens it anew meanwhile.
-    fn take(&self, key: &Key) -> Option<Kept> {
+    /// The repository of `key`, which becomes the last one that was used.
+    fn find(&self, key: &Key) -> Option<Kept> {
         let mut kept = self.lock();
         let at = kept.iter().position(|it| it.key == *key)?;
-        Some(kept.remove(at))
+        let found = kept.remove(at);
+        kept.push(found.clone());
+        Some(found)
     }
 
     fn put(&self, repository: Kept) {
@@ -113,11 +116,19 @@ impl KeptRepositories {
 }
 
 impl Repository {
-    /// The same repository, whose attribute files outside of the tree are read again, and whose packs stay open.
+    /// The same repository, whose attribute files outside of the tree are read again.
     fn afresh(mut self) -> Self {
         self.settings.attributes.outside = Arc::default();
-        self.kept_odb = Some(self.odb());
         self
+    }
+
+    /// Lists the packs, unless they are known. Returns whether they were not.
+    fn renew_odb(&mut self) -> bool {
+        let is_current = self.kept_odb.as_ref().is_some_and(Odb::is_current);
+        if !is_current {
+            self.kept_odb = Some(self.odb());
+        }
+        !is_current
     }
 }
 
