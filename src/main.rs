@@ -17,7 +17,7 @@ use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     batch,
-    cli::{Stop, Typed, Vocabulary},
+    cli::{Stop, Typed, Vocabulary, completion_helper, is_completion_helper},
     error::{Error, ExitKind, Result, filled, strerror},
     invocation::{self, Streams},
     output::Destination,
@@ -88,6 +88,10 @@ fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
     match words.first().and_then(|word| word.to_str()) {
         Some(remote::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
         Some(batch::BATCH) => batch(&words[1..]),
+        Some(word) if words.len() == 1 && is_completion_helper(word) => {
+            let told = standard_output()?.write_all(completion_helper().as_bytes());
+            told.map_err(|error| Error::write(&error).into())
+        }
         Some(remote::WRITER) => {
             let typed = Typed::of_client(&mut vocabulary, words.drain(1..));
             invoke(typed, request::Access::Remote)

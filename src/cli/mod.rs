@@ -8,6 +8,7 @@ mod delta;
 mod extra;
 mod filters;
 mod grammar;
+mod guide;
 mod ours;
 mod pathspec_file;
 mod serving;
@@ -16,7 +17,7 @@ mod typed;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, CommandFactory, Parser};
 
 use crate::error::{Error, Result, filled};
 pub use delta::{Deletions, Delta};
@@ -25,7 +26,8 @@ pub use filters::{
     Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Profile, SubmoduleMapping,
     Submodules, Symlinks,
 };
-pub use ours::{GzipDialect, Ours, size};
+pub use guide::{STATUSES, is_completion_helper};
+pub use ours::{Guide, GzipDialect, Ours, size};
 pub use pathspec_file::pathspecs_from;
 pub use serving::{ByteRange, Serving};
 pub use sharing::{Sharing, duration};
@@ -36,7 +38,7 @@ const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
        git sluice [<options>] --list
        git sluice [-v] --apply=<dir> [<archive>]
-       git sluice --batch";
+       git sluice --batch [--batch-jobs=<n>] [--batch-repositories=<n>]";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Debug)]
@@ -46,7 +48,8 @@ git sluice [<options>] <tree-ish> [<path>...]
     version,
     args_override_self = true,
     override_usage = USAGE,
-    after_help = "-<number> sets the compression level."
+    after_help = guide::after_help(),
+    max_term_width = 80
 )]
 pub struct Args {
     /// Archive format: see --list
@@ -132,10 +135,23 @@ pub struct Args {
     pub sharing: Sharing,
 }
 
+/// What `--generate` prints.
+pub fn guide(guide: Guide) -> String {
+    guide::text(guide, Args::command())
+}
+
+/// The answer to git's completion, which asks for the options.
+pub fn completion_helper() -> String {
+    guide::completion_helper(&Args::command())
+}
+
 impl Args {
     /// Whether the command line asks for no archive.
     fn asks_only(&self) -> bool {
-        self.list || self.filters.print_profile || self.ours.apply.is_some()
+        self.list
+            || self.filters.print_profile
+            || self.ours.apply.is_some()
+            || self.ours.generate.is_some()
     }
 
     /// Refuses options that exclude each other.

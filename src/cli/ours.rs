@@ -45,6 +45,10 @@ pub struct Ours {
     #[arg(long)]
     pub list_missing: bool,
 
+    /// Print the manual page or the completions of a shell, and exit
+    #[arg(long, value_name = "text", value_enum)]
+    pub generate: Option<Guide>,
+
     /// Archive only the paths in this file, one a line; - is standard input
     #[arg(long, value_name = "file")]
     pub pathspec_from_file: Option<OsString>,
@@ -52,6 +56,19 @@ pub struct Ours {
     /// Each path in that file ends with NUL, and no path is quoted
     #[arg(long)]
     pub pathspec_file_nul: bool,
+}
+
+/// `--generate`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Guide {
+    /// The manual page
+    Man,
+    /// Completions for bash, `git sluice` included
+    CompleteBash,
+    /// Completions for zsh
+    CompleteZsh,
+    /// Completions for fish
+    CompleteFish,
 }
 
 /// `--gzip-dialect`

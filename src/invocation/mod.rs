@@ -17,7 +17,7 @@ use std::{
 use gix::bstr::BString;
 
 use crate::{
-    cli::{Args, Stop, Typed, pathspecs_from},
+    cli::{self, Args, Stop, Typed, pathspecs_from},
     error::{Error, ExitKind, Result, filled, strerror},
     output::Destination,
     process::directory::{Directory, NamedFile},
@@ -115,6 +115,9 @@ fn apply(
 fn answer(args: &Args, formats: &Formats) -> Option<String> {
     if args.list {
         return Some(formats.names().map(|name| format!("{name}\n")).collect());
+    }
+    if let Some(guide) = args.ours.generate {
+        return Some(cli::guide(guide));
     }
     args.filters
         .print_profile

@@ -31,6 +31,7 @@ mod filter_globs;
 mod filters;
 mod formats;
 mod golden;
+mod guide;
 mod handover;
 mod head;
 mod host;

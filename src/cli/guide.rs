@@ -1,0 +1,150 @@
+//! Texts about the command line, made from its definition: the end of the help, the manual page, completions for shells.
+
+use std::io::{self, Write};
+
+use clap::Command;
+use clap_complete::{Shell, generate};
+use clap_mangen::{
+    Man,
+    roff::{Roff, bold, roman},
+};
+
+use super::ours::Guide;
+
+/// The name of the program, as shells and manuals know it.
+const PROGRAM: &str = "git-sluice";
+
+/// Examples: a command, and the effect.
+const EXAMPLES: [(&str, &str); 4] = [
+    (
+        "git sluice --prefix=project/ -o project.tar.gz v1.0",
+        "as git archive, compressed on all cores",
+    ),
+    (
+        "git sluice --profile=zoekt HEAD >index.tar",
+        "only what a code search indexes",
+    ),
+    (
+        "git sluice --base=v1.0 v1.1 >delta.tar",
+        "only what changed, with deletions",
+    ),
+    (
+        "git sluice --apply=project delta.tar",
+        "v1.1 in the directory that held v1.0",
+    ),
+];
+
+/// The exit statuses, and their meanings.
+pub const STATUSES: [(u8, &str); 11] = [
+    (0, "the archive is complete"),
+    (3, "--base: the base is not there"),
+    (4, "--fail-if-empty: there is no regular file to send"),
+    (
+        5,
+        "--max-changed-paths, --max-changed-ratio: too much changed",
+    ),
+    (6, "--cache-wait: too many archives are being made"),
+    (7, "--if-none-match: the caller has the archive"),
+    (8, "--range: the archive ends before the range"),
+    (9, "--list-missing: something is missing"),
+    (128, "the run cannot go on, as in git (fatal: ...)"),
+    (129, "the arguments make no sense"),
+    (
+        255,
+        "an object is missing, or damaged and streamed (error: ...)",
+    ),
+];
+
+/// What `--generate` prints about `command`.
+pub(super) fn text(guide: Guide, command: Command) -> String {
+    let mut command = command.name(PROGRAM);
+    let mut text = Vec::new();
+    match guide {
+        // Nothing can fail in memory.
+        Guide::Man => drop(write_manual(command, &mut text)),
+        Guide::CompleteBash => {
+            generate(Shell::Bash, &mut command, PROGRAM, &mut text);
+            text.extend(OF_GIT.as_bytes());
+        }
+        Guide::CompleteZsh => generate(Shell::Zsh, &mut command, PROGRAM, &mut text),
+        Guide::CompleteFish => generate(Shell::Fish, &mut command, PROGRAM, &mut text),
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The function that git's own completion calls behind `git sluice`.
+const OF_GIT: &str = "
+_git_sluice() {
+    case \"$cur\" in
+    --*) __gitcomp_builtin sluice ;;
+    *) __git_complete_refs ;;
+    esac
+}
+";
+
+/// Whether `word` is the question of git's completion: which options there are.
+pub fn is_completion_helper(word: &str) -> bool {
+    matches!(
+        word,
+        "--git-completion-helper" | "--git-completion-helper-all"
+    )
+}
+
+/// The options of `command`, in the form of git's commands.
+pub(super) fn completion_helper(command: &Command) -> String {
+    let options = command.get_arguments().filter_map(|option| {
+        let name = option.get_long()?;
+        let value = if option.get_action().takes_values() {
+            "="
+        } else {
+            ""
+        };
+        Some(format!("--{name}{value}"))
+    });
+    options.collect::<Vec<_>>().join(" ") + "\n"
+}
+
+/// The end of the help.
+pub(super) fn after_help() -> String {
+    let examples = EXAMPLES.map(|(command, effect)| format!("  {command}\n      {effect}\n"));
+    let statuses = STATUSES.map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"));
+    format!(
+        "-<number> sets the compression level.\n\nExamples:\n{}\nExit status:\n{}",
+        examples.concat(),
+        statuses.concat()
+    )
+}
+
+fn write_manual(command: Command, out: &mut dyn Write) -> io::Result<()> {
+    let manual = Man::new(command)
+        .title("GIT-SLUICE")
+        .section("1")
+        .manual("git-sluice");
+    manual.render_title(out)?;
+    manual.render_name_section(out)?;
+    manual.render_synopsis_section(out)?;
+    manual.render_options_section(out)?;
+    let mut rest = Roff::new();
+    rest.control("SH", ["COMPRESSION LEVEL"]);
+    rest.text([bold("-"), roman("<number> sets the compression level.")]);
+    rest.control("SH", ["EXAMPLES"]);
+    for (command, effect) in EXAMPLES {
+        rest.control("TP", [])
+            .text([bold(command)])
+            .text([roman(effect)]);
+    }
+    rest.control("SH", ["EXIT STATUS"]);
+    for (status, meaning) in STATUSES {
+        rest.control("TP", [])
+            .text([bold(status.to_string())])
+            .text([roman(meaning)]);
+    }
+    rest.control("SH", ["SEE ALSO"]);
+    rest.text([
+        bold("git-archive"),
+        roman("(1), "),
+        bold("tar"),
+        roman("(1)"),
+    ]);
+    rest.to_writer(out)
+}

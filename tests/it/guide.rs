@@ -1,0 +1,134 @@
+//! Texts about the command line: help, manual page, completions.
+
+use std::{fs, path::Path};
+
+use git_sluice::cli::{Args, STATUSES};
+
+use crate::{
+    process::{run, run_with_input},
+    support::{Repo, SLUICE, installed, skip},
+};
+
+/// The long names of all options, each with two hyphens.
+fn options() -> Vec<String> {
+    let command = <Args as clap::CommandFactory>::command();
+    let names = command
+        .get_arguments()
+        .filter_map(|option| option.get_long());
+    names.map(|name| format!("--{name}")).collect()
+}
+
+fn text(what: &str) -> String {
+    let place = Repo::scratch();
+    let text = place.sluice([format!("--generate={what}")]).success();
+    String::from_utf8(text).expect("text")
+}
+
+#[test]
+fn the_help_fits_a_terminal_and_ends_with_examples_and_statuses() {
+    let help = Repo::scratch().sluice(["-h"]).success();
+    let help = String::from_utf8(help).expect("text");
+    let wide = help.lines().find(|line| line.len() > 80);
+    assert_eq!(wide, None);
+    assert!(options().iter().all(|option| help.contains(option)));
+    let (_, end) = help
+        .split_once("\nExamples:\n  git sluice ")
+        .expect("examples");
+    let (_, statuses) = end.split_once("\nExit status:\n").expect("statuses");
+    assert_eq!(statuses.lines().count(), STATUSES.len());
+}
+
+/// The table in the README has the same statuses.
+#[test]
+fn the_readme_has_the_exit_statuses() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("there is a README");
+    let (_, table) = readme
+        .split_once("\n## Exit statuses\n")
+        .expect("the table");
+    let (table, _) = table.split_once("\n## ").expect("another section");
+    let rows = table.lines().filter_map(|row| {
+        let status = row.strip_prefix("| ")?.split(' ').next()?;
+        status.parse::<u8>().ok()
+    });
+    assert!(rows.eq(STATUSES.map(|(status, _)| status)));
+}
+
+#[test]
+fn a_manual_page() {
+    let page = text("man");
+    assert!(page.contains(".TH GIT-SLUICE 1"), "{page}");
+    assert!(
+        page.contains("git\\-sluice \\- Stream a git tree"),
+        "{page}"
+    );
+    for option in options() {
+        let escaped = option.replace('-', "\\-");
+        assert!(page.contains(&escaped), "{option}");
+    }
+    for section in ["SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"] {
+        assert!(
+            page.lines()
+                .any(|line| line.starts_with(".SH") && line.contains(section))
+        );
+    }
+    if installed("man") {
+        let place = Repo::scratch();
+        let mut man = place.command("man");
+        man.args(["--local-file", "--warnings", "-"]);
+        let shown = run_with_input(&mut man, page.as_bytes());
+        assert_eq!(shown.messages(), "");
+        let shown = String::from_utf8(shown.success()).expect("text");
+        assert!(shown.contains("--max-changed-ratio"), "{shown}");
+    }
+}
+
+/// Completions complete, for the program and for git.
+#[test]
+fn completions_of_bash() {
+    const OF_GIT: &str = "/usr/share/bash-completion/completions/git";
+    let place = Repo::copy("basic");
+    place.write("script", text("complete-bash"));
+    let ask = |before: &str, words: &str, function: &str| {
+        let script = format!(
+            "{before}; . ./script; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             COMP_LINE='{words}'; COMP_POINT=${{#COMP_LINE}}; {function}; echo \"${{COMPREPLY[@]}}\""
+        );
+        let mut bash = place.command("bash");
+        let output = run(bash.args(["-c", &script])).success();
+        String::from_utf8(output)
+            .expect("text")
+            .trim_end()
+            .to_owned()
+    };
+    let ours =
+        "_git__sluice git-sluice \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"";
+    let both = "--max-changed-paths --max-changed-ratio";
+    assert_eq!(ask(":", "git-sluice --max-ch", ours), both);
+    let dialects = "git gnu";
+    assert_eq!(ask(":", "git-sluice --gzip-dialect \"\"", ours), dialects);
+    if !Path::new(OF_GIT).exists() {
+        return skip("git's completion for bash is not installed");
+    }
+    let directory = Path::new(SLUICE).parent().expect("below the root");
+    let before = format!("PATH={}:$PATH; . {OF_GIT}", directory.display());
+    let of_git = ask(&before, "git sluice --max-ch", "__git_wrap__git_main");
+    assert_eq!(of_git, "--max-changed-paths= --max-changed-ratio=");
+}
+
+#[test]
+fn completions_of_other_shells() {
+    for (shell, check) in [
+        ("zsh", ["--no-exec"].as_slice()),
+        ("fish", &["--no-execute"]),
+    ] {
+        let script = text(&format!("complete-{shell}"));
+        assert!(script.contains("max-changed-ratio"), "{script}");
+        if installed(shell) {
+            let place = Repo::scratch();
+            place.write("script", &script);
+            let mut shell = place.command(shell);
+            run(shell.args(check).arg("script")).success();
+        }
+    }
+}
