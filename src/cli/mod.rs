@@ -48,8 +48,7 @@ git sluice [<options>] <tree-ish> [<path>...]
     version,
     args_override_self = true,
     override_usage = USAGE,
-    after_help = guide::after_help(),
-    max_term_width = 80
+    max_term_width = 80,
 )]
 pub struct Args {
     /// Archive format: see --list

@@ -13,6 +13,7 @@ use super::{
     Args, NAME,
     extra::Extra,
     grammar::{Item, Opt, Scanner},
+    guide::after_help,
 };
 use crate::error::{Error, Result};
 
@@ -187,7 +188,7 @@ impl<'v> Typed<'v> {
         let mut given = Given::default();
         for item in Scanner::of_all(&options, self.rest) {
             match item.map_err(|message| misuse(command, message))? {
-                Item::Question(word) => return Ok(parse(command, [word.into()])?),
+                Item::Question(word) => return Ok(answer(command, word)?),
                 Item::Set("add-file", Some(file)) => {
                     let executable = examine(&file)?;
                     given
@@ -315,6 +316,13 @@ fn parse(
     let words = std::iter::once(NAME.into()).chain(words);
     let mut matches = command.try_get_matches_from_mut(words)?;
     Args::from_arg_matches_mut(&mut matches)
+}
+
+/// The answer to a question about the program, which comes as an error. Its end is worked out only here, since most runs
+/// need none.
+fn answer(command: &mut Command, question: &str) -> Result<Args, clap::Error> {
+    let mut command = command.clone().after_help(after_help());
+    parse(&mut command, [question.into()])
 }
 
 fn misuse(command: &mut Command, message: String) -> clap::Error {
