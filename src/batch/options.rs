@@ -1,6 +1,11 @@
 //! The options of a batch, which stand behind `--batch`. Must not look at those of its requests.
 
-use std::{ffi::OsString, num::NonZeroUsize, os::unix::ffi::OsStrExt, thread};
+use std::{
+    ffi::{OsStr, OsString},
+    num::NonZeroUsize,
+    os::unix::ffi::OsStrExt,
+    thread,
+};
 
 use crate::{
     cli::size,
@@ -35,22 +40,29 @@ impl Options {
             memory: DEFAULT_MEMORY,
         };
         for word in words {
-            options.set(word.to_str().unwrap_or_default()).ok_or_else(|| {
-                let template = "'{}' does not go with '--batch'; the words of a request follow on standard input";
-                Error::fatal(filled(template, &[word.as_bytes()]))
-            })?;
+            options.set(word.to_str().unwrap_or_default(), word)?;
         }
         Ok(options)
     }
 
-    fn set(&mut self, word: &str) -> Option<()> {
-        match word.split_once('=')? {
-            ("--batch-jobs", jobs) => self.jobs = jobs.parse::<NonZeroUsize>().ok()?.get(),
-            ("--batch-repositories", number) => self.repositories = number.parse().ok()?,
-            ("--memory", memory) => self.memory = size(memory).ok()?,
-            _ => return None,
+    fn set(&mut self, text: &str, word: &OsStr) -> Result<()> {
+        let refused = |template| Error::fatal(filled(template, &[word.as_bytes()]));
+        let bad = || refused("bad value in '{}'");
+        match text.split_once('=') {
+            Some(("--batch-jobs", jobs)) => {
+                self.jobs = jobs.parse::<NonZeroUsize>().map_err(|_| bad())?.get();
+            }
+            Some(("--batch-repositories", number)) => {
+                self.repositories = number.parse().map_err(|_| bad())?;
+            }
+            Some(("--memory", memory)) => self.memory = size(memory).map_err(|_| bad())?,
+            _ => {
+                return Err(refused(
+                    "'{}' does not go with '--batch'; the words of a request follow on standard input",
+                ));
+            }
         }
-        Some(())
+        Ok(())
     }
 
     /// The ceiling of the memory of one request, in bytes.
@@ -83,7 +95,9 @@ mod tests {
         );
         for word in ["", "HEAD", "--batch-jobs", "--batch-jobs=0", "--memory=x"] {
             let refused = parse(&[word]).expect_err("unfit");
-            assert!(refused.contains(word), "{refused}");
+            let is_known = word.contains('=');
+            let is_bad = refused.ends_with(&format!("bad value in '{word}'"));
+            assert!(refused.contains(word) && is_bad == is_known, "{refused}");
         }
     }
 }
