@@ -100,9 +100,7 @@ impl RepositorySettings {
             attributes: attributes::AttributeSettings {
                 source: AttributeSource::Archived,
                 top: directory,
-                files: repository.attribute_global_paths().map_err(|error| {
-                    Error::fatal("cannot tell where the user's attributes are").caused_by(error)
-                })?,
+                files: attribute_files(repository)?,
                 info: repository.common_dir().join("info/attributes"),
                 ignore_case: boolean("core.ignoreCase")?.unwrap_or(false),
                 autocrlf,
@@ -117,6 +115,22 @@ impl RepositorySettings {
             },
         })
     }
+}
+
+/// The attribute files of the system and of the user. A relative path counts from the top of the work tree, to which git
+/// changes; for gix from the directory in which the process began.
+fn attribute_files(repository: &gix::Repository) -> Result<Vec<PathBuf>> {
+    let unknown = "cannot tell where the user's attributes are";
+    let failed = |error| Error::fatal(unknown).caused_by(error);
+    let mut files = repository.attribute_global_paths().map_err(failed)?;
+    let config = repository.config_snapshot();
+    let named = config.trusted_path("core.attributesFile").map_err(failed)?;
+    if let Some(named) = named.filter(|path| path.is_relative())
+        && let Some(file) = files.iter_mut().find(|file| file.ends_with(&named))
+    {
+        *file = named;
+    }
+    Ok(files)
 }
 
 /// The filters that run a command or are required. An empty command counts as none.

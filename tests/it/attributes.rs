@@ -36,6 +36,17 @@ fn complaints_about_files_of_the_user() {
         .assert_same(["HEAD"]);
 }
 
+/// A relative path of the user's file counts from the top of the work tree, whatever directory git is called in.
+#[test]
+fn a_file_of_the_user_that_is_named_relatively() {
+    let repo = Repo::copy("basic");
+    repo.write("user", "a.txt export-ignore\n");
+    repo.write("dir/user", "* export-ignore\n");
+    repo.git(["config", "core.attributesFile", "user"]);
+    repo.clone().assert_same(["HEAD"]);
+    repo.at("dir").assert_same(["HEAD:"]);
+}
+
 /// One line is one command line's pathspecs.
 const SELECTIONS: &str = "
     :(attr:label)

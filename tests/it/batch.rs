@@ -178,6 +178,9 @@ fn answers_are_those_of_a_process_each() {
         &["--ignore=**", "--fail-if-empty", "HEAD"],
         &["--manifest=fd:99", "HEAD"],
     ];
+    repo.write("user", "* export-ignore\n");
+    repo.write("dir/user", "a.txt export-ignore\n");
+    repo.git(["config", "core.attributesFile", "dir/user"]);
     let place = Repo::scratch();
     let mut batch = Batch::start(&place);
     let directory = repo.path().display().to_string();
