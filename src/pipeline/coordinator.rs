@@ -30,9 +30,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The planned bytes from which a thread is worth its start on a shared processor.
 const WORTH_SHARING: usize = 2 << 20;
 
-/// A task for a thread.
+/// A task for a thread. Sources are large, and the channels make room for many tasks at once.
 enum Task<S, W: Worker> {
-    Plan(Ticket, S),
+    Plan(Ticket, Box<S>),
     Split(Ticket, W::Batch),
     Work(Admitted<W>),
     /// Tell the worker that all is split.
@@ -43,7 +43,7 @@ enum Task<S, W: Worker> {
 
 /// The outcome of a task.
 enum Outcome<S: Source, W: Worker> {
-    Planned(Ticket, S, Result<Made<S::Batch>>),
+    Planned(Ticket, Box<S>, Result<Made<S::Batch>>),
     Split(Ticket, Result<Vec<W::Job>>),
     Worked(u64, W::Output, Result<Option<W::Job>>),
     Nothing,
@@ -125,7 +125,7 @@ struct Coordinator<'scope, 'env, S: Source, W: Worker> {
     /// The share of a processor from which a helper is worth its start.
     sharing: Sharing,
     helpers: usize,
-    queue: Queue<S, W::Job>,
+    queue: Queue<Box<S>, W::Job>,
     window: Window<'env, W>,
     /// The number of batches that are being split.
     splitting: usize,
@@ -160,7 +160,7 @@ where
             looked: Instant::now(),
             sharing: Sharing::Alone,
             helpers: 0,
-            queue: Queue::new(source),
+            queue: Queue::new(Box::new(source)),
             window: Window::new(worker, limits.budget),
             splitting: 0,
             outstanding: 0,
@@ -311,7 +311,7 @@ where
     }
 
     /// Have a planned batch split. Two sources plan the later part if a thread is idle.
-    fn planned(&mut self, ticket: Ticket, mut source: S, made: Result<Made<S::Batch>>) {
+    fn planned(&mut self, ticket: Ticket, mut source: Box<S>, made: Result<Made<S::Batch>>) {
         let Made { batch, last } = match made {
             Ok(made) => made,
             Err(error) => {
@@ -324,7 +324,7 @@ where
             let divides = self.is_starved() && self.queue.wants_source(self.limits.queued);
             let later = divides.then(|| source.fork()).flatten();
             sources.push(source);
-            sources.extend(later);
+            sources.extend(later.map(Box::new));
         }
         if self.queue.planned(ticket, sources.into_iter()) {
             self.splitting += 1;

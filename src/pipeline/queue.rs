@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use super::Source;
 use crate::error::{Error, Result};
 
 /// One source plans at most this share of all queued batches before its turn.
@@ -30,7 +29,7 @@ enum Place<S, J> {
     Failed(Error),
 }
 
-impl<S: Source, J> Queue<S, J> {
+impl<S, J> Queue<S, J> {
     pub(super) fn new(source: S) -> Self {
         let mut queue = Self {
             places: VecDeque::new(),
@@ -151,22 +150,11 @@ impl<S: Source, J> Queue<S, J> {
 #[cfg(test)]
 mod tests {
     use super::{Queue, Ticket};
-    use crate::{
-        error::{Error, Result},
-        pipeline::{Made, Source},
-    };
+    use crate::error::Error;
 
     /// A source by its name.
     #[derive(Debug, PartialEq)]
     struct Named(char);
-
-    impl Source for Named {
-        type Batch = ();
-
-        fn next(&mut self) -> Result<Made<()>> {
-            unreachable!("the test plans")
-        }
-    }
 
     /// A queue whose first source has planned a batch and left the rest to two others.
     fn divided() -> (Queue<Named, u32>, Ticket) {
