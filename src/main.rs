@@ -12,7 +12,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use rustix::fs::{Access, access};
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+};
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
@@ -145,11 +148,12 @@ fn batch(words: &[OsString]) -> Result<(), Stop> {
 
 /// The path of `directory` for a process that cannot change to it, since its threads share the current directory.
 fn full_path(directory: &Path) -> Result<PathBuf> {
-    let found = access(directory, Access::EXEC_OK).map_err(io::Error::from);
-    let found = found.and_then(|()| directory.canonicalize());
-    let found = found.and_then(|path| match path.is_dir() {
-        true => Ok(path),
-        false => Err(io::ErrorKind::NotADirectory.into()),
+    let found = directory.canonicalize().and_then(|path| {
+        if !path.is_dir() {
+            return Err(Errno::NOTDIR.into());
+        }
+        access(&path, Access::EXEC_OK)?;
+        Ok(path)
     });
     found.map_err(|error| {
         let why = strerror(&error);

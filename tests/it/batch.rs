@@ -221,13 +221,14 @@ fn directories() {
         status => status.to_string(),
     });
     assert_eq!(found, ["one", "two", "two", "128", "two"]);
-    assert_eq!(
-        batch.ask(&["-C", "three", "HEAD"]).messages,
-        format!(
-            "fatal: cannot change to '{}/three': No such file or directory\n",
-            place.path().display()
-        )
-    );
+    for (name, why) in [
+        ("three", "No such file or directory"),
+        ("one/one", "Not a directory"),
+    ] {
+        let place = place.path().display();
+        let refused = format!("fatal: cannot change to '{place}/{name}': {why}\n");
+        assert_eq!(batch.ask(&["-C", name, "HEAD"]).messages, refused);
+    }
     let output = batch.ask(&["-C", "one", "--output=../out.tar", "HEAD"]);
     assert_eq!(output, Answer::default());
     assert!(fs::read(place.path().join("out.tar")).unwrap() == answers[0].data);
