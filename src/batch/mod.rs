@@ -188,7 +188,7 @@ impl<W: Write + Send + 'static> Server<W> {
         vocabulary: &mut Vocabulary,
     ) -> Result<(), Stop> {
         let environment = (self.process.enter)(&request.directory, request.git_dir.as_deref())?;
-        let exists = |file: &OsStr| environment.directory.file(file).path.exists();
+        let exists = |file: &OsStr| environment.directory().file(file).path.exists();
         let words = request.words.into_iter();
         let typed = Typed::first_pass(vocabulary, words, exists)?;
         request::fit(&typed)?;

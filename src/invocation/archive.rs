@@ -40,7 +40,7 @@ impl Invocation<'_> {
             manifest,
             summary,
             args.output.as_deref(),
-            &self.environment.directory,
+            self.environment.directory(),
             self.streams.bands,
         )?;
         let fetches = FetchAccount::new(self.shows_progress());

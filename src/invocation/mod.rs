@@ -38,10 +38,10 @@ pub fn carry_out(
 ) -> Result<(), Stop> {
     let formats = formats(environment, &repository, access)?;
     let destination = match &typed.output {
-        Some(path) => Destination::create(&environment.directory.file(path), streams.watch)?,
+        Some(path) => Destination::create(&environment.directory().file(path), streams.watch)?,
         None => (streams.output)()?,
     };
-    let directory = &environment.directory;
+    let directory = environment.directory();
     let mut args = arguments(typed, &repository, access, directory)?;
     if let Some(target) = &args.ours.apply {
         return Ok(apply(target, directory, &args, &mut streams)?);

@@ -25,8 +25,6 @@ pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
 pub struct Environment {
     /// The current directory, by its full path.
     pub cwd: PathBuf,
-    /// The same, for files that are named from there.
-    pub directory: Directory,
     /// `GIT_DIR`
     pub git_dir: Option<PathBuf>,
     /// Whether `GIT_WORK_TREE` is set.
@@ -71,7 +69,6 @@ impl Environment {
         };
         Ok(Self {
             cwd,
-            directory: Directory::Current,
             git_dir: set("GIT_DIR").map(PathBuf::from),
             has_work_tree: set("GIT_WORK_TREE").is_some(),
             implicit_work_tree: variable("GIT_IMPLICIT_WORK_TREE").is_none()
@@ -108,16 +105,14 @@ impl Environment {
         git_dir: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self> {
-        let directory = Directory::Other(cwd.clone());
-        let git_dir = git_dir.map(|git_dir| cwd.join(git_dir));
+        let location = GitLocation {
+            directory: Directory::Other(cwd.clone()),
+            git_dir: git_dir.map(|git_dir| cwd.join(git_dir)),
+        };
         let environment = Self::read(cwd, variable)?;
         Ok(Self {
-            location: GitLocation {
-                directory: directory.clone(),
-                git_dir: git_dir.clone(),
-            },
-            git_dir: git_dir.or(environment.git_dir),
-            directory,
+            git_dir: location.git_dir.clone().or(environment.git_dir),
+            location,
             ..environment
         })
     }
@@ -127,9 +122,8 @@ impl Environment {
     pub fn of_submodule(&self, git_dir: PathBuf) -> Self {
         Self {
             cwd: self.cwd.clone(),
-            directory: self.directory.clone(),
             location: GitLocation {
-                directory: self.directory.clone(),
+                directory: self.directory().clone(),
                 git_dir: Some(git_dir.clone()),
             },
             git_dir: Some(git_dir),
@@ -138,6 +132,11 @@ impl Environment {
             no_lazy_fetch: self.no_lazy_fetch,
             ..Self::default()
         }
+    }
+
+    /// The current directory, for files that are named from there.
+    pub fn directory(&self) -> &Directory {
+        &self.location.directory
     }
 
     /// The keys that were given without a value.

@@ -184,7 +184,7 @@ pub(super) fn objects(
     environment: &Environment,
 ) -> Result<odb::Config> {
     let main = environment.object_directory.as_ref();
-    let main = main.map(|main| environment.directory.file(main).path);
+    let main = main.map(|main| environment.directory().file(main).path);
     let main = main.unwrap_or_else(|| repository.common_dir().join("objects"));
     let config = repository.config_snapshot();
     Ok(odb::Config {

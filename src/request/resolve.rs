@@ -242,7 +242,7 @@ impl<'a> Inputs<'a> {
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
         let extras = args.extras.iter();
-        let directory = &self.environment.directory;
+        let directory = self.environment.directory();
         let mut extras: Vec<_> = extras
             .map(|extra| planned(extra, directory, below))
             .collect();
@@ -312,7 +312,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {
-        let filters = filter::FilterRules::new(&self.args.filters, &self.environment.directory)?;
+        let filters = filter::FilterRules::new(&self.args.filters, self.environment.directory())?;
         if format.is_zip() {
             filters.fit_zip()?;
             delta::fit_zip(&self.args.delta)?;
