@@ -33,8 +33,6 @@ use git_sluice::{
     request,
 };
 
-/// git's status for arguments that make no sense.
-const USAGE: u8 = 129;
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 const PIPE_BYTES: usize = 1 << 20;
 /// The largest block, in bytes, whose release makes glibc keep blocks of that size in its heap.
@@ -60,29 +58,28 @@ fn keep_released_memory() {
 
 /// The whole program, up to its exit status.
 fn run() -> u8 {
-    match serve(std::env::args_os().skip(1).collect()) {
-        Ok(()) => 0,
-        Err(Stop::Usage(error)) => {
-            if error
-                .print()
-                .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-            {
-                return die_of_broken_pipe();
+    let Err(stop) = serve(std::env::args_os().skip(1).collect()) else {
+        return 0;
+    };
+    match &stop {
+        Stop::Usage(error) => {
+            let printed = error.print();
+            if printed.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+                // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
+                signals::die(SIGPIPE);
             }
-            if error.use_stderr() { USAGE } else { 0 }
         }
-        Err(Stop::Fatal(error)) => {
+        Stop::Fatal(error) => {
             signals::await_death();
             if error.kind() == ExitKind::BrokenPipe {
-                return die_of_broken_pipe();
-            }
-            if !error.is_silent() {
+                signals::die(SIGPIPE);
+            } else if !error.is_silent() {
                 // In one piece: others may write to the same place, as a client of ours does.
                 let _ = Stderr.write_all(&error.lines());
             }
-            error.exit_status()
         }
     }
+    stop.exit_status()
 }
 
 /// Modes are flags, since the first word is a tree-ish.
@@ -200,15 +197,6 @@ fn standard_output() -> Result<File> {
     // Refused for what is no pipe, and beyond the user's limit: then it stays as it is.
     let _ = rustix::pipe::fcntl_setpipe_size(&owned, PIPE_BYTES);
     Ok(File::from(owned))
-}
-
-/// What a shell shows for a death by SIGPIPE.
-const BROKEN_PIPE: u8 = 141;
-
-/// Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
-fn die_of_broken_pipe() -> u8 {
-    signals::die(SIGPIPE);
-    BROKEN_PIPE
 }
 
 /// Standard error. Like git, the program does not outlive a reader of it.

@@ -37,10 +37,6 @@ use request::{Asked, Request};
 
 /// The first argument that begins a batch.
 pub const BATCH: &str = "--batch";
-/// git's status for arguments that make no sense.
-const USAGE: u8 = 129;
-/// What a shell shows for a death by SIGPIPE.
-const BROKEN_PIPE: u8 = 141;
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
@@ -161,24 +157,25 @@ impl<W: Write + Send + 'static> Server<W> {
         let failure = || Err(Error::fatal("internal error: the request failed").into());
         // Where nobody listens, the caller notices.
         let tell = |mut band: Band<Place<W>>, text: &[u8]| drop(band.write_all(text));
-        match catch_unwind(carry_out).unwrap_or_else(|_| failure()) {
-            Ok(()) => 0,
-            Err(Stop::Usage(error)) => {
+        let Err(stop) = catch_unwind(carry_out).unwrap_or_else(|_| failure()) else {
+            return 0;
+        };
+        match &stop {
+            Stop::Usage(error) => {
                 let text = error.render().to_string();
                 match error.use_stderr() {
                     true => tell(bands.messages(), text.as_bytes()),
                     false => tell(bands.data(), text.as_bytes()),
                 }
-                if error.use_stderr() { USAGE } else { 0 }
             }
-            Err(Stop::Fatal(error)) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
-            Err(Stop::Fatal(error)) => {
-                if !error.is_silent() {
+            Stop::Fatal(error) => {
+                let is_heard = error.kind() != ExitKind::BrokenPipe && !error.is_silent();
+                if is_heard {
                     tell(bands.messages(), &error.lines());
                 }
-                error.exit_status()
             }
         }
+        stop.exit_status()
     }
 
     fn carry_out(

@@ -15,7 +15,7 @@ use super::{
     grammar::{Item, Opt, Scanner},
     guide::after_help,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitKind, Result};
 
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
@@ -46,6 +46,23 @@ pub enum Stop {
     Usage(clap::Error),
     /// An option that cannot be followed.
     Fatal(Error),
+}
+
+/// git's status for arguments that make no sense.
+const USAGE: u8 = 129;
+/// What a shell shows for a death by SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
+
+impl Stop {
+    /// The exit status of the process. A process that has lost its reader ends by the signal, before it has one.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(error) if error.use_stderr() => USAGE,
+            Self::Usage(_) => 0,
+            Self::Fatal(error) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
+            Self::Fatal(error) => error.exit_status(),
+        }
+    }
 }
 
 impl From<clap::Error> for Stop {
