@@ -14,9 +14,9 @@ use super::{
     source::{PackFile, PackId, PackSource, SourceKind},
 };
 
-/// A directory that has changed within this time may change again without a trace: some file systems count in seconds,
+/// A file or directory that has changed within this time may change again without a trace: some file systems count in seconds,
 /// or in two of them.
-const YOUNG: Duration = Duration::from_secs(2);
+pub const YOUNG: Duration = Duration::from_secs(2);
 
 impl Odb {
     /// List the packs of all object directories, without opening any.

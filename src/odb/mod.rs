@@ -32,6 +32,7 @@ use gix::{
 use crate::error::{Error, filled, strerror};
 pub use dirs::object_dirs;
 use index::Index;
+pub use listing::YOUNG;
 use loose::FanOut;
 use pack::Pack;
 pub use replacements::Replacements;

@@ -16,11 +16,11 @@ use std::{
 use gix::config::Source;
 
 use super::{Repository, environment::Environment};
-use crate::{error::Result, odb::Odb};
+use crate::{
+    error::Result,
+    odb::{Odb, YOUNG},
+};
 
-/// A file that has changed within this time may change again without a trace, in nanoseconds: some file systems count
-/// whole seconds, or two.
-const YOUNG: i128 = 2_000_000_000;
 /// The sources of configuration beside files that others include.
 const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
 
@@ -199,7 +199,7 @@ impl Traces {
         traces
             .0
             .iter()
-            .all(|(_, trace)| trace.is_older_than(now - YOUNG))
+            .all(|(_, trace)| trace.is_older_than(now - YOUNG.as_nanos().cast_signed()))
             .then_some(traces)
     }
 
