@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::{BufRead, ErrorKind},
+    io::BufRead,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::PathBuf,
 };
@@ -62,13 +62,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
 }
 
 fn unreadable(error: ReadError) -> Error {
-    match error {
-        ReadError::Malformed(error) => error,
-        ReadError::HungUp(error) if error.kind() == ErrorKind::UnexpectedEof => {
-            Error::fatal("a request broke off")
-        }
-        ReadError::HungUp(error) => Error::fatal("cannot read a request").caused_by(error),
-    }
+    error.explain("a request broke off", "cannot read a request")
 }
 
 impl Request {

@@ -3,7 +3,7 @@
 //! `gix-packetline` knows the format. The other side is not trusted: no memory is reserved beyond the largest packet,
 //! and a packet that breaks off is never returned.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 use gix_packetline::decode::{PacketLineOrWantedSize, hex_prefix};
 
@@ -20,6 +20,19 @@ pub enum ReadError {
     HungUp(io::Error),
     /// The other side violates the protocol.
     Malformed(Error),
+}
+
+impl ReadError {
+    /// The error for the user: `broke_off` where the other side went away, `failed` where reading failed.
+    pub fn explain(self, broke_off: &str, failed: &str) -> Error {
+        match self {
+            Self::Malformed(error) => error,
+            Self::HungUp(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                Error::fatal(broke_off)
+            }
+            Self::HungUp(error) => Error::fatal(failed).caused_by(error),
+        }
+    }
 }
 
 impl From<io::Error> for ReadError {

@@ -103,13 +103,7 @@ fn read_arguments(input: &mut dyn Read) -> Result<Vec<OsString>> {
 }
 
 fn unreadable(error: ReadError) -> Error {
-    match error {
-        ReadError::Malformed(error) => error,
-        ReadError::HungUp(error) if error.kind() == ErrorKind::UnexpectedEof => {
-            Error::fatal("the remote end hung up unexpectedly")
-        }
-        ReadError::HungUp(error) => Error::fatal("read error").caused_by(error),
-    }
+    error.explain("the remote end hung up unexpectedly", "read error")
 }
 
 /// As for git, the git directory is where the writer is and what it is told to use: what lies around
