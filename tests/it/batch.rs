@@ -194,18 +194,24 @@ fn answers_are_those_of_a_process_each() {
     assert_eq!(batch.end(), 0);
 }
 
-/// Requests may come long before their answers, and name directories from the one in which the process began.
-#[test]
-fn directories() {
-    let place = Repo::scratch();
-    for name in ["one", "two"] {
+/// Repositories `one` and `two` below `place`, each with a file of its name.
+fn repositories_in(place: &Repo) -> [Repo; 2] {
+    ["one", "two"].map(|name| {
         fs::create_dir(place.path().join(name)).unwrap();
         let repo = place.clone().at(name);
         repo.git(["init", "-q"]);
         repo.write(name, name);
         repo.git(["add", "."]);
         repo.git(["commit", "-qm", name]);
-    }
+        repo
+    })
+}
+
+/// Requests may come long before their answers, and name directories from the one in which the process began.
+#[test]
+fn directories() {
+    let place = Repo::scratch();
+    repositories_in(&place);
     let mut batch = Batch::start(&place);
     let requests: [&[&str]; 5] = [
         &["-C", "one", "HEAD"],
@@ -580,15 +586,7 @@ fn nothing_is_left_open() {
 #[track_caller]
 fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     let place = Repo::scratch();
-    let repos = ["one", "two"].map(|name| {
-        fs::create_dir(place.path().join(name)).unwrap();
-        let repo = place.clone().at(name);
-        repo.git(["init", "-q"]);
-        repo.write(name, name);
-        repo.git(["add", "."]);
-        repo.git(["commit", "-qm", name]);
-        repo
-    });
+    let repos = repositories_in(&place);
     repos[0].git(["tag", "old"]);
     repos[0].write("more", "more");
     repos[0].git(["add", "."]);
