@@ -73,8 +73,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("|---|--:|--:|--:|");
     let mut bars = Bars::default();
     deltas(args, program, &fixture, &mut bars)?;
-    if let Some(repo) = &args.repo {
-        whole(args, program, &fs::canonicalize(repo)?, &mut bars)?;
+    match &args.repo {
+        Some(repo) => whole(args, program, &fs::canonicalize(repo)?, &mut bars)?,
+        None => println!("SKIP: no --repo, so no whole archive"),
     }
     endless(args, program, &fixture, &mut bars)?;
     let changes = random::check(program, args.random, args.seed)?;
