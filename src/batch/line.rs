@@ -124,7 +124,8 @@ impl<W: Write> Place<W> {
         self.line.advance()
     }
 
-    /// Whether the turn has come. Then all that waited is written.
+    /// Whether the turn has come: then all that waited is written. Otherwise `len` more bytes may wait, and count as
+    /// waiting. Waits for the turn where there is no room for them.
     fn has_turn_for(&mut self, len: usize) -> Result<bool> {
         if self.is_its_turn {
             return Ok(true);

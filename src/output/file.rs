@@ -32,7 +32,7 @@ impl Unfinished {
         path
     }
 
-    /// Whether the run goes on that may have created the file.
+    /// Whether a run still holds the file.
     pub fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
