@@ -21,6 +21,16 @@ use crate::{
     odb::{Odb, YOUNG},
 };
 
+/// The files of a git directory that decide about the repository (gitrepository-layout(5)).
+const FILES: [&str; 7] = [
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "packed-refs",
+    "refs/replace",
+    "shallow",
+];
 /// The sources of configuration beside files that others include.
 const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
 
@@ -139,68 +149,21 @@ struct Traces(Vec<(PathBuf, Trace)>);
 impl Traces {
     /// The traces of `repository`. `None` for one that must be opened anew each time.
     fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
-        let gix = &repository.gix;
-        let git_dir = gix.git_dir();
-        let is_found_at_once = match &environment.git_dir {
-            Some(named) => git_dir == environment.cwd.join(named),
-            None => git_dir == environment.cwd || git_dir == environment.cwd.join(".git"),
-        };
-        let config = gix.config_snapshot();
-        let config = config.plumbing();
-        let has = |name: &str| {
-            config
-                .sections_by_name(name)
-                .is_some_and(|mut all| all.next().is_some())
-        };
-        let is_plain = !has("include") && !has("includeIf") && !has("extensions");
-        let is_whole = gix.common_dir() == git_dir && repository.objects.replacements.is_empty();
-        if !is_found_at_once || !is_plain || !is_whole {
+        if !is_plain(repository, environment) {
             return None;
         }
-        let mut files: BTreeSet<PathBuf> = config
-            .sections()
-            .filter_map(|section| section.meta().path.clone())
-            .collect();
-        let sources = SOURCES
-            .iter()
-            .filter_map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
-        files.extend(sources.map(|path| git_dir.join(path)));
-        let names = [
-            "HEAD",
-            "commondir",
-            "config",
-            "config.worktree",
-            "packed-refs",
-            "refs/replace",
-            "shallow",
-        ];
-        files.extend(names.map(|name| git_dir.join(name)));
-        let objects = &repository.objects.dirs;
-        files.extend(
-            objects
-                .iter()
-                .map(|objects| objects.join("info/alternates")),
-        );
-        let directories = objects
-            .iter()
-            .map(PathBuf::as_path)
-            .chain([git_dir, &environment.cwd]);
-        let directories = directories.map(|path| (path.to_owned(), Trace::of_directory(path)));
-        let files = files.into_iter().map(|path| {
+        let files = files(repository).into_iter().map(|path| {
             let trace = Trace::of_file(&path);
             (path, trace)
         });
+        let objects = repository.objects.dirs.iter().map(PathBuf::as_path);
+        let directories = objects.chain([repository.gix.git_dir(), &environment.cwd]);
+        let directories = directories.map(|path| (path.to_owned(), Trace::of_directory(path)));
         let traces = Self(files.chain(directories).collect());
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .ok()?
-            .as_nanos()
-            .cast_signed();
-        traces
-            .0
-            .iter()
-            .all(|(_, trace)| trace.is_older_than(now - YOUNG.as_nanos().cast_signed()))
-            .then_some(traces)
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let young = now.checked_sub(YOUNG)?.as_nanos().cast_signed();
+        let is_old = |(_, trace): &(PathBuf, Trace)| trace.is_older_than(young);
+        traces.0.iter().all(is_old).then_some(traces)
     }
 
     /// Whether nothing has changed.
@@ -210,6 +173,50 @@ impl Traces {
             Trace::File { .. } | Trace::Nothing => *trace == Trace::of_file(path),
         })
     }
+}
+
+/// Whether nothing but the usual files decides about the repository: it lies where it is looked for first, is no linked
+/// work tree, and has no replacements, no extensions and no configuration that is included.
+fn is_plain(repository: &Repository, environment: &Environment) -> bool {
+    let gix = &repository.gix;
+    let (git_dir, cwd) = (gix.git_dir(), &environment.cwd);
+    let is_found_at_once = match &environment.git_dir {
+        Some(named) => git_dir == cwd.join(named),
+        None => git_dir == cwd || git_dir == cwd.join(".git"),
+    };
+    let config = gix.config_snapshot();
+    let has = |name: &&str| {
+        let mut sections = config
+            .plumbing()
+            .sections_by_name(name)
+            .into_iter()
+            .flatten();
+        sections.next().is_some()
+    };
+    is_found_at_once
+        && gix.common_dir() == git_dir
+        && repository.objects.replacements.is_empty()
+        && !["include", "includeIf", "extensions"].iter().any(has)
+}
+
+/// The files that are read to open a plain repository, whether they are there or not.
+fn files(repository: &Repository) -> BTreeSet<PathBuf> {
+    let git_dir = repository.gix.git_dir();
+    let config = repository.gix.config_snapshot();
+    let sections = config.plumbing().sections();
+    let known = sections.filter_map(|section| section.meta().path.clone());
+    let sources = SOURCES.iter().filter_map(|source| {
+        let path = source.storage_location(&mut |name| std::env::var_os(name));
+        Some(git_dir.join(path?))
+    });
+    let named = FILES.iter().map(|name| git_dir.join(name));
+    let objects = repository.objects.dirs.iter();
+    let alternates = objects.map(|objects| objects.join("info/alternates"));
+    known
+        .chain(sources)
+        .chain(named)
+        .chain(alternates)
+        .collect()
 }
 
 /// The state of one path.
