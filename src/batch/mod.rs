@@ -68,7 +68,7 @@ pub fn serve(
             has_ended: false,
         }),
         line: Line::new(output, options.waiting()),
-        repositories: KeptRepositories::new(options.repositories),
+        repositories: KeptRepositories::new(options.repositories, options.memory_of_repositories()),
         options,
         process,
     });

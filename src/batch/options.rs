@@ -16,7 +16,7 @@ use crate::{
 const MAX_DEFAULT_JOBS: usize = 4;
 /// Repositories that stay open by default.
 const DEFAULT_REPOSITORIES: usize = 100;
-/// The ceiling of memory by default, in bytes: that of two runs.
+/// The ceiling of memory by default, in bytes.
 const DEFAULT_MEMORY: u64 = 256 << 20;
 
 /// The options.
@@ -65,12 +65,17 @@ impl Options {
         Ok(())
     }
 
-    /// The ceiling of the memory of one request, in bytes.
+    /// The ceiling of the memory of one request, in bytes: its share of a half.
     pub(super) fn memory_of_one(self) -> u64 {
-        self.memory / self.jobs as u64
+        self.memory / 2 / self.jobs as u64
     }
 
-    /// The most bytes of answers that wait for those before them.
+    /// The memory of the repositories that stay open, in bytes: the last quarter.
+    pub(super) fn memory_of_repositories(self) -> u64 {
+        self.memory / 4
+    }
+
+    /// The most bytes of answers that wait for those before them: a quarter of the memory.
     pub(super) fn waiting(self) -> usize {
         usize::try_from(self.memory / 4).unwrap_or(usize::MAX)
     }
@@ -91,7 +96,7 @@ mod tests {
         assert_eq!((options.jobs, options.repositories), (2, 0));
         assert_eq!(
             (options.memory_of_one(), options.waiting()),
-            (4 << 20, 2 << 20)
+            (2 << 20, 2 << 20)
         );
         for word in ["", "HEAD", "--batch-jobs", "--batch-jobs=0", "--memory=x"] {
             let refused = parse(&[word]).expect_err("unfit");

@@ -115,6 +115,11 @@ impl Odb {
         &self.config
     }
 
+    /// The number of packs.
+    pub fn pack_count(&self) -> usize {
+        self.packs.len()
+    }
+
     /// Find `id` itself, ignoring replacements.
     pub fn find(&mut self, id: &oid) -> Option<Place> {
         if let Some(place) = self.find_once(id) {

@@ -34,10 +34,17 @@ const FILES: [&str; 7] = [
 /// The sources of configuration beside files that others include.
 const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
 
+/// The memory of an open repository in bytes, rounded up from what was measured: without packs, and that of each pack.
+const REPOSITORY_MEMORY: u64 = 128 << 10;
+const PACK_MEMORY: u64 = 1 << 10;
+/// The most packs that stay open. Each is two mapped files, and Linux gives a process 65,530 by default.
+const MAX_PACKS: usize = 16_384;
+
 /// The repositories, the last one that was used at the end.
 pub struct KeptRepositories {
     kept: Mutex<Vec<Kept>>,
     max: usize,
+    max_memory: u64,
 }
 
 /// What decides which repository is meant: the current directory, and a git directory if one is given.
@@ -57,11 +64,12 @@ struct Kept {
 }
 
 impl KeptRepositories {
-    /// Room for `max` repositories.
-    pub fn new(max: usize) -> Self {
+    /// Room for `max` repositories, which take about `max_memory` bytes at most.
+    pub fn new(max: usize, max_memory: u64) -> Self {
         Self {
             kept: Mutex::default(),
             max,
+            max_memory,
         }
     }
 
@@ -115,13 +123,28 @@ impl KeptRepositories {
         let mut kept = self.lock();
         kept.retain(|it| it.key != repository.key);
         kept.push(repository);
-        if kept.len() > self.max {
+        while !self.have_room(&kept) {
             kept.remove(0);
         }
     }
 
+    fn have_room(&self, kept: &[Kept]) -> bool {
+        let packs: usize = kept.iter().map(Kept::packs).sum();
+        let memory = kept.len() as u64 * REPOSITORY_MEMORY + packs as u64 * PACK_MEMORY;
+        kept.len() <= self.max && packs <= MAX_PACKS && memory <= self.max_memory
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// The number of packs that are open.
+    fn packs(&self) -> usize {
+        let repository = self.repository.as_ref();
+        let odb = repository.and_then(|repository| repository.kept_odb.as_ref());
+        odb.map_or(0, Odb::pack_count)
     }
 }
 

@@ -451,19 +451,29 @@ const OLD_ENOUGH: Duration = Duration::from_millis(2100);
 fn repositories_stay_open() {
     let repos = [Repo::copy("basic"), Repo::copy("basic")];
     thread::sleep(OLD_ENOUGH);
-    let kept = KeptRepositories::new(1);
-    let open = |repo: &Repo| {
-        let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
-        kept.open(&environment).unwrap().unwrap()
-    };
-    let [first, second, third, fourth] = [(); 4].map(|()| open(&repos[0]));
     let is_same = |one: &Repository, other: &Repository| {
         std::ptr::eq(one.gix.objects.store_ref(), other.gix.objects.store_ref())
     };
-    assert!(!is_same(&first, &second));
-    assert!(is_same(&second, &third) && is_same(&third, &fourth));
-    open(&repos[1]);
-    assert!(!is_same(&second, &open(&repos[0])));
+    // One repository by number, one by memory, and none.
+    for (max, memory, is_kept) in [
+        (1, 1 << 20, true),
+        (9, 200 << 10, true),
+        (9, 1 << 10, false),
+    ] {
+        let kept = KeptRepositories::new(max, memory);
+        let open = |repo: &Repo| {
+            let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
+            kept.open(&environment).unwrap().unwrap()
+        };
+        let [first, second, third, fourth] = [(); 4].map(|()| open(&repos[0]));
+        assert!(!is_same(&first, &second));
+        assert_eq!(
+            is_same(&second, &third) && is_same(&third, &fourth),
+            is_kept
+        );
+        open(&repos[1]);
+        assert!(!is_same(&second, &open(&repos[0])));
+    }
 }
 
 /// What is no request is refused, and the next one is answered.
