@@ -8,65 +8,79 @@
 use std::{
     collections::HashSet,
     io::{BufRead, Write},
+    thread,
 };
 
 use crate::error::{Error, Result, filled, listed, push_line};
 
 use super::{
+    cursor::Cursor,
     delta::Claim,
     path::ArchivePath,
     reader::{Content, Item, ItemKind, Reader},
+    root::Root,
     steps::{Step, Steps},
-    tree::{Tree, failed},
+    writers::Writers,
 };
 
 /// An application in progress.
-pub(super) struct Extraction<'a> {
-    tree: &'a mut Tree,
+pub(super) struct Extraction<'a, 'scope> {
+    cursor: Cursor<'a>,
+    writers: Writers<'scope>,
     /// Receives a line about each path.
     told: Option<&'a mut (dyn Write + 'static)>,
     /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
 }
 
-impl<'a> Extraction<'a> {
-    pub(super) fn new(tree: &'a mut Tree, told: Option<&'a mut (dyn Write + 'static)>) -> Self {
-        Self {
-            tree,
+/// Apply the steps of `first`, then those of `reader`.
+pub(super) fn extract<R: BufRead>(
+    root: &Root,
+    claim: &Claim,
+    first: Option<Item>,
+    reader: &mut Reader<R>,
+    told: Option<&mut (dyn Write + 'static)>,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let mut extraction = Extraction {
+            cursor: root.cursor(),
+            writers: Writers::start(scope, root),
             told,
             obstacles: HashSet::new(),
-        }
-    }
-
-    /// Apply the steps of `first`, then those of `reader`.
-    pub(super) fn run<R: BufRead>(
-        mut self,
-        claim: &Claim,
-        first: Option<Item>,
-        reader: &mut Reader<R>,
-    ) -> Result<()> {
-        Steps::new(claim).each(first, reader, |step, reader| match step {
-            Step::Delete(path) => {
-                let obstacle = self.tree.delete(&path)?;
-                self.deleted(&path, obstacle);
-                Ok(())
-            }
-            Step::DeleteAll(path) => {
-                let obstacle = self.tree.delete_all(&path)?;
-                self.deleted(&path, obstacle);
-                Ok(())
-            }
-            Step::Write(path, kind) => self.write(&path, kind, reader),
-        })?;
-        match self.obstacles.iter().next() {
+        };
+        let steps = Steps::new(claim);
+        let read = steps.each(first, reader, |step, reader| extraction.step(step, reader));
+        // The failure of a thread comes first: the archive is not read on after it.
+        extraction.writers.finish()?;
+        read?;
+        match extraction.obstacles.iter().next() {
             None => Ok(()),
             Some(path) => {
                 let obstacle = "'{}' is in the way: the base has something of another kind there";
                 Err(Error::fatal(filled(obstacle, &[path])))
             }
         }
+    })
+}
+
+impl Extraction<'_, '_> {
+    fn step<R: BufRead>(&mut self, step: Step<'_>, reader: &mut Reader<R>) -> Result<()> {
+        match step {
+            Step::Delete(path) => {
+                let obstacle = self.cursor.delete(&path)?;
+                self.deleted(&path, obstacle);
+                Ok(())
+            }
+            Step::DeleteAll(path) => {
+                let obstacle = self.cursor.delete_all(&path)?;
+                self.deleted(&path, obstacle);
+                Ok(())
+            }
+            Step::Write(path, kind) => self.write(&path, kind, reader),
+        }
     }
 
+    /// Directories are made at once, before the threads come to what is in them.
     fn write<R: BufRead>(
         &mut self,
         path: &ArchivePath<'_>,
@@ -74,16 +88,13 @@ impl<'a> Extraction<'a> {
         reader: &mut Reader<R>,
     ) -> Result<()> {
         match kind {
-            ItemKind::Directory { mode } => self.tree.make_directory(path, *mode)?,
-            ItemKind::Symlink { target } => self.tree.create_symlink(path, target)?,
+            ItemKind::Directory { mode } => self.cursor.make_directory(path, *mode)?,
+            ItemKind::Symlink { target } => self.writers.symlink(path, target)?,
             ItemKind::File { mode, content } => {
-                let mut file = self.tree.create_file(path, *mode)?;
-                let failed = |error| failed("write", path.bytes(), error);
+                self.writers.file(path, *mode)?;
                 match content {
-                    Content::Hole(size) => file.set_len(*size).map_err(failed)?,
-                    Content::Bytes(_) => {
-                        reader.body(|piece| file.write_all(piece).map_err(failed))?;
-                    }
+                    Content::Hole(size) => self.writers.hole(*size),
+                    Content::Bytes(_) => reader.body(|piece| self.writers.content(piece))?,
                 }
             }
         }

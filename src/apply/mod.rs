@@ -38,6 +38,7 @@
 //!
 //! An archive without `GITSLUICE.delta` is a full one.
 
+mod cursor;
 mod delta;
 mod extract;
 mod input;
@@ -45,21 +46,22 @@ mod path;
 mod pax;
 mod reader;
 mod recording;
+mod root;
 mod state;
 mod steps;
-mod tree;
+mod writers;
 
 use std::io::{BufRead, Read, Write};
 
 use crate::{error::Result, process::directory::NamedFile};
 
 use delta::Claim;
-use extract::Extraction;
+use extract::extract;
 use reader::{Item, Reader};
 use recording::Recording;
+use root::Root;
 use state::{State, Verdict};
 use steps::Steps;
-use tree::Tree;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
 
@@ -73,35 +75,34 @@ pub fn apply(
     let recording = Recording::new();
     let mut reader = Reader::new(input::plain(recording.of(archive))?);
     let (claim, first) = Claim::read(&mut reader)?;
-    let mut tree = Tree::open(directory, claim.base.is_none())?;
-    let state = State::read(tree.root())?;
-    if State::judge(state.as_ref(), tree.is_bare()?, &claim)? == Verdict::Nothing {
+    let root = Root::open(directory, claim.base.is_none())?;
+    let state = State::read(root.directory())?;
+    if State::judge(state.as_ref(), root.is_bare()?, &claim)? == Verdict::Nothing {
         recording.stop();
         reader.drain();
         return Ok(());
     }
     if claim.base.is_none() {
         recording.stop();
-        return extract(&mut tree, &claim, first, &mut reader, told);
+        return carry_out(&root, &claim, first, &mut reader, told);
     }
     Steps::new(&claim).each(first, &mut reader, |_, _| Ok(()))?;
     let mut reader = Reader::new(input::plain(recording.replay()?)?);
     let (claim, first) = Claim::read(&mut reader)?;
-    extract(&mut tree, &claim, first, &mut reader, told)
+    carry_out(&root, &claim, first, &mut reader, told)
 }
 
 /// Apply the steps of the archive, between writing the state `applying` and writing the state `holds`.
-fn extract<R: BufRead>(
-    tree: &mut Tree,
+fn carry_out<R: BufRead>(
+    root: &Root,
     claim: &Claim,
     first: Option<Item>,
     reader: &mut Reader<R>,
     told: Option<&mut (dyn Write + 'static)>,
 ) -> Result<()> {
-    State::applying(claim).write(tree.root())?;
-    Extraction::new(tree, told)
-        .run(claim, first, reader)
-        .and_then(|()| tree.sync())
+    State::applying(claim).write(root.directory())?;
+    extract(root, claim, first, reader, told)
+        .and_then(|()| root.sync())
         .map_err(|error| error.hinted(HINT))?;
-    State::Holds(claim.target.clone()).write(tree.root())
+    State::Holds(claim.target.clone()).write(root.directory())
 }

@@ -43,6 +43,14 @@ impl<'a> ArchivePath<'a> {
         Self::checked(stated, true)
     }
 
+    /// A path that was checked before, of something that is no directory.
+    pub(super) fn of_checked(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            is_directory: false,
+        }
+    }
+
     fn checked(stated: &'a [u8], is_symlink: bool) -> Result<Self> {
         let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
         let names = || bytes.split(|&byte| byte == b'/');

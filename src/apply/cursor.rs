@@ -1,4 +1,4 @@
-//! The directory and the operations on it.
+//! Operations on the directory.
 //!
 //! Every operation is on one name in an open directory. Each directory on the way is opened name by name
 //! from one handle, and no symbolic link is followed, whoever created it. A file is always created anew, so
@@ -6,34 +6,32 @@
 //! user's umask. The module knows nothing of archives.
 
 use std::{
+    collections::VecDeque,
     ffi::OsStr,
-    fs::{self, TryLockError},
     io::{self, ErrorKind},
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
+    os::unix::ffi::OsStrExt,
 };
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions, OpenOptionsExt};
-use rustix::fs::{Mode, OFlags};
 
-use crate::{
-    error::{Error, Result, filled, strerror},
-    process::directory::NamedFile,
-};
+use crate::error::{Error, Result, filled, strerror};
 
-use super::{path::ArchivePath, state};
+use super::path::ArchivePath;
 
 /// The permissions of directories without an entry in the archive, as git creates them.
-const DIRECTORY_MODE: u32 = 0o775;
+pub(super) const DIRECTORY_MODE: u32 = 0o775;
 
-/// A directory, and the directory below it in which the last operation was.
-pub(super) struct Tree {
-    root: Dir,
-    /// The same directory for operations without a path. Holds the lock.
-    handle: fs::File,
-    /// The path of `here`. Empty for the root, where `here` is `None`.
+/// The most directories that a cursor holds open.
+const OPEN_MAX: usize = 16;
+
+/// A place in the directory, where the last operation was.
+pub(super) struct Cursor<'r> {
+    root: &'r Dir,
+    /// The directories on the way to the place, with the lengths of their paths. Only the innermost are kept.
+    open: VecDeque<(usize, Dir)>,
+    /// The path of the place. Empty for the root, where nothing is open.
     at: Vec<u8>,
-    here: Option<Dir>,
 }
 
 /// The outcome of entering a directory.
@@ -45,65 +43,13 @@ enum Way {
     Blocked(Vec<u8>),
 }
 
-impl Drop for Tree {
-    /// Unlock the directory. Closing it is not enough: a process that another thread starts at this moment
-    /// holds a copy of the handle until it executes its program.
-    fn drop(&mut self) {
-        let _ = self.handle.unlock();
-    }
-}
-
-impl Tree {
-    /// Open and lock the directory, which is created first if it is `new`.
-    pub(super) fn open(directory: &NamedFile, new: bool) -> Result<Self> {
-        let NamedFile { name, path } = directory;
-        let failed = |error: io::Error| {
-            let why = strerror(&error);
-            let values = [name.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(filled("cannot open directory '{}': {}", &values))
-        };
-        if new
-            && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
-            && error.kind() != ErrorKind::AlreadyExists
-        {
-            return Err(failed(error));
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(path, flags, Mode::empty());
-        let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
-        // A file system without locks is accepted; only this protection is lost.
-        if let Err(TryLockError::WouldBlock) = handle.try_lock() {
-            let name = name.as_os_str().as_bytes();
-            let refused = filled("another archive is being applied to '{}'", &[name]);
-            return Err(Error::fatal(refused));
-        }
-        Ok(Self {
-            root: Dir::from_std_file(handle.try_clone().map_err(failed)?),
-            handle,
+impl<'r> Cursor<'r> {
+    pub(super) fn new(root: &'r Dir) -> Self {
+        Self {
+            root,
+            open: VecDeque::new(),
             at: Vec::new(),
-            here: None,
-        })
-    }
-
-    pub(super) fn root(&self) -> &Dir {
-        &self.root
-    }
-
-    /// Whether the directory holds nothing but the state file.
-    pub(super) fn is_bare(&self) -> Result<bool> {
-        let failed = |error| failed("read", b".", error);
-        for entry in self.root.entries().map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            if !state::is_own(name.as_bytes()) {
-                return Ok(false);
-            }
         }
-        Ok(true)
-    }
-
-    /// Flush all changes to the disk.
-    pub(super) fn sync(&self) -> Result<()> {
-        rustix::fs::syncfs(&self.handle).map_err(|error| failed("write", b".", error.into()))
     }
 
     /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. An obstacle
@@ -205,9 +151,10 @@ impl Tree {
 
     /// Enter the directory `parent`, name by name.
     fn enter(&mut self, parent: &[u8], make: bool) -> Result<Way> {
-        if !is_below(parent, &self.at) {
-            self.at.clear();
-            self.here = None;
+        while !is_below(parent, &self.at) {
+            self.open.pop_back();
+            self.at
+                .truncate(self.open.back().map_or(0, |(len, _)| *len));
         }
         while self.at.len() < parent.len() {
             let start = self.at.len() + usize::from(!self.at.is_empty());
@@ -217,16 +164,18 @@ impl Tree {
             let path = &parent[..end];
             let next = match self.here().open_dir_nofollow(name) {
                 Err(error) if error.kind() == ErrorKind::NotFound && make => {
-                    create_directory(self.here(), name, DIRECTORY_MODE)
-                        .and_then(|()| self.here().open_dir_nofollow(name))
+                    match create_directory(self.here(), name, DIRECTORY_MODE) {
+                        // Another thread may have been faster.
+                        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                            return Err(failed("create", path, error));
+                        }
+                        _ => self.here().open_dir_nofollow(name),
+                    }
                 }
                 opened => opened,
             };
             match next {
-                Ok(next) => {
-                    self.here = Some(next);
-                    self.at = path.to_vec();
-                }
+                Ok(next) => self.go_down(next, path),
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Way::Missing),
                 Err(error) if self.is_directory(name) => return Err(failed("enter", path, error)),
                 Err(_) => return Ok(Way::Blocked(path.to_vec())),
@@ -235,8 +184,16 @@ impl Tree {
         Ok(Way::There)
     }
 
+    fn go_down(&mut self, next: Dir, path: &[u8]) {
+        if self.open.len() == OPEN_MAX {
+            self.open.pop_front();
+        }
+        self.open.push_back((path.len(), next));
+        self.at = path.to_vec();
+    }
+
     fn here(&self) -> &Dir {
-        self.here.as_ref().unwrap_or(&self.root)
+        self.open.back().map_or(self.root, |(_, open)| open)
     }
 
     /// Whether `name` is a directory, and no link to one.
