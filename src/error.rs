@@ -37,6 +37,8 @@ pub enum ExitKind {
     /// The repository lacks something that the archive needs, and the caller asked what; exit status 9, nothing is
     /// printed.
     Missing,
+    /// A directory differs from what archives have brought into it; exit status 12.
+    DirectoryDiffers,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -105,6 +107,14 @@ impl Error {
     /// The list of what is missing is not empty; status 9.
     pub fn missing() -> Self {
         Self::new(ExitKind::Missing, "the repository lacks objects")
+    }
+
+    /// `number` paths of a directory are not as in `commit`; status 12.
+    pub fn directory_differs(number: usize, commit: &str) -> Self {
+        let paths = if number == 1 { "path is" } else { "paths are" };
+        let message = format!("{number} {paths} not as archives have brought them of {commit}");
+        Self::new(ExitKind::DirectoryDiffers, message)
+            .hinted("--apply with --repair and the full archive writes everything again")
     }
 
     /// A failed write to the destination.
@@ -210,6 +220,7 @@ impl Error {
             ExitKind::NotModified => 7,
             ExitKind::NotSatisfiable => 8,
             ExitKind::Missing => 9,
+            ExitKind::DirectoryDiffers => 12,
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Access, access},
+    fs::{Access, FileType, access, fstat},
     io::Errno,
 };
 use signal_hook::consts::SIGPIPE;
@@ -180,11 +180,19 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         },
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
+        has_input: has_input(),
         shows_progress: io::stderr().is_terminal(),
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
     invocation::carry_out(typed, access, &environment, repository, streams)
+}
+
+/// Whether the standard input is a pipe or a file.
+fn has_input() -> bool {
+    let status = fstat(io::stdin());
+    let kind = status.map(|status| FileType::from_raw_mode(status.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
 }
 
 /// Standard output without the line buffer of `std`, which would copy everything once more.

@@ -7,7 +7,10 @@
 
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
-use git_sluice::process::directory::Directory;
+use git_sluice::{
+    apply::{Check, Reports},
+    process::directory::Directory,
+};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -44,7 +47,10 @@ fuzz_target!(|input: &[u8]| {
         if choice % 2 == 1 {
             lay_down(&directory).expect("our own");
         }
-        let _ = git_sluice::apply::apply(&Directory::Current.file(&directory), &with_checksums(archive)[..], None);
+        let reports = Reports { differences: &mut std::io::sink(), paths: None };
+        let archive = with_checksums(archive);
+        let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
+        let _ = git_sluice::apply::apply(&Directory::Current.file(&directory), &archive[..], check, reports);
         let _ = fs::remove_dir_all(&directory);
         assert_nothing_outside(scratch.path());
     });

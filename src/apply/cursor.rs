@@ -9,11 +9,13 @@ use std::{
     collections::VecDeque,
     ffi::OsStr,
     io::{self, ErrorKind},
-    os::unix::ffi::OsStrExt,
+    os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions, OpenOptionsExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{
+    Dir, DirBuilder, DirBuilderExt as _, File, Metadata, OpenOptions, OpenOptionsExt,
+};
 
 use crate::error::{Error, Result, filled, strerror};
 
@@ -89,6 +91,67 @@ impl<'r> Cursor<'r> {
             .remove_dir_all(OsStr::from_bytes(path.split().1));
         removed.map_err(|error| failed("delete", path.bytes(), error))?;
         Ok(None)
+    }
+
+    /// Delete a file or a symbolic link. Anything else stays.
+    pub(super) fn delete_file(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        self.try_delete(path, |here, name| here.remove_file(name))
+    }
+
+    /// Delete a directory if it is empty, or what is in its place.
+    pub(super) fn delete_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        self.try_delete(path, |here, name| match here.remove_dir(name) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => here.remove_file(name),
+            removed => removed,
+        })
+    }
+
+    fn try_delete(
+        &mut self,
+        path: &ArchivePath<'_>,
+        delete: impl Fn(&Dir, &OsStr) -> io::Result<()>,
+    ) -> Result<()> {
+        use ErrorKind::{DirectoryNotEmpty, IsADirectory, NotFound};
+        let (parent, name) = path.split();
+        let Way::There = self.enter(parent, false)? else {
+            return Ok(());
+        };
+        match delete(self.here(), OsStr::from_bytes(name)) {
+            Err(error) if !matches!(error.kind(), NotFound | IsADirectory | DirectoryNotEmpty) => {
+                Err(failed("delete", path.bytes(), error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is at `path`, if anything is.
+    pub(super) fn status(&mut self, path: &ArchivePath<'_>) -> Result<Option<Metadata>> {
+        let (parent, name) = path.split();
+        let Way::There = self.enter(parent, false)? else {
+            return Ok(None);
+        };
+        match self.here().symlink_metadata(OsStr::from_bytes(name)) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", path.bytes(), error)),
+        }
+    }
+
+    /// Open a file to read it. It must be where the last operation was.
+    pub(super) fn open_file(&mut self, path: &ArchivePath<'_>) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let name = OsStr::from_bytes(path.split().1);
+        let file = self.here().open_with(name, &options);
+        file.map_err(|error| failed("read", path.bytes(), error))
+    }
+
+    /// The target of a symbolic link. It must be where the last operation was.
+    pub(super) fn link_target(&mut self, path: &ArchivePath<'_>) -> Result<Vec<u8>> {
+        let name = OsStr::from_bytes(path.split().1);
+        let target = self.here().read_link_contents(name);
+        let target = target.map_err(|error| failed("read", path.bytes(), error))?;
+        Ok(target.into_os_string().into_vec())
     }
 
     /// Create a directory, unless it exists. The user can always enter it and write to it.

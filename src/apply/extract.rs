@@ -16,6 +16,7 @@ use crate::error::{Error, Result, filled, listed, push_line};
 use super::{
     cursor::Cursor,
     delta::Claim,
+    list::{NewList, Record, RecordKind},
     path::ArchivePath,
     reader::{Content, Item, ItemKind, Reader},
     root::Root,
@@ -24,18 +25,20 @@ use super::{
 };
 
 /// An application in progress.
-pub(super) struct Extraction<'a, 'scope> {
+struct Extraction<'a, 'scope> {
     cursor: Cursor<'a>,
     writers: Writers<'scope>,
+    list: Option<&'a NewList>,
     /// Receives a line about each path.
     told: Option<&'a mut (dyn Write + 'static)>,
     /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
 }
 
-/// Apply the steps of `first`, then those of `reader`.
+/// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
 pub(super) fn extract<R: BufRead>(
     root: &Root,
+    list: Option<&NewList>,
     claim: &Claim,
     first: Option<Item>,
     reader: &mut Reader<R>,
@@ -44,7 +47,8 @@ pub(super) fn extract<R: BufRead>(
     thread::scope(|scope| {
         let mut extraction = Extraction {
             cursor: root.cursor(),
-            writers: Writers::start(scope, root),
+            writers: Writers::start(scope, root, list),
+            list,
             told,
             obstacles: HashSet::new(),
         };
@@ -88,19 +92,32 @@ impl Extraction<'_, '_> {
         reader: &mut Reader<R>,
     ) -> Result<()> {
         match kind {
-            ItemKind::Directory { mode } => self.cursor.make_directory(path, *mode)?,
-            ItemKind::Symlink { target } => self.writers.symlink(path, target)?,
-            ItemKind::File { mode, content } => {
-                self.writers.file(path, *mode)?;
-                match content {
-                    Content::Hole(size) => self.writers.hole(*size),
-                    Content::Bytes(_) => reader.body(|piece| self.writers.content(piece))?,
-                }
+            ItemKind::Directory { mode } => {
+                self.record_directory(path, *mode)?;
+                self.cursor.make_directory(path, *mode)?;
             }
+            ItemKind::Symlink { target } => self.writers.symlink(path, target)?,
+            ItemKind::File { mode, content } => match content {
+                Content::Hole(size) => self.writers.hole(path, *mode, *size)?,
+                Content::Bytes(size) => {
+                    self.writers.file(path, *mode, *size)?;
+                    reader.body(|piece| self.writers.content(piece))?;
+                }
+            },
         }
         self.obstacles.remove(path.bytes());
         self.tell("write", path);
         Ok(())
+    }
+
+    fn record_directory(&self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
+        let Some(list) = self.list else {
+            return Ok(());
+        };
+        let (path, kind) = (path.bytes(), RecordKind::Directory { mode });
+        let mut record = Vec::new();
+        Record { path, kind }.push(&mut record);
+        list.append(&record)
     }
 
     fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) {

@@ -16,9 +16,12 @@
 //!
 //! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
 //! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
-//! archive. A delta applies only to its base, a full archive only to a directory without other files. A user who
-//! has created the base by other means writes the file by hand. Only the applying user may have written it.
-//! The other files of the directory are not compared with the base.
+//! archive. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
+//! Only the applying user may have written it.
+//!
+//! The file `.git-sluice.files` lists what archives have brought ([`list`]). With the list the directory can be
+//! compared, and a full archive can take the place of what is there: what the list names is deleted, and nothing else
+//! is. Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
 //!
 //! # Format
 //!
@@ -38,10 +41,15 @@
 //!
 //! An archive without `GITSLUICE.delta` is a full one.
 
+mod changes;
+mod clear;
 mod cursor;
 mod delta;
 mod extract;
+mod hash;
 mod input;
+mod list;
+mod own;
 mod path;
 mod pax;
 mod reader;
@@ -49,60 +57,196 @@ mod recording;
 mod root;
 mod state;
 mod steps;
+mod verify;
 mod writers;
 
 use std::io::{BufRead, Read, Write};
 
-use crate::{error::Result, process::directory::NamedFile};
+use crate::{
+    error::{Error, Result, filled, listed, push_line},
+    process::directory::NamedFile,
+};
 
-use delta::Claim;
+use changes::Changes;
+use clear::clear;
+use delta::{Claim, Id};
 use extract::extract;
+use list::{List, NewList};
+use own::{LIST, NEW_LIST};
 use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
 use state::{State, Verdict};
 use steps::Steps;
+use verify::verify;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
 
-/// Apply `archive` to `directory`, which is created for a full archive. Each deleted or written path is
-/// reported to `told`.
+/// Whether the files in the directory are compared with what archives have brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// They are not read.
+    Nothing,
+    /// A difference ends the run.
+    Verify,
+    /// Where something differs, a full archive takes the place of everything that archives have brought.
+    Repair,
+}
+
+/// What the caller hears.
+pub struct Reports<'a> {
+    /// Receives a line about each path that differs.
+    pub differences: &'a mut dyn Write,
+    /// Receives a line about each deleted or written path.
+    pub paths: Option<&'a mut (dyn Write + 'static)>,
+}
+
+/// Apply `archive` to `directory`, which is created for a full archive.
 pub fn apply(
     directory: &NamedFile,
     archive: impl Read,
-    told: Option<&mut (dyn Write + 'static)>,
+    check: Check,
+    reports: Reports<'_>,
 ) -> Result<()> {
     let recording = Recording::new();
     let mut reader = Reader::new(input::plain(recording.of(archive))?);
     let (claim, first) = Claim::read(&mut reader)?;
     let root = Root::open(directory, claim.base.is_none())?;
     let state = State::read(root.directory())?;
-    if State::judge(state.as_ref(), root.is_bare()?, &claim)? == Verdict::Nothing {
+    let is_listed = is_listed(&root, state.as_ref())?;
+    let mut verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, &claim)?;
+    if let (Check::Verify | Check::Repair, Some(State::Holds(held))) = (check, &state) {
+        let number = compare(&root, held, reports.differences)?;
+        match check == Check::Repair && claim.base.is_none() {
+            true if number > 0 => verdict = Verdict::Replace,
+            false if number > 0 => return Err(Error::directory_differs(number, &held.to_string())),
+            _ => {}
+        }
+    }
+    if verdict == Verdict::Nothing {
         recording.stop();
         reader.drain();
         return Ok(());
     }
-    if claim.base.is_none() {
+    let application = Application {
+        root: &root,
+        claim: &claim,
+        told: reports.paths,
+    };
+    let Some(base) = &claim.base else {
         recording.stop();
-        return carry_out(&root, &claim, first, &mut reader, told);
-    }
-    Steps::new(&claim).each(first, &mut reader, |_, _| Ok(()))?;
+        return application.full(verdict, first, &mut reader);
+    };
+    let mut changes = Changes::default();
+    Steps::new(&claim).each(first, &mut reader, |step, _| {
+        changes.add(&step);
+        Ok(())
+    })?;
     let mut reader = Reader::new(input::plain(recording.replay()?)?);
-    let (claim, first) = Claim::read(&mut reader)?;
-    carry_out(&root, &claim, first, &mut reader, told)
+    let (_, first) = Claim::read(&mut reader)?;
+    application.delta(base, &changes, first, &mut reader)
 }
 
-/// Apply the steps of the archive, between writing the state `applying` and writing the state `holds`.
-fn carry_out<R: BufRead>(
-    root: &Root,
-    claim: &Claim,
-    first: Option<Item>,
-    reader: &mut Reader<R>,
-    told: Option<&mut (dyn Write + 'static)>,
-) -> Result<()> {
-    State::applying(claim).write(root.directory())?;
-    extract(root, claim, first, reader, told)
-        .and_then(|()| root.sync())
-        .map_err(|error| error.hinted(HINT))?;
-    State::Holds(claim.target.clone()).write(root.directory())
+/// Whether everything that archives have brought into a directory in `state` is in its lists.
+fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
+    let root = root.directory();
+    Ok(match state {
+        None => false,
+        Some(State::Holds(held)) => List::of(root, &[held])?.is_some(),
+        Some(State::Applying { .. }) => {
+            List::open(root, LIST)?.is_some() || List::open(root, NEW_LIST)?.is_some()
+        }
+    })
+}
+
+/// Compare `directory` with what archives have brought into it.
+pub fn check(directory: &NamedFile, differences: &mut dyn Write) -> Result<()> {
+    let root = Root::open(directory, false)?;
+    let held = State::of_whole(State::read(root.directory())?)?;
+    match compare(&root, &held, differences)? {
+        0 => Ok(()),
+        number => Err(Error::directory_differs(number, &held.to_string())),
+    }
+}
+
+/// Report each path that differs from what archives have brought of `held`. Returns the number of paths.
+fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<usize> {
+    let found = verify(root, held)?;
+    let mut lines = Vec::new();
+    for (path, difference) in &found {
+        push_line(
+            &mut lines,
+            "",
+            &filled("{} {}", &[difference.to_string().as_bytes(), &listed(path)]),
+        );
+    }
+    let written = differences
+        .write_all(&lines)
+        .and_then(|()| differences.flush());
+    written.map_err(|error| Error::write(&error))?;
+    Ok(found.len())
+}
+
+/// An archive that may be applied.
+struct Application<'a> {
+    root: &'a Root,
+    claim: &'a Claim,
+    told: Option<&'a mut (dyn Write + 'static)>,
+}
+
+impl Application<'_> {
+    /// Apply a full archive: in place of all that archives have brought, or into an empty directory.
+    fn full<R: BufRead>(
+        self,
+        verdict: Verdict,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        self.begin()?;
+        if verdict == Verdict::Replace {
+            clear(self.root).map_err(|error| error.hinted(HINT))?;
+        }
+        let list = NewList::create(self.root.directory(), &self.claim.target)?;
+        self.extract(Some(list), first, reader)
+    }
+
+    /// Apply a delta that makes `changes`.
+    fn delta<R: BufRead>(
+        self,
+        base: &Id,
+        changes: &Changes,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        let (root, target) = (self.root.directory(), &self.claim.target);
+        // An earlier application may have ended just before its last state.
+        let list = List::of(root, &[base, target])?;
+        self.begin()?;
+        let list = list.map(|list| list.without(changes, NewList::create(root, target)?));
+        self.extract(list.transpose()?, first, reader)
+    }
+
+    fn begin(&self) -> Result<()> {
+        State::applying(self.claim).write(self.root.directory())
+    }
+
+    /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
+    fn extract<R: BufRead>(
+        self,
+        list: Option<NewList>,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        let (root, directory) = (self.root, self.root.directory());
+        extract(root, list.as_ref(), self.claim, first, reader, self.told)
+            .and_then(|()| root.sync())
+            .map_err(|error| error.hinted(HINT))?;
+        match list {
+            Some(list) => list.complete(directory)?,
+            None => [LIST, NEW_LIST]
+                .iter()
+                .try_for_each(|name| own::remove(directory, name))?,
+        }
+        State::Holds(self.claim.target.clone()).write(directory)
+    }
 }

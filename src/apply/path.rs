@@ -2,7 +2,7 @@
 //!
 //! The module works on bytes and reads no file system, so a path is refused independently of the directory.
 
-use super::{input::damaged, state};
+use super::{input::damaged, own};
 use crate::{
     error::{Result, filled},
     tree::{Protect, is_valid},
@@ -60,7 +60,7 @@ impl<'a> ArchivePath<'a> {
             () if stated.starts_with(b"/") => "is absolute",
             () if names().any(|name| name == b"..") => "leads out of the directory",
             () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
-            () if names().next().is_some_and(state::is_own) => "is where the state is kept",
+            () if names().next().is_some_and(own::is_own) => "is where the state is kept",
             () if !is_valid(bytes, false, PROTECT) => "has a name that git refuses",
             () if !is_valid(bytes, is_symlink, PROTECT) => "may not be a symbolic link",
             () => {

@@ -16,7 +16,7 @@ use crate::{
 
 use super::{
     cursor::{Cursor, DIRECTORY_MODE, failed},
-    state,
+    own,
 };
 
 /// A directory that is locked.
@@ -79,7 +79,7 @@ impl Root {
         let failed = |error| failed("read", b".", error);
         for entry in self.directory.entries().map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
-            if !state::is_own(name.as_bytes()) {
+            if !own::is_own(name.as_bytes()) {
                 return Ok(false);
             }
         }

@@ -3,34 +3,20 @@
 //! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
 //! `-` for the base of a full archive. The file is replaced, never modified, and each state is on the disk
 //! before anything depends on it.
-//!
-//! The file decides which delta applies to the directory, so it must come from a trusted user: it must be a
-//! regular file, reached through no symbolic link, owned by the applying user and not writable by everybody.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
-use rustix::process::geteuid;
+use cap_std::fs::Dir;
 
-use crate::error::{Error, Result, strerror};
+use crate::error::{Error, Result};
 
-use super::delta::{Claim, Id};
+use super::{
+    delta::{Claim, Id},
+    own::{self, NEW_STATE, STATE, failed},
+};
 
-const NAME: &str = ".git-sluice";
-/// The next state, before the rename.
-const NEW: &str = ".git-sluice.new";
-/// The permissions of the file: only the owner may write.
-const MODE: u32 = 0o644;
 /// More than any state has.
 const LEN_MAX: u64 = 256;
-
-/// Whether a name at the top of the directory is reserved, on file systems with and without case.
-pub(super) fn is_own(name: &[u8]) -> bool {
-    [NAME, NEW]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
-}
 
 /// The content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +31,8 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Apply,
+    /// Delete what the list of the directory names, then apply.
+    Replace,
     /// The directory holds the target already.
     Nothing,
 }
@@ -86,19 +74,15 @@ impl State {
 
     /// Read the state of `root`. The remains of an interrupted write are removed.
     pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
-        remove_new(root).map_err(failed)?;
-        match root.symlink_metadata(NAME) {
-            Ok(metadata) => check_origin(&metadata)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error)),
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        let file = root.open_with(NAME, &options).map_err(failed)?;
+        own::remove(root, NEW_STATE)?;
+        let Some(file) = own::open(root, STATE)? else {
+            return Ok(None);
+        };
         let mut text = Vec::new();
-        file.take(LEN_MAX).read_to_end(&mut text).map_err(failed)?;
+        let read = file.take(LEN_MAX).read_to_end(&mut text);
+        read.map_err(|error| failed(STATE, &error))?;
         let state = Self::parse(&text).ok_or_else(|| {
-            let what = format!("'{NAME}' does not say what the directory holds");
+            let what = format!("'{STATE}' does not say what the directory holds");
             Error::fatal(what).hinted(how_to_say())
         })?;
         Ok(Some(state))
@@ -106,31 +90,51 @@ impl State {
 
     /// Replace the state of `root`.
     pub(super) fn write(&self, root: &Dir) -> Result<()> {
-        let write = || {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(MODE);
-            let mut file = root.open_with(NEW, &options)?;
-            file.write_all(self.text().as_bytes())?;
-            file.sync_all()?;
-            root.rename(NEW, root, NAME)?;
-            root.try_clone()?.into_std_file().sync_all()
-        };
-        write().map_err(failed)
+        let mut file = own::create(root, NEW_STATE)?;
+        let written = file.write_all(self.text().as_bytes());
+        written.map_err(|error| failed(NEW_STATE, &error))?;
+        own::replace(root, &file, NEW_STATE, STATE)?;
+        let synced = root
+            .try_clone()
+            .and_then(|root| root.into_std_file().sync_all());
+        synced.map_err(|error| failed(STATE, &error))
+    }
+
+    /// The commit that a directory in `state` holds, if it holds one wholly.
+    pub(super) fn of_whole(state: Option<Self>) -> Result<Id> {
+        match state {
+            Some(Self::Holds(held)) => Ok(held),
+            Some(Self::Applying { target, .. }) => Err(Error::fatal(format!(
+                "cannot verify: the directory is on the way to {target}"
+            ))
+            .hinted("apply the complete archive of that first")),
+            None => Err(
+                Error::fatal("cannot verify: the directory does not say what it holds")
+                    .hinted(how_to_say()),
+            ),
+        }
     }
 
     /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
-    /// file.
-    pub(super) fn judge(state: Option<&Self>, bare: bool, claim: &Claim) -> Result<Verdict> {
+    /// file, `listed` that all files of archives in it are known.
+    pub(super) fn judge(
+        state: Option<&Self>,
+        bare: bool,
+        listed: bool,
+        claim: &Claim,
+    ) -> Result<Verdict> {
         let Claim { base, target, .. } = claim;
         match (state, base) {
             (_, None) if bare => Ok(Verdict::Apply),
             (Some(Self::Holds(held)), _) if held == target => Ok(Verdict::Nothing),
+            (Some(_), None) if listed => Ok(Verdict::Replace),
             (Some(Self::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
             (Some(state), _) if *state == Self::applying(claim) => Ok(Verdict::Apply),
             (state, Some(base)) => Err(Self::refusal(state, bare, base)),
             (_, None) => Err(Error::fatal(
                 "cannot apply: the archive is a full one, and the directory is not empty",
-            )),
+            )
+            .hinted("what is in it came from elsewhere: apply the archive to an empty directory")),
         }
     }
 
@@ -164,36 +168,8 @@ impl State {
     }
 }
 
-/// Refuse a file that another user may have written.
-fn check_origin(metadata: &Metadata) -> Result<()> {
-    let kind = metadata.file_type();
-    let fault = match () {
-        () if kind.is_symlink() => "it is a symbolic link",
-        () if !kind.is_file() => "it is no regular file",
-        () if metadata.uid() != geteuid().as_raw() => "it belongs to another user",
-        () if metadata.mode() & 0o002 != 0 => "everybody may write it",
-        () => return Ok(()),
-    };
-    let error = Error::fatal(format!("cannot trust '{NAME}': {fault}"));
-    Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
-}
-
 fn how_to_say() -> String {
-    format!("if it is the tree of a commit, write 'holds <commit>' into the file '{NAME}' in it")
-}
-
-fn remove_new(root: &Dir) -> io::Result<()> {
-    match root.remove_file(NEW) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn failed(error: io::Error) -> Error {
-    Error::fatal(format!(
-        "cannot read or write '{NAME}': {}",
-        strerror(&error)
-    ))
+    format!("if it is the tree of a commit, write 'holds <commit>' into the file '{STATE}' in it")
 }
 
 #[cfg(test)]
@@ -247,23 +223,28 @@ mod tests {
         let [delta, full] = [claim(Some("a")), claim(None)];
         let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
         let [held, base, other] = ["b", "a", "c"].map(|digit| State::Holds(id(digit)));
-        let [apply, nothing] = [Verdict::Apply, Verdict::Nothing].map(Some);
-        for (state, bare, of_delta, of_full) in [
-            (None, true, None, apply),
-            (None, false, None, None),
-            (Some(&held), false, nothing, nothing),
-            (Some(&held), true, nothing, apply),
-            (Some(&base), false, apply, None),
-            (Some(&base), true, apply, apply),
-            (Some(&other), false, None, None),
-            (Some(&on_the_way), false, apply, None),
-            (Some(&from_nothing), false, None, apply),
+        let [apply, replace, nothing] =
+            [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
+        for (state, bare, listed, of_delta, of_full) in [
+            (None, true, false, None, apply),
+            (None, false, false, None, None),
+            (Some(&held), false, false, nothing, nothing),
+            (Some(&held), true, false, nothing, apply),
+            (Some(&base), false, false, apply, None),
+            (Some(&base), false, true, apply, replace),
+            (Some(&base), true, false, apply, apply),
+            (Some(&other), false, false, None, None),
+            (Some(&other), false, true, None, replace),
+            (Some(&on_the_way), false, false, apply, None),
+            (Some(&on_the_way), false, true, apply, replace),
+            (Some(&from_nothing), false, false, None, apply),
+            (Some(&from_nothing), false, true, None, replace),
         ] {
-            let judge = |claim| State::judge(state, bare, claim).ok();
+            let judge = |claim| State::judge(state, bare, listed, claim).ok();
             assert_eq!(
                 (judge(&delta), judge(&full)),
                 (of_delta, of_full),
-                "{state:?} {bare}"
+                "{state:?} {bare} {listed}"
             );
         }
     }

@@ -37,7 +37,8 @@ const NAME: &str = "git sluice";
 const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
        git sluice [<options>] --list
-       git sluice [-v] --apply=<dir> [<archive>]
+       git sluice [-v] [--verify | --repair] --apply=<dir> [<archive>]
+       git sluice --verify --apply=<dir>
        git sluice --batch [--batch-jobs=<n>] [--batch-repositories=<n>]";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
@@ -166,6 +167,12 @@ impl Args {
             return Err(Error::fatal(
                 "'--pathspec-from-file' and pathspec arguments cannot be used together",
             ));
+        }
+        for (name, given) in [("verify", self.ours.verify), ("repair", self.ours.repair)] {
+            if given && self.ours.apply.is_none() {
+                let refused = format!("the option '--{name}' requires '--apply'");
+                return Err(Error::fatal(refused));
+            }
         }
         if self.ours.pathspec_file_nul && !from_file {
             return Err(Error::fatal(

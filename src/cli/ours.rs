@@ -32,11 +32,26 @@ pub struct Ours {
     /// input. The file .git-sluice in the directory says which commit the directory holds. It must be a
     /// regular file of the user who applies.
     ///
+    /// A delta goes over its base. A full archive takes the place of what archives have brought before, which
+    /// .git-sluice.files lists; other files stay.
+    ///
     /// --apply checks that .git-sluice names the base of the archive, and checks the archive: its names and
     /// its end. --apply does not read the files in the directory: a file that was changed there stays
-    /// changed unless the archive writes or deletes it, and the exit status is 0.
+    /// changed unless the archive writes or deletes it, and the exit status is 0. --verify reads them.
     #[arg(long, value_name = "dir")]
     pub apply: Option<PathBuf>,
+
+    /// Compare the directory of --apply with what archives have brought there, before another one is applied
+    ///
+    /// Without an archive, only compare; - is an archive on standard input. Each path that differs is a line on
+    /// standard output: missing, kind, permissions or content, and the path. Then nothing is applied and the exit
+    /// status is 12. What no archive has brought is not looked at.
+    #[arg(long)]
+    pub verify: bool,
+
+    /// As --verify, but where something differs, a full archive of any commit writes everything again
+    #[arg(long)]
+    pub repair: bool,
 
     /// List the objects, LFS objects and submodules that the archive needs and the repository lacks, as JSON lines
     ///

@@ -38,6 +38,8 @@ const FINAL: &str = "mtime";
 
 /// The option that reads an archive instead of making one.
 const APPLY: &str = "apply";
+/// The options that go with it.
+const OF_APPLY: [&str; 4] = [APPLY, "verify", "repair", "verbose"];
 
 /// Why there are no arguments.
 #[derive(Debug)]
@@ -225,7 +227,11 @@ impl<'v> Typed<'v> {
         given.refuse_late()?;
         let first_pass = self.output.is_some() || self.remote.is_some() || self.exec.is_some();
         if given.has(APPLY) && (first_pass || given.asks_for_more_than_apply()) {
-            return Err(misuse(command, format!("--{APPLY} goes with nothing but -v")).into());
+            return Err(misuse(
+                command,
+                format!("--{APPLY} goes with nothing but -v, --verify and --repair"),
+            )
+            .into());
         }
         let args = Args {
             output: self.output,
@@ -262,7 +268,7 @@ impl Given<'_> {
 
     /// Whether there are options for making an archive, or words that are no file name.
     fn asks_for_more_than_apply(&self) -> bool {
-        let others = |(name, _): &(&str, _)| !matches!(*name, APPLY | "verbose");
+        let others = |(name, _): &(&str, _)| !OF_APPLY.contains(name);
         self.options.iter().any(others)
             || !self.extras.is_empty()
             || self.level.is_some()

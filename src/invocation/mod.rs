@@ -17,7 +17,8 @@ use std::{
 use gix::bstr::BString;
 
 use crate::{
-    cli::{self, Args, Stop, Typed, pathspecs_from},
+    apply::{self, Check, Reports},
+    cli::{self, Args, Ours, Stop, Typed, pathspecs_from},
     error::{Error, ExitKind, Result, filled, strerror},
     output::Destination,
     process::directory::{Directory, NamedFile},
@@ -44,7 +45,7 @@ pub fn carry_out(
     let directory = environment.directory();
     let mut args = arguments(typed, &repository, access, directory)?;
     if let Some(target) = &args.ours.apply {
-        return Ok(apply(target, directory, &args, &mut streams)?);
+        return Ok(apply(target, directory, &args, &mut streams, destination)?);
     }
     if let Some(answer) = answer(&args, &formats) {
         return Ok(tell(&answer, &args, destination)?);
@@ -96,19 +97,48 @@ fn arguments(
     Ok(args)
 }
 
-/// The first word is no tree-ish here.
+/// The first word is no tree-ish here. Differences go to `destination`.
 fn apply(
     target: &Path,
     directory: &Directory,
     args: &Args,
     streams: &mut Streams<'_>,
+    mut destination: Destination,
 ) -> Result<()> {
+    let target = directory.file(target);
+    let check = match args.ours {
+        Ours { repair: true, .. } => Check::Repair,
+        Ours { verify: true, .. } if args.treeish.is_none() => {
+            refuse_unread(streams)?;
+            return apply::check(&target, &mut destination);
+        }
+        Ours { verify: true, .. } => Check::Verify,
+        _ => Check::Nothing,
+    };
     let archive: Box<dyn Read> = match &args.treeish {
         Some(file) if file != "-" => Box::new(open(&directory.file(file))?),
         _ => (streams.input)()?,
     };
-    let told = (args.verbose > 0).then_some(&mut *streams.messages as &mut dyn Write);
-    crate::apply::apply(&directory.file(target), archive, told)
+    let reports = Reports {
+        differences: &mut destination,
+        paths: (args.verbose > 0).then_some(&mut *streams.messages as &mut dyn Write),
+    };
+    apply::apply(&target, archive, check, reports)
+}
+
+/// Refuses an archive on the standard input: the caller would think that it was applied.
+fn refuse_unread(streams: &Streams<'_>) -> Result<()> {
+    if !streams.has_input {
+        return Ok(());
+    }
+    let read = io::copy(&mut (streams.input)()?.take(1), &mut io::sink());
+    match read.map_err(|error| Error::fatal("cannot read standard input").caused_by(error))? {
+        0 => Ok(()),
+        _ => Err(Error::fatal(
+            "cannot verify: there is something on standard input, which would not be applied",
+        )
+        .hinted("as an argument, - applies the archive on standard input")),
+    }
 }
 
 /// What the program is asked about itself.

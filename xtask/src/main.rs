@@ -3,6 +3,7 @@
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
 mod ahead;
+mod apply;
 mod batch;
 mod binary;
 mod compare;
@@ -28,6 +29,7 @@ use clap::Parser;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Ahead(ahead::Args),
+    Apply(apply::Args),
     Batch(batch::Args),
     Corpus(corpus::Args),
     Compare(compare::Args),
@@ -45,6 +47,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Ahead(args) => ahead::run(&args),
+        Task::Apply(args) => apply::run(&args),
         Task::Batch(args) => batch::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Compare(args) => compare::run(&args),

@@ -75,7 +75,7 @@ pub(crate) fn build(tree: &Tree, directory: &Path) {
     }
 }
 
-/// All that is in a directory but the state.
+/// All that is in a directory but the state and the lists.
 pub(crate) fn found(directory: &Path) -> Tree {
     let mut found = Tree::new();
     let mut pending = vec![Vec::new()];
@@ -104,7 +104,9 @@ pub(crate) fn found(directory: &Path) -> Tree {
             found.insert(name, node);
         }
     }
-    found.remove(&b".git-sluice"[..]);
+    for own in [".git-sluice", ".git-sluice.files", ".git-sluice.files.new"] {
+        found.remove(own.as_bytes());
+    }
     found
 }
 
@@ -171,6 +173,17 @@ impl Archive {
     /// git's.
     pub(crate) fn full(commit: &str) -> Archive {
         Archive(Vec::new()).global(&[("comment", commit.as_bytes())])
+    }
+
+    /// All of a tree.
+    pub(crate) fn of_tree(commit: &str, tree: &Tree) -> Vec<u8> {
+        let nodes = with_directories(tree);
+        let archive = nodes
+            .iter()
+            .fold(Archive::full(commit), |archive, (path, node)| {
+                archive.node(path, node)
+            });
+        archive.end()
     }
 
     pub(crate) fn delta([base, target]: [&str; 2], deletions: &str) -> Archive {

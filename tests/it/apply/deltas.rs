@@ -312,7 +312,7 @@ fn node() -> impl Strategy<Value = Node> {
 }
 
 /// Few names, so that each is a file here and a directory there.
-fn any_tree() -> impl Strategy<Value = Tree> {
+pub(super) fn any_tree() -> impl Strategy<Value = Tree> {
     let path = proptest::collection::vec("[a-c]", 1..4).prop_map(|names| names.join("/"));
     proptest::collection::vec((path, node()), 0..12).prop_map(|nodes| {
         let mut tree = Tree::new();

@@ -13,7 +13,7 @@ use crate::process::{run, run_with_input};
 use crate::support::{SLUICE, installed, skip};
 
 /// All that can be between a base and a target: each kind of thing in the place of each other.
-fn small() -> (Tree, Tree) {
+pub(super) fn small() -> (Tree, Tree) {
     let base = tree([
         ("changed", file("old\n")),
         ("deleted/a", file("")),

@@ -9,6 +9,7 @@ mod deltas;
 mod hostile;
 mod interrupted;
 mod states;
+mod verified;
 
 use std::fs;
 use std::path::PathBuf;
@@ -61,8 +62,13 @@ impl Target {
 
     #[track_caller]
     fn apply(&self, archive: &[u8]) -> Output {
+        self.apply_with(&[], archive)
+    }
+
+    #[track_caller]
+    fn apply_with(&self, options: &[&str], archive: &[u8]) -> Output {
         let mut command = self.repo.command(SLUICE);
-        run_with_input(command.arg("--apply=dir"), archive)
+        run_with_input(command.arg("--apply=dir").args(options), archive)
     }
 
     /// The same by somebody who may not do much, if there is somebody to be.

@@ -249,7 +249,7 @@ fn one_at_a_time() {
 #[test]
 fn no_other_option_goes_with_it() {
     let repo = Repo::from("basic");
-    let message = "error: --apply goes with nothing but -v";
+    let message = "error: --apply goes with nothing but -v, --verify and --repair";
     for others in [
         "a b",
         "--format=tar",

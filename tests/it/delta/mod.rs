@@ -14,6 +14,7 @@ mod submodules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use git_sluice::apply::{Check, Reports};
 use git_sluice::process::directory::Directory;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -253,7 +254,12 @@ fn assert_nothing_asked_for(output: &Output) {
 /// Applies an archive in this process: what the command says of it is for the tests of `--apply`.
 #[track_caller]
 fn apply(directory: &Path, archive: &[u8]) {
-    let applied = git_sluice::apply::apply(&Directory::Current.file(directory), archive, None);
+    let reports = Reports {
+        differences: &mut std::io::sink(),
+        paths: None,
+    };
+    let directory = Directory::Current.file(directory);
+    let applied = git_sluice::apply::apply(&directory, archive, Check::Nothing, reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 

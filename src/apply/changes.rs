@@ -1,0 +1,35 @@
+//! The paths that a delta changes, as a set: the list of the directory goes on without them. Must not look at the
+//! directory.
+
+use rustc_hash::FxHashSet;
+
+use super::{hash::ContentHash, path::ArchivePath, steps::Step};
+
+/// Hashes of paths, which take less room than the paths.
+#[derive(Default)]
+pub(super) struct Changes {
+    paths: FxHashSet<ContentHash>,
+    /// The paths that are deleted with everything below them.
+    trees: FxHashSet<ContentHash>,
+}
+
+impl Changes {
+    pub(super) fn add(&mut self, step: &Step<'_>) {
+        let insert = |set: &mut FxHashSet<ContentHash>, path: &ArchivePath<'_>| {
+            set.insert(ContentHash::of(path.bytes()));
+        };
+        match step {
+            Step::Delete(path) | Step::Write(path, _) => insert(&mut self.paths, path),
+            Step::DeleteAll(path) => insert(&mut self.trees, path),
+        }
+    }
+
+    /// Whether what was at `path` before is there no more.
+    pub(super) fn have(&self, path: &[u8]) -> bool {
+        let is_in = |set: &FxHashSet<ContentHash>, path| set.contains(&ContentHash::of(path));
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(at, _)| &path[..at]).chain([path]);
+        is_in(&self.paths, path)
+            || (!self.trees.is_empty() && above.any(|path| is_in(&self.trees, path)))
+    }
+}

@@ -1,0 +1,257 @@
+//! Reads and writes the list of what archives have brought into the directory, `.git-sluice.files`.
+//!
+//! A first line `git-sluice files 1 <commit>`, then records that end in a NUL, in no order; the last record of a path
+//! counts:
+//!
+//! * `directory <mode> <path>`
+//! * `file <mode> <size> <hash> <path>`, `hole <mode> <size> <path>` for a file of zeros that takes no room
+//! * `link <hash> <path>`, the hash of the target
+//! * `begun <path>`: something is being written there
+//!
+//! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal.
+//!
+//! While an archive is applied, `.git-sluice.files.new` grows. Each path stands there before anything is created at it,
+//! so that after an interruption both lists together name all that archives have brought.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Write},
+};
+
+use cap_std::fs::{Dir, File};
+
+use crate::error::Result;
+
+use super::{
+    changes::Changes,
+    delta::Id,
+    hash::ContentHash,
+    own::{self, LIST, NEW_LIST, failed},
+};
+
+/// The first line, up to the commit.
+const HEADER: &str = "git-sluice files 1 ";
+const BUFFER: usize = 128 << 10;
+
+/// A path, and what an archive has brought there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    pub(super) path: &'a [u8],
+    pub(super) kind: RecordKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RecordKind {
+    Directory {
+        mode: u32,
+    },
+    File {
+        mode: u32,
+        size: u64,
+        hash: ContentHash,
+    },
+    Hole {
+        mode: u32,
+        size: u64,
+    },
+    Link {
+        hash: ContentHash,
+    },
+    Begun,
+}
+
+impl fmt::Display for RecordKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory { mode } => write!(f, "directory {mode:o}"),
+            Self::File { mode, size, hash } => write!(f, "file {mode:o} {size} {hash}"),
+            Self::Hole { mode, size } => write!(f, "hole {mode:o} {size}"),
+            Self::Link { hash } => write!(f, "link {hash}"),
+            Self::Begun => f.write_str("begun"),
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    /// Append the record to `lines`.
+    pub(super) fn push(&self, lines: &mut Vec<u8>) {
+        let _ = write!(lines, "{} ", self.kind);
+        lines.extend_from_slice(self.path);
+        lines.push(0);
+    }
+
+    /// Parse a record without its NUL.
+    pub(super) fn parse(mut line: &'a [u8]) -> Option<Self> {
+        let kind = match word(&mut line)? {
+            b"directory" => RecordKind::Directory {
+                mode: number(word(&mut line)?, 8)?,
+            },
+            b"file" => RecordKind::File {
+                mode: number(word(&mut line)?, 8)?,
+                size: number(word(&mut line)?, 10)?,
+                hash: hash(&mut line)?,
+            },
+            b"hole" => RecordKind::Hole {
+                mode: number(word(&mut line)?, 8)?,
+                size: number(word(&mut line)?, 10)?,
+            },
+            b"link" => RecordKind::Link {
+                hash: hash(&mut line)?,
+            },
+            b"begun" => RecordKind::Begun,
+            _ => return None,
+        };
+        Some(Self { path: line, kind })
+    }
+}
+
+/// Take the word before the next space.
+fn word<'a>(line: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let space = line.iter().position(|&byte| byte == b' ')?;
+    let word = &line[..space];
+    *line = &line[space + 1..];
+    Some(word)
+}
+
+fn hash(line: &mut &[u8]) -> Option<ContentHash> {
+    ContentHash::parse(std::str::from_utf8(word(line)?).ok()?)
+}
+
+fn number<N: TryFrom<u64>>(digits: &[u8], radix: u32) -> Option<N> {
+    let text = std::str::from_utf8(digits).ok()?;
+    u64::from_str_radix(text, radix).ok()?.try_into().ok()
+}
+
+/// A list that is read.
+pub(super) struct List {
+    records: BufReader<File>,
+    /// The commit whose files are listed.
+    commit: Id,
+}
+
+impl List {
+    /// Open the list called `name`, if it exists.
+    pub(super) fn open(root: &Dir, name: &str) -> Result<Option<Self>> {
+        let Some(file) = own::open(root, name)? else {
+            return Ok(None);
+        };
+        let mut records = BufReader::with_capacity(BUFFER, file);
+        let mut header = Vec::new();
+        let read = records.read_until(b'\n', &mut header);
+        read.map_err(|error| failed(name, &error))?;
+        let id = header.strip_prefix(HEADER.as_bytes());
+        let id = id.and_then(|id| Id::new(id.strip_suffix(b"\n")?));
+        // An interrupted application may leave a list without a whole first line, and without a record.
+        Ok(id.map(|commit| Self { records, commit }))
+    }
+
+    /// Open the list of the directory, if it names the files of one of `commits`.
+    pub(super) fn of(root: &Dir, commits: &[&Id]) -> Result<Option<Self>> {
+        let list = Self::open(root, LIST)?;
+        Ok(list.filter(|list| commits.contains(&&list.commit)))
+    }
+
+    /// Take the next record into `line`, with its NUL. `false` at the end.
+    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+        line.clear();
+        let read = self.records.read_until(0, line);
+        read.map_err(|error| failed(LIST, &error))?;
+        Ok(!line.is_empty())
+    }
+
+    /// The same records in `new`, without those of paths that `changes` have.
+    pub(super) fn without(self, changes: &Changes, new: NewList) -> Result<NewList> {
+        let mut records = Vec::new();
+        self.each(|record| {
+            if record.kind != RecordKind::Begun && !changes.have(record.path) {
+                record.push(&mut records);
+            }
+            if records.len() >= BUFFER {
+                new.append(&records)?;
+                records.clear();
+            }
+            Ok(())
+        })?;
+        new.append(&records)?;
+        Ok(new)
+    }
+
+    /// Call `take` for each record. What is no record, as at the end of an interrupted write, is left out.
+    pub(super) fn each(mut self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        let mut line = Vec::new();
+        while self.next(&mut line)? {
+            if let Some(record) = line.strip_suffix(b"\0").and_then(Record::parse) {
+                take(record)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list of an application in progress.
+pub(super) struct NewList {
+    file: File,
+}
+
+impl NewList {
+    /// Begin the list of what `commit` will have.
+    pub(super) fn create(root: &Dir, commit: &Id) -> Result<Self> {
+        let file = own::create(root, NEW_LIST)?;
+        let list = Self { file };
+        list.append(format!("{HEADER}{commit}\n").as_bytes())?;
+        Ok(list)
+    }
+
+    /// Append records, each with its NUL. Threads may do so at the same time.
+    pub(super) fn append(&self, records: &[u8]) -> Result<()> {
+        let written = (&self.file).write_all(records);
+        written.map_err(|error| failed(NEW_LIST, &error))
+    }
+
+    /// The list is complete, and is now that of the directory.
+    pub(super) fn complete(self, root: &Dir) -> Result<()> {
+        own::replace(root, &self.file, NEW_LIST, LIST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContentHash, Record, RecordKind};
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        let hash = ContentHash::of(b"content");
+        for kind in [
+            RecordKind::Directory { mode: 0o775 },
+            RecordKind::File {
+                mode: 0o664,
+                size: u64::MAX,
+                hash,
+            },
+            RecordKind::Hole {
+                mode: 0o775,
+                size: 0,
+            },
+            RecordKind::Link { hash },
+            RecordKind::Begun,
+        ] {
+            for path in [&b"a"[..], b"a b/\nc", b" ", b"\xff"] {
+                let record = Record { path, kind };
+                let mut line = Vec::new();
+                record.push(&mut line);
+                let line = line.strip_suffix(b"\0").expect("its end");
+                assert_eq!(Record::parse(line), Some(record));
+            }
+        }
+        for line in [
+            "",
+            "file",
+            "file 664 1 x a",
+            "file 9 1 0 a",
+            "link a",
+            "other a",
+        ] {
+            assert_eq!(Record::parse(line.as_bytes()), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Compares the directory with the list of what archives have brought. Must not change anything.
+//!
+//! Each path has to be there with its kind, its content and its permissions: those of the archive for the owner, and no
+//! more for others. What no archive has brought is not looked at.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{ErrorKind, Read},
+    num::NonZeroUsize,
+    thread,
+};
+
+use cap_std::fs::{Metadata, MetadataExt};
+use crossbeam_channel::{Receiver, bounded};
+use gix::bstr::BString;
+
+use crate::error::{Error, Result};
+
+use super::{
+    cursor::{Cursor, failed},
+    delta::Id,
+    hash::{ContentHash, Hasher},
+    list::{List, Record, RecordKind},
+    path::ArchivePath,
+    root::Root,
+};
+
+/// The most threads that read files.
+const MAX_THREADS: usize = 8;
+/// A thread gets records of this many bytes at a time.
+const BATCH_LEN: usize = 64 << 10;
+/// Bytes of a file that are read at once.
+const READ_LEN: usize = 128 << 10;
+
+/// What is wrong at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Difference {
+    Missing,
+    Kind,
+    Permissions,
+    Content,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "missing",
+            Self::Kind => "kind",
+            Self::Permissions => "permissions",
+            Self::Content => "content",
+        })
+    }
+}
+
+/// The paths that differ.
+pub(super) type Differences = BTreeMap<BString, Difference>;
+
+/// Some records of the list.
+struct Batch {
+    /// The number of the first.
+    first: u64,
+    records: Vec<u8>,
+}
+
+/// A difference, and the number of its record.
+type Found = (BString, u64, Difference);
+
+/// Compare the directory with the list of the files of `commit`.
+pub(super) fn verify(root: &Root, commit: &Id) -> Result<Differences> {
+    let unknown = || {
+        Error::fatal("cannot verify: no list says what the files in the directory were")
+            .hinted("apply a full archive to an empty directory")
+    };
+    let open = || List::of(root.directory(), &[commit])?.ok_or_else(unknown);
+    let found = compare(root, open()?)?;
+    let mut last = BTreeMap::new();
+    for (path, number, difference) in found {
+        let known = last.entry(path).or_insert((number, difference));
+        *known = (*known).max((number, difference));
+    }
+    if last.is_empty() {
+        return Ok(Differences::new());
+    }
+    // Only the last record of a path counts.
+    let mut number = 0;
+    open()?.each(|record| {
+        if last
+            .get(record.path)
+            .is_some_and(|(known, _)| *known < number)
+        {
+            last.remove(record.path);
+        }
+        number += 1;
+        Ok(())
+    })?;
+    let differences = last.into_iter();
+    Ok(differences
+        .map(|(path, (_, difference))| (path, difference))
+        .collect())
+}
+
+/// Compare all records, on several threads.
+fn compare(root: &Root, mut list: List) -> Result<Vec<Found>> {
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    thread::scope(|scope| {
+        let (batches, queue) = bounded::<Batch>(2 * MAX_THREADS);
+        let threads: Vec<_> = (0..processors.min(MAX_THREADS))
+            .map(|_| {
+                let queue = queue.clone();
+                scope.spawn(|| Verifier::new(root).run(queue))
+            })
+            .collect();
+        drop(queue);
+        let mut line = Vec::new();
+        let mut batch = Batch {
+            first: 0,
+            records: Vec::new(),
+        };
+        let mut number = 0;
+        while list.next(&mut line)? {
+            batch.records.extend_from_slice(&line);
+            number += 1;
+            if batch.records.len() >= BATCH_LEN {
+                let next = Batch {
+                    first: number,
+                    records: Vec::new(),
+                };
+                // A thread that has failed says why itself.
+                let _ = batches.send(std::mem::replace(&mut batch, next));
+            }
+        }
+        let _ = batches.send(batch);
+        drop(batches);
+        let mut found = Vec::new();
+        for thread in threads {
+            let outcome = thread.join();
+            found.extend(outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(found)
+    })
+}
+
+/// What a thread does.
+struct Verifier<'r> {
+    cursor: Cursor<'r>,
+    buffer: Vec<u8>,
+    found: Vec<Found>,
+}
+
+impl<'r> Verifier<'r> {
+    fn new(root: &'r Root) -> Self {
+        Self {
+            cursor: root.cursor(),
+            buffer: vec![0; READ_LEN],
+            found: Vec::new(),
+        }
+    }
+
+    fn run(mut self, batches: Receiver<Batch>) -> Result<Vec<Found>> {
+        for batch in batches {
+            let lines = batch.records.split_inclusive(|&byte| byte == 0);
+            for (number, line) in (batch.first..).zip(lines) {
+                let record = line.strip_suffix(b"\0").and_then(Record::parse);
+                let record =
+                    record.ok_or_else(|| Error::fatal("the list of the directory is damaged"))?;
+                if let Some(difference) = self.difference(&record)? {
+                    self.found.push((record.path.into(), number, difference));
+                }
+            }
+        }
+        Ok(self.found)
+    }
+
+    fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {
+        let path = ArchivePath::new(record.path)?;
+        if record.kind == RecordKind::Begun {
+            return Ok(None);
+        }
+        let Some(status) = self.cursor.status(&path)? else {
+            return Ok(Some(Difference::Missing));
+        };
+        let kind = status.file_type();
+        let is_kind = match record.kind {
+            RecordKind::Directory { .. } => kind.is_dir(),
+            RecordKind::Link { .. } => kind.is_symlink(),
+            _ => kind.is_file(),
+        };
+        Ok(match record.kind {
+            _ if !is_kind => Some(Difference::Kind),
+            RecordKind::Directory { mode } => permissions(&status, mode | 0o700),
+            RecordKind::Link { hash } => {
+                content(ContentHash::of(&self.cursor.link_target(&path)?) == hash)
+            }
+            RecordKind::File { mode, size, hash } => {
+                match permissions(&status, mode).or(content(status.len() == size)) {
+                    Some(difference) => Some(difference),
+                    None => content(self.hash(&path)? == hash),
+                }
+            }
+            RecordKind::Hole { mode, size } => {
+                match permissions(&status, mode).or(content(status.len() == size)) {
+                    Some(difference) => Some(difference),
+                    None => content(status.blocks() == 0 || self.is_zero(&path)?),
+                }
+            }
+            RecordKind::Begun => None,
+        })
+    }
+
+    fn hash(&mut self, path: &ArchivePath<'_>) -> Result<ContentHash> {
+        let mut hasher = Hasher::default();
+        self.read(path, |piece| hasher.update(piece))?;
+        Ok(hasher.finish())
+    }
+
+    fn is_zero(&mut self, path: &ArchivePath<'_>) -> Result<bool> {
+        let mut is_zero = true;
+        self.read(path, |piece| is_zero &= piece.iter().all(|&byte| byte == 0))?;
+        Ok(is_zero)
+    }
+
+    fn read(&mut self, path: &ArchivePath<'_>, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let mut file = self.cursor.open_file(path)?;
+        loop {
+            match file.read(&mut self.buffer) {
+                Ok(0) => return Ok(()),
+                Ok(len) => take(&self.buffer[..len]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed("read", path.bytes(), error)),
+            }
+        }
+    }
+}
+
+fn content(is_same: bool) -> Option<Difference> {
+    (!is_same).then_some(Difference::Content)
+}
+
+/// Whether the owner may do what the archive says, and others no more than that.
+fn permissions(status: &Metadata, mode: u32) -> Option<Difference> {
+    let there = status.mode() & 0o7777;
+    let is_same = there & 0o700 == mode & 0o700 && there & !mode == 0;
+    (!is_same).then_some(Difference::Permissions)
+}

@@ -1,0 +1,360 @@
+//! `--verify` and `--repair`, and full archives in place of what archives have brought before.
+
+use proptest::prelude::*;
+
+use super::archive::{Archive, Deletions, Tree, delta, executable, file, found, id, link, tree};
+use super::deltas::any_tree;
+use super::interrupted::small;
+use super::{Target, applying, ids};
+use crate::process::Output;
+use crate::support::skip;
+
+/// Of each kind one, and one that comes in several pieces.
+fn base() -> Tree {
+    tree([
+        ("bin/run", executable("#!/bin/sh\n")),
+        ("doc/a", file("same size\n")),
+        ("doc/b", file("b\n")),
+        ("doc/deep/er", file("")),
+        ("empty", super::Node::Directory),
+        ("large", file(&"large\n".repeat(200_000))),
+        ("link", link("doc/a")),
+    ])
+}
+
+/// A directory into which an archive of this tree was applied.
+fn laid_down(commit: &str, tree: &Tree) -> Target {
+    let target = Target::empty();
+    let _ = target.apply(&Archive::of_tree(commit, tree)).success();
+    target
+}
+
+impl Target {
+    #[track_caller]
+    fn verify(&self) -> Output {
+        let mut command = self.repo.command(crate::support::SLUICE);
+        crate::process::run(command.args(["--apply=dir", "--verify"]))
+    }
+
+    #[track_caller]
+    fn assert_sound(&self) {
+        let output = self.verify();
+        assert_eq!((output.code(), output.messages()), (0, String::new()));
+        assert_eq!(output.stdout, b"", "{output}");
+    }
+
+    #[track_caller]
+    fn assert_differs(&self, lines: &str) {
+        let output = self.verify();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), lines, "{output}");
+        assert_eq!(output.code(), 12, "{output}");
+    }
+}
+
+#[test]
+fn a_directory_as_archives_have_brought_it() {
+    let [from, to] = &ids();
+    for deletions in [Deletions::Pax, Deletions::Whiteout] {
+        let directory = laid_down(from, &base());
+        directory.assert_sound();
+        let (old, new) = small();
+        let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+        directory.assert_sound();
+        let directory = laid_down(from, &old);
+        let archive = delta([from, to], [&old, &new], deletions);
+        let _ = directory.apply_with(&["--verify", "-"], &archive).success();
+        directory.assert_holds(to, &new);
+        directory.assert_sound();
+    }
+}
+
+/// What somebody does, and what is said of it.
+#[test]
+fn each_difference_is_told() {
+    let [from, _] = &ids();
+    for (script, lines) in [
+        ("printf 'Same size\\n' > doc/a", "content doc/a\n"),
+        ("echo more >> doc/a", "content doc/a\n"),
+        ("echo more >> large", "content large\n"),
+        ("echo > doc/deep/er", "content doc/deep/er\n"),
+        ("rm doc/b large", "missing doc/b\nmissing large\n"),
+        ("rm -r doc/deep", "missing doc/deep\nmissing doc/deep/er\n"),
+        ("chmod -x bin/run", "permissions bin/run\n"),
+        ("chmod +x doc/a", "permissions doc/a\n"),
+        ("chmod o+w doc/a", "permissions doc/a\n"),
+        ("chmod u+s bin/run", "permissions bin/run\n"),
+        ("ln -sf doc/b link", "content link\n"),
+        ("ln -sf b doc/a", "kind doc/a\n"),
+        ("rm link; echo doc/a > link", "kind link\n"),
+        ("rmdir empty; mkfifo empty", "kind empty\n"),
+        ("rm doc/b; mkfifo doc/b", "kind doc/b\n"),
+        (
+            "mv doc d; ln -s d doc",
+            "kind doc\nmissing doc/a\nmissing doc/b\nmissing doc/deep\nmissing doc/deep/er\n",
+        ),
+        ("chmod -R go-w . ; echo mine > new", ""),
+    ] {
+        let directory = laid_down(from, &base());
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        match lines {
+            "" => directory.assert_sound(),
+            lines => directory.assert_differs(lines),
+        }
+    }
+}
+
+#[test]
+fn nothing_goes_over_a_directory_that_differs() {
+    let [from, to] = &ids();
+    let target = tree([("doc/b", file("new\n"))]);
+    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let holds = format!("holds {from}\n");
+    let directory = laid_down(from, &base());
+    directory.repo.write("dir/doc/a", "changed\n");
+    let before = found(&directory.directory());
+    for option in ["--verify", "--repair"] {
+        let output = directory.apply_with(&[option, "-"], &archive);
+        assert_eq!(
+            (output.code(), &output.stdout[..]),
+            (12, &b"content doc/a\n"[..])
+        );
+        let message = format!(
+            "fatal: 1 path is not as archives have brought them of {from}\n\
+             hint: --apply with --repair and the full archive writes everything again\n"
+        );
+        assert_eq!(output.messages(), message);
+        assert_eq!(
+            (directory.state(), found(&directory.directory())),
+            (holds.clone(), before.clone())
+        );
+    }
+    // The full archive of what the directory says that it holds already.
+    let full = Archive::of_tree(from, &base());
+    assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 12);
+    let _ = directory.apply(&full).success();
+    assert_eq!(found(&directory.directory()), before);
+    let output = directory.apply_with(&["--repair"], &full);
+    assert_eq!(
+        (output.code(), &output.stdout[..]),
+        (0, &b"content doc/a\n"[..])
+    );
+    directory.assert_holds(from, &base());
+    directory.assert_sound();
+    let _ = directory.apply_with(&["--repair"], &archive).success();
+    directory.assert_holds(to, &target);
+}
+
+/// A full archive takes the place of what archives have brought, and of nothing else.
+#[test]
+fn a_full_archive_over_another_tree() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let directory = laid_down(from, &old);
+    directory.repo.write("dir/deleted/mine", "mine\n");
+    directory.repo.write("dir/mine", "mine\n");
+    let _ = directory.apply(&Archive::of_tree(to, &new)).success();
+    let mut expected = new.clone();
+    expected.extend(tree([
+        ("deleted/mine", file("mine\n")),
+        ("mine", file("mine\n")),
+    ]));
+    directory.assert_holds(to, &expected);
+    directory.assert_sound();
+    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    let mut expected = old.clone();
+    expected.extend(tree([
+        ("deleted/mine", file("mine\n")),
+        ("mine", file("mine\n")),
+    ]));
+    directory.assert_holds(from, &expected);
+}
+
+/// However an application ends, another full archive can follow.
+#[test]
+fn a_full_archive_over_an_application_that_was_cut_short() {
+    let [from, to] = &ids();
+    let other = id('c');
+    let (old, new) = small();
+    let full = Archive::of_tree(to, &new);
+    let delta = delta([from, to], [&old, &new], Deletions::Pax);
+    for len in (0..full.len()).step_by(512) {
+        let directory = Target::empty();
+        let output = directory.apply(&full[..len]);
+        assert_eq!(output.code(), 128, "{output}");
+        let _ = directory
+            .apply(&Archive::of_tree(&other, &base()))
+            .success();
+        directory.assert_holds(&other, &base());
+        directory.assert_sound();
+        let directory = laid_down(from, &old);
+        assert_eq!(directory.apply(&full[..len]).code(), 128);
+        let _ = directory
+            .apply(&Archive::of_tree(&other, &base()))
+            .success();
+        directory.assert_holds(&other, &base());
+    }
+    // A delta changes nothing before it is read wholly, so an obstacle has to end it.
+    let directory = laid_down(from, &old);
+    let _ = directory
+        .repo
+        .shell("cd dir && rm changed && mkdir changed && touch changed/x")
+        .success();
+    let output = directory.apply(&delta);
+    assert_eq!(
+        (output.code(), directory.state()),
+        (128, applying(from, to)),
+        "{output}"
+    );
+    let _ = directory.repo.shell("rm -r dir/changed").success();
+    let _ = directory
+        .apply(&Archive::of_tree(&other, &base()))
+        .success();
+    directory.assert_holds(&other, &base());
+    directory.assert_sound();
+}
+
+#[test]
+fn a_list_of_doubtful_origin() {
+    let [from, to] = &ids();
+    let archive = delta([from, to], [&base(), &Tree::new()], Deletions::Pax);
+    let mut cases = vec![
+        (
+            "mv .git-sluice.files ../list && ln -s ../list .git-sluice.files",
+            "it is a symbolic link",
+        ),
+        (
+            "rm .git-sluice.files && mkfifo .git-sluice.files",
+            "it is no regular file",
+        ),
+        ("chmod o+w .git-sluice.files", "everybody may write it"),
+    ];
+    if rustix::process::geteuid().is_root() {
+        cases.push((
+            "chown 65534 .git-sluice.files",
+            "it belongs to another user",
+        ));
+    } else {
+        skip("only root can give a file away: a list of somebody else is not tried");
+    }
+    for (script, words) in cases {
+        let directory = laid_down(from, &base());
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        for output in [directory.verify(), directory.apply(&archive)] {
+            let expected = format!("fatal: cannot trust '.git-sluice.files': {words}\n");
+            assert!(
+                output.code() == 128 && output.messages().starts_with(&expected),
+                "{output}"
+            );
+        }
+        assert_eq!(directory.state(), format!("holds {from}\n"));
+    }
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let [from, to] = &ids();
+    let assert_refused = |directory: &Target, message: &str| {
+        let output = directory.verify();
+        assert!(
+            output.code() == 128 && output.messages().starts_with(message),
+            "{output}"
+        );
+    };
+    let directory = Target::holding(from, &base());
+    let unknown = "fatal: cannot verify: no list says what the files in the directory were\n";
+    assert_refused(&directory, unknown);
+    // Nor after a delta: the list would not be whole.
+    let target = tree([("doc/b", file("new\n"))]);
+    let _ = directory
+        .apply(&delta([from, to], [&base(), &target], Deletions::Pax))
+        .success();
+    directory.assert_holds(to, &target);
+    assert_refused(&directory, unknown);
+    directory.set_state(&applying(from, to));
+    assert_refused(
+        &directory,
+        &format!("fatal: cannot verify: the directory is on the way to {to}\n"),
+    );
+    directory.forget();
+    assert_refused(
+        &directory,
+        "fatal: cannot verify: the directory does not say what it holds\n",
+    );
+    let directory = laid_down(from, &base());
+    directory.repo.write(
+        "dir/.git-sluice.files",
+        format!("git-sluice files 1 {from}\nwhat?\0"),
+    );
+    assert_refused(&directory, "fatal: the list of the directory is damaged\n");
+    let output = directory.repo.sluice(["--verify", "HEAD"]);
+    assert_eq!(
+        (output.code(), output.messages()),
+        (
+            128,
+            "fatal: the option '--verify' requires '--apply'\n".into()
+        )
+    );
+}
+
+/// Nobody shall think that an archive was applied.
+#[test]
+fn an_archive_that_would_not_be_applied() {
+    let [from, to] = &ids();
+    let directory = laid_down(from, &base());
+    let archive = delta([from, to], [&base(), &Tree::new()], Deletions::Pax);
+    let output = directory.apply_with(&["--verify"], &archive);
+    let message =
+        "fatal: cannot verify: there is something on standard input, which would not be applied\n";
+    assert!(
+        output.code() == 128 && output.messages().starts_with(message),
+        "{output}"
+    );
+    directory.assert_holds(from, &base());
+}
+
+/// The later content counts, in the directory and in the list.
+#[test]
+fn a_path_that_comes_twice() {
+    let [from, _] = &ids();
+    let large = "large\n".repeat(100_000);
+    for contents in [["one\n", "two\n"], [&large, "two\n"], ["one\n", &large]] {
+        let directory = Target::empty();
+        let archive = Archive::full(from).file("a", contents[0]).symlink("b", "x");
+        let archive = archive
+            .file("c", contents[1])
+            .file("a", contents[1])
+            .file("b", "b\n");
+        let _ = directory.apply(&archive.end()).success();
+        let holds = [
+            ("a", file(contents[1])),
+            ("b", file("b\n")),
+            ("c", file(contents[1])),
+        ];
+        directory.assert_holds(from, &tree(holds));
+        directory.assert_sound();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) })]
+
+    #[test]
+    fn any_tree_is_sound_and_gives_way(trees in proptest::array::uniform3(any_tree())) {
+        let [from, to] = &ids();
+        let [base, target, other] = &trees;
+        let directory = laid_down(from, base);
+        let archive = delta([from, to], [base, target], Deletions::Pax);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, target);
+        directory.assert_sound();
+        let _ = directory.apply(&Archive::of_tree(from, other)).success();
+        directory.assert_holds(from, other);
+        directory.assert_sound();
+    }
+}

@@ -1,0 +1,136 @@
+//! `cargo xtask apply`: an archive into a directory, against tar and against git's own checkout.
+//!
+//! What each candidate leaves is compared with what tar leaves before anything is timed. The figures are medians over
+//! rounds in which the candidates take turns; a directory in memory (`/dev/shm`) leaves the disk out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use tempfile::TempDir;
+
+use crate::median::median;
+use crate::{binary, process};
+
+/// Time an archive into a directory, against tar and git checkout-index
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The repository whose HEAD is archived
+    #[arg(long)]
+    repo: PathBuf,
+    /// The directory in which archive and trees are made
+    #[arg(long, default_value = "/dev/shm")]
+    below: PathBuf,
+    /// How often each candidate takes its turn
+    #[arg(long, default_value_t = 11)]
+    rounds: usize,
+}
+
+/// Each candidate, and the one that it is compared with.
+const CANDIDATES: [(&str, &str, &str); 6] = [
+    ("tar x", "", "tar -x -C tree < archive"),
+    ("sluice --apply", "tar x", "$SLUICE --apply=tree < archive"),
+    (
+        "git archive, tar x",
+        "",
+        "git -C $REPO archive HEAD | tar -x -C tree",
+    ),
+    (
+        "git checkout-index -a, two workers",
+        "",
+        "GIT_INDEX_FILE=$PWD/index git --git-dir=$REPO --work-tree=tree -c core.bare=false -c checkout.workers=2 \
+         checkout-index -a",
+    ),
+    (
+        "sluice, sluice --apply",
+        "git archive, tar x",
+        "(cd $REPO && $SLUICE HEAD) | $SLUICE --apply=tree",
+    ),
+    ("the same", "git checkout-index -a, two workers", ""),
+];
+/// Not timed against anything else.
+const VERIFY: &str = "$SLUICE --apply=tree --verify < /dev/null";
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let sluice = binary::build()?;
+    let place = Place {
+        directory: tempfile::tempdir_in(&args.below)?,
+        repository: fs::canonicalize(&args.repo)?,
+        sluice: fs::canonicalize(&sluice.path)?,
+    };
+    place.shell("git -C $REPO archive HEAD > archive && GIT_INDEX_FILE=$PWD/index git -C $REPO read-tree HEAD")?;
+    place.check()?;
+    let mut seconds = vec![Vec::new(); CANDIDATES.len() + 1];
+    for _ in 0..args.rounds {
+        for ((_, _, script), seconds) in CANDIDATES.iter().zip(&mut seconds) {
+            if !script.is_empty() {
+                place.empty()?;
+                seconds.push(place.time(script)?);
+            }
+        }
+        // The tree is that of the last candidate.
+        seconds[CANDIDATES.len()].push(place.time(VERIFY)?);
+    }
+    let medians = Vec::from_iter(seconds.into_iter().map(median));
+    let of = |name: &str| CANDIDATES.iter().position(|(other, ..)| *other == name);
+    println!("| {} | ms | of | ratio |", sluice.version);
+    println!("|---|--:|---|--:|");
+    for (at, (name, other, script)) in CANDIDATES.iter().enumerate() {
+        let own = medians[if script.is_empty() { at - 1 } else { at }];
+        let ratio = of(other).map_or("".into(), |other| format!("{:.2}", own / medians[other]));
+        println!("| {name} | {:.0} | {other} | {ratio} |", own * 1e3);
+    }
+    println!("| --verify | {:.0} | | |", medians[CANDIDATES.len()] * 1e3);
+    Ok(())
+}
+
+/// Where the candidates work.
+struct Place {
+    directory: TempDir,
+    repository: PathBuf,
+    sluice: PathBuf,
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn shell(&self, script: &str) -> Result<Vec<u8>> {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script])
+            .current_dir(self.path())
+            .env("REPO", &self.repository)
+            .env("SLUICE", &self.sluice);
+        process::quiet(&mut shell)
+    }
+
+    fn empty(&self) -> Result<()> {
+        self.shell("rm -rf tree && mkdir tree").map(drop)
+    }
+
+    fn time(&self, script: &str) -> Result<f64> {
+        let started = Instant::now();
+        self.shell(script)?;
+        Ok(started.elapsed().as_secs_f64())
+    }
+
+    /// Compares what our candidates leave with what tar leaves.
+    fn check(&self) -> Result<()> {
+        self.shell("mkdir expected && tar -x -C expected < archive")?;
+        for (name, _, script) in CANDIDATES
+            .iter()
+            .filter(|(_, _, script)| script.contains("SLUICE"))
+        {
+            self.empty()?;
+            self.shell(script)?;
+            let compared =
+                self.shell("diff -r --no-dereference --exclude='.git-sluice*' expected tree");
+            ensure!(compared.is_ok(), "{name}: the trees differ");
+        }
+        self.shell("rm -rf expected").map(drop)
+    }
+}
