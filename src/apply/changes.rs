@@ -1,9 +1,19 @@
 //! The paths that a delta changes, as a set: the list of the directory goes on without them. Must not look at the
 //! directory.
 
+use std::io::BufRead;
+
 use rustc_hash::FxHashSet;
 
-use super::{hash::ContentHash, path::ArchivePath, steps::Step};
+use crate::error::Result;
+
+use super::{
+    delta::Claim,
+    hash::ContentHash,
+    path::ArchivePath,
+    reader::{Item, Reader},
+    steps::{Step, Steps},
+};
 
 /// Hashes of paths, which take less room than the paths.
 #[derive(Default)]
@@ -14,7 +24,21 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub(super) fn add(&mut self, step: &Step<'_>) {
+    /// Read a delta to its end, which checks it: the steps of `first`, then those of `reader`.
+    pub(super) fn read<R: BufRead>(
+        claim: &Claim,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+    ) -> Result<Self> {
+        let mut changes = Self::default();
+        Steps::new(claim).each(first, reader, |step, _| {
+            changes.add(&step);
+            Ok(())
+        })?;
+        Ok(changes)
+    }
+
+    fn add(&mut self, step: &Step<'_>) {
         let insert = |set: &mut FxHashSet<ContentHash>, path: &ArchivePath<'_>| {
             set.insert(ContentHash::of(path.bytes()));
         };

@@ -41,6 +41,7 @@
 //!
 //! An archive without `GITSLUICE.delta` is a full one.
 
+mod batch;
 mod changes;
 mod clear;
 mod cursor;
@@ -58,6 +59,7 @@ mod root;
 mod state;
 mod steps;
 mod verify;
+mod writer;
 mod writers;
 
 use std::io::{BufRead, Read, Write};
@@ -77,7 +79,6 @@ use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
 use state::{State, Verdict};
-use steps::Steps;
 use verify::verify;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
@@ -112,39 +113,45 @@ pub fn apply(
     let mut reader = Reader::new(input::plain(recording.of(archive))?);
     let (claim, first) = Claim::read(&mut reader)?;
     let root = Root::open(directory, claim.base.is_none())?;
-    let state = State::read(root.directory())?;
-    let is_listed = is_listed(&root, state.as_ref())?;
-    let mut verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, &claim)?;
-    if let (Check::Verify | Check::Repair, Some(State::Holds(held))) = (check, &state) {
-        let number = compare(&root, held, reports.differences)?;
-        match check == Check::Repair && claim.base.is_none() {
-            true if number > 0 => verdict = Verdict::Replace,
-            false if number > 0 => return Err(Error::directory_differs(number, &held.to_string())),
-            _ => {}
-        }
-    }
-    if verdict == Verdict::Nothing {
-        recording.stop();
-        reader.drain();
-        return Ok(());
-    }
+    let verdict = judge(&root, &claim, check, reports.differences)?;
     let application = Application {
         root: &root,
         claim: &claim,
         told: reports.paths,
     };
-    let Some(base) = &claim.base else {
-        recording.stop();
-        return application.full(verdict, first, &mut reader);
+    match (verdict, &claim.base) {
+        (Verdict::Nothing, _) => {
+            recording.stop();
+            reader.drain();
+            Ok(())
+        }
+        (_, None) => {
+            recording.stop();
+            application.full(verdict, first, &mut reader)
+        }
+        (_, Some(base)) => {
+            let changes = Changes::read(&claim, first, &mut reader)?;
+            let mut reader = Reader::new(input::plain(recording.replay()?)?);
+            let (_, first) = Claim::read(&mut reader)?;
+            application.delta(base, &changes, first, &mut reader)
+        }
+    }
+}
+
+/// Decide about an archive with this `claim`.
+fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) -> Result<Verdict> {
+    let state = State::read(root.directory())?;
+    let is_listed = is_listed(root, state.as_ref())?;
+    let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
+    let held = match (&state, check) {
+        (_, Check::Nothing) | (None | Some(State::Applying { .. }), _) => return Ok(verdict),
+        (Some(State::Holds(held)), Check::Verify | Check::Repair) => held,
     };
-    let mut changes = Changes::default();
-    Steps::new(&claim).each(first, &mut reader, |step, _| {
-        changes.add(&step);
-        Ok(())
-    })?;
-    let mut reader = Reader::new(input::plain(recording.replay()?)?);
-    let (_, first) = Claim::read(&mut reader)?;
-    application.delta(base, &changes, first, &mut reader)
+    match compare(root, held, differences)? {
+        0 => Ok(verdict),
+        _ if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
+        number => Err(Error::directory_differs(number, &held.to_string())),
+    }
 }
 
 /// Whether everything that archives have brought into a directory in `state` is in its lists.
@@ -159,10 +166,10 @@ fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
     })
 }
 
-/// Compare `directory` with what archives have brought into it.
+/// Compare `directory` with what archives have brought into it, and report each path that differs.
 pub fn check(directory: &NamedFile, differences: &mut dyn Write) -> Result<()> {
     let root = Root::open(directory, false)?;
-    let held = State::of_whole(State::read(root.directory())?)?;
+    let held = State::held(State::read(root.directory())?)?;
     match compare(&root, &held, differences)? {
         0 => Ok(()),
         number => Err(Error::directory_differs(number, &held.to_string())),
@@ -174,11 +181,9 @@ fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<usize>
     let found = verify(root, held)?;
     let mut lines = Vec::new();
     for (path, difference) in &found {
-        push_line(
-            &mut lines,
-            "",
-            &filled("{} {}", &[difference.to_string().as_bytes(), &listed(path)]),
-        );
+        let difference = difference.to_string();
+        let line = filled("{} {}", &[difference.as_bytes(), &listed(path)]);
+        push_line(&mut lines, "", &line);
     }
     let written = differences
         .write_all(&lines)

@@ -62,7 +62,7 @@ impl<'a> ArchivePath<'a> {
             () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
             () if names().next().is_some_and(own::is_own) => "is where the state is kept",
             () if !is_valid(bytes, false, PROTECT) => "has a name that git refuses",
-            () if !is_valid(bytes, is_symlink, PROTECT) => "may not be a symbolic link",
+            () if is_symlink && !is_valid(bytes, true, PROTECT) => "may not be a symbolic link",
             () => {
                 let is_directory = bytes.len() < stated.len();
                 return Ok(Self {

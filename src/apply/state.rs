@@ -101,7 +101,7 @@ impl State {
     }
 
     /// The commit that a directory in `state` holds, if it holds one wholly.
-    pub(super) fn of_whole(state: Option<Self>) -> Result<Id> {
+    pub(super) fn held(state: Option<Self>) -> Result<Id> {
         match state {
             Some(Self::Holds(held)) => Ok(held),
             Some(Self::Applying { target, .. }) => Err(Error::fatal(format!(

@@ -173,39 +173,22 @@ impl<'r> Verifier<'r> {
     }
 
     fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {
-        let path = ArchivePath::new(record.path)?;
         if record.kind == RecordKind::Begun {
             return Ok(None);
         }
+        let path = ArchivePath::new(record.path)?;
         let Some(status) = self.cursor.status(&path)? else {
             return Ok(Some(Difference::Missing));
         };
-        let kind = status.file_type();
-        let is_kind = match record.kind {
-            RecordKind::Directory { .. } => kind.is_dir(),
-            RecordKind::Link { .. } => kind.is_symlink(),
-            _ => kind.is_file(),
+        let seen = on_the_surface(&status, record.kind);
+        let is_same = match record.kind {
+            _ if seen.is_some() => return Ok(seen),
+            RecordKind::Directory { .. } | RecordKind::Begun => true,
+            RecordKind::File { hash, .. } => self.hash(&path)? == hash,
+            RecordKind::Hole { .. } => status.blocks() == 0 || self.is_zero(&path)?,
+            RecordKind::Link { hash } => ContentHash::of(&self.cursor.link_target(&path)?) == hash,
         };
-        Ok(match record.kind {
-            _ if !is_kind => Some(Difference::Kind),
-            RecordKind::Directory { mode } => permissions(&status, mode | 0o700),
-            RecordKind::Link { hash } => {
-                content(ContentHash::of(&self.cursor.link_target(&path)?) == hash)
-            }
-            RecordKind::File { mode, size, hash } => {
-                match permissions(&status, mode).or(content(status.len() == size)) {
-                    Some(difference) => Some(difference),
-                    None => content(self.hash(&path)? == hash),
-                }
-            }
-            RecordKind::Hole { mode, size } => {
-                match permissions(&status, mode).or(content(status.len() == size)) {
-                    Some(difference) => Some(difference),
-                    None => content(status.blocks() == 0 || self.is_zero(&path)?),
-                }
-            }
-            RecordKind::Begun => None,
-        })
+        Ok((!is_same).then_some(Difference::Content))
     }
 
     fn hash(&mut self, path: &ArchivePath<'_>) -> Result<ContentHash> {
@@ -233,13 +216,25 @@ impl<'r> Verifier<'r> {
     }
 }
 
-fn content(is_same: bool) -> Option<Difference> {
-    (!is_same).then_some(Difference::Content)
-}
-
-/// Whether the owner may do what the archive says, and others no more than that.
-fn permissions(status: &Metadata, mode: u32) -> Option<Difference> {
+/// The difference that shows without a look at the content.
+fn on_the_surface(status: &Metadata, listed: RecordKind) -> Option<Difference> {
+    let kind = status.file_type();
+    let (is_kind, mode, size) = match listed {
+        // Every directory can be entered, and takes bits of its own from the one that it is in.
+        RecordKind::Directory { mode } => (kind.is_dir(), mode | 0o7700, None),
+        RecordKind::Link { .. } => (kind.is_symlink(), 0o7777, None),
+        RecordKind::File { mode, size, .. } | RecordKind::Hole { mode, size } => {
+            (kind.is_file(), mode, Some(size))
+        }
+        RecordKind::Begun => return None,
+    };
+    // The owner may do what the archive says, and others no more than that.
     let there = status.mode() & 0o7777;
-    let is_same = there & 0o700 == mode & 0o700 && there & !mode == 0;
-    (!is_same).then_some(Difference::Permissions)
+    let is_permitted = there & 0o700 == mode & 0o700 && there & !mode == 0;
+    match () {
+        () if !is_kind => Some(Difference::Kind),
+        () if !is_permitted => Some(Difference::Permissions),
+        () if size.is_some_and(|size| size != status.len()) => Some(Difference::Content),
+        () => None,
+    }
 }

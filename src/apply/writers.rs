@@ -2,29 +2,25 @@
 //!
 //! Each thread has a lane of its own, in which it writes what it is sent, in order. All names of a directory go into
 //! the same lane: an archive that names a path twice leaves the later content, as one thread would. What waits in the
-//! lanes is bounded in bytes. Each path stands in the list of the directory before anything is created there. Must not
-//! read the archive.
+//! lanes is bounded in bytes. Must not read the archive.
 
 use std::{
     hash::{BuildHasher, BuildHasherDefault},
-    io::Write,
     num::NonZeroUsize,
-    ops::Range,
     thread::{self, Scope, ScopedJoinHandle},
 };
 
-use cap_std::fs::File;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Sender, bounded};
 use rustc_hash::FxHasher;
 
 use crate::error::{Error, Result};
 
 use super::{
-    cursor::{Cursor, failed},
-    hash::{ContentHash, Hasher},
-    list::{NewList, Record, RecordKind},
+    batch::{Batch, FileOrder, Order},
+    list::NewList,
     path::ArchivePath,
     root::Root,
+    writer::Writer,
 };
 
 /// The most threads: more wait for each other in the kernel.
@@ -47,36 +43,6 @@ struct Lane<'scope> {
     batch: Batch,
     batches: Sender<Batch>,
     thread: ScopedJoinHandle<'scope, Result<()>>,
-}
-
-/// Orders for one lane.
-#[derive(Default)]
-struct Batch {
-    orders: Vec<Order>,
-    /// The paths, targets and contents of the orders.
-    bytes: Vec<u8>,
-}
-
-/// What a thread does next. The file of the order before is then complete.
-enum Order {
-    /// Create a file.
-    File(FileOrder),
-    /// Append to that file.
-    Content(Range<usize>),
-    /// Give that file a size, with zeros.
-    Hole(u64),
-    /// Create a symbolic link with a target.
-    Symlink(Range<usize>, Range<usize>),
-}
-
-/// A file to be created.
-struct FileOrder {
-    path: Range<usize>,
-    mode: u32,
-    /// The size of the content to come, in bytes. Zero for a hole.
-    size: u64,
-    /// Whether all of the content comes in the same batch.
-    is_whole: bool,
 }
 
 impl<'scope> Writers<'scope> {
@@ -196,190 +162,5 @@ impl Lane<'_> {
         };
         let sent = self.batches.send(std::mem::replace(&mut self.batch, next));
         sent.map_err(|_| Error::fatal("a thread has ended early"))
-    }
-}
-
-impl Batch {
-    fn add(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    /// Append to the content of the last file.
-    fn append(&mut self, piece: &[u8]) {
-        let added = self.add(piece);
-        match self.orders.last_mut() {
-            Some(Order::Content(before)) => before.end = added.end,
-            _ => self.orders.push(Order::Content(added)),
-        }
-    }
-}
-
-/// What a thread does.
-struct Writer<'r> {
-    cursor: Cursor<'r>,
-    list: Option<&'r NewList>,
-    /// The file of the last order.
-    open: Option<OpenFile>,
-    /// Records that the list does not have yet.
-    records: Vec<u8>,
-}
-
-struct OpenFile {
-    file: File,
-    path: Vec<u8>,
-    /// The sum of content that comes in several batches.
-    sum: Option<Sum>,
-}
-
-/// The sum of the content so far.
-struct Sum {
-    hasher: Hasher,
-    len: u64,
-    mode: u32,
-    size: u64,
-}
-
-impl<'r> Writer<'r> {
-    fn new(root: &'r Root, list: Option<&'r NewList>) -> Self {
-        Self {
-            cursor: root.cursor(),
-            list,
-            open: None,
-            records: Vec::new(),
-        }
-    }
-
-    fn run(mut self, batches: Receiver<Batch>) -> Result<()> {
-        for batch in batches {
-            self.record(&batch);
-            self.flush()?;
-            for order in &batch.orders {
-                self.carry_out(order, &batch.bytes)?;
-            }
-        }
-        self.flush()
-    }
-
-    /// Records what the orders create.
-    fn record(&mut self, batch: &Batch) {
-        if self.list.is_none() {
-            return;
-        }
-        let bytes = |range: &Range<usize>| &batch.bytes[range.clone()];
-        for (number, order) in batch.orders.iter().enumerate() {
-            let record = match order {
-                Order::File(FileOrder {
-                    path,
-                    mode,
-                    size,
-                    is_whole,
-                }) => Record {
-                    path: bytes(path),
-                    kind: match batch.orders.get(number + 1) {
-                        Some(Order::Hole(size)) => RecordKind::Hole {
-                            mode: *mode,
-                            size: *size,
-                        },
-                        _ if !is_whole => RecordKind::Begun,
-                        content => RecordKind::File {
-                            mode: *mode,
-                            size: *size,
-                            hash: ContentHash::of(match content {
-                                Some(Order::Content(content)) => bytes(content),
-                                _ => b"",
-                            }),
-                        },
-                    },
-                },
-                Order::Symlink(path, target) => Record {
-                    path: bytes(path),
-                    kind: RecordKind::Link {
-                        hash: ContentHash::of(bytes(target)),
-                    },
-                },
-                Order::Content(_) | Order::Hole(_) => continue,
-            };
-            record.push(&mut self.records);
-        }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if let Some(list) = self.list {
-            list.append(&self.records)?;
-        }
-        self.records.clear();
-        Ok(())
-    }
-
-    fn carry_out(&mut self, order: &Order, bytes: &[u8]) -> Result<()> {
-        match order {
-            Order::File(order) => self.create(order, &bytes[order.path.clone()]),
-            Order::Content(content) => self.write(&bytes[content.clone()]),
-            Order::Hole(size) => {
-                let OpenFile { file, path, .. } = self.open();
-                file.set_len(*size)
-                    .map_err(|error| failed("write", path, error))
-            }
-            Order::Symlink(path, target) => {
-                self.open = None;
-                let path = ArchivePath::of_checked(&bytes[path.clone()]);
-                self.cursor.create_symlink(&path, &bytes[target.clone()])
-            }
-        }
-    }
-
-    fn create(&mut self, order: &FileOrder, path: &[u8]) -> Result<()> {
-        let FileOrder {
-            mode,
-            size,
-            is_whole,
-            ..
-        } = *order;
-        let file = self
-            .cursor
-            .create_file(&ArchivePath::of_checked(path), mode)?;
-        let sum = || Sum {
-            hasher: Hasher::default(),
-            len: 0,
-            mode,
-            size,
-        };
-        self.open = Some(OpenFile {
-            file,
-            path: path.to_vec(),
-            sum: (!is_whole).then(sum),
-        });
-        Ok(())
-    }
-
-    fn write(&mut self, content: &[u8]) -> Result<()> {
-        let OpenFile { file, path, sum } = self.open();
-        let written = file.write_all(content);
-        written.map_err(|error| failed("write", path, error))?;
-        let Some(Sum {
-            hasher,
-            len,
-            mode,
-            size,
-        }) = sum
-        else {
-            return Ok(());
-        };
-        hasher.update(content);
-        *len += content.len() as u64;
-        if len == size {
-            let (mode, size, hash) = (*mode, *size, hasher.finish());
-            let kind = RecordKind::File { mode, size, hash };
-            let path = std::mem::take(path);
-            Record { path: &path, kind }.push(&mut self.records);
-        }
-        Ok(())
-    }
-
-    /// The file of the order before.
-    fn open(&mut self) -> &mut OpenFile {
-        self.open.as_mut().expect("content follows its file")
     }
 }
