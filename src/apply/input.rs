@@ -13,6 +13,12 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// The last three bytes of four; the first one is any from `0x50` to `0x5f`.
 const ZSTD_SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
+/// Formats that are not read, by their first bytes.
+const OTHERS: [(&[u8], &str); 3] = [
+    (b"PK\x03\x04", "a zip"),
+    (b"\xfd7zX", "compressed with xz"),
+    (b"BZh", "compressed with bzip2"),
+];
 const BUFFER: usize = 128 << 10;
 
 /// The archive, decompressed if it is compressed with gzip or Zstandard.
@@ -24,6 +30,10 @@ pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>
         .take(most)
         .read_to_end(&mut magic)
         .map_err(unreadable)?;
+    if let Some((_, format)) = OTHERS.iter().find(|(begin, _)| magic.starts_with(begin)) {
+        let refused = format!("cannot read the archive: it is {format}");
+        return Err(Error::fatal(refused).hinted("--apply reads tar, tar.gz and tar.zst"));
+    }
     let gzip = magic.starts_with(GZIP);
     let zstd = magic.starts_with(ZSTD) || is_skippable(&magic);
     let raw = Cursor::new(magic).chain(raw);

@@ -120,6 +120,11 @@ impl<R: BufRead> Reader<R> {
             return self.end().map(|()| None);
         }
         let header = Header::from_byte_slice(&block).clone();
+        if header.as_gnu().is_some() {
+            return Err(damaged(
+                "it is in the format of GNU tar, and git writes that of POSIX",
+            ));
+        }
         if header.as_ustar().is_none() {
             return Err(damaged("no tar header where one has to be"));
         }

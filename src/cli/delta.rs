@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
+use super::amount::part;
+
 /// The base, and the form and bounds of the changes.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Only what changed")]
@@ -42,34 +44,4 @@ pub enum Deletions {
     Pax,
     /// As whiteout entries of an OCI image layer
     Whiteout,
-}
-
-/// A part of a whole.
-fn part(text: &str) -> Result<f64, String> {
-    let (number, whole) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
-    };
-    let part = number
-        .trim()
-        .parse::<f64>()
-        .map_err(|error| error.to_string())?
-        / whole;
-    match (0.0..=1.0).contains(&part) {
-        true => Ok(part),
-        false => Err("not between 0 and 1".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::part;
-
-    #[test]
-    fn parts() {
-        assert_eq!(part("0.25"), Ok(0.25));
-        assert_eq!(part("25%"), Ok(0.25));
-        assert_eq!(part("1"), Ok(1.0));
-        assert!(part("2").is_err() && part("-1%").is_err() && part("x").is_err());
-    }
 }

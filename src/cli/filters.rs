@@ -9,7 +9,7 @@ use std::{
 use clap::{Arg, Command, ValueEnum, builder::TypedValueParser, error::ErrorKind};
 use gix::bstr::{BString, ByteSlice};
 
-use super::ours::size;
+use super::amount::size;
 
 /// Filters and reports. For an option that is not given, the profile decides.
 #[derive(clap::Args, Debug, Default)]

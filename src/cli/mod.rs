@@ -4,6 +4,7 @@
 //! options. The module `grammar` defines the spelling of options, since git's rules differ from clap's. Like git,
 //! [`Typed`] reads the words in two passes.
 
+mod amount;
 mod delta;
 mod extra;
 mod filters;
@@ -20,6 +21,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 use clap::{ArgAction, CommandFactory, Parser};
 
 use crate::error::{Error, Result, filled};
+pub use amount::size;
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{
@@ -27,7 +29,7 @@ pub use filters::{
     Submodules, Symlinks,
 };
 pub use guide::{STATUSES, is_completion_helper};
-pub use ours::{Guide, GzipDialect, Ours, size};
+pub use ours::{Guide, GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
 pub use serving::{ByteRange, Serving};
 pub use sharing::{Sharing, duration};

@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use super::amount::size;
+
 /// Options that `git archive` does not have.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Beyond git archive")]
@@ -93,33 +95,4 @@ pub enum GzipDialect {
     Git,
     /// The bytes of gzip -n, made by older versions of git and published by code hosts
     Gnu,
-}
-
-/// Bytes, with git's suffixes.
-pub fn size(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let (digits, unit) = match lower.char_indices().next_back() {
-        Some((at, 'k')) => (&lower[..at], 1 << 10),
-        Some((at, 'm')) => (&lower[..at], 1 << 20),
-        Some((at, 'g')) => (&lower[..at], 1 << 30),
-        _ => (&lower[..], 1),
-    };
-    let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
-    number
-        .checked_mul(unit)
-        .ok_or_else(|| "too large".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_have_suffixes() {
-        assert_eq!(size("4096"), Ok(4096));
-        assert_eq!(size("2K"), Ok(2048));
-        assert_eq!(size("1g"), Ok(1 << 30));
-        assert!(size("x").is_err());
-        assert!(size("99999999999g").is_err());
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::ours::size;
+use super::amount::size;
 
 /// The directory, and its bounds.
 #[derive(clap::Args, Debug, Default)]

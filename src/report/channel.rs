@@ -58,6 +58,11 @@ impl Channel {
                 None => Err("after 'band:' comes a number from 4 to 9".into()),
             };
         }
+        if bytes == b"-" {
+            return Err(
+                "the archive goes to standard output; for a file of that name, write './-'".into(),
+            );
+        }
         let Some(number) = bytes.strip_prefix(b"fd:") else {
             return Ok(Self::File(directory.file(text)));
         };

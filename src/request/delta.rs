@@ -10,6 +10,7 @@ use crate::{
     error::{Error, Result, filled},
     plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Names, Side, verify},
     report::ChangeCounts,
+    repository::Repository,
 };
 
 /// A delta to be sent.
@@ -125,11 +126,21 @@ pub(super) fn limit(args: &Args, count: impl FnOnce() -> Result<u64>) -> Result<
 }
 
 /// The error of a base `name` that cannot be read: shallow, pruned, rewritten, never there.
-pub(super) fn unavailable(name: &BStr, error: Error) -> Error {
+pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) -> Error {
+    // A remote sends commits by their ids, and refuses other names.
+    let is_id = ObjectId::from_hex(name).is_ok();
+    let is_shallow = repository.gix.is_shallow().unwrap_or(false);
+    let hint = match is_shallow && is_id {
+        true => filled(
+            "ask for the whole archive, or 'git fetch --depth=1 <remote> {}' first",
+            &[name],
+        ),
+        false => "ask for the whole archive".into(),
+    };
     Error::fatal(filled("base '{}' is not available", &[name]))
         .without_base()
         .caused_by(error.without_label())
-        .hinted("ask for the whole archive")
+        .hinted(hint)
 }
 
 /// Refuses deletions that a zip cannot carry.

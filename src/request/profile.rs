@@ -95,10 +95,15 @@ impl ProfileSettings {
     }
 }
 
-/// The options of the profile in `given`, overridden by the other options in `given`, one a line.
+/// The options of the profile in `given`, overridden by the other options in `given`, one a line. The profile itself if
+/// it sets none.
 pub fn printed(given: &Filters) -> String {
     let profile = given.profile.unwrap_or_default();
-    ProfileSettings::of(profile).with(given).options()
+    let options = ProfileSettings::of(profile).with(given).options();
+    match options.is_empty() {
+        true => format!("--profile={}\n", word(profile)),
+        false => options,
+    }
 }
 
 /// A value as it is typed.

@@ -51,7 +51,7 @@ impl Viewing<'_> {
         let name = base.as_bytes().as_bstr();
         self.filters.fit_name(name)?;
         let base = treeish::resolve(repository, reader, name, diagnostics)
-            .map_err(|error| delta::unavailable(name, error))?;
+            .map_err(|error| delta::unavailable(repository, name, error))?;
         // Warnings about rules were given for the target.
         let unheard = &mut std::io::sink();
         let old = self.seen(repository, (name, &base), reader, unheard);

@@ -29,6 +29,54 @@ pub(crate) fn assert_same_complaint(repo: &Repo, args: &str, code: i32, line: &s
     assert_complains(&theirs, args, code, line);
 }
 
+/// Amounts that are none, and what would be one.
+#[test]
+fn amounts() {
+    let repo = Repo::from("basic");
+    let bytes = "not a number of bytes, such as 4096, 64k or 1m";
+    for (option, value, message) in [
+        ("--max-size <n>", "1.5m", "not a whole number; use 1536k"),
+        ("--max-size <n>", "x", bytes),
+        ("--memory <n>", "1t", bytes),
+        ("--binary-within <n>", "", bytes),
+        ("--cache-size <n>", "99999999999g", "too large"),
+        (
+            "--max-changed-ratio <part>",
+            "x",
+            "not a part, such as 0.25 or 25%",
+        ),
+        (
+            "--max-changed-ratio <part>",
+            "2",
+            "not a part, such as 0.25 or 25%",
+        ),
+    ] {
+        let (name, _) = option.split_once(' ').expect("a name and a value");
+        let args = format!("--base=HEAD {name}={value} HEAD");
+        let line = format!("error: invalid value '{value}' for '{option}': {message}");
+        assert_complaint(&repo, &args, 129, &line);
+    }
+    for memory in ["64MiB", "64mb", "64M"] {
+        let output = repo.sluice([&format!("--memory={memory}"), "HEAD"]);
+        assert_eq!(output.success(), repo.archive(["HEAD"]).success());
+    }
+}
+
+/// The archive goes to the standard output, and a report does not.
+#[test]
+fn a_report_without_a_name() {
+    let repo = Repo::from("basic");
+    for option in ["manifest", "summary"] {
+        let output = repo.sluice([&format!("--{option}=-"), "HEAD"]);
+        let message = format!(
+            "fatal: bad value for --{option}\n\
+             caused by: the archive goes to standard output; for a file of that name, write './-'\n"
+        );
+        output.assert_failure(128, &message);
+        assert!(!repo.path().join("-").exists());
+    }
+}
+
 #[test]
 fn malformed_options() {
     let repo = Repo::from("basic");

@@ -229,6 +229,35 @@ fn a_full_archive_has_to_say_its_commit() {
 }
 
 #[test]
+fn archives_of_other_programs() {
+    let begun = |begin: &[u8]| [begin, &[0; 2000]].concat();
+    let [gnu] = [Archive::full(&id('a')).file("a", "x")].map(|archive| {
+        let offset = archive.0.len() - 1024;
+        archive.amend(offset, |header| {
+            header[257..265].copy_from_slice(b"ustar  \0")
+        })
+    });
+    for (archive, words) in [
+        (begun(b"PK\x03\x04"), "cannot read the archive: it is a zip"),
+        (
+            begun(b"\xfd7zXZ\0"),
+            "cannot read the archive: it is compressed with xz",
+        ),
+        (
+            begun(b"BZh9"),
+            "cannot read the archive: it is compressed with bzip2",
+        ),
+        (
+            gnu.end(),
+            "it is in the format of GNU tar, and git writes that of POSIX",
+        ),
+    ] {
+        let directory = Target::empty();
+        directory.assert_not_applied(&directory.apply(&archive), words, "");
+    }
+}
+
+#[test]
 fn one_at_a_time() {
     let (base, _, archive) = small();
     let [from, to] = &ids();

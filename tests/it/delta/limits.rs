@@ -69,6 +69,13 @@ fn a_base_that_was_cut_off() {
     let shallow = repo.at("shallow");
     assert_no_base(&shallow, &old, "HEAD");
     assert_no_base(&shallow, "HEAD~1", "HEAD");
+    let base = format!("--base={old}");
+    let output = shallow.sluice([&base, "HEAD"]);
+    let hint =
+        format!("hint: ask for the whole archive, or 'git fetch --depth=1 <remote> {old}' first");
+    assert_eq!(output.messages().lines().last(), Some(&hint[..]));
+    let _ = shallow.git(["fetch", "--quiet", "--depth=1", "origin", &old]);
+    let _ = shallow.sluice([&base, "HEAD"]).success();
 }
 
 /// Take an object away.

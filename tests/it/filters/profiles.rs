@@ -16,8 +16,8 @@ fn printed(args: &[&str]) -> String {
 
 #[test]
 fn what_profiles_stand_for() {
-    assert_eq!(printed(&[]), "");
-    assert_eq!(printed(&["--profile=git"]), "");
+    assert_eq!(printed(&[]), "--profile=git\n");
+    assert_eq!(printed(&["--profile=git"]), "--profile=git\n");
     assert_eq!(
         printed(&["--profile=zoekt"]),
         "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=2097152\n--oversize=sparse\n\
