@@ -18,7 +18,7 @@ pub(super) fn clear(root: &Root) -> Result<()> {
         let Some(list) = List::open(root.directory(), name)? else {
             continue;
         };
-        list.each(|record| {
+        list.each_sound(|record| {
             let path = ArchivePath::new(record.path)?;
             match record.kind {
                 RecordKind::Directory { .. } => directories.push(record.path.to_vec()),

@@ -20,13 +20,13 @@ use std::{
 
 use cap_std::fs::{Dir, File};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 use super::{
     changes::Changes,
     delta::Id,
     hash::ContentHash,
-    own::{self, LIST, NEW_LIST, failed},
+    own::{self, LIST, NEW_LIST, NEXT_LIST, failed},
 };
 
 /// The first line, up to the commit.
@@ -80,8 +80,13 @@ impl<'a> Record<'a> {
         lines.push(0);
     }
 
-    /// Parse a record without its NUL.
-    pub(super) fn parse(mut line: &'a [u8]) -> Option<Self> {
+    /// Parse a record with its NUL.
+    pub(super) fn of_line(line: &'a [u8]) -> Result<Self> {
+        let record = line.strip_suffix(b"\0").and_then(Self::parse);
+        record.ok_or_else(|| Error::fatal("the list of the directory is damaged"))
+    }
+
+    fn parse(mut line: &'a [u8]) -> Option<Self> {
         let kind = match word(&mut line)? {
             b"directory" => RecordKind::Directory {
                 mode: number(word(&mut line)?, 8)?,
@@ -151,7 +156,7 @@ impl List {
         Ok(list.filter(|list| commits.contains(&&list.commit)))
     }
 
-    /// Take the next record into `line`, with its NUL. `false` at the end.
+    /// Take the next record into `line`, with its NUL and unchecked. `false` at the end.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         let read = self.records.read_until(0, line);
@@ -159,30 +164,20 @@ impl List {
         Ok(!line.is_empty())
     }
 
-    /// The same records in `new`, without those of paths that `changes` have.
-    pub(super) fn without(self, changes: &Changes, new: NewList) -> Result<NewList> {
-        let mut records = Vec::new();
-        self.each(|record| {
-            if record.kind != RecordKind::Begun && !changes.have(record.path) {
-                record.push(&mut records);
-            }
-            if records.len() >= BUFFER {
-                new.append(&records)?;
-                records.clear();
-            }
-            Ok(())
-        })?;
-        new.append(&records)?;
-        Ok(new)
+    /// Call `take` for each record.
+    pub(super) fn each(self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        self.each_line(|line| take(Record::of_line(line)?))
     }
 
     /// Call `take` for each record. What is no record, as at the end of an interrupted write, is left out.
-    pub(super) fn each(mut self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn each_sound(self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        self.each_line(|line| Record::of_line(line).map_or(Ok(()), &mut take))
+    }
+
+    fn each_line(mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut line = Vec::new();
         while self.next(&mut line)? {
-            if let Some(record) = line.strip_suffix(b"\0").and_then(Record::parse) {
-                take(record)?;
-            }
+            take(&line)?;
         }
         Ok(())
     }
@@ -196,7 +191,49 @@ pub(super) struct NewList {
 impl NewList {
     /// Begin the list of what `commit` will have.
     pub(super) fn create(root: &Dir, commit: &Id) -> Result<Self> {
-        let file = own::create(root, NEW_LIST)?;
+        let list = Self::prepare(root, commit)?;
+        own::rename(root, NEXT_LIST, NEW_LIST)?;
+        Ok(list)
+    }
+
+    /// Begin the list of what `commit` will have with the records of `base`, except those of paths that `changes`
+    /// have. An earlier application of the same changes may have been interrupted: the list names all its paths.
+    pub(super) fn continued(
+        root: &Dir,
+        commit: &Id,
+        base: List,
+        changes: &Changes,
+    ) -> Result<Self> {
+        let list = Self::prepare(root, commit)?;
+        let mut records = Vec::new();
+        let mut add = |record: Record<'_>| {
+            record.push(&mut records);
+            if records.len() >= BUFFER {
+                list.append(&records)?;
+                records.clear();
+            }
+            Ok(())
+        };
+        if let Some(interrupted) = List::open(root, NEW_LIST)? {
+            let kind = RecordKind::Begun;
+            interrupted.each_sound(|record| match changes.have(record.path) {
+                true => add(Record { kind, ..record }),
+                false => Ok(()),
+            })?;
+        }
+        base.each(
+            |record| match record.kind == RecordKind::Begun || changes.have(record.path) {
+                true => Ok(()),
+                false => add(record),
+            },
+        )?;
+        list.append(&records)?;
+        own::rename(root, NEXT_LIST, NEW_LIST)?;
+        Ok(list)
+    }
+
+    fn prepare(root: &Dir, commit: &Id) -> Result<Self> {
+        let file = own::create(root, NEXT_LIST)?;
         let list = Self { file };
         list.append(format!("{HEADER}{commit}\n").as_bytes())?;
         Ok(list)
@@ -239,10 +276,10 @@ mod tests {
                 let record = Record { path, kind };
                 let mut line = Vec::new();
                 record.push(&mut line);
-                let line = line.strip_suffix(b"\0").expect("its end");
-                assert_eq!(Record::parse(line), Some(record));
+                assert_eq!(Record::of_line(&line).ok(), Some(record));
             }
         }
+        assert!(Record::of_line(b"begun a").is_err());
         for line in [
             "",
             "file",
@@ -251,7 +288,8 @@ mod tests {
             "link a",
             "other a",
         ] {
-            assert_eq!(Record::parse(line.as_bytes()), None, "{line}");
+            let line = format!("{line}\0");
+            assert!(Record::of_line(line.as_bytes()).is_err(), "{line}");
         }
     }
 }

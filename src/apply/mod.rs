@@ -2,11 +2,13 @@
 //! tree of another commit.
 //!
 //! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy
-//! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large
-//! and goes only into an empty directory: it is read once, and each entry is checked before it is written.
+//! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large: it is
+//! read once, and each entry is checked before it is written. One thread reads, deletes and makes directories; others
+//! write files (`writers`).
 //!
 //! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
-//! complete archive again completes the directory, after any number of interruptions.
+//! complete archive again completes the directory, after any number of interruptions; so does a full archive of any
+//! commit.
 //!
 //! Nothing outside the directory is touched, whatever the archive says and whatever links the directory holds:
 //! every operation goes through a handle on the directory, name by name. No git object is read, so no repository
@@ -19,7 +21,7 @@
 //! archive. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
 //! Only the applying user may have written it.
 //!
-//! The file `.git-sluice.files` lists what archives have brought ([`list`]). With the list the directory can be
+//! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
 //! compared, and a full archive can take the place of what is there: what the list names is deleted, and nothing else
 //! is. Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
 //!
@@ -226,9 +228,10 @@ impl Application<'_> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
         let list = List::of(root, &[base, target])?;
+        let list = list.map(|list| NewList::continued(root, target, list, changes));
+        let list = list.transpose()?;
         self.begin()?;
-        let list = list.map(|list| list.without(changes, NewList::create(root, target)?));
-        self.extract(list.transpose()?, first, reader)
+        self.extract(list, first, reader)
     }
 
     fn begin(&self) -> Result<()> {

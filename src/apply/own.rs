@@ -19,13 +19,15 @@ pub(super) const NEW_STATE: &str = ".git-sluice.new";
 pub(super) const LIST: &str = ".git-sluice.files";
 /// The list of an application that is not complete.
 pub(super) const NEW_LIST: &str = ".git-sluice.files.new";
+/// The beginning of that list, before the rename.
+pub(super) const NEXT_LIST: &str = ".git-sluice.files.next";
 
 /// The permissions: only the owner may write.
 const MODE: u32 = 0o644;
 
 /// Whether a name at the top of the directory is reserved, on file systems with and without case.
 pub(super) fn is_own(name: &[u8]) -> bool {
-    [STATE, NEW_STATE, LIST, NEW_LIST]
+    [STATE, NEW_STATE, LIST, NEW_LIST, NEXT_LIST]
         .iter()
         .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
@@ -76,8 +78,14 @@ pub(super) fn remove(root: &Dir, name: &str) -> Result<()> {
 
 /// Put the file `new`, once it is on the disk, in place of `name`.
 pub(super) fn replace(root: &Dir, file: &File, new: &str, name: &str) -> Result<()> {
-    let replaced = file.sync_all().and_then(|()| root.rename(new, root, name));
-    replaced.map_err(|error| failed(name, &error))
+    file.sync_all().map_err(|error| failed(new, &error))?;
+    rename(root, new, name)
+}
+
+/// Put the file `new` in place of `name`.
+pub(super) fn rename(root: &Dir, new: &str, name: &str) -> Result<()> {
+    let renamed = root.rename(new, root, name);
+    renamed.map_err(|error| failed(name, &error))
 }
 
 /// The error of a failed operation on the file `name`.

@@ -161,9 +161,7 @@ impl<'r> Verifier<'r> {
         for batch in batches {
             let lines = batch.records.split_inclusive(|&byte| byte == 0);
             for (number, line) in (batch.first..).zip(lines) {
-                let record = line.strip_suffix(b"\0").and_then(Record::parse);
-                let record =
-                    record.ok_or_else(|| Error::fatal("the list of the directory is damaged"))?;
+                let record = Record::of_line(line)?;
                 if let Some(difference) = self.difference(&record)? {
                     self.found.push((record.path.into(), number, difference));
                 }

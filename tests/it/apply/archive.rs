@@ -104,8 +104,8 @@ pub(crate) fn found(directory: &Path) -> Tree {
             found.insert(name, node);
         }
     }
-    for own in [".git-sluice", ".git-sluice.files", ".git-sluice.files.new"] {
-        found.remove(own.as_bytes());
+    for own in ["", ".files", ".files.new", ".files.next"] {
+        found.remove(format!(".git-sluice{own}").as_bytes());
     }
     found
 }

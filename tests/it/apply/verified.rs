@@ -216,6 +216,36 @@ fn a_full_archive_over_an_application_that_was_cut_short() {
     directory.assert_sound();
 }
 
+/// What the first of two interrupted applications has brought is not forgotten by the second.
+#[test]
+fn a_full_archive_over_two_applications_that_were_cut_short() {
+    let [from, to] = &ids();
+    let old = tree([("deleted", file("x")), ("z", file("old\n"))]);
+    let new = tree([("new", file("new\n")), ("z", file("new\n"))]);
+    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    let directory = laid_down(from, &old);
+    for script in [
+        "rm z && mkdir z && touch z/x",
+        "mkdir deleted && touch deleted/x",
+    ] {
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        let output = directory.apply(&archive);
+        assert_eq!(
+            (output.code(), directory.state()),
+            (128, applying(from, to)),
+            "{output}"
+        );
+        assert!(directory.directory().join("new").exists());
+    }
+    let _ = directory.repo.shell("cd dir && rm -r z deleted").success();
+    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    directory.assert_holds(from, &old);
+    directory.assert_sound();
+}
+
 #[test]
 fn a_list_of_doubtful_origin() {
     let [from, to] = &ids();
@@ -291,7 +321,11 @@ fn what_cannot_be_compared() {
         "dir/.git-sluice.files",
         format!("git-sluice files 1 {from}\nwhat?\0"),
     );
-    assert_refused(&directory, "fatal: the list of the directory is damaged\n");
+    let damaged = "fatal: the list of the directory is damaged\n";
+    assert_refused(&directory, damaged);
+    let output = directory.apply(&delta([from, to], [&base(), &target], Deletions::Pax));
+    assert_eq!((output.code(), &output.messages()[..]), (128, damaged));
+    directory.assert_holds(from, &base());
     let output = directory.repo.sluice(["--verify", "HEAD"]);
     assert_eq!(
         (output.code(), output.messages()),
