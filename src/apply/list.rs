@@ -206,27 +206,30 @@ impl NewList {
     ) -> Result<Self> {
         let list = Self::prepare(root, commit)?;
         let mut records = Vec::new();
-        let mut add = |record: Record<'_>| {
-            record.push(&mut records);
-            if records.len() >= BUFFER {
-                list.append(&records)?;
-                records.clear();
-            }
-            Ok(())
+        let flush = |records: &mut Vec<u8>| {
+            let appended = list.append(records);
+            records.clear();
+            appended
         };
         if let Some(interrupted) = List::open(root, NEW_LIST)? {
-            let kind = RecordKind::Begun;
-            interrupted.each_sound(|record| match changes.have(record.path) {
-                true => add(Record { kind, ..record }),
-                false => Ok(()),
+            interrupted.each_sound(|record| {
+                if changes.have(record.path) {
+                    let kind = RecordKind::Begun;
+                    Record { kind, ..record }.push(&mut records);
+                }
+                Ok(())
             })?;
         }
-        base.each(
-            |record| match record.kind == RecordKind::Begun || changes.have(record.path) {
+        base.each_line(|line| {
+            let record = Record::of_line(line)?;
+            if record.kind != RecordKind::Begun && !changes.have(record.path) {
+                records.extend_from_slice(line);
+            }
+            match records.len() < BUFFER {
                 true => Ok(()),
-                false => add(record),
-            },
-        )?;
+                false => flush(&mut records),
+            }
+        })?;
         list.append(&records)?;
         own::rename(root, NEXT_LIST, NEW_LIST)?;
         Ok(list)
