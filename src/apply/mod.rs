@@ -227,9 +227,15 @@ impl Application<'_> {
     ) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
-        let list = List::of(root, &[base, target])?;
-        let list = list.map(|list| NewList::continued(root, target, list, changes));
-        let list = list.transpose()?;
+        let list = match List::of(root, &[base, target])? {
+            Some(list) => Some(NewList::continued(root, target, list, changes)?),
+            // The list of another tree would be taken for the list of this one after an interruption.
+            None => {
+                own::remove(root, LIST)?;
+                own::remove(root, NEW_LIST)?;
+                None
+            }
+        };
         self.begin()?;
         self.extract(list, first, reader)
     }
@@ -249,11 +255,8 @@ impl Application<'_> {
         extract(root, list.as_ref(), self.claim, first, reader, self.told)
             .and_then(|()| root.sync())
             .map_err(|error| error.hinted(HINT))?;
-        match list {
-            Some(list) => list.complete(directory)?,
-            None => [LIST, NEW_LIST]
-                .iter()
-                .try_for_each(|name| own::remove(directory, name))?,
+        if let Some(list) = list {
+            list.complete(directory)?;
         }
         State::Holds(self.claim.target.clone()).write(directory)
     }

@@ -246,6 +246,29 @@ fn a_full_archive_over_two_applications_that_were_cut_short() {
     directory.assert_sound();
 }
 
+/// Who writes the state by hand may leave the list of another tree.
+#[test]
+fn a_list_of_another_tree() {
+    let [from, to] = &ids();
+    let (old, new) = (base(), tree([("new", file("new\n"))]));
+    let directory = laid_down(&id('c'), &tree([("other", file("x"))]));
+    super::archive::build(&old, &directory.directory());
+    directory.set_state(&format!("holds {from}\n"));
+    let _ = directory
+        .repo
+        .shell("cd dir && rm doc/a && mkdir doc/a && touch doc/a/x")
+        .success();
+    let output = directory.apply(&delta([from, to], [&old, &new], Deletions::Pax));
+    assert_eq!(
+        (output.code(), directory.state()),
+        (128, applying(from, to)),
+        "{output}"
+    );
+    let output = directory.apply(&Archive::of_tree(from, &old));
+    let refused = "the archive is a full one, and the directory is not empty";
+    directory.assert_not_applied(&output, refused, &applying(from, to));
+}
+
 #[test]
 fn a_list_of_doubtful_origin() {
     let [from, to] = &ids();
