@@ -38,6 +38,11 @@ pub(super) struct FileOrder {
 }
 
 impl Batch {
+    /// The bytes of memory that the batch takes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() + self.orders.len() * size_of::<Order>()
+    }
+
     pub(super) fn add(&mut self, bytes: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);

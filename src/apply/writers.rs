@@ -25,7 +25,7 @@ use super::{
 
 /// The most threads: more wait for each other in the kernel.
 const MAX_LANES: usize = 8;
-/// A batch is sent when it has this many bytes, of content and of paths.
+/// A batch is sent when it takes this many bytes, with its orders.
 const BATCH_LEN: usize = 256 << 10;
 /// The batches that wait in a lane.
 const WAITING: usize = 16;
@@ -148,8 +148,8 @@ impl<'scope> Writers<'scope> {
 impl Lane<'_> {
     /// Sends the batch if it has no room for `len` bytes.
     fn make_room(&mut self, len: usize) -> Result<()> {
-        let bytes = self.batch.bytes.len();
-        match bytes == 0 || bytes + len <= BATCH_LEN {
+        let used = self.batch.len();
+        match used == 0 || used + len <= BATCH_LEN {
             true => Ok(()),
             false => self.send(),
         }
