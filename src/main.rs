@@ -180,7 +180,7 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         },
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
-        has_input: has_input(),
+        has_input: &has_input,
         shows_progress: io::stderr().is_terminal(),
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,

@@ -195,7 +195,7 @@ impl<W: Write + Send + 'static> Server<W> {
             bands: &|number| Ok(Destination::Stream(Box::new(bands.band(number)))),
             messages: &mut bands.messages(),
             input: &no_input,
-            has_input: false,
+            has_input: &|| false,
             shows_progress: false,
             max_memory: self.options.memory_of_one(),
             watch: &self.process.watch,

@@ -128,7 +128,7 @@ fn apply(
 
 /// Refuses an archive on the standard input: the caller would think that it was applied.
 fn refuse_unread(streams: &Streams<'_>) -> Result<()> {
-    if !streams.has_input {
+    if !(streams.has_input)() {
         return Ok(());
     }
     let read = io::copy(&mut (streams.input)()?.take(1), &mut io::sink());

@@ -18,8 +18,8 @@ pub struct Streams<'a> {
     pub messages: &'a mut (dyn Write + Send + 'static),
     /// Opens the standard input.
     pub input: &'a dyn Fn() -> Result<Box<dyn Read>>,
-    /// Whether somebody may have sent an archive on the standard input: it is a pipe or a file.
-    pub has_input: bool,
+    /// Tells whether somebody may have sent an archive on the standard input: it is a pipe or a file.
+    pub has_input: &'a dyn Fn() -> bool,
     /// Whether progress is shown unless the words say otherwise.
     pub shows_progress: bool,
     /// The most memory that the words may ask for, in bytes.
