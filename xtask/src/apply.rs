@@ -28,28 +28,26 @@ pub(crate) struct Args {
     rounds: usize,
 }
 
-/// Each candidate, and the one that it is compared with.
-const CANDIDATES: [(&str, &str, &str); 6] = [
-    ("tar x", "", "tar -x -C tree < archive"),
-    ("sluice --apply", "tar x", "$SLUICE --apply=tree < archive"),
+/// The candidates, and what each does.
+const CANDIDATES: [(&str, &str); 5] = [
+    ("tar x", "tar -x -C tree < archive"),
+    ("sluice --apply", "$SLUICE --apply=tree < archive"),
     (
         "git archive, tar x",
-        "",
         "git -C $REPO archive HEAD | tar -x -C tree",
     ),
     (
         "git checkout-index -a, two workers",
-        "",
         "GIT_INDEX_FILE=$PWD/index git --git-dir=$REPO --work-tree=tree -c core.bare=false -c checkout.workers=2 \
          checkout-index -a",
     ),
     (
         "sluice, sluice --apply",
-        "git archive, tar x",
         "(cd $REPO && $SLUICE HEAD) | $SLUICE --apply=tree",
     ),
-    ("the same", "git checkout-index -a, two workers", ""),
 ];
+/// Which candidates are compared, by their numbers.
+const COMPARED: [(usize, usize); 3] = [(1, 0), (4, 2), (4, 3)];
 /// Not timed against anything else.
 const VERIFY: &str = "$SLUICE --apply=tree --verify < /dev/null";
 
@@ -64,25 +62,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     place.check()?;
     let mut seconds = vec![Vec::new(); CANDIDATES.len() + 1];
     for _ in 0..args.rounds {
-        for ((_, _, script), seconds) in CANDIDATES.iter().zip(&mut seconds) {
-            if !script.is_empty() {
-                place.empty()?;
-                seconds.push(place.time(script)?);
-            }
+        for ((_, script), seconds) in CANDIDATES.iter().zip(&mut seconds) {
+            place.empty()?;
+            seconds.push(place.time(script)?);
         }
         // The tree is that of the last candidate.
         seconds[CANDIDATES.len()].push(place.time(VERIFY)?);
     }
     let medians = Vec::from_iter(seconds.into_iter().map(median));
-    let of = |name: &str| CANDIDATES.iter().position(|(other, ..)| *other == name);
-    println!("| {} | ms | of | ratio |", sluice.version);
-    println!("|---|--:|---|--:|");
-    for (at, (name, other, script)) in CANDIDATES.iter().enumerate() {
-        let own = medians[if script.is_empty() { at - 1 } else { at }];
-        let ratio = of(other).map_or("".into(), |other| format!("{:.2}", own / medians[other]));
-        println!("| {name} | {:.0} | {other} | {ratio} |", own * 1e3);
+    println!("| {} | ms |", sluice.version);
+    println!("|---|--:|");
+    let names = CANDIDATES.iter().map(|(name, _)| *name);
+    for (name, seconds) in names.chain(["sluice --verify"]).zip(&medians) {
+        println!("| {name} | {:.0} |", seconds * 1e3);
     }
-    println!("| --verify | {:.0} | | |", medians[CANDIDATES.len()] * 1e3);
+    println!("\n| | of | ratio |\n|---|---|--:|");
+    for (ours, other) in COMPARED {
+        let ratio = medians[ours] / medians[other];
+        let [ours, other] = [ours, other].map(|at| CANDIDATES[at].0);
+        println!("| {ours} | {other} | {ratio:.2} |");
+    }
     Ok(())
 }
 
@@ -121,9 +120,9 @@ impl Place {
     /// Compares what our candidates leave with what tar leaves.
     fn check(&self) -> Result<()> {
         self.shell("mkdir expected && tar -x -C expected < archive")?;
-        for (name, _, script) in CANDIDATES
+        for (name, script) in CANDIDATES
             .iter()
-            .filter(|(_, _, script)| script.contains("SLUICE"))
+            .filter(|(_, script)| script.contains("SLUICE"))
         {
             self.empty()?;
             self.shell(script)?;
