@@ -155,21 +155,15 @@ fn a_full_archive_over_another_tree() {
     let directory = laid_down(from, &old);
     directory.repo.write("dir/deleted/mine", "mine\n");
     directory.repo.write("dir/mine", "mine\n");
-    let _ = directory.apply(&Archive::of_tree(to, &new)).success();
-    let mut expected = new.clone();
-    expected.extend(tree([
-        ("deleted/mine", file("mine\n")),
-        ("mine", file("mine\n")),
-    ]));
-    directory.assert_holds(to, &expected);
-    directory.assert_sound();
-    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
-    let mut expected = old.clone();
-    expected.extend(tree([
-        ("deleted/mine", file("mine\n")),
-        ("mine", file("mine\n")),
-    ]));
-    directory.assert_holds(from, &expected);
+    let with_mine = |tree: &Tree| {
+        let mine = [("deleted/mine", file("mine\n")), ("mine", file("mine\n"))];
+        tree.clone().into_iter().chain(self::tree(mine)).collect()
+    };
+    for (commit, tree) in [(to, &new), (from, &old)] {
+        let _ = directory.apply(&Archive::of_tree(commit, tree)).success();
+        directory.assert_holds(commit, &with_mine(tree));
+        directory.assert_sound();
+    }
 }
 
 /// However an application ends, another full archive can follow.
@@ -306,6 +300,42 @@ fn a_list_of_doubtful_origin() {
             );
         }
         assert_eq!(directory.state(), format!("holds {from}\n"));
+    }
+}
+
+/// A file of zeros takes no room, or is compared.
+#[test]
+fn holes() {
+    let [from, _] = &ids();
+    let mut map = b"1\n1048577\n0\n".to_vec();
+    map.resize(512, 0);
+    let archive = Archive::full(from)
+        .extended(&[
+            ("GNU.sparse.major", b"1"),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", b"hole"),
+            ("GNU.sparse.realsize", b"1048577"),
+        ])
+        .raw(b'0', b"GNUSparseFile.0/hole", b"", 0o664, &map);
+    let directory = Target::empty();
+    let _ = directory.apply(&archive.end()).success();
+    directory.assert_sound();
+    for (script, lines) in [
+        ("head -c 1048577 /dev/zero > hole", ""),
+        (
+            "printf x | dd of=hole conv=notrunc status=none",
+            "content hole\n",
+        ),
+        ("truncate -s 1 hole", "content hole\n"),
+    ] {
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        match lines {
+            "" => directory.assert_sound(),
+            lines => directory.assert_differs(lines),
+        }
     }
 }
 
