@@ -27,6 +27,7 @@ use super::{
     delta::Id,
     hash::ContentHash,
     own::{self, LIST, NEW_LIST, NEXT_LIST, failed},
+    pax::decimal,
 };
 
 /// The first line, up to the commit.
@@ -89,16 +90,16 @@ impl<'a> Record<'a> {
     fn parse(mut line: &'a [u8]) -> Option<Self> {
         let kind = match word(&mut line)? {
             b"directory" => RecordKind::Directory {
-                mode: number(word(&mut line)?, 8)?,
+                mode: mode(&mut line)?,
             },
             b"file" => RecordKind::File {
-                mode: number(word(&mut line)?, 8)?,
-                size: number(word(&mut line)?, 10)?,
+                mode: mode(&mut line)?,
+                size: decimal(word(&mut line)?)?,
                 hash: hash(&mut line)?,
             },
             b"hole" => RecordKind::Hole {
-                mode: number(word(&mut line)?, 8)?,
-                size: number(word(&mut line)?, 10)?,
+                mode: mode(&mut line)?,
+                size: decimal(word(&mut line)?)?,
             },
             b"link" => RecordKind::Link {
                 hash: hash(&mut line)?,
@@ -122,9 +123,8 @@ fn hash(line: &mut &[u8]) -> Option<ContentHash> {
     ContentHash::parse(std::str::from_utf8(word(line)?).ok()?)
 }
 
-fn number<N: TryFrom<u64>>(digits: &[u8], radix: u32) -> Option<N> {
-    let text = std::str::from_utf8(digits).ok()?;
-    u64::from_str_radix(text, radix).ok()?.try_into().ok()
+fn mode(line: &mut &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(word(line)?).ok()?, 8).ok()
 }
 
 /// A list that is read.

@@ -60,6 +60,7 @@ mod recording;
 mod root;
 mod state;
 mod steps;
+mod threads;
 mod verify;
 mod writer;
 mod writers;
@@ -150,9 +151,9 @@ fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) 
         (Some(State::Holds(held)), Check::Verify | Check::Repair) => held,
     };
     match compare(root, held, differences)? {
-        0 => Ok(verdict),
-        _ if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
-        number => Err(Error::directory_differs(number, &held.to_string())),
+        None => Ok(verdict),
+        Some(_) if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
+        Some(differs) => Err(differs),
     }
 }
 
@@ -172,14 +173,12 @@ fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
 pub fn check(directory: &NamedFile, differences: &mut dyn Write) -> Result<()> {
     let root = Root::open(directory, false)?;
     let held = State::held(State::read(root.directory())?)?;
-    match compare(&root, &held, differences)? {
-        0 => Ok(()),
-        number => Err(Error::directory_differs(number, &held.to_string())),
-    }
+    compare(&root, &held, differences)?.map_or(Ok(()), Err)
 }
 
-/// Report each path that differs from what archives have brought of `held`. Returns the number of paths.
-fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<usize> {
+/// Report each path that differs from what archives have brought of `held`. Returns the error of a directory that
+/// differs.
+fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<Option<Error>> {
     let found = verify(root, held)?;
     let mut lines = Vec::new();
     for (path, difference) in &found {
@@ -191,7 +190,8 @@ fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<usize>
         .write_all(&lines)
         .and_then(|()| differences.flush());
     written.map_err(|error| Error::write(&error))?;
-    Ok(found.len())
+    let differs = || Error::directory_differs(found.len(), &held.to_string());
+    Ok((!found.is_empty()).then(differs))
 }
 
 /// An archive that may be applied.

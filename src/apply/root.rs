@@ -74,7 +74,7 @@ impl Root {
         Cursor::new(&self.directory)
     }
 
-    /// Whether the directory holds nothing but the state file.
+    /// Whether the directory holds nothing but the files of `--apply`.
     pub(super) fn is_bare(&self) -> Result<bool> {
         let failed = |error| failed("read", b".", error);
         for entry in self.directory.entries().map_err(failed)? {

@@ -7,7 +7,6 @@ use std::{
     collections::BTreeMap,
     fmt,
     io::{ErrorKind, Read},
-    num::NonZeroUsize,
     thread,
 };
 
@@ -24,10 +23,9 @@ use super::{
     list::{List, Record, RecordKind},
     path::ArchivePath,
     root::Root,
+    threads,
 };
 
-/// The most threads that read files.
-const MAX_THREADS: usize = 8;
 /// A thread gets records of this many bytes at a time.
 const BATCH_LEN: usize = 64 << 10;
 /// Bytes of a file that are read at once.
@@ -102,10 +100,9 @@ pub(super) fn verify(root: &Root, commit: &Id) -> Result<Differences> {
 
 /// Compare all records, on several threads.
 fn compare(root: &Root, mut list: List) -> Result<Vec<Found>> {
-    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     thread::scope(|scope| {
-        let (batches, queue) = bounded::<Batch>(2 * MAX_THREADS);
-        let threads: Vec<_> = (0..processors.min(MAX_THREADS))
+        let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
+        let threads: Vec<_> = (0..threads::number())
             .map(|_| {
                 let queue = queue.clone();
                 scope.spawn(|| Verifier::new(root).run(queue))
@@ -134,8 +131,7 @@ fn compare(root: &Root, mut list: List) -> Result<Vec<Found>> {
         drop(batches);
         let mut found = Vec::new();
         for thread in threads {
-            let outcome = thread.join();
-            found.extend(outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            found.extend(threads::join(thread)?);
         }
         Ok(found)
     })

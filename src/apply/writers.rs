@@ -6,8 +6,7 @@
 
 use std::{
     hash::{BuildHasher, BuildHasherDefault},
-    num::NonZeroUsize,
-    thread::{self, Scope, ScopedJoinHandle},
+    thread::{Scope, ScopedJoinHandle},
 };
 
 use crossbeam_channel::{Sender, bounded};
@@ -20,11 +19,10 @@ use super::{
     list::NewList,
     path::ArchivePath,
     root::Root,
+    threads,
     writer::Writer,
 };
 
-/// The most threads: more wait for each other in the kernel.
-const MAX_LANES: usize = 8;
 /// A batch is sent when it takes this many bytes, with its orders.
 const BATCH_LEN: usize = 256 << 10;
 /// The batches that wait in a lane.
@@ -52,7 +50,6 @@ impl<'scope> Writers<'scope> {
         root: &'env Root,
         list: Option<&'env NewList>,
     ) -> Self {
-        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let lane = |_| {
             let (batches, orders) = bounded(WAITING);
             Lane {
@@ -62,7 +59,7 @@ impl<'scope> Writers<'scope> {
             }
         };
         Self {
-            lanes: (0..processors.min(MAX_LANES)).map(lane).collect(),
+            lanes: (0..threads::number()).map(lane).collect(),
             current: 0,
             left: 0,
         }
@@ -127,11 +124,10 @@ impl<'scope> Writers<'scope> {
             lane.thread
         });
         let ended: Vec<_> = ended.collect();
-        let ended = ended.into_iter().map(|thread| {
-            let outcome = thread.join();
-            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        ended.fold(Ok(()), Result::and)
+        ended
+            .into_iter()
+            .map(threads::join)
+            .fold(Ok(()), Result::and)
     }
 
     /// The lane for `path`, with room for so much content.
