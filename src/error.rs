@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use gix::bstr::BString;
+use gix::bstr::{BStr, BString};
 
 /// The longest line that git writes, without its end.
 const MAX_LINE: usize = 4095;
@@ -37,6 +37,12 @@ pub enum ExitKind {
     /// The repository lacks something that the archive needs, and the caller asked what; exit status 9, nothing is
     /// printed.
     Missing,
+    /// There is no such view, or its archives do not lead to the commit that is asked for; exit status 9.
+    NotThere,
+    /// The place of published archives cannot be reached; exit status 10.
+    Unreachable,
+    /// A published archive, or the view that lists it, is not as it was published; exit status 11.
+    Damaged,
     /// A directory differs from what archives have brought into it; exit status 12.
     DirectoryDiffers,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
@@ -109,6 +115,21 @@ impl Error {
         Self::new(ExitKind::Missing, "the repository lacks objects")
     }
 
+    /// Nothing is published under the name that is asked for; status 9.
+    pub fn not_there(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::NotThere, message)
+    }
+
+    /// The place of published archives cannot be reached; status 10.
+    pub fn unreachable(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::Unreachable, message)
+    }
+
+    /// Something is not as it was published; status 11.
+    pub fn damaged(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::Damaged, message)
+    }
+
     /// `number` paths of a directory are not as in `commit`; status 12.
     pub fn directory_differs(number: usize, commit: &str) -> Self {
         let paths = if number == 1 { "path is" } else { "paths are" };
@@ -168,6 +189,11 @@ impl Error {
         Box::new(Words(text))
     }
 
+    /// What failed, without label, causes and hint.
+    pub fn message(&self) -> &BStr {
+        self.message.as_ref()
+    }
+
     /// The lines for a terminal, as git writes them.
     pub fn lines(&self) -> Vec<u8> {
         let mut lines = Vec::new();
@@ -219,7 +245,9 @@ impl Error {
             ExitKind::Busy => 6,
             ExitKind::NotModified => 7,
             ExitKind::NotSatisfiable => 8,
-            ExitKind::Missing => 9,
+            ExitKind::Missing | ExitKind::NotThere => 9,
+            ExitKind::Unreachable => 10,
+            ExitKind::Damaged => 11,
             ExitKind::DirectoryDiffers => 12,
         }
     }

@@ -24,6 +24,7 @@
 //! * [`batch`] answers many requests in one process, each a command line.
 //! * [`remote`] serves archives to `git archive --remote`.
 //! * [`invocation`] carries one command line out, on streams that it is given: the binary gives those of the process.
+//! * [`fleet`] publishes archives in a bucket, and brings directories to what is published.
 //! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
 //! * [`preview`] tells what would be sent, before the first byte: to a person, with the rule that decides about a
 //!   path; to a server, with entity tag and length; to a job, with what the repository lacks.
@@ -67,6 +68,7 @@
 //! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
 //! * [`cache`] delivers one archive to many readers, through a directory that processes share. The cache knows keys,
 //!   files and bytes, and neither git nor archives.
+//! * [`bucket`] is a place for published archives: a directory, or an object store. A bucket knows names and bytes.
 //! * [`output`] is the destination of an archive: standard output, or a file that appears when it is complete.
 //!
 //! The ground:
@@ -104,6 +106,7 @@
 pub mod batch;
 pub mod remote;
 pub mod invocation;
+pub mod fleet;
 pub mod apply;
 pub mod preview;
 pub mod archive;
@@ -124,6 +127,7 @@ pub mod lfs;
 pub mod emit;
 pub mod deflate;
 pub mod cache;
+pub mod bucket;
 pub mod output;
 pub mod process;
 pub mod pool;

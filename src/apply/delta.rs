@@ -19,16 +19,13 @@ const OURS: &[u8] = b"GITSLUICE.";
 const VERSION: &[u8] = b"1";
 
 /// The id of a commit or of a tree, in hexadecimal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Id(String);
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Id(String);
 
 impl Id {
     /// Parse an id as git writes it, SHA-1 or SHA-256.
-    pub(super) fn new(hex: &[u8]) -> Option<Self> {
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let sound = matches!(hex.len(), 40 | 64) && hex.iter().all(is_digit);
-        let text = sound.then(|| String::from_utf8(hex.to_vec()));
-        text?.ok().map(Self)
+    pub fn new(hex: &[u8]) -> Option<Self> {
+        hexadecimal(hex, &[40, 64]).map(Self)
     }
 }
 
@@ -38,7 +35,31 @@ impl fmt::Display for Id {
     }
 }
 
-/// The base and the target that an archive states.
+/// The key of all that decides, beside the commit, which files a view has: 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(String);
+
+impl Origin {
+    /// Parse a key.
+    pub fn new(hex: &[u8]) -> Option<Self> {
+        hexadecimal(hex, &[64]).map(Self)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Text of lower-case hexadecimal digits, of one of `lengths`.
+fn hexadecimal(text: &[u8], lengths: &[usize]) -> Option<String> {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_sound = lengths.contains(&text.len()) && text.iter().all(is_digit);
+    is_sound.then(|| String::from_utf8(text.to_vec()).ok())?
+}
+
+/// The base and the target that an archive states, and where the archive came from.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claim {
     /// The required content of the directory. `None` for a full archive.
@@ -47,6 +68,8 @@ pub(super) struct Claim {
     pub(super) target: Id,
     /// Whether deletions are entries instead of records.
     pub(super) whiteouts: bool,
+    /// The view that the archive belongs to. The archive itself does not say so.
+    pub(super) origin: Option<Origin>,
 }
 
 impl Claim {
@@ -72,6 +95,7 @@ impl Claim {
             base: None,
             target,
             whiteouts: false,
+            origin: None,
         };
         Ok((claim, item))
     }
@@ -115,6 +139,7 @@ impl Claim {
             base: Some(base),
             target,
             whiteouts,
+            origin: None,
         })
     }
 }

@@ -18,7 +18,8 @@
 //!
 //! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
 //! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
-//! archive. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
+//! archive. A third word is the view that all of the content came from ([`Origin`]); an archive of a view applies only
+//! to what came from the same view. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
 //! Only the applying user may have written it.
 //!
 //! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
@@ -74,14 +75,16 @@ use crate::{
 
 use changes::Changes;
 use clear::clear;
-use delta::{Claim, Id};
+use delta::Claim;
+pub use delta::{Id, Origin};
 use extract::extract;
 use list::{List, NewList};
 use own::{LIST, NEW_LIST};
 use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
-use state::{State, Verdict};
+use state::Verdict;
+pub use state::{Content, State};
 use verify::verify;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
@@ -101,26 +104,30 @@ pub enum Check {
 pub struct Reports<'a> {
     /// Receives a line about each path that differs.
     pub differences: &'a mut dyn Write,
-    /// Receives a line about each deleted or written path.
-    pub paths: Option<&'a mut (dyn Write + 'static)>,
+    /// Receives messages to the user.
+    pub messages: &'a mut (dyn Write + 'static),
+    /// Whether each deleted or written path is a message.
+    pub verbose: bool,
 }
 
-/// Apply `archive` to `directory`, which is created for a full archive.
+/// Apply `archive` to `directory`, which is created for a full archive. `origin` is the view that the archive is from.
 pub fn apply(
     directory: &NamedFile,
     archive: impl Read,
+    origin: Option<Origin>,
     check: Check,
     reports: Reports<'_>,
 ) -> Result<()> {
     let recording = Recording::new();
     let mut reader = Reader::new(input::plain(recording.of(archive))?);
     let (claim, first) = Claim::read(&mut reader)?;
+    let claim = Claim { origin, ..claim };
     let root = Root::open(directory, claim.base.is_none())?;
     let verdict = judge(&root, &claim, check, reports.differences)?;
     let application = Application {
         root: &root,
         claim: &claim,
-        told: reports.paths,
+        told: reports.verbose.then_some(reports.messages),
     };
     match (verdict, &claim.base) {
         (Verdict::Nothing, _) => {
@@ -146,9 +153,10 @@ fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) 
     let state = State::read(root.directory())?;
     let is_listed = is_listed(root, state.as_ref())?;
     let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
-    let held = match (&state, check) {
-        (_, Check::Nothing) | (None | Some(State::Applying { .. }), _) => return Ok(verdict),
-        (Some(State::Holds(held)), Check::Verify | Check::Repair) => held,
+    let content = state.as_ref().map(|state| &state.content);
+    let held = match (content, check) {
+        (_, Check::Nothing) | (None | Some(Content::Applying { .. }), _) => return Ok(verdict),
+        (Some(Content::Holds(held)), Check::Verify | Check::Repair) => held,
     };
     match compare(root, held, differences)? {
         None => Ok(verdict),
@@ -160,13 +168,21 @@ fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) 
 /// Whether everything that archives have brought into a directory in `state` is in its lists.
 fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
     let root = root.directory();
-    Ok(match state {
+    Ok(match state.map(|state| &state.content) {
         None => false,
-        Some(State::Holds(held)) => List::of(root, &[held])?.is_some(),
-        Some(State::Applying { .. }) => {
+        Some(Content::Holds(held)) => List::of(root, &[held])?.is_some(),
+        Some(Content::Applying { .. }) => {
             List::open(root, LIST)?.is_some() || List::open(root, NEW_LIST)?.is_some()
         }
     })
+}
+
+/// What `directory` says that it holds. `None` if it says nothing, or is not there.
+pub fn state(directory: &NamedFile) -> Result<Option<State>> {
+    match directory.path.exists() {
+        true => State::read(Root::open(directory, false)?.directory()),
+        false => Ok(None),
+    }
 }
 
 /// Compare `directory` with what archives have brought into it, and report each path that differs.
@@ -258,6 +274,6 @@ impl Application<'_> {
         if let Some(list) = list {
             list.complete(directory)?;
         }
-        State::Holds(self.claim.target.clone()).write(directory)
+        State::applied(self.claim).write(directory)
     }
 }

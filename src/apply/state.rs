@@ -1,7 +1,7 @@
 //! Reads and writes the state file `.git-sluice`: one line that states which commit the directory holds.
 //!
 //! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
-//! `-` for the base of a full archive. The file is replaced, never modified, and each state is on the disk
+//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a view. The file is replaced, never modified, and each state is on the disk
 //! before anything depends on it.
 
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use cap_std::fs::Dir;
 use crate::error::{Error, Result};
 
 use super::{
-    delta::{Claim, Id},
+    delta::{Claim, Id, Origin},
     own::{self, NEW_STATE, STATE, failed},
 };
 
@@ -20,11 +20,25 @@ const LEN_MAX: u64 = 256;
 
 /// The content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub struct State {
+    /// Which commit.
+    pub content: Content,
+    /// The view from which all of the content came, if it is known.
+    pub origin: Option<Origin>,
+}
+
+/// Which commit a directory holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
     /// The tree of this commit.
     Holds(Id),
     /// A mixture of base and target.
-    Applying { base: Option<Id>, target: Id },
+    Applying {
+        /// The base of a delta.
+        base: Option<Id>,
+        /// The target of the archive.
+        target: Id,
+    },
 }
 
 /// The decision about an archive.
@@ -40,35 +54,57 @@ pub(super) enum Verdict {
 impl State {
     /// The state from before the first change to after the last.
     pub(super) fn applying(claim: &Claim) -> Self {
-        Self::Applying {
-            base: claim.base.clone(),
-            target: claim.target.clone(),
+        Self {
+            content: Content::Applying {
+                base: claim.base.clone(),
+                target: claim.target.clone(),
+            },
+            origin: claim.origin.clone(),
+        }
+    }
+
+    /// The state after the last change.
+    pub(super) fn applied(claim: &Claim) -> Self {
+        Self {
+            content: Content::Holds(claim.target.clone()),
+            origin: claim.origin.clone(),
         }
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
         let line = text.strip_suffix(b"\n").unwrap_or(text);
         let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-        match words[..] {
-            [b"holds", id] => Id::new(id).map(Self::Holds),
-            [b"applying", base, target] => Some(Self::Applying {
-                base: match base {
+        let (content, origin) = match words[..] {
+            [b"holds", id, ref origin @ ..] => (Content::Holds(Id::new(id)?), origin),
+            [b"applying", base, target, ref origin @ ..] => {
+                let base = match base {
                     b"-" => None,
                     id => Some(Id::new(id)?),
-                },
-                target: Id::new(target)?,
-            }),
-            _ => None,
-        }
+                };
+                let target = Id::new(target)?;
+                (Content::Applying { base, target }, origin)
+            }
+            _ => return None,
+        };
+        let origin = match origin {
+            [] => None,
+            [key] => Some(Origin::new(key)?),
+            _ => return None,
+        };
+        Some(Self { content, origin })
     }
 
     fn text(&self) -> String {
-        match self {
-            Self::Holds(id) => format!("holds {id}\n"),
-            Self::Applying { base, target } => {
+        let content = match &self.content {
+            Content::Holds(id) => format!("holds {id}"),
+            Content::Applying { base, target } => {
                 let base = base.as_ref().map_or("-".to_owned(), Id::to_string);
-                format!("applying {base} {target}\n")
+                format!("applying {base} {target}")
             }
+        };
+        match &self.origin {
+            Some(origin) => format!("{content} {origin}\n"),
+            None => format!("{content}\n"),
         }
     }
 
@@ -102,9 +138,9 @@ impl State {
 
     /// The commit that a directory in `state` holds, if it holds one wholly.
     pub(super) fn held(state: Option<Self>) -> Result<Id> {
-        match state {
-            Some(Self::Holds(held)) => Ok(held),
-            Some(Self::Applying { target, .. }) => Err(Error::fatal(format!(
+        match state.map(|state| state.content) {
+            Some(Content::Holds(held)) => Ok(held),
+            Some(Content::Applying { target, .. }) => Err(Error::fatal(format!(
                 "cannot verify: the directory is on the way to {target}"
             ))
             .hinted("apply the complete archive of that first")),
@@ -124,13 +160,16 @@ impl State {
         claim: &Claim,
     ) -> Result<Verdict> {
         let Claim { base, target, .. } = claim;
-        match (state, base) {
+        // An archive of a view fits only what came from the same view.
+        let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
+        let content = state.filter(fits).map(|state| &state.content);
+        match (content, base) {
             (_, None) if bare => Ok(Verdict::Apply),
-            (Some(Self::Holds(held)), _) if held == target => Ok(Verdict::Nothing),
-            (Some(_), None) if listed => Ok(Verdict::Replace),
-            (Some(Self::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
-            (Some(state), _) if *state == Self::applying(claim) => Ok(Verdict::Apply),
-            (state, Some(base)) => Err(Self::refusal(state, bare, base)),
+            (Some(Content::Holds(held)), _) if held == target => Ok(Verdict::Nothing),
+            (_, None) if listed && state.is_some() => Ok(Verdict::Replace),
+            (Some(Content::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
+            (Some(content), _) if *content == Self::applying(claim).content => Ok(Verdict::Apply),
+            (_, Some(base)) => Err(Self::refusal(state, bare, base)),
             (_, None) => Err(Error::fatal(
                 "cannot apply: the archive is a full one, and the directory is not empty",
             )
@@ -139,16 +178,16 @@ impl State {
     }
 
     fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {
-        let (holds, hint) = match state {
-            Some(Self::Holds(held)) => (format!("holds {held}"), None),
-            Some(Self::Applying {
+        let (holds, hint) = match state.map(|state| &state.content) {
+            Some(Content::Holds(held)) => (format!("holds {held}"), None),
+            Some(Content::Applying {
                 base: Some(from),
                 target,
             }) => (
                 format!("is on the way from {from} to {target}"),
                 Some("apply the complete archive of that first".to_owned()),
             ),
-            Some(Self::Applying { base: None, target }) => (
+            Some(Content::Applying { base: None, target }) => (
                 format!("is on the way to {target}"),
                 Some("apply the complete archive of that first".to_owned()),
             ),
@@ -174,28 +213,41 @@ fn how_to_say() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Id, State, Verdict};
+    use super::{Claim, Content, Id, Origin, State, Verdict};
 
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
     }
 
+    fn origin(digit: &str) -> Origin {
+        Origin::new(digit.repeat(64).as_bytes()).expect("a key")
+    }
+
+    fn holds(digit: &str) -> State {
+        State {
+            content: Content::Holds(id(digit)),
+            origin: None,
+        }
+    }
+
     #[test]
     fn states_are_one_line() {
-        let applying = |base| State::Applying {
+        let applying = |base| Content::Applying {
             base,
             target: id("b"),
         };
-        for state in [
-            State::Holds(id("a")),
+        for content in [
+            Content::Holds(id("a")),
             applying(None),
             applying(Some(id("a"))),
         ] {
-            assert_eq!(State::parse(state.text().as_bytes()), Some(state.clone()));
-            assert_eq!(
-                State::parse(state.text().trim_end().as_bytes()),
-                Some(state)
-            );
+            for origin in [None, Some(origin("d"))] {
+                let content = content.clone();
+                let state = State { content, origin };
+                let text = state.text();
+                assert_eq!(State::parse(text.as_bytes()), Some(state.clone()));
+                assert_eq!(State::parse(text.trim_end().as_bytes()), Some(state));
+            }
         }
         for text in [
             "",
@@ -208,21 +260,20 @@ mod tests {
         ] {
             assert_eq!(State::parse(text.as_bytes()), None, "{text:?}");
         }
-        let text = State::Holds(id("a")).text();
+        let text = holds("a").text();
         assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
+        assert_eq!(
+            State::parse(format!("{} d", text.trim_end()).as_bytes()),
+            None
+        );
     }
 
     /// The decisions about a delta from `a` to `b` and about a full archive of `b`.
     #[test]
     fn verdicts() {
-        let claim = |base: Option<&str>| Claim {
-            base: base.map(id),
-            target: id("b"),
-            whiteouts: false,
-        };
-        let [delta, full] = [claim(Some("a")), claim(None)];
+        let [delta, full] = [claim(Some("a"), None), claim(None, None)];
         let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
-        let [held, base, other] = ["b", "a", "c"].map(|digit| State::Holds(id(digit)));
+        let [held, base, other] = ["b", "a", "c"].map(holds);
         let [apply, replace, nothing] =
             [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
         for (state, bare, listed, of_delta, of_full) in [
@@ -246,6 +297,81 @@ mod tests {
                 (of_delta, of_full),
                 "{state:?} {bare} {listed}"
             );
+        }
+    }
+
+    /// The same commit of another view, or of no view, has other files.
+    #[test]
+    fn an_archive_of_a_view_fits_what_came_from_the_view() {
+        let of_view = |digit: &str, view| State {
+            origin: Some(origin(view)),
+            ..holds(digit)
+        };
+        let delta = claim(Some("a"), Some("d"));
+        let full = claim(None, Some("d"));
+        let plain = claim(Some("a"), None);
+        for (state, of_delta, of_full, of_plain) in [
+            (
+                of_view("a", "d"),
+                Some(Verdict::Apply),
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                of_view("b", "d"),
+                Some(Verdict::Nothing),
+                Some(Verdict::Nothing),
+                Some(Verdict::Nothing),
+            ),
+            (
+                of_view("a", "e"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                of_view("b", "e"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Nothing),
+            ),
+            (
+                holds("a"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                holds("b"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Nothing),
+            ),
+            (
+                State::applying(&delta),
+                Some(Verdict::Apply),
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                State::applying(&plain),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+        ] {
+            let judge = |claim| State::judge(Some(&state), false, true, claim).ok();
+            let verdicts = [judge(&delta), judge(&full), judge(&plain)];
+            assert_eq!(verdicts, [of_delta, of_full, of_plain], "{state:?}");
+        }
+    }
+
+    fn claim(base: Option<&str>, view: Option<&str>) -> Claim {
+        Claim {
+            base: base.map(id),
+            target: id("b"),
+            whiteouts: false,
+            origin: view.map(origin),
         }
     }
 }

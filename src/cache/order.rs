@@ -6,7 +6,7 @@ use std::{
 };
 
 /// What decides the bytes of an archive, as a hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(pub [u8; 32]);
 
 impl Key {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::amount::part;
 
 /// The base, and the form and bounds of the changes.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Only what changed")]
 pub struct Delta {
     /// Send only what changed since this tree or commit

@@ -12,7 +12,7 @@ use gix::bstr::{BString, ByteSlice};
 use super::amount::size;
 
 /// Filters and reports. For an option that is not given, the profile decides.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "What is sent")]
 pub struct Filters {
     /// Use a set of the options below, made for one reader

@@ -35,7 +35,7 @@ const EXAMPLES: [(&str, &str); 4] = [
 ];
 
 /// The exit statuses, and their meanings.
-pub const STATUSES: [(u8, &str); 12] = [
+pub const STATUSES: [(u8, &str); 14] = [
     (0, "the archive is complete"),
     (3, "--base: the base is not there"),
     (4, "--fail-if-empty: there is no regular file to send"),
@@ -46,7 +46,15 @@ pub const STATUSES: [(u8, &str); 12] = [
     (6, "--cache-wait: too many archives are being made"),
     (7, "--if-none-match: the caller has the archive"),
     (8, "--range: the archive ends before the range"),
-    (9, "--list-missing: something is missing"),
+    (
+        9,
+        "--list-missing: something is missing; --apply: no such view or commit",
+    ),
+    (
+        10,
+        "--publish, --apply, --prune: the bucket cannot be reached",
+    ),
+    (11, "--apply, --prune: a view or an archive is damaged"),
     (12, "--verify: the directory differs"),
     (128, "the run cannot go on, as in git (fatal: ...)"),
     (129, "the arguments make no sense"),

@@ -8,6 +8,7 @@ mod amount;
 mod delta;
 mod extra;
 mod filters;
+mod fleet;
 mod grammar;
 mod guide;
 mod ours;
@@ -28,6 +29,7 @@ pub use filters::{
     Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Profile, SubmoduleMapping,
     Submodules, Symlinks,
 };
+pub use fleet::Fleet;
 pub use guide::{STATUSES, is_completion_helper};
 pub use ours::{Guide, GzipDialect, Ours};
 pub use pathspec_file::pathspecs_from;
@@ -40,11 +42,14 @@ const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
        git sluice [<options>] --list
        git sluice [-v] [--verify | --repair] --apply=<dir> [<archive>]
+       git sluice [-v] [--verify | --repair] --apply=<dir> [--commit=<id>] <url/view>
        git sluice --verify --apply=<dir>
+       git sluice [<options>] --publish=<url/view> <commit> [<path>...]
+       git sluice --prune=<url> [--prune-age=<time>]
        git sluice --batch [--batch-jobs=<n>] [--batch-repositories=<n>]";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
-#[derive(Parser, Debug)]
+#[derive(Parser, Clone, Debug)]
 #[command(
     name = NAME,
     bin_name = NAME,
@@ -135,6 +140,10 @@ pub struct Args {
     /// Options about sharing.
     #[command(flatten)]
     pub sharing: Sharing,
+
+    /// Options about published archives.
+    #[command(flatten)]
+    pub fleet: Fleet,
 }
 
 /// What `--generate` prints.
@@ -153,6 +162,7 @@ impl Args {
         self.list
             || self.filters.print_profile
             || self.ours.apply.is_some()
+            || self.fleet.prune.is_some()
             || self.ours.generate.is_some()
     }
 
@@ -210,7 +220,19 @@ impl Args {
         for others in [&whole[..], &[("output", self.output.is_some())], &products] {
             refuse_together(&looks, others)?;
         }
-        refuse_together(&[("range", is_ranged)], &whole)
+        refuse_together(&[("range", is_ranged)], &whole)?;
+        let published = [("publish", self.fleet.publish.is_some())];
+        let based = [
+            ("format", self.format.is_some()),
+            ("output", self.output.is_some()),
+            ("remote", self.remote.is_some()),
+            ("base", self.delta.base.is_some()),
+            ("cache", self.sharing.cache.is_some()),
+        ];
+        for others in [&lists[..], &looks, &whole, &products, &conditions, &based] {
+            refuse_together(&published, others)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use super::amount::size;
 
 /// Options that `git archive` does not have.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Beyond git archive")]
 pub struct Ours {
     /// Number of threads [default: the number of processors, fewer on a busy machine]

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// Entity tags and ranges.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Behind a server")]
 pub struct Serving {
     /// Print what is known of the archive before its first byte, as JSON: entity tag, length, entries

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::amount::size;
 
 /// The directory, and its bounds.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Many readers of one archive")]
 pub struct Sharing {
     /// Share archives with other runs in this directory: the first run that asks for an archive makes it, the

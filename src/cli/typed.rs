@@ -36,10 +36,29 @@ const HARMLESS: [&str; 11] = [
 /// The only option that git cannot take back with a `--no-` form.
 const FINAL: &str = "mtime";
 
-/// The option that reads an archive instead of making one.
-const APPLY: &str = "apply";
-/// The options that go with it.
-const OF_APPLY: [&str; 4] = [APPLY, "verify", "repair", "verbose"];
+/// An option that does something else than make an archive, with the options that go with it, and the most words behind
+/// them.
+struct Mode {
+    option: &'static str,
+    with: &'static [&'static str],
+    words: usize,
+    complaint: &'static str,
+}
+
+const MODES: [Mode; 2] = [
+    Mode {
+        option: "apply",
+        with: &["apply", "verify", "repair", "commit", "verbose"],
+        words: 1,
+        complaint: "--apply goes with nothing but -v, --verify, --repair and --commit",
+    },
+    Mode {
+        option: "prune",
+        with: &["prune", "prune-age"],
+        words: 0,
+        complaint: "--prune goes with nothing but --prune-age",
+    },
+];
 
 /// Why there are no arguments.
 #[derive(Debug)]
@@ -226,12 +245,9 @@ impl<'v> Typed<'v> {
         }
         given.refuse_late()?;
         let first_pass = self.output.is_some() || self.remote.is_some() || self.exec.is_some();
-        if given.has(APPLY) && (first_pass || given.asks_for_more_than_apply()) {
-            return Err(misuse(
-                command,
-                format!("--{APPLY} goes with nothing but -v, --verify and --repair"),
-            )
-            .into());
+        let mode = MODES.iter().find(|mode| given.has(mode.option));
+        if let Some(mode) = mode.filter(|mode| first_pass || given.asks_for_more_than(mode)) {
+            return Err(misuse(command, mode.complaint.to_owned()).into());
         }
         let args = Args {
             output: self.output,
@@ -266,13 +282,13 @@ impl Given<'_> {
         self.options.iter().any(|(other, _)| *other == name)
     }
 
-    /// Whether there are options for making an archive, or words that are no file name.
-    fn asks_for_more_than_apply(&self) -> bool {
-        let others = |(name, _): &(&str, _)| !OF_APPLY.contains(name);
+    /// Whether there are options or words that do not go with `mode`.
+    fn asks_for_more_than(&self, mode: &Mode) -> bool {
+        let others = |(name, _): &(&str, _)| !mode.with.contains(name);
         self.options.iter().any(others)
             || !self.extras.is_empty()
             || self.level.is_some()
-            || self.operands.len() > 1
+            || self.operands.len() > mode.words
     }
 
     /// The prefix in force at this point.

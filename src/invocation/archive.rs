@@ -51,6 +51,9 @@ impl Invocation<'_> {
             access: self.access,
             fetches: &fetches,
         };
+        if let Some(place) = &args.fleet.publish {
+            return self.publish(place, inputs, repository, destination);
+        }
         if args.ours.list_missing {
             return self.list_missing(inputs, repository, destination);
         }

@@ -3,25 +3,27 @@
 //! The caller owns the process: an invocation gets its streams, and neither ends the process nor looks at the
 //! process's own streams.
 
+mod apply;
 mod archive;
+mod publish;
 mod streams;
 
 use std::{
     ffi::OsString,
-    fs::File,
-    io::{self, Read, Write},
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::Path,
+    io::{self, Write},
+    os::unix::ffi::OsStringExt,
 };
 
 use gix::bstr::BString;
 
 use crate::{
-    apply::{self, Check, Reports},
-    cli::{self, Args, Ours, Stop, Typed, pathspecs_from},
-    error::{Error, ExitKind, Result, filled, strerror},
+    bucket::{self, BucketUrl},
+    cli::{self, Args, Stop, Typed, pathspecs_from},
+    error::{Error, ExitKind, Result},
+    fleet,
     output::Destination,
-    process::directory::{Directory, NamedFile},
+    process::directory::Directory,
+    report::json_line,
     repository::{Repository, environment::Environment, extra_file},
     request::{Access, format::Formats, printed_profile},
 };
@@ -45,7 +47,17 @@ pub fn carry_out(
     let directory = environment.directory();
     let mut args = arguments(typed, &repository, access, directory)?;
     if let Some(target) = &args.ours.apply {
-        return Ok(apply(target, directory, &args, &mut streams, destination)?);
+        let target = directory.file(target);
+        return Ok(apply::apply(
+            &target,
+            directory,
+            &args,
+            &mut streams,
+            destination,
+        )?);
+    }
+    if let Some(bucket) = &args.fleet.prune {
+        return Ok(prune(bucket, directory, &args, destination)?);
     }
     if let Some(answer) = answer(&args, &formats) {
         return Ok(tell(&answer, &args, destination)?);
@@ -97,48 +109,17 @@ fn arguments(
     Ok(args)
 }
 
-/// The first word is no tree-ish here. Differences go to `destination`.
-fn apply(
-    target: &Path,
+/// Removes archives that nothing lists.
+fn prune(
+    bucket: &str,
     directory: &Directory,
     args: &Args,
-    streams: &mut Streams<'_>,
     mut destination: Destination,
 ) -> Result<()> {
-    let target = directory.file(target);
-    let check = match args.ours {
-        Ours { repair: true, .. } => Check::Repair,
-        Ours { verify: true, .. } if args.treeish.is_none() => {
-            refuse_unread(streams)?;
-            return apply::check(&target, &mut destination);
-        }
-        Ours { verify: true, .. } => Check::Verify,
-        _ => Check::Nothing,
-    };
-    let archive: Box<dyn Read> = match &args.treeish {
-        Some(file) if file != "-" => Box::new(open(&directory.file(file))?),
-        _ => (streams.input)()?,
-    };
-    let reports = Reports {
-        differences: &mut destination,
-        paths: (args.verbose > 0).then_some(&mut *streams.messages as &mut dyn Write),
-    };
-    apply::apply(&target, archive, check, reports)
-}
-
-/// Refuses an archive on the standard input: the caller would think that it was applied.
-fn refuse_unread(streams: &Streams<'_>) -> Result<()> {
-    if !(streams.has_input)() {
-        return Ok(());
-    }
-    let read = io::copy(&mut (streams.input)()?.take(1), &mut io::sink());
-    match read.map_err(|error| Error::fatal("cannot read standard input").caused_by(error))? {
-        0 => Ok(()),
-        _ => Err(Error::fatal(
-            "cannot verify: there is something on standard input, which would not be applied",
-        )
-        .hinted("as an argument, - applies the archive on standard input")),
-    }
+    let bucket = bucket::open(&BucketUrl::new(bucket), directory)?;
+    let pruned = fleet::prune(&*bucket, args.fleet.prune_age)?;
+    json_line(&pruned, &mut destination)?;
+    destination.complete()
 }
 
 /// What the program is asked about itself.
@@ -173,17 +154,9 @@ fn read_pathspecs(args: &mut Args, directory: &Directory, streams: &Streams<'_>)
     let pathspecs = if file == "-" {
         pathspecs_from(io::BufReader::new((streams.input)()?), nul)?
     } else {
-        pathspecs_from(open(&directory.file(file))?, nul)?
+        pathspecs_from(directory.file(file).open()?, nul)?
     };
     let word = |pathspec: BString| OsString::from_vec(pathspec.into());
     args.paths = pathspecs.into_iter().map(word).collect();
     Ok(())
-}
-
-fn open(file: &NamedFile) -> Result<File> {
-    File::open(&file.path).map_err(|error| {
-        let why = strerror(&error);
-        let values = [file.name.as_os_str().as_bytes(), why.as_bytes()];
-        Error::fatal(filled("could not open '{}' for reading: {}", &values))
-    })
 }

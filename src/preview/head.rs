@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::{
     archive::{Measurement, measure},
     cache::Stored,
-    error::{Error, Result},
-    report::Subject,
+    error::Result,
+    report::{Subject, json_line},
     request::{Request, format::Format},
 };
 
@@ -78,10 +78,7 @@ pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         ),
         Err(reason) => (None, Some(reason)),
     };
-    let mut line = serde_json::to_vec(&head)
-        .map_err(|error| Error::fatal("cannot write the head").caused_by(error))?;
-    line.push(b'\n');
-    out.write_all(&line).map_err(|error| Error::write(&error))
+    json_line(&head, out)
 }
 
 fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {

@@ -2,9 +2,13 @@
 //! of the process, which requests share.
 
 use std::{
+    fs::File,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use crate::error::{Error, Result, filled, strerror};
 
 /// The directory of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +27,17 @@ pub struct NamedFile {
     pub name: PathBuf,
     /// Where this process finds the file.
     pub path: PathBuf,
+}
+
+impl NamedFile {
+    /// Open the file to read it.
+    pub fn open(&self) -> Result<File> {
+        File::open(&self.path).map_err(|error| {
+            let why = strerror(&error);
+            let values = [self.name.as_os_str().as_bytes(), why.as_bytes()];
+            Error::fatal(filled("could not open '{}' for reading: {}", &values))
+        })
+    }
 }
 
 impl Directory {

@@ -1,6 +1,21 @@
-//! Writes JSON text straight into a buffer, for many lines. Nothing else is allocated.
+//! Writes JSON text: many lines straight into a buffer, without allocating anything else, or one line from a value.
 
-use crate::buffer::Buffer;
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::{
+    buffer::Buffer,
+    error::{Error, Result},
+};
+
+/// Write `value` as one line.
+pub fn json_line(value: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    let mut line = serde_json::to_vec(value)
+        .map_err(|error| Error::fatal("cannot write JSON").caused_by(error))?;
+    line.push(b'\n');
+    out.write_all(&line).map_err(|error| Error::write(&error))
+}
 
 /// Append the field `name`. A `value` that is not UTF-8 goes to a field of its own, in Base64.
 pub(super) fn field(name: &str, value: &[u8], out: &mut Buffer) {

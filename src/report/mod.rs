@@ -17,6 +17,7 @@ mod reports;
 mod summary;
 
 pub use channel::{Bands, Channel, Outlet};
+pub use json::json_line;
 pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
 pub use missing::MissingList;
 pub use progress::Meter;

@@ -4,7 +4,9 @@
 //! archives. Every value goes in with its name and its length. An archive that depends on more has no key; conversions
 //! that turn out to depend on more withdraw [`Shareable`](crate::convert::Shareable) later.
 
-use std::{ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt};
+use std::{
+    collections::BTreeSet, ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt,
+};
 
 use gix::{
     bstr::BString,
@@ -71,12 +73,50 @@ impl Decisive<'_> {
             self.add_submodule(submodule, &mut encoder)
                 .map_err(|error| error.to_string())?;
         }
-        for extra in extras {
-            encoder.debug("extra kind", &extra.kind);
-            encoder.bytes("extra name", &extra.name);
-            encoder.bytes("extra content", loaded(extra)?);
-        }
+        add_extras(extras, &mut encoder)?;
         encoder.finish()
+    }
+
+    /// The key of all that decides, beside the commit, which files an archive has; or why there is none. Deltas between
+    /// archives of the same key lead from one to the other.
+    pub(super) fn key_of_files(&self, extras: &mut [Extra]) -> Result<Key, String> {
+        match () {
+            () if self.treeish.commit.is_none() => {
+                return Err("a view has commits, and this is none".to_owned());
+            }
+            () if self.args.worktree_attributes => {
+                return Err("attributes come from the work tree".to_owned());
+            }
+            () if self.filters.does_without() => {
+                return Err("files that the repository lacks are left out".to_owned());
+            }
+            () => {}
+        }
+        let mut encoder = Encoder::new();
+        encoder.number("encoding of files", ENCODING);
+        self.add_stored(&mut encoder);
+        add_replacements(self.replacements, &mut encoder);
+        add_rules(self.rules, &mut encoder);
+        self.add_pathspecs(&mut encoder);
+        self.add_filters(&mut encoder);
+        self.add_attributes(self.attributes, &mut encoder)
+            .map_err(|error| error.to_string())?;
+        for key in self.keys_of_submodules()? {
+            encoder.bytes("submodules", key.0);
+        }
+        add_extras(extras, &mut encoder)?;
+        encoder.finish()
+    }
+
+    /// A key for each way in which submodules are read. Most often all are read in the same way, however many there are.
+    fn keys_of_submodules(&self) -> Result<BTreeSet<Key>, String> {
+        let keys = self.submodules.all.iter().map(|submodule| {
+            let mut encoder = Encoder::new();
+            self.add_reading(submodule, &mut encoder)
+                .map_err(|error| error.to_string())?;
+            encoder.finish()
+        });
+        keys.collect()
     }
 
     /// What the archive, or the messages beside it, depend on beyond the key.
@@ -119,6 +159,11 @@ impl Decisive<'_> {
                 encoder.debug("times", &self.times);
             }
         }
+        self.add_stored(encoder);
+    }
+
+    /// What is noted of a file in any format.
+    fn add_stored(&self, encoder: &mut Encoder) {
         let umask = match self.settings.umask {
             Umask::Bits(bits) => bits,
             Umask::User => output::umask(),
@@ -144,9 +189,15 @@ impl Decisive<'_> {
 
     /// The content of a submodule, and all that decides about its files.
     fn add_submodule(&self, submodule: &Submodule, encoder: &mut Encoder) -> Result<()> {
-        let tree = &submodule.tree;
-        encoder.bytes("submodule", tree.view.filter.mount.prefix());
+        let mount = &submodule.tree.view.filter.mount;
+        encoder.bytes("submodule", mount.prefix());
         add_treeish(&submodule.treeish, encoder);
+        self.add_reading(submodule, encoder)
+    }
+
+    /// How files of a submodule are read.
+    fn add_reading(&self, submodule: &Submodule, encoder: &mut Encoder) -> Result<()> {
+        let tree = &submodule.tree;
         add_replacements(&tree.reader.odb.config().replacements, encoder);
         add_rules(tree.rules, encoder);
         encoder.number("big file", submodule.big_file);
@@ -273,6 +324,15 @@ fn add_rules(rules: TreeRules, encoder: &mut Encoder) {
     encoder.debug("protect", &protect);
     encoder.number("depth", max_depth as u64);
     encoder.flag("redacted", redacted);
+}
+
+fn add_extras(extras: &mut [Extra], encoder: &mut Encoder) -> Result<(), String> {
+    for extra in extras {
+        encoder.debug("extra kind", &extra.kind);
+        encoder.bytes("extra name", &extra.name);
+        encoder.bytes("extra content", loaded(extra)?);
+    }
+    Ok(())
 }
 
 /// The content of `extra`, which is read into memory if it is a small file.

@@ -94,6 +94,8 @@ pub struct Request {
     pub range: Option<ByteRange>,
     /// The key of the archive, or why there is none.
     pub key: Result<cache::Key, String>,
+    /// The key of all that decides, beside the commit, which files the archive has; or why there is none.
+    pub key_of_files: Result<cache::Key, String>,
     /// Whether the archive, as far as it was made, follows from the key alone.
     pub shareable: Shareable,
     /// Where the archive is shared with others, if the user wants that.

@@ -269,10 +269,15 @@ impl<'a> Inputs<'a> {
             true => decisive.key(&mut extras),
             false => Err("nothing asks for the key".to_owned()),
         };
+        let key_of_files = match args.fleet.publish {
+            Some(_) => decisive.key_of_files(&mut extras),
+            None => Err("nothing is published".to_owned()),
+        };
         Ok(Request {
             promisor: None,
             range: inputs.range(key.as_ref().ok()),
             key,
+            key_of_files,
             shareable: Shareable::default(),
             cache,
             format,

@@ -5,6 +5,7 @@
 //! `schema.rs`,
 //! `forge.rs` and `import.rs` below it; of the tests, `oracle.rs` is the main thing.
 
+mod fleet;
 mod forge;
 mod import;
 mod process;

@@ -111,6 +111,12 @@ impl Schema {
                     };
                     self.check(&schema[branch], value).map(|()| true)?
                 }
+                "items" => {
+                    for item in items(value) {
+                        self.check(rule, item)?;
+                    }
+                    true
+                }
                 "properties" => {
                     for (name, property) in fields(rule) {
                         if let Some(value) = value.get(name) {
@@ -133,6 +139,7 @@ impl Schema {
 fn is_of_type(value: &Value, name: &str) -> bool {
     match name {
         "object" => value.is_object(),
+        "array" => value.is_array(),
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),

@@ -256,10 +256,11 @@ fn assert_nothing_asked_for(output: &Output) {
 fn apply(directory: &Path, archive: &[u8]) {
     let reports = Reports {
         differences: &mut std::io::sink(),
-        paths: None,
+        messages: &mut std::io::sink(),
+        verbose: false,
     };
     let directory = Directory::Current.file(directory);
-    let applied = git_sluice::apply::apply(&directory, archive, Check::Nothing, reports);
+    let applied = git_sluice::apply::apply(&directory, archive, None, Check::Nothing, reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -1,0 +1,43 @@
+//! The options of archives that are published for machines without a repository.
+
+use std::time::Duration;
+
+use super::{amount::part, sharing::duration};
+
+/// What is published, and how.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Fleets")]
+pub struct Fleet {
+    /// Publish the commit as the newest one of this view: a delta over what the view has, from time to time a full archive
+    ///
+    /// The place is a directory, file://<path>, or the URL of an object store, and behind it the name of the view, which
+    /// stands for one repository, one set of filters and one branch. --apply=<dir> with the same place brings a directory
+    /// to the newest commit, without a repository. The bucket itself has to be there. Prints one line of JSON about what
+    /// was done.
+    #[arg(long, value_name = "url/view")]
+    pub publish: Option<String>,
+
+    /// Publish a full archive too, behind this many deltas
+    #[arg(long, value_name = "n", default_value = "20", requires = "publish")]
+    pub publish_steps: u32,
+
+    /// Publish a full archive too, when the deltas have more than this part of its bytes
+    #[arg(long, value_name = "part", default_value = "0.5", value_parser = part, requires = "publish")]
+    pub publish_ratio: f64,
+
+    /// Publish a commit although the view has a descendant of it
+    #[arg(long, requires = "publish")]
+    pub force: bool,
+
+    /// With --apply from a view: bring the directory to this commit, or exit with status 9
+    #[arg(long, value_name = "id", requires = "apply")]
+    pub commit: Option<String>,
+
+    /// Remove archives that no view in this bucket lists
+    #[arg(long, value_name = "url")]
+    pub prune: Option<String>,
+
+    /// Keep archives that are younger, or that a view has listed within this time: seconds, or with the suffix m, h or d
+    #[arg(long, value_name = "time", default_value = "1d", value_parser = duration, requires = "prune")]
+    pub prune_age: Duration,
+}

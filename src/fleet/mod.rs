@@ -1,0 +1,31 @@
+//! Published archives: machines without a repository keep directories at the newest commit.
+//!
+//! A publisher puts full archives and deltas into a bucket, and lists them in a *view*: the name for one repository, one
+//! set of filters and one branch. A reader takes the shortest way from what its directory holds to the target of the
+//! view, and checks each archive before the archive changes anything.
+//!
+//! The module knows views and the bytes of archives. It must not know git, nor how an archive is made.
+//!
+//! # Layout, version 1
+//!
+//! ```text
+//! v1/views/<view>.json             the steps of a view: the one file that changes
+//! v1/objects/<sha-256>.tar.zst     an archive, named by its bytes
+//! ```
+//!
+//! The view is replaced only if it is still the one that was read, so that publishers cannot lose a step of each other.
+//! Archives are there before the view lists them. An archive that no view lists is harmless; `prune` removes it.
+
+mod place;
+mod prune;
+mod publish;
+mod step;
+mod update;
+mod view;
+mod way;
+
+pub use place::{Place, ViewName};
+pub use prune::{Pruned, prune};
+pub use publish::{Limits, Made, Producer, Published, publish};
+pub use update::{Update, update};
+pub use view::Target;

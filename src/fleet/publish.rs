@@ -1,0 +1,296 @@
+//! Publishes a commit: a delta over what the view has, and a full archive where the way from the last one gets long.
+
+use std::{
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+
+use super::{
+    place::{Place, ViewName, object},
+    step::Step,
+    view::{Retired, Target, View},
+};
+use crate::{
+    bucket::{Bucket, Digest},
+    buffer::spool::Spooled,
+    error::{Error, ExitKind, Result},
+};
+
+/// How often the view is read again because another publisher came first.
+const ATTEMPTS: u32 = 50;
+/// The longest wait before that.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// An archive that is older in the bucket is written again, so that nobody removes it before the view lists it.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+/// How long a view names an archive that it has given up.
+const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Makes the archives of one commit.
+pub trait Producer {
+    /// The commit.
+    fn target(&self) -> Target;
+
+    /// The key of all that decides, beside the commit, which files there are.
+    fn filters(&self) -> String;
+
+    /// Makes a full archive, or a delta over the commit `base`. A base that cannot be read is an error of the kind
+    /// [`NoBase`](ExitKind::NoBase).
+    fn make(&mut self, base: Option<&str>) -> Result<Made>;
+
+    /// Whether the commit `other` is newer: a descendant of the target.
+    fn is_behind(&self, other: &str) -> Result<bool>;
+}
+
+/// An archive.
+pub struct Made {
+    /// The bytes.
+    pub content: Spooled,
+    /// The SHA-256 of the bytes.
+    pub sha256: Digest,
+    /// The number of entries.
+    pub entries: u64,
+    /// The number of deleted paths.
+    pub deletions: u64,
+}
+
+/// When a full archive is published beside a delta.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Behind so many deltas.
+    pub steps: u32,
+    /// When the deltas have more than this part of the bytes of the full archive.
+    pub part: f64,
+}
+
+/// What was done, as JSON: see `schema/published.schema.json`.
+#[derive(Debug, Serialize)]
+pub struct Published {
+    published: u32,
+    view: String,
+    commit: String,
+    /// Why nothing was published: the view has the commit, or a newer one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nothing: Option<&'static str>,
+    /// The new archives.
+    steps: Vec<Step>,
+    /// Bytes that were written, without the view.
+    bytes: u64,
+}
+
+/// Publishes what `producer` makes at `place`, which is in `bucket`. With `force`, an older commit takes the place of a
+/// newer one.
+pub fn publish(
+    bucket: &dyn Bucket,
+    place: &Place,
+    producer: &mut dyn Producer,
+    limits: Limits,
+    force: bool,
+) -> Result<Published> {
+    let mut publication = Publication {
+        bucket,
+        producer,
+        limits,
+        full: None,
+        bytes: 0,
+    };
+    for attempt in 0..ATTEMPTS {
+        let known = View::read(bucket, &place.view)?;
+        let (view, version) = known.unzip();
+        if let Some(view) = &view
+            && let Some(nothing) = publication.reason_for_nothing(view, force)?
+        {
+            return Ok(publication.published(&place.view, Some(nothing), Vec::new()));
+        }
+        let steps = publication.steps(view.as_ref())?;
+        let next = publication.next(view, &steps)?;
+        if next.write(bucket, &place.view, version.as_ref())? {
+            return Ok(publication.published(&place.view, None, steps));
+        }
+        pause(attempt);
+    }
+    Err(Error::fatal(format!(
+        "cannot publish: {ATTEMPTS} times another publisher changed the view '{}' first",
+        place.view
+    )))
+}
+
+/// A publication under way.
+struct Publication<'a> {
+    bucket: &'a dyn Bucket,
+    producer: &'a mut dyn Producer,
+    limits: Limits,
+    /// The full archive, once it is in the bucket.
+    full: Option<Step>,
+    /// Bytes that were written.
+    bytes: u64,
+}
+
+impl Publication<'_> {
+    fn reason_for_nothing(&self, view: &View, force: bool) -> Result<Option<&'static str>> {
+        let Target { commit, .. } = &view.target;
+        if view.filters != self.producer.filters() {
+            return Ok(None);
+        }
+        if *commit == self.producer.target().commit {
+            return Ok(Some("the view has the commit"));
+        }
+        let is_behind = !force && self.producer.is_behind(commit)?;
+        Ok(is_behind.then_some("the view has a newer commit"))
+    }
+
+    /// Makes the archives that `view` lacks, and writes them.
+    fn steps(&mut self, view: Option<&View>) -> Result<Vec<Step>> {
+        let same = view.filter(|view| view.filters == self.producer.filters());
+        let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(&view.steps)?)))
+        else {
+            return Ok(vec![self.full()?]);
+        };
+        let mut steps = Vec::new();
+        if let Some(delta) = self.delta(&view.target.commit)? {
+            let bytes = last.bytes_behind.saturating_add(delta.content.size());
+            let is_long = last.steps_behind >= self.limits.steps as usize
+                || bytes as f64 > last.size as f64 * self.limits.part;
+            // A delta as large as everything helps nobody.
+            if delta.content.size() < last.size {
+                steps.push(self.write(delta, Some(&view.target.commit))?);
+            }
+            if !is_long {
+                return Ok(steps);
+            }
+        }
+        steps.push(self.full()?);
+        Ok(steps)
+    }
+
+    /// The delta over `base`; `None` if the base cannot be read.
+    fn delta(&mut self, base: &str) -> Result<Option<Made>> {
+        match self.producer.make(Some(base)) {
+            Err(error) if error.kind() == ExitKind::NoBase => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    fn full(&mut self) -> Result<Step> {
+        if let Some(step) = &self.full {
+            return Ok(step.clone());
+        }
+        let made = self.producer.make(None)?;
+        let step = self.write(made, None)?;
+        Ok(self.full.insert(step).clone())
+    }
+
+    fn write(&mut self, made: Made, base: Option<&str>) -> Result<Step> {
+        let Made {
+            content,
+            sha256,
+            entries,
+            deletions,
+        } = made;
+        let name = object(&sha256);
+        let age = self.bucket.written(&name)?.map(|written| written.elapsed());
+        // A clock that is ahead tells of the future.
+        let is_fresh = age.is_some_and(|age| age.unwrap_or_default() < FRESH);
+        if !is_fresh {
+            self.bucket.put(&name, &content)?;
+            self.bytes += content.size();
+        }
+        Ok(Step {
+            base: base.map(ToOwned::to_owned),
+            target: self.producer.target().commit,
+            sha256,
+            size: content.size(),
+            entries,
+            deletions,
+            time: now(),
+        })
+    }
+
+    /// The view with `steps` behind those of `view`.
+    fn next(&self, view: Option<View>, steps: &[Step]) -> Result<View> {
+        let (filters, target) = (self.producer.filters(), self.producer.target());
+        let (kept, retired, mut remembered) = match view {
+            None => (Vec::new(), Vec::new(), Vec::new()),
+            Some(view) if view.filters == filters => {
+                let (kept, retired) = kept(view.steps, steps);
+                (kept, retired, view.retired)
+            }
+            Some(view) => (Vec::new(), view.steps, view.retired),
+        };
+        let time = now();
+        let retired = retired.into_iter().map(|step| Retired {
+            sha256: step.sha256,
+            time,
+        });
+        remembered.extend(retired);
+        let all: Vec<_> = kept.into_iter().chain(steps.iter().cloned()).collect();
+        remembered.retain(|old| {
+            let is_listed = all.iter().any(|step| step.sha256 == old.sha256);
+            !is_listed && old.time + REMEMBERED.as_secs() > time
+        });
+        let mut next = View::new(filters, target, all);
+        next.retired = remembered;
+        Ok(next)
+    }
+
+    fn published(
+        &self,
+        view: &ViewName,
+        nothing: Option<&'static str>,
+        steps: Vec<Step>,
+    ) -> Published {
+        Published {
+            published: 1,
+            view: view.to_string(),
+            commit: self.producer.target().commit,
+            nothing,
+            steps,
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// The newest full archive of a view, and the deltas behind it.
+struct LastFull {
+    /// The size of the archive, in bytes.
+    size: u64,
+    steps_behind: usize,
+    bytes_behind: u64,
+}
+
+impl LastFull {
+    fn of(steps: &[Step]) -> Option<Self> {
+        let at = steps.iter().rposition(|step| step.base.is_none())?;
+        Some(Self {
+            size: steps[at].size,
+            steps_behind: steps.len() - at - 1,
+            bytes_behind: steps[at + 1..].iter().map(|step| step.size).sum(),
+        })
+    }
+}
+
+/// The steps that stay, and those that go, when `new` ones come: a full archive leaves those from the full archive
+/// before it, so that readers that are behind still find their delta.
+fn kept(mut old: Vec<Step>, new: &[Step]) -> (Vec<Step>, Vec<Step>) {
+    let is_full = |step: &Step| step.base.is_none();
+    let first = match new.iter().any(is_full) {
+        true => old.iter().rposition(is_full).unwrap_or_default(),
+        false => 0,
+    };
+    let kept = old.split_off(first);
+    (kept, old)
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
+/// Waits longer from attempt to attempt, and not as long as another process.
+fn pause(attempt: u32) {
+    let most = Duration::from_millis(5 << attempt.min(8)).min(MAX_PAUSE);
+    let part = f64::from(std::process::id() % 16 + 1) / 16.0;
+    thread::sleep(most.mul_f64(part));
+}

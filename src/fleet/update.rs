@@ -1,0 +1,252 @@
+//! Brings a directory to a commit of a view.
+
+use std::{
+    io::{self, Write},
+    thread,
+};
+
+use crossbeam_channel::bounded;
+
+use super::{
+    place::{Place, object},
+    step::Step,
+    view::{View, not_there},
+    way::way,
+};
+use crate::{
+    apply::{self, Check, Content, Id, Origin, Reports, State},
+    bucket::{Bucket, Digest, Hashing},
+    buffer::spool::{Spool, Spooled},
+    error::{Error, ExitKind, Result, push_line},
+    process::directory::NamedFile,
+};
+
+/// The bytes of an archive that are held in memory. A larger archive is in an unnamed file while it is checked.
+const IN_MEMORY: usize = 16 << 20;
+/// The archives that wait while another one is applied.
+const AHEAD: usize = 1;
+
+/// What is asked for.
+pub struct Update<'a> {
+    /// The view.
+    pub place: &'a Place,
+    /// The directory that is brought to a commit.
+    pub directory: &'a NamedFile,
+    /// The commit; by default the newest one.
+    pub commit: Option<Id>,
+    /// Whether the directory is compared, first, with what archives have brought there.
+    pub check: Check,
+}
+
+/// Does what `update` asks for, with the archives in `bucket`. Succeeds only if the directory then holds the commit.
+///
+/// A damaged archive is passed by where another way leads to the commit; a message tells of it.
+pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>) -> Result<()> {
+    let mut start = update.start(&mut reports)?;
+    let mut broken: Vec<(Digest, Error)> = Vec::new();
+    loop {
+        // Read anew after a failure: an archive may be gone because the view has a better one.
+        let Some((mut view, _)) = View::read(bucket, &update.place.view)? else {
+            return Err(not_there(update.place));
+        };
+        view.steps.retain(|step| {
+            let is_broken = |(digest, _): &(Digest, Error)| *digest == step.sha256;
+            !broken.iter().any(is_broken)
+        });
+        let Some(route) = update.route(&view, start)? else {
+            let missing = || update.not_there(&view);
+            return Err(broken.pop().map_or_else(missing, |(_, error)| error));
+        };
+        let journey = Journey {
+            bucket,
+            directory: update.directory,
+            origin: view.origin(),
+        };
+        match journey.follow(&route, &mut start, &mut reports)? {
+            None => return Ok(()),
+            Some((digest, error)) => {
+                warn(reports.messages, &error);
+                broken.push((digest, error));
+            }
+        }
+    }
+}
+
+/// Where a way begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// At what the directory holds.
+    Held,
+    /// At nothing: what the directory holds differs from what archives have brought.
+    Anew,
+}
+
+impl Update<'_> {
+    /// Compares the directory, if that is asked for.
+    fn start(&self, reports: &mut Reports<'_>) -> Result<Start> {
+        let state = apply::state(self.directory)?;
+        let holds = matches!(
+            state,
+            Some(State {
+                content: Content::Holds(_),
+                ..
+            })
+        );
+        match self.check {
+            Check::Verify if holds => {
+                apply::check(self.directory, reports.differences).map(|()| Start::Held)
+            }
+            // The differences are told by the application.
+            Check::Repair if holds => match apply::check(self.directory, &mut io::sink()) {
+                Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
+                checked => checked.map(|()| Start::Held),
+            },
+            _ => Ok(Start::Held),
+        }
+    }
+
+    /// The archives that lead to the commit, in order. `None` if there is no way.
+    fn route<'v>(&self, view: &'v View, start: Start) -> Result<Option<Vec<&'v Step>>> {
+        let commit = self.commit.as_ref().map(Id::to_string);
+        let target = commit.as_ref().unwrap_or(&view.target.commit);
+        let steps = &view.steps;
+        let anew = || way(steps, None, target);
+        // The same commit of another view has other files.
+        let state = match start {
+            Start::Held => apply::state(self.directory)?,
+            Start::Anew => None,
+        };
+        let state = state.filter(|state| state.origin == view.origin());
+        Ok(match state.map(|state| state.content) {
+            Some(Content::Holds(held)) => way(steps, Some(&held.to_string()), target),
+            // An interrupted application goes on with the same archive.
+            Some(Content::Applying {
+                base: Some(base),
+                target: middle,
+            }) => {
+                let (base, middle) = (base.to_string(), middle.to_string());
+                let again =
+                    |step: &&Step| step.base.as_ref() == Some(&base) && step.target == middle;
+                let again = steps.iter().find(again);
+                let on = again.and_then(|step| {
+                    let rest = way(steps, Some(&middle), target)?;
+                    Some([&[step], &rest[..]].concat())
+                });
+                let len = |way: &Vec<&Step>| way.iter().map(|step| step.size).sum::<u64>();
+                on.into_iter().chain(anew()).min_by_key(len)
+            }
+            _ => anew(),
+        })
+    }
+
+    /// The error of a view that does not lead to the commit.
+    fn not_there(&self, view: &View) -> Error {
+        let commit = self.commit.as_ref().map(Id::to_string);
+        let target = commit.as_ref().unwrap_or(&view.target.commit);
+        let name = &self.place.view;
+        Error::not_there(format!("the view '{name}' does not lead to {target}"))
+            .hinted("it is not published yet, or was so long ago")
+    }
+}
+
+/// The application of some archives.
+struct Journey<'a> {
+    bucket: &'a dyn Bucket,
+    directory: &'a NamedFile,
+    origin: Option<Origin>,
+}
+
+impl Journey<'_> {
+    /// Applies the archives of `route`, each fetched while the one before is applied. Returns an archive that is
+    /// damaged; those before it are applied.
+    fn follow(
+        &self,
+        route: &[&Step],
+        start: &mut Start,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<(Digest, Error)>> {
+        thread::scope(|scope| {
+            let (sender, fetched) = bounded(AHEAD);
+            scope.spawn(move || {
+                for step in route {
+                    let archive = fetch(self.bucket, step);
+                    let is_last = archive.is_err();
+                    if sender.send(archive).is_err() || is_last {
+                        return;
+                    }
+                }
+            });
+            for (step, archive) in route.iter().zip(fetched) {
+                match archive {
+                    Err(error) if error.kind() == ExitKind::Damaged => {
+                        return Ok(Some((step.sha256.clone(), error)));
+                    }
+                    archive => self.apply(step, &archive?, *start, reports)?,
+                }
+                *start = Start::Held;
+            }
+            Ok(None)
+        })
+    }
+
+    fn apply(
+        &self,
+        step: &Step,
+        archive: &Spooled,
+        start: Start,
+        reports: &mut Reports<'_>,
+    ) -> Result<()> {
+        let check = match start {
+            Start::Held => Check::Nothing,
+            Start::Anew => Check::Repair,
+        };
+        let reports = Reports {
+            differences: reports.differences,
+            messages: reports.messages,
+            verbose: reports.verbose,
+        };
+        let origin = self.origin.clone();
+        apply::apply(self.directory, archive.reader(), origin, check, reports)?;
+        let state = apply::state(self.directory)?;
+        let content = state.map(|state| state.content);
+        match content {
+            Some(Content::Holds(held)) if held.to_string() == step.target => Ok(()),
+            _ => Err(Error::damaged(format!(
+                "the archive {} does not lead to {}, as the view says",
+                step.sha256, step.target
+            ))),
+        }
+    }
+}
+
+/// Fetches the archive of `step` whole, and checks it.
+fn fetch(bucket: &dyn Bucket, step: &Step) -> Result<Spooled> {
+    let (mut spool, mut hashing) = (Spool::new(IN_MEMORY), Hashing::default());
+    let name = object(&step.sha256);
+    let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));
+    let is_there = bucket.fetch(&name, step.size, &mut |piece| {
+        if spool.size() + piece.len() as u64 > step.size {
+            return Err(damaged("is longer than the view says"));
+        }
+        hashing.update(piece);
+        let written = spool.write_all(piece);
+        written.map_err(|error| Error::fatal("cannot keep an archive").caused_by(error))
+    })?;
+    let sum = hashing.finish()?;
+    match () {
+        () if !is_there => Err(damaged("is missing")),
+        () if spool.size() != step.size => Err(damaged("is shorter than the view says")),
+        () if sum != step.sha256 => Err(damaged("has other bytes than were published")),
+        () => spool
+            .finish()
+            .map_err(|error| Error::fatal("cannot keep an archive").caused_by(error)),
+    }
+}
+
+fn warn(messages: &mut dyn Write, error: &Error) {
+    let mut line = Vec::new();
+    let text = format!("{}; another way is taken", error.message());
+    push_line(&mut line, "warning: ", text.as_bytes());
+    // Nobody may listen.
+    let _ = messages.write_all(&line);
+}

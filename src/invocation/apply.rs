@@ -1,0 +1,98 @@
+//! `--apply`: brings a directory to a commit, with an archive or from a view.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Read},
+};
+
+use super::streams::Streams;
+use crate::{
+    apply::{self, Check, Id, Reports},
+    bucket,
+    cli::{Args, Ours},
+    error::{Error, Result, filled},
+    fleet::{self, Place, Update},
+    output::Destination,
+    process::directory::{Directory, NamedFile},
+};
+
+/// Brings `target` to what the first word names, which is no tree-ish here. Differences go to `destination`.
+pub(super) fn apply(
+    target: &NamedFile,
+    directory: &Directory,
+    args: &Args,
+    streams: &mut Streams<'_>,
+    mut destination: Destination,
+) -> Result<()> {
+    let check = match args.ours {
+        Ours { repair: true, .. } => Check::Repair,
+        Ours { verify: true, .. } if args.treeish.is_none() => {
+            refuse_unread(streams)?;
+            return apply::check(target, &mut destination);
+        }
+        Ours { verify: true, .. } => Check::Verify,
+        _ => Check::Nothing,
+    };
+    let word = args.treeish.as_deref().filter(|word| *word != "-");
+    let is_directory = |path: &str| directory.file(path).path.is_dir();
+    let place = word
+        .and_then(OsStr::to_str)
+        .filter(|word| Place::is_meant(word, is_directory));
+    let commit = args.fleet.commit.as_deref();
+    let archive: Box<dyn Read> = match (place, word) {
+        (Some(place), _) => {
+            let place = Place::parse(place)?;
+            let bucket = bucket::open(&place.bucket, directory)?;
+            let update = Update {
+                place: &place,
+                directory: target,
+                commit: commit.map(id).transpose()?,
+                check,
+            };
+            let reports = reports(args, streams, &mut destination);
+            return fleet::update(&*bucket, &update, reports);
+        }
+        _ if commit.is_some() => {
+            return Err(Error::fatal("the option '--commit' requires a view")
+                .hinted("--apply=<dir> <url>/<view>"));
+        }
+        (None, Some(file)) => Box::new(directory.file(file).open()?),
+        (None, None) => (streams.input)()?,
+    };
+    let reports = reports(args, streams, &mut destination);
+    apply::apply(target, archive, None, check, reports)
+}
+
+fn reports<'a>(
+    args: &Args,
+    streams: &'a mut Streams<'_>,
+    destination: &'a mut Destination,
+) -> Reports<'a> {
+    Reports {
+        differences: destination,
+        messages: &mut *streams.messages,
+        verbose: args.verbose > 0,
+    }
+}
+
+fn id(text: &str) -> Result<Id> {
+    Id::new(text.as_bytes()).ok_or_else(|| {
+        let refused = filled("'{}' is not the id of a commit", &[text.as_bytes()]);
+        Error::fatal(refused).hinted("in full, in lower case: git rev-parse shows it")
+    })
+}
+
+/// Refuses an archive on the standard input: the caller would think that it was applied.
+fn refuse_unread(streams: &Streams<'_>) -> Result<()> {
+    if !(streams.has_input)() {
+        return Ok(());
+    }
+    let read = io::copy(&mut (streams.input)()?.take(1), &mut io::sink());
+    match read.map_err(|error| Error::fatal("cannot read standard input").caused_by(error))? {
+        0 => Ok(()),
+        _ => Err(Error::fatal(
+            "cannot verify: there is something on standard input, which would not be applied",
+        )
+        .hinted("as an argument, - applies the archive on standard input")),
+    }
+}

@@ -1,0 +1,166 @@
+//! `--publish`: the archives of a commit for a view.
+
+use std::io::{self, Write};
+
+use gix::ObjectId;
+
+use super::archive::Invocation;
+use crate::{
+    archive::{self, Outputs, RunStats},
+    bucket::{self, Hashing},
+    buffer::spool::Spool,
+    cli::Args,
+    emit::zstd::Level,
+    error::{Error, Result},
+    fleet::{self, Limits, Made, Place, Producer, Target},
+    output::Destination,
+    report::json_line,
+    repository::Repository,
+    request::{Inputs, Request, format::Format},
+};
+
+/// The format of what is published.
+const FORMAT: &str = "tar.zst";
+/// The bytes of an archive that are held in memory. A larger archive is in an unnamed file until its name, which is its
+/// hash, is known.
+const IN_MEMORY: usize = 16 << 20;
+
+impl Invocation<'_> {
+    /// Publishes at `place` what `inputs` ask for, and says so on `destination`.
+    pub(super) fn publish(
+        &mut self,
+        place: &str,
+        inputs: Inputs<'_>,
+        repository: Result<Repository>,
+        mut destination: Destination,
+    ) -> Result<()> {
+        let place = Place::parse(place)?;
+        let bucket = bucket::open(&place.bucket, self.environment.directory())?;
+        let options = &self.args.fleet;
+        let limits = Limits {
+            steps: options.publish_steps,
+            part: options.publish_ratio,
+        };
+        let mut archives = Archives::new(inputs, repository?, self.streams.messages)?;
+        let published = fleet::publish(&*bucket, &place, &mut archives, limits, options.force)?;
+        json_line(&published, &mut destination)?;
+        destination.complete()
+    }
+}
+
+/// Makes the archives of one commit of one repository.
+struct Archives<'a> {
+    inputs: Inputs<'a>,
+    repository: Repository,
+    messages: &'a mut (dyn Write + Send + 'static),
+    target: Target,
+    filters: String,
+}
+
+impl<'a> Archives<'a> {
+    fn new(
+        inputs: Inputs<'a>,
+        repository: Repository,
+        messages: &'a mut (dyn Write + Send + 'static),
+    ) -> Result<Self> {
+        let request = Request::resolve(inputs, Ok(repository.clone()), messages)?;
+        let key = request.key_of_files.as_ref();
+        let key = key.map_err(|reason| Error::fatal(format!("cannot publish: {reason}")))?;
+        let subject = request.subject();
+        Ok(Self {
+            filters: key.hex(),
+            target: Target {
+                commit: subject.commit.unwrap_or_default(),
+                tree: subject.tree,
+                time: request.treeish.time,
+            },
+            inputs,
+            repository,
+            messages,
+        })
+    }
+
+    /// The request for an archive, over `base` if there is one.
+    fn request(&mut self, base: Option<&str>) -> Result<Request> {
+        let mut args = Args::clone(self.inputs.args);
+        args.format = Some(FORMAT.into());
+        args.delta.base = base.map(Into::into);
+        // Another process may move the branch.
+        args.treeish = Some(self.target.commit.clone().into());
+        let inputs = Inputs {
+            args: &args,
+            ..self.inputs
+        };
+        let request = Request::resolve(inputs, Ok(self.repository.clone()), self.messages)?;
+        Ok(Request {
+            format: match request.format {
+                // The configuration has a command for the format, which may make other bytes than readers know.
+                Format::Filtered(_) => Format::TarZst(Level::DEFAULT),
+                format => format,
+            },
+            cache: None,
+            ..request
+        })
+    }
+}
+
+impl Producer for Archives<'_> {
+    fn target(&self) -> Target {
+        self.target.clone()
+    }
+
+    fn filters(&self) -> String {
+        self.filters.clone()
+    }
+
+    fn make(&mut self, base: Option<&str>) -> Result<Made> {
+        let request = self.request(base)?;
+        let mut kept = Kept {
+            spool: Spool::new(IN_MEMORY),
+            hashing: Hashing::default(),
+        };
+        let mut stats = RunStats::default();
+        let outputs = Outputs {
+            destination: &mut kept,
+            diagnostics: &mut *self.messages,
+            meter: None,
+        };
+        archive::run(request, outputs, &mut stats)?;
+        let content = kept.spool.finish();
+        let figures = stats.figures;
+        Ok(Made {
+            content: content.map_err(|error| Error::write(&error))?,
+            sha256: kept.hashing.finish()?,
+            entries: figures.counts.entries,
+            deletions: figures.changes.map_or(0, |changes| changes.deleted),
+        })
+    }
+
+    fn is_behind(&self, other: &str) -> Result<bool> {
+        let id = |hex: &str| ObjectId::from_hex(hex.as_bytes());
+        let (Ok(target), Ok(other)) = (id(&self.target.commit), id(other)) else {
+            return Ok(false);
+        };
+        // A commit that is not in the repository, or not related, is not newer.
+        let base = self.repository.gix.merge_base(target, other).ok().flatten();
+        Ok(base.is_some_and(|base| base == target))
+    }
+}
+
+/// Keeps an archive, and hashes it.
+struct Kept {
+    spool: Spool,
+    hashing: Hashing,
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.spool.write(bytes)?;
+        self.hashing.update(&bytes[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! Whatever breaks: status 0 means that the directory holds the commit, and all else is told apart.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use rustix::process::Signal;
+
+use super::Fleet;
+
+/// What is said of an archive, and what somebody has done to it.
+type Damage = (&'static str, fn(&Path));
+
+const DAMAGES: [Damage; 4] = [
+    ("is missing", |object| fs::remove_file(object).unwrap()),
+    ("is shorter than the view says", |object| {
+        let bytes = fs::read(object).unwrap();
+        fs::write(object, &bytes[..bytes.len() / 2]).unwrap();
+    }),
+    ("is longer than the view says", |object| {
+        let mut bytes = fs::read(object).unwrap();
+        bytes.push(0);
+        fs::write(object, bytes).unwrap();
+    }),
+    ("has other bytes than were published", |object| {
+        let mut bytes = fs::read(object).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(object, bytes).unwrap();
+    }),
+];
+
+#[test]
+fn a_damaged_archive_changes_nothing() {
+    for (words, damage) in DAMAGES {
+        let (fleet, ids) = Fleet::published();
+        let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+        for step in fleet.steps() {
+            damage(&fleet.object(&step));
+        }
+        let output = fleet.apply("d", "");
+        output.assert_refused(11, &["fatal: the archive 'v1/objects/", words]);
+        fleet.assert_holds("d", &ids[1]);
+        let output = fleet.apply("new", "");
+        output.assert_refused(11, &[words]);
+        assert!(!fleet.directory("new").exists());
+    }
+}
+
+#[test]
+fn another_way_is_taken_and_told() {
+    for (words, damage) in DAMAGES {
+        let (fleet, _) = Fleet::published();
+        let _ = fleet.apply("d", "").success();
+        // A full archive too, behind the delta.
+        let last = fleet.commit("echo last >small");
+        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+        let steps = fleet.steps();
+        damage(&fleet.object(&steps[steps.len() - 2]));
+        let output = fleet.apply("d", "");
+        assert_eq!(output.code(), 0, "{output}");
+        let messages = output.messages();
+        let is_told = messages.starts_with("warning: the archive 'v1/objects/")
+            && messages.contains(words)
+            && messages.ends_with("; another way is taken\n");
+        assert!(is_told, "{messages}");
+        fleet.assert_holds("d", &last);
+    }
+}
+
+/// A sound archive of something else, in the place of the right one.
+#[test]
+fn a_swapped_archive() {
+    let (fleet, ids) = Fleet::published();
+    let _ = fleet.apply("d", &format!("--commit={}", ids[0])).success();
+    let steps = fleet.steps();
+    fs::copy(fleet.object(&steps[0]), fleet.object(&steps[1])).unwrap();
+    let full = fs::metadata(fleet.object(&steps[0])).unwrap().len();
+    // The view names the wrong one with its own sum.
+    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    let of = |step: &serde_json::Value| step["sha256"].as_str().unwrap().to_owned();
+    let text = text.replace(&of(&steps[1]), &of(&steps[0]));
+    let text = text.replace(
+        &format!("\"size\": {}", steps[1]["size"]),
+        &format!("\"size\": {full}"),
+    );
+    fs::write(fleet.view_path(), text).unwrap();
+    let output = fleet.apply("d", "");
+    assert_eq!(output.code(), 11, "{output}");
+    fleet.assert_holds("d", &ids[0]);
+}
+
+#[test]
+fn views_that_are_not_there_or_make_no_sense() {
+    let (fleet, ids) = Fleet::published();
+    let output = fleet.top.sluice(["--apply=d", "bucket/other"]);
+    output.assert_failure(
+        9,
+        "fatal: there is no view 'other' in 'bucket'\nhint: --publish creates one\n",
+    );
+    let unknown = "0".repeat(40);
+    let output = fleet.apply("d", &format!("--commit={unknown}"));
+    output.assert_failure(
+        9,
+        &format!(
+            "fatal: the view 'main' does not lead to {unknown}\n\
+             hint: it is not published yet, or was so long ago\n"
+        ),
+    );
+    assert!(!fleet.directory("d").exists());
+    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    for (damaged, words) in [
+        (String::new(), "EOF while parsing"),
+        (text[..text.len() / 2].to_owned(), "EOF while parsing"),
+        (
+            text.replace("\"view\": 1", "\"view\": 2"),
+            "version 2 is not known",
+        ),
+        (text.replace(&ids[2], "HEAD"), "'HEAD' is no object id"),
+    ] {
+        fs::write(fleet.view_path(), damaged).unwrap();
+        let output = fleet.apply("d", "");
+        output.assert_refused(11, &["fatal: the view 'main' makes no sense", words]);
+        let prune = fleet.top.sluice(["--prune=bucket", "--prune-age=0"]);
+        assert_eq!(prune.code(), 11, "{prune}");
+    }
+    assert_eq!(fleet.objects().len(), 3);
+    fs::rename(fleet.bucket(), fleet.directory("elsewhere")).unwrap();
+    let output = fleet
+        .top
+        .sluice(["--apply=d", "file:///nowhere/at/all/main"]);
+    output.assert_failure(
+        10,
+        "fatal: cannot read 'v1/views/main.json' in '/nowhere/at/all': No such file or directory\n",
+    );
+}
+
+/// A view of yesterday does not lead to the commit of today.
+#[test]
+fn a_stale_view_is_not_taken_for_the_newest() {
+    let (fleet, ids) = Fleet::published();
+    let stale = fs::read(fleet.view_path()).unwrap();
+    let next = fleet.commit("echo next >small");
+    let _ = fleet.publish("HEAD").success();
+    fs::write(fleet.view_path(), stale).unwrap();
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &ids[2]);
+    let output = fleet.apply("d", &format!("--commit={next}"));
+    assert_eq!(output.code(), 9, "{output}");
+    fleet.assert_holds("d", &ids[2]);
+}
+
+/// Killed while it reads or writes, a reader goes on where it was.
+#[test]
+fn a_killed_reader_goes_on() {
+    let (fleet, ids) = Fleet::published();
+    let full = fleet.commit("for i in $(seq 400); do echo $i >file$i; done");
+    let _ = fleet.publish("--publish-steps=0 HEAD").success();
+    for round in 0..30 {
+        let directory = format!("d{round}");
+        if round % 2 == 0 {
+            let _ = fleet
+                .apply(&directory, &format!("--commit={}", ids[1]))
+                .success();
+        }
+        let running = fleet.start_applying(&directory);
+        thread::sleep(Duration::from_millis(round));
+        running.signal(Signal::KILL);
+        let _ = running.finish();
+        let state = fleet.state(&directory);
+        let is_true = ["", "applying "].iter().any(|word| state.starts_with(word));
+        assert!(is_true, "{state}");
+        let _ = fleet.apply(&directory, "").success();
+        fleet.assert_holds(&directory, &full);
+    }
+}
+
+#[test]
+fn a_directory_that_differs() {
+    let (fleet, ids) = Fleet::published();
+    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    fs::write(fleet.directory("d/small"), "changed\n").unwrap();
+    let output = fleet.apply("d", "--verify");
+    assert_eq!(
+        (output.code(), &output.stdout[..]),
+        (12, &b"content small\n"[..])
+    );
+    assert_eq!(fleet.state("d"), format!("holds {}", ids[1]));
+    let output = fleet.apply("d", "--repair");
+    assert_eq!(
+        (output.code(), &output.stdout[..]),
+        (0, &b"content small\n"[..])
+    );
+    fleet.assert_holds("d", &ids[2]);
+    // In the newest one already.
+    fs::write(fleet.directory("d/small"), "changed\n").unwrap();
+    let _ = fleet.apply("d", "--repair").success();
+    fleet.assert_holds("d", &ids[2]);
+    let output = fleet.apply("d", "--repair");
+    assert_eq!((output.code(), output.messages()), (0, String::new()));
+}
+
+/// What no archive has brought is not overwritten.
+#[test]
+fn a_directory_of_somebody_else() {
+    let (fleet, ids) = Fleet::published();
+    fs::create_dir(fleet.directory("d")).unwrap();
+    fs::write(fleet.directory("d/mine"), "").unwrap();
+    let output = fleet.apply("d", "");
+    output.assert_refused(128, &["the directory is not empty"]);
+    // A checkout that somebody says is the commit.
+    fs::write(
+        fleet.directory("d/.git-sluice"),
+        format!("holds {}\n", ids[2]),
+    )
+    .unwrap();
+    let output = fleet.apply("d", "");
+    output.assert_refused(128, &["the directory is not empty"]);
+    assert!(fleet.directory("d/mine").exists());
+}

@@ -1,0 +1,105 @@
+//! `--prune` removes what no view lists, and nothing else.
+
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+
+use super::Fleet;
+use crate::schema::Schema;
+
+impl Fleet {
+    #[track_caller]
+    fn prune(&self, age: &str) -> Value {
+        let options = ["--prune=bucket".to_owned(), format!("--prune-age={age}")];
+        let line = self.top.sluice(options).success();
+        let value = serde_json::from_slice(&line).expect("one line of JSON");
+        Schema::read("pruned").accept(&value);
+        value
+    }
+
+    /// All archives are of yesterday.
+    fn age(&self) {
+        for name in self.objects() {
+            let file = fs::File::options()
+                .write(true)
+                .open(self.bucket().join("v1/objects").join(name));
+            let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60 + 1);
+            file.unwrap().set_modified(yesterday).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_listed_stays() {
+    let (fleet, ids) = Fleet::published();
+    fleet.age();
+    let told = fleet.prune("0");
+    assert_eq!(
+        told,
+        serde_json::json!({"pruned": 1, "views": 1, "removed": 0, "bytes": 0, "kept": 3})
+    );
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &ids[2]);
+}
+
+#[test]
+fn what_was_listed_within_the_time_stays() {
+    let (fleet, _) = Fleet::published();
+    for number in 0..2 {
+        fleet.commit(&format!("echo {number} >>small"));
+        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+    }
+    fleet.age();
+    let listed = fleet.steps().len();
+    let all = fleet.objects().len();
+    assert!(listed < all);
+    assert_eq!(fleet.prune("1h")["removed"], 0);
+    assert_eq!(fleet.prune("0")["removed"], all - listed);
+    assert_eq!(fleet.objects().len(), listed);
+    let _ = fleet.apply("d", "").success();
+}
+
+/// A killed publisher leaves archives that nobody lists, and unfinished files.
+#[test]
+fn what_was_never_listed_goes_when_it_is_old() {
+    let (fleet, _) = Fleet::published();
+    let objects = fleet.bucket().join("v1/objects");
+    for name in [
+        &format!("{}.tar.zst", "0".repeat(64)),
+        ".unfinished-x",
+        "other",
+    ] {
+        fs::write(objects.join(name), "12345").unwrap();
+    }
+    assert_eq!(fleet.prune("1d")["removed"], 0);
+    fleet.age();
+    let told = fleet.prune("1d");
+    assert_eq!((&told["removed"], &told["bytes"]), (&3.into(), &15.into()));
+    assert_eq!(fleet.objects().len(), 3);
+}
+
+/// Another publisher finds an old archive that nobody lists, and lists it: it is young again.
+#[test]
+fn an_archive_that_is_used_again_is_young() {
+    let (fleet, ids) = Fleet::published();
+    fs::remove_file(fleet.view_path()).unwrap();
+    fleet.age();
+    let told = fleet.told(&ids[0]);
+    assert!(told["bytes"].as_u64() > Some(0));
+    fs::remove_file(fleet.view_path()).unwrap();
+    assert_eq!(fleet.prune("1d")["removed"], 2);
+}
+
+#[test]
+fn an_empty_bucket_and_none() {
+    let fleet = Fleet::new();
+    assert_eq!(fleet.prune("0")["kept"], 0);
+    let output = fleet.top.sluice(["--prune=nowhere"]);
+    output.assert_failure(
+        10,
+        "fatal: cannot read 'v1/objects' in 'nowhere': No such file or directory\n",
+    );
+}

@@ -1,0 +1,190 @@
+//! What is published, and what becomes of several publishers.
+
+use std::{fs, thread, time::Duration};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::Fleet;
+
+#[test]
+fn a_full_archive_comes_when_the_way_gets_long() {
+    let fleet = Fleet::new();
+    let mut kinds = Vec::new();
+    for number in 0..8 {
+        fleet.commit(&format!("echo {number} >small"));
+        kinds.push(
+            fleet
+                .kinds("--publish-steps=2 --publish-ratio=1 HEAD")
+                .join(" "),
+        );
+    }
+    let expected = [
+        "full",
+        "delta",
+        "delta",
+        "delta full",
+        "delta",
+        "delta",
+        "delta full",
+        "delta",
+    ];
+    assert_eq!(kinds, expected);
+    // The steps from the full archive before the last one are kept, the rest is remembered.
+    assert_eq!(fleet.steps().len(), 6);
+    assert_eq!(fleet.view()["retired"].as_array().map(Vec::len), Some(4));
+    // By bytes.
+    fleet.commit("echo >small");
+    assert_eq!(fleet.kinds("--publish-ratio=0 HEAD"), ["delta", "full"]);
+}
+
+#[test]
+fn a_commit_that_is_there_or_older_is_not_published_again() {
+    let (fleet, ids) = Fleet::published();
+    let told = fleet.told("HEAD");
+    assert_eq!(told["nothing"], "the view has the commit");
+    assert_eq!(told["bytes"], 0);
+    let told = fleet.told(&ids[0]);
+    assert_eq!(told["nothing"], "the view has a newer commit");
+    assert_eq!(fleet.view()["target"]["commit"], ids[2]);
+    let told = fleet.told(&format!("--force {}", ids[0]));
+    assert_eq!(told["steps"][0]["target"], ids[0]);
+    let _ = fleet.apply("d", &format!("--commit={}", ids[2])).success();
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &ids[0]);
+}
+
+/// A branch that was rewritten, and a base that is gone.
+#[test]
+fn another_history() {
+    let (fleet, ids) = Fleet::published();
+    let _ = fleet.apply("d", "").success();
+    fleet.repo.git(["reset", "-q", "--hard", &ids[0]]);
+    let other = fleet.commit("echo other >small");
+    assert_eq!(fleet.kinds("HEAD"), ["delta"]);
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &other);
+    // The publisher has the newest commit only.
+    let next = fleet.commit("echo next >small");
+    let clone = crate::support::Repo::scratch();
+    let from = format!("file://{}", fleet.repo.path().display());
+    clone.git(["clone", "-q", "--depth=1", &from, "shallow"]);
+    let fleet = Fleet {
+        repo: clone.at("shallow"),
+        top: fleet.top.clone(),
+    };
+    assert_eq!(fleet.kinds("HEAD"), ["full"]);
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &next);
+}
+
+/// Forks have the same archives.
+#[test]
+fn two_views_share_an_archive() {
+    let (fleet, ids) = Fleet::published();
+    let objects = fleet.objects().len();
+    let fork = format!("--publish={}/fork", fleet.bucket().display());
+    let line = fleet.repo.sluice([&fork[..], &ids[0]]).success();
+    let told: Value = serde_json::from_slice(&line).expect("JSON");
+    assert_eq!((&told["bytes"], &told["view"]), (&0.into(), &"fork".into()));
+    assert_eq!(fleet.objects().len(), objects);
+}
+
+/// Neither loses a step of the other, whoever comes first.
+#[test]
+fn two_publishers_fifty_times() {
+    let fleet = Fleet::new();
+    let _ = fleet.publish("HEAD").success();
+    let mut last = fleet.repo.git(["rev-parse", "HEAD"]);
+    for round in 0..50 {
+        // Two commits that are not related to each other, on what is published.
+        let commits = ["a", "b"].map(|side| {
+            fleet.repo.git(["reset", "-q", "--hard", &last]);
+            fleet.commit(&format!("echo {side} {round} >small"))
+        });
+        let running = commits.each_ref().map(|commit| {
+            fleet.start_publishing(&format!("--publish-steps=1000 --publish-ratio=1 {commit}"))
+        });
+        for running in running {
+            let _ = running.finish().success();
+        }
+        let steps = fleet.steps();
+        let targets = steps.iter().map(|step| step["target"].as_str().unwrap());
+        let targets: Vec<_> = targets.skip(1 + 2 * round).collect();
+        assert_eq!(targets.len(), 2, "{steps:?}");
+        assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
+        last = targets[1].to_owned();
+        assert_eq!(fleet.view()["target"]["commit"], last);
+    }
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &last);
+}
+
+/// A killed publisher leaves the old view or the new one.
+#[test]
+fn killed_at_any_moment() {
+    let (fleet, ids) = Fleet::published();
+    let _ = fleet.apply("d", "").success();
+    let mut old = ids[2].clone();
+    for round in 0..20 {
+        let new = fleet.commit(&format!("echo {round} >small"));
+        let running = fleet.start_publishing("HEAD");
+        thread::sleep(Duration::from_millis(round * 3));
+        // It may be over.
+        running.signal(Signal::KILL);
+        let _ = running.finish();
+        let commit = fleet.view()["target"]["commit"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(commit == old || commit == new);
+        let _ = fleet.apply("d", "").success();
+        fleet.assert_holds("d", &commit);
+        old = commit;
+    }
+    let _ = fleet.publish("HEAD").success();
+    let last = fleet.repo.git(["rev-parse", "HEAD"]);
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &last);
+}
+
+#[test]
+fn what_cannot_be_published() {
+    let fleet = Fleet::new();
+    for (words, message) in [
+        (
+            "HEAD^{tree}",
+            "fatal: cannot publish: a view has commits, and this is none\n",
+        ),
+        (
+            "--worktree-attributes HEAD",
+            "fatal: cannot publish: attributes come from the work tree\n",
+        ),
+        (
+            "--profile=zoekt HEAD",
+            "fatal: cannot publish: files that the repository lacks are left out\n",
+        ),
+        (
+            "--base=HEAD HEAD",
+            "fatal: options '--publish' and '--base' cannot be used together\n",
+        ),
+        (
+            "--format=tar HEAD",
+            "fatal: options '--publish' and '--format' cannot be used together\n",
+        ),
+        (
+            "--dry-run HEAD",
+            "fatal: options '--publish' and '--dry-run' cannot be used together\n",
+        ),
+        (
+            "--manifest=x HEAD",
+            "fatal: options '--publish' and '--manifest' cannot be used together\n",
+        ),
+    ] {
+        fleet.publish(words).assert_failure(128, message);
+    }
+    assert!(fs::read_dir(fleet.bucket()).unwrap().next().is_none());
+    fs::remove_dir(fleet.bucket()).expect("empty");
+    let output = fleet.publish("HEAD");
+    output.assert_refused(10, &["cannot read 'v1/views/main.json' in", "No such file"]);
+}
