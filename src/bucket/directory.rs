@@ -197,5 +197,6 @@ fn version(bytes: &[u8]) -> Result<Version> {
     hashing.update(bytes);
     Ok(Version {
         tag: Some(hashing.finish()?.to_string()),
+        generation: None,
     })
 }

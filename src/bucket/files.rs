@@ -46,6 +46,9 @@ pub struct Versioned {
 pub struct Version {
     /// The entity tag (RFC 9110, section 8.8.3).
     pub(super) tag: Option<String>,
+    /// The generation, in stores that count them.
+    #[cfg_attr(not(feature = "store"), expect(dead_code))]
+    pub(super) generation: Option<String>,
 }
 
 /// A file of a folder.

@@ -6,9 +6,11 @@
 mod digest;
 mod directory;
 mod files;
+#[cfg(feature = "store")]
+mod remote;
 mod url;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use crate::{error::Result, process::directory::Directory};
 pub use digest::{Digest, Hashing};
@@ -16,12 +18,28 @@ use directory::DirectoryBucket;
 pub use files::{Bucket, Listed, Take, Version, Versioned};
 pub use url::{BucketUrl, shown};
 
-/// Opens the bucket at `url`, which may be a path in `directory`.
-pub fn open(url: &BucketUrl, directory: &Directory) -> Result<Box<dyn Bucket>> {
+/// Opens the bucket at `url`, which may be a path in `directory`. Each request to an object store may take as long as
+/// `deadline`.
+pub fn open(url: &BucketUrl, directory: &Directory, deadline: Duration) -> Result<Box<dyn Bucket>> {
     match url.path() {
         Some(path) => Ok(Box::new(DirectoryBucket::new(
             directory.file(PathBuf::from(path)),
         ))),
-        None => Err(url.unknown()),
+        None => remote(url, deadline),
     }
+}
+
+#[cfg(feature = "store")]
+fn remote(url: &BucketUrl, deadline: Duration) -> Result<Box<dyn Bucket>> {
+    match remote::RemoteBucket::open(url, deadline)? {
+        Some(bucket) => Ok(Box::new(bucket)),
+        None => Err(url.unknown("known: file, s3, gs, az, http and https")),
+    }
+}
+
+#[cfg(not(feature = "store"))]
+fn remote(url: &BucketUrl, _deadline: Duration) -> Result<Box<dyn Bucket>> {
+    Err(url.unknown(
+        "a path or file://<path> always works; for object stores: cargo install git-sluice --features store",
+    ))
 }

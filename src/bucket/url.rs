@@ -28,10 +28,15 @@ impl BucketUrl {
         }
     }
 
+    /// The scheme, and the rest behind `://`.
+    #[cfg(feature = "store")]
+    pub(super) fn parts(&self) -> (&str, &str) {
+        self.0.split_once("://").unwrap_or(("", &self.0))
+    }
+
     /// The error of a scheme that this program was built without.
-    pub(super) fn unknown(&self) -> Error {
-        Error::fatal(format!("cannot open '{self}': its scheme is not known"))
-            .hinted("a path or file://<path> always works")
+    pub(super) fn unknown(&self, hint: &str) -> Error {
+        Error::fatal(format!("cannot open '{self}': its scheme is not known")).hinted(hint)
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Fleet {
     #[arg(long, value_name = "part", default_value = "0.5", value_parser = part, requires = "publish")]
     pub publish_ratio: f64,
 
-    /// Publish a commit although the view has a descendant of it
+    /// Make the commit the newest one of the view although the view has a descendant of it
     #[arg(long, requires = "publish")]
     pub force: bool,
 
@@ -40,4 +40,8 @@ pub struct Fleet {
     /// Keep archives that are younger, or that a view has listed within this time: seconds, or with the suffix m, h or d
     #[arg(long, value_name = "time", default_value = "1d", value_parser = duration, requires = "prune")]
     pub prune_age: Duration,
+
+    /// Give up a request to an object store after this time, with status 10: seconds, or with the suffix m, h or d
+    #[arg(long, value_name = "time", default_value = "20s", value_parser = duration)]
+    pub bucket_timeout: Duration,
 }

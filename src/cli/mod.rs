@@ -42,7 +42,7 @@ const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
        git sluice [<options>] --list
        git sluice [-v] [--verify | --repair] --apply=<dir> [<archive>]
-       git sluice [-v] [--verify | --repair] --apply=<dir> [--commit=<id>] <url/view>
+       git sluice [-v] [--verify | --repair] --apply=<dir> <url/view>
        git sluice --verify --apply=<dir>
        git sluice [<options>] --publish=<url/view> <commit> [<path>...]
        git sluice --prune=<url> [--prune-age=<time>]

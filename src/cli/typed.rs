@@ -48,15 +48,22 @@ struct Mode {
 const MODES: [Mode; 2] = [
     Mode {
         option: "apply",
-        with: &["apply", "verify", "repair", "commit", "verbose"],
+        with: &[
+            "apply",
+            "verify",
+            "repair",
+            "commit",
+            "bucket-timeout",
+            "verbose",
+        ],
         words: 1,
-        complaint: "--apply goes with nothing but -v, --verify, --repair and --commit",
+        complaint: "--apply goes with nothing but -v, --verify, --repair, --commit and --bucket-timeout",
     },
     Mode {
         option: "prune",
-        with: &["prune", "prune-age"],
+        with: &["prune", "prune-age", "bucket-timeout"],
         words: 0,
-        complaint: "--prune goes with nothing but --prune-age",
+        complaint: "--prune goes with nothing but --prune-age and --bucket-timeout",
     },
 ];
 

@@ -70,17 +70,18 @@ pub struct Published {
     published: u32,
     view: String,
     commit: String,
-    /// Why nothing was published: the view has the commit, or a newer one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nothing: Option<&'static str>,
+    /// Whether the view had the commit already.
+    was_there: bool,
+    /// Whether the commit is the target of the view. If not, the view has a newer one.
+    is_target: bool,
     /// The new archives.
     steps: Vec<Step>,
     /// Bytes that were written, without the view.
     bytes: u64,
 }
 
-/// Publishes what `producer` makes at `place`, which is in `bucket`. With `force`, an older commit takes the place of a
-/// newer one.
+/// Publishes what `producer` makes at `place`, which is in `bucket`. A commit that is older than the target of the view
+/// becomes the target only with `force`.
 pub fn publish(
     bucket: &dyn Bucket,
     place: &Place,
@@ -96,17 +97,15 @@ pub fn publish(
         bytes: 0,
     };
     for attempt in 0..ATTEMPTS {
-        let known = View::read(bucket, &place.view)?;
-        let (view, version) = known.unzip();
-        if let Some(view) = &view
-            && let Some(nothing) = publication.reason_for_nothing(view, force)?
-        {
-            return Ok(publication.published(&place.view, Some(nothing), Vec::new()));
+        let (view, version) = View::read(bucket, &place.view)?.unzip();
+        let standing = publication.standing(view.as_ref(), force)?;
+        if standing == Standing::Listed {
+            return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
         }
-        let steps = publication.steps(view.as_ref())?;
-        let next = publication.next(view, &steps)?;
+        let steps = publication.steps(view.as_ref(), standing)?;
+        let next = publication.next(view, &steps, standing);
         if next.write(bucket, &place.view, version.as_ref())? {
-            return Ok(publication.published(&place.view, None, steps));
+            return Ok(publication.published(&place.view, standing, steps, Some(&next)));
         }
         pause(attempt);
     }
@@ -128,39 +127,44 @@ struct Publication<'a> {
 }
 
 impl Publication<'_> {
-    fn reason_for_nothing(&self, view: &View, force: bool) -> Result<Option<&'static str>> {
-        let Target { commit, .. } = &view.target;
-        if view.filters != self.producer.filters() {
-            return Ok(None);
+    fn standing(&self, view: Option<&View>, force: bool) -> Result<Standing> {
+        let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
+            return Ok(Standing::Newest);
+        };
+        let (commit, newest) = (self.producer.target().commit, &view.target.commit);
+        if commit == *newest {
+            return Ok(Standing::Listed);
         }
-        if *commit == self.producer.target().commit {
-            return Ok(Some("the view has the commit"));
+        if force || !self.producer.is_behind(newest)? {
+            return Ok(Standing::Newest);
         }
-        let is_behind = !force && self.producer.is_behind(commit)?;
-        Ok(is_behind.then_some("the view has a newer commit"))
+        match view.steps.iter().any(|step| step.target == commit) {
+            true => Ok(Standing::Listed),
+            false => Ok(Standing::Older),
+        }
     }
 
     /// Makes the archives that `view` lacks, and writes them.
-    fn steps(&mut self, view: Option<&View>) -> Result<Vec<Step>> {
+    fn steps(&mut self, view: Option<&View>, standing: Standing) -> Result<Vec<Step>> {
         let same = view.filter(|view| view.filters == self.producer.filters());
         let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(&view.steps)?)))
         else {
             return Ok(vec![self.full()?]);
         };
-        let mut steps = Vec::new();
-        if let Some(delta) = self.delta(&view.target.commit)? {
-            let bytes = last.bytes_behind.saturating_add(delta.content.size());
-            let is_long = last.steps_behind >= self.limits.steps as usize
-                || bytes as f64 > last.size as f64 * self.limits.part;
-            // A delta as large as everything helps nobody.
-            if delta.content.size() < last.size {
-                steps.push(self.write(delta, Some(&view.target.commit))?);
-            }
-            if !is_long {
-                return Ok(steps);
-            }
+        let Some(delta) = self.delta(&view.target.commit)? else {
+            return Ok(vec![self.full()?]);
+        };
+        // A delta as large as everything helps nobody.
+        if delta.content.size() >= last.size {
+            return Ok(vec![self.full()?]);
         }
-        steps.push(self.full()?);
+        let bytes = last.bytes_behind.saturating_add(delta.content.size());
+        let is_long = last.steps_behind >= self.limits.steps as usize
+            || bytes as f64 > last.size as f64 * self.limits.part;
+        let mut steps = vec![self.write(delta, Some(&view.target.commit))?];
+        if is_long && standing == Standing::Newest {
+            steps.push(self.full()?);
+        }
         Ok(steps)
     }
 
@@ -208,11 +212,15 @@ impl Publication<'_> {
     }
 
     /// The view with `steps` behind those of `view`.
-    fn next(&self, view: Option<View>, steps: &[Step]) -> Result<View> {
-        let (filters, target) = (self.producer.filters(), self.producer.target());
+    fn next(&self, view: Option<View>, steps: &[Step], standing: Standing) -> View {
+        let filters = self.producer.filters();
+        let mut target = self.producer.target();
         let (kept, retired, mut remembered) = match view {
             None => (Vec::new(), Vec::new(), Vec::new()),
             Some(view) if view.filters == filters => {
+                if standing == Standing::Older {
+                    target = view.target;
+                }
                 let (kept, retired) = kept(view.steps, steps);
                 (kept, retired, view.retired)
             }
@@ -231,24 +239,38 @@ impl Publication<'_> {
         });
         let mut next = View::new(filters, target, all);
         next.retired = remembered;
-        Ok(next)
+        next
     }
 
     fn published(
         &self,
-        view: &ViewName,
-        nothing: Option<&'static str>,
+        name: &ViewName,
+        standing: Standing,
         steps: Vec<Step>,
+        view: Option<&View>,
     ) -> Published {
+        let commit = self.producer.target().commit;
         Published {
             published: 1,
-            view: view.to_string(),
-            commit: self.producer.target().commit,
-            nothing,
+            view: name.to_string(),
+            was_there: standing == Standing::Listed,
+            is_target: view.is_some_and(|view| view.target.commit == commit),
+            commit,
             steps,
             bytes: self.bytes,
         }
     }
+}
+
+/// The commit, seen from the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// The view leads to it.
+    Listed,
+    /// It becomes the target.
+    Newest,
+    /// The view has a newer commit as its target, which stays.
+    Older,
 }
 
 /// The newest full archive of a view, and the deltas behind it.

@@ -35,14 +35,15 @@ pub(super) fn apply(
     };
     let word = args.treeish.as_deref().filter(|word| *word != "-");
     let is_directory = |path: &str| directory.file(path).path.is_dir();
+    let commit = args.fleet.commit.as_deref();
+    // A commit is that of a view, even if the bucket is gone.
     let place = word
         .and_then(OsStr::to_str)
-        .filter(|word| Place::is_meant(word, is_directory));
-    let commit = args.fleet.commit.as_deref();
+        .filter(|word| commit.is_some() || Place::is_meant(word, is_directory));
     let archive: Box<dyn Read> = match (place, word) {
         (Some(place), _) => {
             let place = Place::parse(place)?;
-            let bucket = bucket::open(&place.bucket, directory)?;
+            let bucket = bucket::open(&place.bucket, directory, args.fleet.bucket_timeout)?;
             let update = Update {
                 place: &place,
                 directory: target,

@@ -116,7 +116,11 @@ fn prune(
     args: &Args,
     mut destination: Destination,
 ) -> Result<()> {
-    let bucket = bucket::open(&BucketUrl::new(bucket), directory)?;
+    let bucket = bucket::open(
+        &BucketUrl::new(bucket),
+        directory,
+        args.fleet.bucket_timeout,
+    )?;
     let pruned = fleet::prune(&*bucket, args.fleet.prune_age)?;
     json_line(&pruned, &mut destination)?;
     destination.complete()

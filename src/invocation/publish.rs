@@ -35,8 +35,9 @@ impl Invocation<'_> {
         mut destination: Destination,
     ) -> Result<()> {
         let place = Place::parse(place)?;
-        let bucket = bucket::open(&place.bucket, self.environment.directory())?;
         let options = &self.args.fleet;
+        let directory = self.environment.directory();
+        let bucket = bucket::open(&place.bucket, directory, options.bucket_timeout)?;
         let limits = Limits {
             steps: options.publish_steps,
             part: options.publish_ratio,

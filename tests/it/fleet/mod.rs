@@ -6,8 +6,13 @@
 mod faults;
 mod history;
 mod options;
-mod publishers;
 mod pruning;
+mod publishers;
+mod recipes;
+#[cfg(feature = "store")]
+mod remote;
+#[cfg(feature = "store")]
+mod server;
 
 use std::{fs, path::PathBuf};
 

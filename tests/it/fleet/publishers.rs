@@ -39,17 +39,43 @@ fn a_full_archive_comes_when_the_way_gets_long() {
 }
 
 #[test]
-fn a_commit_that_is_there_or_older_is_not_published_again() {
+fn a_commit_that_is_there_is_not_published_again() {
     let (fleet, ids) = Fleet::published();
-    let told = fleet.told("HEAD");
-    assert_eq!(told["nothing"], "the view has the commit");
-    assert_eq!(told["bytes"], 0);
-    let told = fleet.told(&ids[0]);
-    assert_eq!(told["nothing"], "the view has a newer commit");
-    assert_eq!(fleet.view()["target"]["commit"], ids[2]);
+    for (words, is_target) in [("HEAD", true), (&*ids[0], false)] {
+        let told = fleet.told(words);
+        assert_eq!(told["was_there"], true);
+        assert_eq!(
+            (&told["is_target"], &told["bytes"]),
+            (&is_target.into(), &0.into())
+        );
+    }
+    assert_eq!(fleet.steps().len(), 3);
+}
+
+/// A job of the older commit finds it, and the newest one stays the newest.
+#[test]
+fn an_older_commit() {
+    let (fleet, ids) = Fleet::published();
+    let older = fleet.commit("echo older >small");
+    let newer = fleet.commit("echo newer >>small");
+    assert_eq!(fleet.kinds(&newer), ["delta"]);
+    let told = fleet.told(&format!("--publish-ratio=0 {older}"));
+    assert_eq!(
+        (&told["was_there"], &told["is_target"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!(told["steps"][0]["base"], newer);
+    assert_eq!(fleet.view()["target"]["commit"], newer);
+    for (wanted, commit) in [
+        (format!("--commit={older}"), &older),
+        (String::new(), &newer),
+    ] {
+        let _ = fleet.apply("d", &wanted).success();
+        fleet.assert_holds("d", commit);
+    }
+    // Back, on purpose.
     let told = fleet.told(&format!("--force {}", ids[0]));
-    assert_eq!(told["steps"][0]["target"], ids[0]);
-    let _ = fleet.apply("d", &format!("--commit={}", ids[2])).success();
+    assert_eq!(told["is_target"], true);
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[0]);
 }

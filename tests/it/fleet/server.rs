@@ -1,0 +1,130 @@
+//! A server of plain HTTP for the files of a bucket, which fails as a test wants, and counts.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What becomes of the first requests.
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    /// They are answered with this status.
+    Status(&'static str),
+    /// They are answered after this time.
+    Slow(Duration),
+    /// The answer breaks off in the middle.
+    Cut,
+}
+
+/// A server that goes with this value.
+pub(super) struct Server {
+    pub(super) url: String,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    /// Requests that still fail.
+    failing: AtomicU64,
+}
+
+impl Server {
+    /// Serves the files below `root`; the first `failing` requests fail.
+    pub(super) fn start(root: PathBuf, failing: u64, fault: Fault) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("bound").port();
+        let counts = Arc::new(Counts::default());
+        counts.failing.store(failing, Relaxed);
+        let shared = Arc::clone(&counts);
+        // The thread ends with the process of the tests.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (root, counts) = (root.clone(), Arc::clone(&shared));
+                thread::spawn(move || serve(&stream, &root, &counts, fault));
+            }
+        });
+        Server {
+            url: format!("http://127.0.0.1:{port}"),
+            counts,
+        }
+    }
+
+    /// Requests and bytes of content since the last call.
+    pub(super) fn counted(&self) -> (u64, u64) {
+        let Counts {
+            requests, bytes, ..
+        } = &*self.counts;
+        (requests.swap(0, Relaxed), bytes.swap(0, Relaxed))
+    }
+}
+
+/// Answers the requests of one connection.
+fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fault) {
+    let mut reader = BufReader::new(stream);
+    while let Some((method, path, range)) = request(&mut reader) {
+        counts.requests.fetch_add(1, Relaxed);
+        let fails = counts
+            .failing
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        let content = fs::read(root.join(path.trim_start_matches('/'))).ok();
+        let mut of = String::new();
+        let (mut status, mut body) = match (content, range) {
+            (None, _) => ("404 Not Found", Vec::new()),
+            (Some(content), None) => ("200 OK", content),
+            (Some(content), Some((first, last))) => {
+                of = format!("Content-Range: bytes {first}-{last}/{}\r\n", content.len());
+                let part = &content[first..(last + 1).min(content.len())];
+                ("206 Partial Content", part.to_vec())
+            }
+        };
+        let mut sent = usize::MAX;
+        match fault {
+            _ if fails.is_err() => {}
+            Fault::Status(other) => (status, body) = (other, Vec::new()),
+            Fault::Slow(time) => thread::sleep(time),
+            Fault::Cut => sent = body.len() / 2,
+        }
+        let mut headers = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n", body.len());
+        headers += "ETag: \"x\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
+        headers += &of;
+        headers += "\r\n";
+        body.truncate(if method == "HEAD" { 0 } else { sent });
+        counts.bytes.fetch_add(body.len() as u64, Relaxed);
+        let mut stream = stream;
+        let written = stream
+            .write_all(headers.as_bytes())
+            .and_then(|()| stream.write_all(&body));
+        if written.is_err() || sent != usize::MAX {
+            return;
+        }
+    }
+}
+
+/// The first and the last byte that are asked for.
+type Range = (usize, usize);
+
+/// The method, the path and the range of the next request.
+fn request(reader: &mut impl BufRead) -> Option<(String, String, Option<Range>)> {
+    let mut lines = reader.lines().map_while(Result::ok);
+    let first = lines.next()?;
+    let mut words = first.split(' ').map(ToOwned::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    let mut range = None;
+    for line in lines.take_while(|line| !line.is_empty()) {
+        if let Some(bytes) = line.to_ascii_lowercase().strip_prefix("range: bytes=") {
+            let (first, last) = bytes.split_once('-')?;
+            range = Some((first.parse().ok()?, last.parse().ok()?));
+        }
+    }
+    Some((method, path, range))
+}
