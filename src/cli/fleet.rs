@@ -10,10 +10,10 @@ use super::{amount::part, sharing::duration};
 pub struct Fleet {
     /// Publish the commit as the newest one of this view: a delta over what the view has, from time to time a full archive
     ///
-    /// The place is a directory, file://<path>, or the URL of an object store, and behind it the name of the view, which
-    /// stands for one repository, one set of filters and one branch. --apply=<dir> with the same place brings a directory
-    /// to the newest commit, without a repository. The bucket itself has to be there. Prints one line of JSON about what
-    /// was done.
+    /// The place is a bucket (a path, file:// and a path, or the URL of an object store), and behind it the name of the
+    /// view, which stands for one repository, one set of filters and one branch. --apply with the same place brings a
+    /// directory to the newest commit, without a repository. The bucket itself has to be there. Prints one line of JSON
+    /// about what was done.
     #[arg(long, value_name = "url/view")]
     pub publish: Option<String>,
 

@@ -16,6 +16,19 @@ pub(crate) struct Binary {
 }
 
 pub(crate) fn build() -> Result<Binary> {
+    build_with(&[], "")
+}
+
+/// With object stores, beside the other one.
+pub(crate) fn build_for_stores() -> Result<Binary> {
+    build_with(
+        &["--features=store", "--target-dir=target/store"],
+        "store/release",
+    )
+}
+
+/// Builds with further `options`, into this folder of the target folder.
+fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
     let cargo = |arguments: &[&str]| {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo
@@ -23,7 +36,13 @@ pub(crate) fn build() -> Result<Binary> {
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
         cargo
     };
-    process::run(&mut cargo(&["build", "--release", "--bin", "git-sluice"]))?;
+    let build = [
+        "build",
+        "--release",
+        "--package=git-sluice",
+        "--bin=git-sluice",
+    ];
+    process::run(&mut cargo(&[&build, options].concat()))?;
     let metadata = process::text(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let target = metadata["target_directory"]
@@ -37,16 +56,16 @@ pub(crate) fn build() -> Result<Binary> {
         .find(|package| package["name"] == "git-sluice");
     let version = package.and_then(|package| package["version"].as_str());
     Ok(Binary {
-        path: install(Path::new(target))?,
+        path: install(&Path::new(target).join(folder))?,
         version: format!("git-sluice {}", version.context("cargo names no version")?),
     })
 }
 
 /// A copy, as an installation makes one. What the linker wrote lies in the kernel's cache page by page, until
 /// it is read from the disk again, and takes a twentieth longer to start.
-fn install(target: &Path) -> Result<PathBuf> {
-    let built = target.join("release/git-sluice");
-    let directory = target.join("installed");
+fn install(folder: &Path) -> Result<PathBuf> {
+    let built = folder.join("release/git-sluice");
+    let directory = folder.join("installed");
     fs::create_dir_all(&directory)?;
     let new = directory.join("git-sluice.new");
     fs::write(&new, fs::read(&built)?)?;

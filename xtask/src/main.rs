@@ -10,6 +10,7 @@ mod compare;
 mod corpus;
 mod crowd;
 mod fanout;
+mod fleet;
 mod fuzz;
 mod gate;
 mod lfs;
@@ -37,6 +38,7 @@ enum Task {
     Gate(gate::Args),
     Crowd(crowd::Args),
     Fanout(fanout::Args),
+    Fleet(fleet::Args),
     Fuzz(fuzz::Args),
     Lfs(lfs::Args),
     Partial(partial::Args),
@@ -55,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         Task::Gate(args) => gate::run(&args),
         Task::Crowd(args) => crowd::run(&args),
         Task::Fanout(args) => fanout::run(&args),
+        Task::Fleet(args) => fleet::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Lfs(args) => lfs::run(&args),
         Task::Partial(args) => partial::run(&args),

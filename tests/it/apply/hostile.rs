@@ -199,17 +199,17 @@ fn links_are_never_gone_through() {
     let own = begun("pax")
         .symlink("link", "../outside")
         .file("link/file", "mine");
-    // Another thread may be faster than the one that makes the link.
-    assert_harmless(own, "'link': ");
+    // Another thread may be faster than the one that makes the link, which then takes the directory away again.
+    assert_harmless(own, "'link");
     let twice = begun("pax")
         .symlink("a", ".")
         .symlink("a/b", "..")
         .file("a/b/outside/file", "mine");
-    assert_harmless(twice, "'a': ");
+    assert_harmless(twice, "'a");
     let to_git = begun("pax")
         .symlink("link", ".git")
         .file("link/hooks/post-checkout", "mine");
-    assert_harmless(to_git, "'link': ");
+    assert_harmless(to_git, "'link");
     let in_the_way = "'out' is in the way";
     assert_harmless(begun("pax").delete(["out/file"]), in_the_way);
     assert_harmless(begun("pax").delete(["out/"]), in_the_way);

@@ -278,7 +278,7 @@ fn one_at_a_time() {
 #[test]
 fn no_other_option_goes_with_it() {
     let repo = Repo::from("basic");
-    let message = "error: --apply goes with nothing but -v, --verify and --repair";
+    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit and --bucket-timeout";
     for others in [
         "a b",
         "--format=tar",
