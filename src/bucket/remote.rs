@@ -6,9 +6,10 @@
 
 use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration, time::SystemTime};
 
+use futures_util::StreamExt;
 use object_store::{
-    ClientConfigKey, Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode,
-    PutOptions, PutPayload, RetryConfig, UpdateVersion,
+    ClientConfigKey, ClientOptions, Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
@@ -43,6 +44,8 @@ pub(super) struct RemoteBucket {
     store: Arc<dyn ObjectStore>,
     /// The folder of the bucket in the store.
     folder: Path,
+    /// Whether large files are fetched in parts. Not each server of plain HTTP knows ranges.
+    in_parts: bool,
     /// Waits for answers. A call of the bucket returns when its answer is there.
     runtime: Runtime,
     url: BucketUrl,
@@ -64,6 +67,7 @@ impl RemoteBucket {
         Ok(Some(Self {
             store,
             folder: Path::from(folder),
+            in_parts: !scheme.starts_with("http"),
             runtime,
             url: url.clone(),
         }))
@@ -91,15 +95,18 @@ impl RemoteBucket {
         }
     }
 
-    /// Fetches a file with one request.
+    /// Fetches a file with one request, or with another one for the rest where the answer breaks off.
     async fn fetch_whole(&self, name: &str, take: &mut Take<'_>) -> Result<bool> {
         let failed = |error| self.failed("read", name, &error);
         let file = match self.store.get(&self.path(name)).await {
             Err(StoreError::NotFound { .. }) => return Ok(false),
             file => file.map_err(failed)?,
         };
-        let bytes = file.bytes().await.map_err(failed)?;
-        take(&bytes).map(|()| true)
+        let mut pieces = file.into_stream();
+        while let Some(piece) = pieces.next().await {
+            take(&piece.map_err(failed)?)?;
+        }
+        Ok(true)
     }
 
     /// Fetches a file in parts, some at once.
@@ -209,9 +216,9 @@ impl Bucket for RemoteBucket {
     }
 
     fn fetch(&self, name: &str, size: u64, take: &mut Take<'_>) -> Result<bool> {
-        match size <= PART {
-            true => self.wait(self.fetch_whole(name, take)),
-            false => self.wait(self.fetch_parts(name, take)),
+        match self.in_parts && size > PART {
+            true => self.wait(self.fetch_parts(name, take)),
+            false => self.wait(self.fetch_whole(name, take)),
         }
     }
 
@@ -284,11 +291,15 @@ fn store(
             Arc::new(builder.with_retry(retry).build()?)
         }
         "http" | "https" => {
-            let mut builder = HttpBuilder::new().with_url(format!("{scheme}://{name}"));
-            for (key, value) in client {
-                builder = builder.with_config(key, value);
-            }
-            Arc::new(builder.with_retry(retry).build()?)
+            // A whole archive may take longer than the deadline, as long as bytes come.
+            let client = ClientOptions::new()
+                .with_timeout_disabled()
+                .with_read_timeout(deadline)
+                .with_connect_timeout(CONNECT.min(deadline))
+                .with_allow_http(true);
+            let builder = HttpBuilder::new().with_url(format!("{scheme}://{name}"));
+            let builder = builder.with_client_options(client).with_retry(retry);
+            Arc::new(builder.build()?)
         }
         _ => return Ok(None),
     };

@@ -21,29 +21,17 @@ pub(crate) fn build() -> Result<Binary> {
 
 /// With object stores, beside the other one.
 pub(crate) fn build_for_stores() -> Result<Binary> {
-    build_with(
-        &["--features=store", "--target-dir=target/store"],
-        "store/release",
-    )
+    build_with(&["--features=store"], "store")
 }
 
 /// Builds with further `options`, into this folder of the target folder.
 fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
-    let cargo = |arguments: &[&str]| {
+    let cargo = || {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(arguments)
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
         cargo
     };
-    let build = [
-        "build",
-        "--release",
-        "--package=git-sluice",
-        "--bin=git-sluice",
-    ];
-    process::run(&mut cargo(&[&build, options].concat()))?;
-    let metadata = process::text(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
+    let metadata = process::text(cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let target = metadata["target_directory"]
         .as_str()
@@ -55,8 +43,16 @@ fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
         .iter()
         .find(|package| package["name"] == "git-sluice");
     let version = package.and_then(|package| package["version"].as_str());
+    let target = Path::new(target).join(folder);
+    process::run(
+        cargo()
+            .args(["build", "--release", "--package=git-sluice"])
+            .args(["--bin=git-sluice", "--target-dir"])
+            .arg(&target)
+            .args(options),
+    )?;
     Ok(Binary {
-        path: install(&Path::new(target).join(folder))?,
+        path: install(&target)?,
         version: format!("git-sluice {}", version.context("cargo names no version")?),
     })
 }

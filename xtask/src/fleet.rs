@@ -88,7 +88,7 @@ const WAYS: [Way; 6] = [
                   git -C origin.git bundle create -q ../www/$n.bundle ${old:+^$old} refs/bundles/main
                   git -C origin.git update-ref refs/published main
                   [ -f www/list ] || printf '[bundle]\\n version = 1\\n mode = all\\n heuristic = creationToken\\n' > www/list
-                  printf '[bundle \"%d\"]\\n uri = %d.bundle\\n creationToken = %d\\n' $n $n $((n + 1)) >> www/list",
+                  printf '[bundle \"%d\"]\\n uri = %s/%d.bundle\\n creationToken = %d\\n' $n $HTTP $n $((n + 1)) >> www/list",
         job: "rm -rf tree; git clone -q --bundle-uri=$HTTP/list $GIT/origin.git tree",
         colour: "#9467bd",
     },
@@ -96,8 +96,8 @@ const WAYS: [Way; 6] = [
         name: "casync",
         needs: "casync",
         publish: "rm -rf pub && mkdir pub && git -C origin.git archive main | tar -x -C pub
-                  casync make --store=www/main.castr --without=all --with=2sec-time --with=symlinks --with=read-only www/main.caidx pub >/dev/null 2>&1",
-        job: "casync extract --store=$HTTP/main.castr --seed-output=yes $HTTP/main.caidx tree >/dev/null 2>&1",
+                  casync make --store=www/main.castr --with=unix www/main.caidx pub >/dev/null 2>&1",
+        job: "casync extract --without=privileged --store=$HTTP/main.castr --seed-output=yes $HTTP/main.caidx tree >/dev/null 2>&1",
         colour: "#8c564b",
     },
     Way {

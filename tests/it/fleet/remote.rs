@@ -254,6 +254,20 @@ fn a_server_that_fails() {
     }
 }
 
+/// Not each server of plain HTTP knows ranges, and an answer that breaks off is asked for again.
+#[test]
+fn a_large_archive_by_http() {
+    let fleet = Fleet::new();
+    let commit = fleet.commit("head -c 20000000 /dev/urandom >large");
+    let _ = fleet.publish("HEAD").success();
+    for (directory, failing, fault) in [("d", u64::MAX, Fault::Whole), ("e", 2, Fault::Cut)] {
+        let server = Server::start(fleet.bucket(), failing, fault);
+        let place = format!("{}/main", server.url);
+        let _ = fleet.apply_from(directory, &place, "").success();
+        fleet.assert_holds(directory, &commit);
+    }
+}
+
 #[test]
 fn no_server_at_all() {
     let fleet = Fleet::new();

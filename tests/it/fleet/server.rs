@@ -22,6 +22,8 @@ pub(super) enum Fault {
     Slow(Duration),
     /// The answer breaks off in the middle.
     Cut,
+    /// The server does not know ranges: the answer is the whole file.
+    Whole,
 }
 
 /// A server that goes with this value.
@@ -77,6 +79,7 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
             .failing
             .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
         let content = fs::read(root.join(path.trim_start_matches('/'))).ok();
+        let range = range.filter(|_| fails.is_err() || !matches!(fault, Fault::Whole));
         let mut of = String::new();
         let (mut status, mut body) = match (content, range) {
             (None, _) => ("404 Not Found", Vec::new()),
@@ -90,6 +93,7 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
         let mut sent = usize::MAX;
         match fault {
             _ if fails.is_err() => {}
+            Fault::Whole => {}
             Fault::Status(other) => (status, body) = (other, Vec::new()),
             Fault::Slow(time) => thread::sleep(time),
             Fault::Cut => sent = body.len() / 2,

@@ -20,7 +20,7 @@ git init -q --bare origin.git && cd origin.git && git config uploadpack.allowAny
 echo $SOURCE/objects > objects/info/alternates
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 parent=
-for commit in $(git --git-dir=$SOURCE rev-list --first-parent -n $COMMITS HEAD | tac); do
+for commit in $(git --git-dir=$SOURCE rev-list --first-parent -n $COMMITS HEAD -- | tac); do
     parent=$(git commit-tree ${parent:+-p $parent} -m x $commit^{tree})
     echo $parent
 done
