@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     hash::ContentHash,
-    list::{Record, RecordKind},
+    record::{Record, RecordKind},
 };
 
 /// Orders for one lane.

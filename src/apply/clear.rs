@@ -4,9 +4,10 @@
 use crate::error::Result;
 
 use super::{
-    list::{List, RecordKind},
+    list::List,
     own::{LIST, NEW_LIST},
     path::ArchivePath,
+    record::RecordKind,
     root::Root,
 };
 
@@ -18,7 +19,7 @@ pub(super) fn clear(root: &Root) -> Result<()> {
         let Some(list) = List::open(root.directory(), name)? else {
             continue;
         };
-        list.each_sound(|record| {
+        list.each(|record| {
             let path = ArchivePath::new(record.path)?;
             match record.kind {
                 RecordKind::Directory { .. } => directories.push(record.path.to_vec()),

@@ -16,19 +16,25 @@ use crate::error::{Error, Result, filled, listed, push_line};
 use super::{
     cursor::Cursor,
     delta::Claim,
-    list::{NewList, Record, RecordKind},
+    list_writer::ListWriter,
     path::ArchivePath,
     reader::{Content, Item, ItemKind, Reader},
+    record::{Record, RecordKind},
     root::Root,
     steps::{Step, Steps},
     writers::Writers,
 };
 
+/// Records of deletions are written when they take this many bytes.
+const GONE_LEN: usize = 64 << 10;
+
 /// An application in progress.
 struct Extraction<'a, 'scope> {
     cursor: Cursor<'a>,
     writers: Writers<'scope>,
-    list: Option<&'a NewList>,
+    list: Option<&'a ListWriter>,
+    /// Records of deletions that the list does not have yet.
+    gone: Vec<u8>,
     /// Receives a line about each path.
     told: Option<&'a mut (dyn Write + 'static)>,
     /// Obstacles to deletions, until the archive writes their paths.
@@ -38,7 +44,7 @@ struct Extraction<'a, 'scope> {
 /// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
 pub(super) fn extract<R: BufRead>(
     root: &Root,
-    list: Option<&NewList>,
+    list: Option<&ListWriter>,
     claim: &Claim,
     first: Option<Item>,
     reader: &mut Reader<R>,
@@ -49,14 +55,16 @@ pub(super) fn extract<R: BufRead>(
             cursor: root.cursor(),
             writers: Writers::start(scope, root, list),
             list,
+            gone: Vec::new(),
             told,
             obstacles: HashSet::new(),
         };
         let steps = Steps::new(claim);
         let read = steps.each(first, reader, |step, reader| extraction.step(step, reader));
         // The failure of a thread comes first: the archive is not read on after it.
+        let deleted = extraction.record_deletions();
         extraction.writers.finish()?;
-        read?;
+        read.and(deleted)?;
         match extraction.obstacles.iter().next() {
             None => Ok(()),
             Some(path) => {
@@ -72,13 +80,11 @@ impl Extraction<'_, '_> {
         match step {
             Step::Delete(path) => {
                 let obstacle = self.cursor.delete(&path)?;
-                self.deleted(&path, obstacle);
-                Ok(())
+                self.deleted(&path, obstacle)
             }
             Step::DeleteAll(path) => {
                 let obstacle = self.cursor.delete_all(&path)?;
-                self.deleted(&path, obstacle);
-                Ok(())
+                self.deleted(&path, obstacle)
             }
             Step::Write(path, kind) => self.write(&path, kind, reader),
         }
@@ -91,6 +97,8 @@ impl Extraction<'_, '_> {
         kind: &ItemKind,
         reader: &mut Reader<R>,
     ) -> Result<()> {
+        // A later record of a path counts, so that of its deletion comes first.
+        self.record_deletions()?;
         match kind {
             ItemKind::Directory { mode } => {
                 self.record_directory(path, *mode)?;
@@ -120,9 +128,27 @@ impl Extraction<'_, '_> {
         list.append(&record)
     }
 
-    fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) {
+    fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {
+        if obstacle.as_deref() != Some(path.bytes()) {
+            let (path, kind) = (path.bytes(), RecordKind::Gone);
+            Record { path, kind }.push(&mut self.gone);
+        }
         self.obstacles.extend(obstacle);
         self.tell("delete", path);
+        match self.gone.len() < GONE_LEN {
+            true => Ok(()),
+            false => self.record_deletions(),
+        }
+    }
+
+    fn record_deletions(&mut self) -> Result<()> {
+        if let Some(list) = self.list
+            && !self.gone.is_empty()
+        {
+            list.append(&self.gone)?;
+        }
+        self.gone.clear();
+        Ok(())
     }
 
     /// Report a path. As in git, a failed report is ignored.

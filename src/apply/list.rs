@@ -1,137 +1,73 @@
-//! Reads and writes the list of what archives have brought into the directory, `.git-sluice.files`.
+//! Reads the list of what archives have brought into the directory, `.git-sluice.files`.
 //!
-//! A first line `git-sluice files 1 <commit>`, then records that end in a NUL, in no order; the last record of a path
-//! counts:
+//! A first line `git-sluice files 1 <length> <commit>`, then records that end in a NUL:
 //!
 //! * `directory <mode> <path>`
 //! * `file <mode> <size> <hash> <path>`, `hole <mode> <size> <path>` for a file of zeros that takes no room
 //! * `link <hash> <path>`, the hash of the target
 //! * `begun <path>`: something is being written there
+//! * `gone <path>`: the path is deleted, and what was below it
 //!
-//! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal.
+//! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal. The last record of a path counts
+//! ([`Latest`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
+//! padded with spaces, so that the first line can be replaced where it is.
 //!
-//! While an archive is applied, `.git-sluice.files.new` grows. Each path stands there before anything is created at it,
-//! so that after an interruption both lists together name all that archives have brought.
+//! While an archive is applied, the list grows: `.git-sluice.files.new` with a full archive, the list itself with a
+//! delta. Each path stands there before anything is created at it, so that after an interruption both lists together
+//! name all that archives have brought.
 
 use std::{
-    fmt,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    str,
 };
 
 use cap_std::fs::{Dir, File};
+use rustc_hash::FxHashMap;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 use super::{
-    changes::Changes,
     delta::Id,
     hash::ContentHash,
-    own::{self, LIST, NEW_LIST, NEXT_LIST, failed},
+    own::{self, LIST, failed},
     pax::decimal,
+    record::{Record, RecordKind},
 };
 
-/// The first line, up to the commit.
-const HEADER: &str = "git-sluice files 1 ";
+/// The beginning of the first line.
+const MAGIC: &[u8] = b"git-sluice files 1 ";
+/// Bytes of the first line.
+pub(super) const HEADER_LEN: usize = MAGIC.len() + 20 + 1 + 64 + 1;
 const BUFFER: usize = 128 << 10;
 
-/// A path, and what an archive has brought there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
-    pub(super) path: &'a [u8],
-    pub(super) kind: RecordKind,
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The bytes of the list when it last had one record for each path. Zero while it is made.
+    pub(super) len: u64,
+    /// The commit whose files are listed.
+    pub(super) commit: Id,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RecordKind {
-    Directory {
-        mode: u32,
-    },
-    File {
-        mode: u32,
-        size: u64,
-        hash: ContentHash,
-    },
-    Hole {
-        mode: u32,
-        size: u64,
-    },
-    Link {
-        hash: ContentHash,
-    },
-    Begun,
-}
-
-impl fmt::Display for RecordKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory { mode } => write!(f, "directory {mode:o}"),
-            Self::File { mode, size, hash } => write!(f, "file {mode:o} {size} {hash}"),
-            Self::Hole { mode, size } => write!(f, "hole {mode:o} {size}"),
-            Self::Link { hash } => write!(f, "link {hash}"),
-            Self::Begun => f.write_str("begun"),
-        }
-    }
-}
-
-impl<'a> Record<'a> {
-    /// Append the record to `lines`.
-    pub(super) fn push(&self, lines: &mut Vec<u8>) {
-        let _ = write!(lines, "{} ", self.kind);
-        lines.extend_from_slice(self.path);
-        lines.push(0);
+impl Header {
+    pub(super) fn line(&self) -> String {
+        let magic = str::from_utf8(MAGIC).expect("ASCII");
+        format!("{magic}{:020} {:64}\n", self.len, self.commit.to_string())
     }
 
-    /// Parse a record with its NUL.
-    pub(super) fn of_line(line: &'a [u8]) -> Result<Self> {
-        let record = line.strip_suffix(b"\0").and_then(Self::parse);
-        record.ok_or_else(|| Error::fatal("the list of the directory is damaged"))
+    fn parse(line: &[u8]) -> Option<Self> {
+        let (len, commit) = line.strip_prefix(MAGIC)?.split_at_checked(20)?;
+        Some(Self {
+            len: decimal(len)?,
+            commit: Id::new(commit.trim_ascii())?,
+        })
     }
-
-    fn parse(mut line: &'a [u8]) -> Option<Self> {
-        let kind = match word(&mut line)? {
-            b"directory" => RecordKind::Directory {
-                mode: mode(&mut line)?,
-            },
-            b"file" => RecordKind::File {
-                mode: mode(&mut line)?,
-                size: decimal(word(&mut line)?)?,
-                hash: hash(&mut line)?,
-            },
-            b"hole" => RecordKind::Hole {
-                mode: mode(&mut line)?,
-                size: decimal(word(&mut line)?)?,
-            },
-            b"link" => RecordKind::Link {
-                hash: hash(&mut line)?,
-            },
-            b"begun" => RecordKind::Begun,
-            _ => return None,
-        };
-        Some(Self { path: line, kind })
-    }
-}
-
-/// Take the word before the next space.
-fn word<'a>(line: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let space = line.iter().position(|&byte| byte == b' ')?;
-    let word = &line[..space];
-    *line = &line[space + 1..];
-    Some(word)
-}
-
-fn hash(line: &mut &[u8]) -> Option<ContentHash> {
-    ContentHash::parse(std::str::from_utf8(word(line)?).ok()?)
-}
-
-fn mode(line: &mut &[u8]) -> Option<u32> {
-    u32::from_str_radix(std::str::from_utf8(word(line)?).ok()?, 8).ok()
 }
 
 /// A list that is read.
 pub(super) struct List {
+    pub(super) header: Header,
     records: BufReader<File>,
-    /// The commit whose files are listed.
-    commit: Id,
 }
 
 impl List {
@@ -141,19 +77,19 @@ impl List {
             return Ok(None);
         };
         let mut records = BufReader::with_capacity(BUFFER, file);
-        let mut header = Vec::new();
-        let read = records.read_until(b'\n', &mut header);
+        let mut line = Vec::with_capacity(HEADER_LEN);
+        let read = (&mut records)
+            .take(HEADER_LEN as u64)
+            .read_to_end(&mut line);
         read.map_err(|error| failed(name, &error))?;
-        let id = header.strip_prefix(HEADER.as_bytes());
-        let id = id.and_then(|id| Id::new(id.strip_suffix(b"\n")?));
         // An interrupted application may leave a list without a whole first line, and without a record.
-        Ok(id.map(|commit| Self { records, commit }))
+        Ok(Header::parse(&line).map(|header| Self { header, records }))
     }
 
     /// Open the list of the directory, if it names the files of one of `commits`.
     pub(super) fn of(root: &Dir, commits: &[&Id]) -> Result<Option<Self>> {
         let list = Self::open(root, LIST)?;
-        Ok(list.filter(|list| commits.contains(&&list.commit)))
+        Ok(list.filter(|list| commits.contains(&&list.header.commit)))
     }
 
     /// Take the next record into `line`, with its NUL and unchecked. `false` at the end.
@@ -164,135 +100,125 @@ impl List {
         Ok(!line.is_empty())
     }
 
-    /// Call `take` for each record.
-    pub(super) fn each(self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
-        self.each_line(|line| take(Record::of_line(line)?))
-    }
-
-    /// Call `take` for each record. What is no record, as at the end of an interrupted write, is left out.
-    pub(super) fn each_sound(self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
-        self.each_line(|line| Record::of_line(line).map_or(Ok(()), &mut take))
-    }
-
-    fn each_line(mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Call `take` for each record, with its number, its NUL and unchecked.
+    pub(super) fn each_line(
+        &mut self,
+        mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut line = Vec::new();
-        while self.next(&mut line)? {
-            take(&line)?;
+        for number in 0.. {
+            match self.next(&mut line)? {
+                true => take(number, &line)?,
+                false => break,
+            }
         }
         Ok(())
     }
-}
 
-/// The list of an application in progress.
-pub(super) struct NewList {
-    file: File,
-}
-
-impl NewList {
-    /// Begin the list of what `commit` will have.
-    pub(super) fn create(root: &Dir, commit: &Id) -> Result<Self> {
-        let list = Self::prepare(root, commit)?;
-        own::rename(root, NEXT_LIST, NEW_LIST)?;
-        Ok(list)
-    }
-
-    /// Begin the list of what `commit` will have with the records of `base`, except those of paths that `changes`
-    /// have. An earlier application of the same changes may have been interrupted: the list names all its paths.
-    pub(super) fn continued(
-        root: &Dir,
-        commit: &Id,
-        base: List,
-        changes: &Changes,
-    ) -> Result<Self> {
-        let list = Self::prepare(root, commit)?;
-        let mut records = Vec::new();
-        let flush = |records: &mut Vec<u8>| {
-            let appended = list.append(records);
-            records.clear();
-            appended
-        };
-        if let Some(interrupted) = List::open(root, NEW_LIST)? {
-            interrupted.each_sound(|record| {
-                if changes.have(record.path) {
-                    let kind = RecordKind::Begun;
-                    Record { kind, ..record }.push(&mut records);
-                }
-                Ok(())
-            })?;
-        }
-        base.each_line(|line| {
-            let record = Record::of_line(line)?;
-            if record.kind != RecordKind::Begun && !changes.have(record.path) {
-                records.extend_from_slice(line);
-            }
-            match records.len() < BUFFER {
-                true => Ok(()),
-                false => flush(&mut records),
-            }
+    /// Find out which records count. The next one is then the first one again.
+    pub(super) fn latest(&mut self) -> Result<Latest> {
+        let mut latest = Latest::default();
+        self.each_line(|number, line| {
+            latest.add(number, line);
+            Ok(())
         })?;
-        list.append(&records)?;
-        own::rename(root, NEXT_LIST, NEW_LIST)?;
-        Ok(list)
+        let begin = SeekFrom::Start(HEADER_LEN as u64);
+        let sought = self.records.seek(begin);
+        sought.map_err(|error| failed(LIST, &error))?;
+        Ok(latest)
     }
 
-    fn prepare(root: &Dir, commit: &Id) -> Result<Self> {
-        let file = own::create(root, NEXT_LIST)?;
-        let list = Self { file };
-        list.append(format!("{HEADER}{commit}\n").as_bytes())?;
-        Ok(list)
+    /// Call `take` for each record that counts. What is no record, as at the end of an interrupted write, is left out.
+    pub(super) fn each(mut self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        let latest = self.latest()?;
+        self.each_line(|number, line| match Record::of_line(line) {
+            Ok(record) if latest.counts(number, &record) => take(record),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// Which records of a list count: the last one of each path, unless its path, or one that it is in, is gone since.
+///
+/// Records are numbered from zero. Holds hashes of paths, which take less room than the paths.
+#[derive(Default)]
+pub(super) struct Latest {
+    last: FxHashMap<ContentHash, u64>,
+    gone: FxHashMap<ContentHash, u64>,
+}
+
+impl Latest {
+    fn add(&mut self, number: u64, line: &[u8]) {
+        let Ok(record) = Record::of_line(line) else {
+            return;
+        };
+        let path = ContentHash::of(record.path);
+        match record.kind {
+            RecordKind::Gone => self.gone.insert(path, number),
+            _ => self.last.insert(path, number),
+        };
     }
 
-    /// Append records, each with its NUL. Threads may do so at the same time.
-    pub(super) fn append(&self, records: &[u8]) -> Result<()> {
-        let written = (&self.file).write_all(records);
-        written.map_err(|error| failed(NEW_LIST, &error))
+    /// Whether the record with this `number` counts.
+    pub(super) fn counts(&self, number: u64, record: &Record<'_>) -> bool {
+        record.kind != RecordKind::Gone
+            && self.last.get(&ContentHash::of(record.path)) == Some(&number)
+            && (self.gone.is_empty() || !self.is_gone_since(number, record.path))
     }
 
-    /// The list is complete, and is now that of the directory.
-    pub(super) fn complete(self, root: &Dir) -> Result<()> {
-        own::replace(root, &self.file, NEW_LIST, LIST)
+    fn is_gone_since(&self, number: u64, path: &[u8]) -> bool {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(at, _)| &path[..at]).chain([path]);
+        above.any(|path| {
+            self.gone
+                .get(&ContentHash::of(path))
+                .is_some_and(|&gone| gone > number)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ContentHash, Record, RecordKind};
+    use super::{Header, Id, Latest, Record};
 
     #[test]
-    fn records_are_read_as_they_were_written() {
-        let hash = ContentHash::of(b"content");
-        for kind in [
-            RecordKind::Directory { mode: 0o775 },
-            RecordKind::File {
-                mode: 0o664,
-                size: u64::MAX,
-                hash,
-            },
-            RecordKind::Hole {
-                mode: 0o775,
-                size: 0,
-            },
-            RecordKind::Link { hash },
-            RecordKind::Begun,
-        ] {
-            for path in [&b"a"[..], b"a b/\nc", b" ", b"\xff"] {
-                let record = Record { path, kind };
-                let mut line = Vec::new();
-                record.push(&mut line);
-                assert_eq!(Record::of_line(&line).ok(), Some(record));
+    fn a_first_line_is_read_as_it_was_written() {
+        for digits in [40, 64] {
+            for len in [0, 117, u64::MAX] {
+                let commit = Id::new("a".repeat(digits).as_bytes()).expect("an id");
+                let header = Header { len, commit };
+                let line = header.line();
+                assert_eq!(line.len(), super::HEADER_LEN);
+                assert_eq!(Header::parse(line.as_bytes()), Some(header));
+                assert_eq!(Header::parse(&line.as_bytes()[..60]), None);
             }
         }
-        assert!(Record::of_line(b"begun a").is_err());
-        for line in [
-            "",
-            "file",
-            "file 664 1 x a",
-            "file 9 1 0 a",
-            "link a",
-            "other a",
-        ] {
-            let line = format!("{line}\0");
-            assert!(Record::of_line(line.as_bytes()).is_err(), "{line}");
-        }
+    }
+
+    /// The numbers of the records that count, of those in a list.
+    fn counting(lines: &[&str]) -> Vec<usize> {
+        let line = |number: usize| [lines[number].as_bytes(), b"\0"].concat();
+        let mut latest = Latest::default();
+        (0..lines.len()).for_each(|number| latest.add(number as u64, &line(number)));
+        let counts = |&number: &usize| {
+            Record::of_line(&line(number)).is_ok_and(|record| latest.counts(number as u64, &record))
+        };
+        (0..lines.len()).filter(counts).collect()
+    }
+
+    #[test]
+    fn the_last_record_of_a_path_counts() {
+        assert_eq!(counting(&["begun a", "begun b", "hole 644 1 a"]), [1, 2]);
+        assert_eq!(counting(&["begun a", "nothing", "gone a"]), [0; 0]);
+        assert_eq!(counting(&["begun a", "gone a", "begun a"]), [2]);
+        assert_eq!(
+            counting(&["begun a/b", "begun ab", "begun a/b/c"]),
+            [0, 1, 2]
+        );
+        assert_eq!(
+            counting(&["begun a", "begun a/b", "gone a", "begun a/c", "begun ab"]),
+            [3, 4]
+        );
+        assert_eq!(counting(&["begun a", "begun a/b", "gone a/b"]), [0]);
     }
 }

@@ -45,7 +45,6 @@
 //! An archive without `GITSLUICE.delta` is a full one.
 
 mod batch;
-mod changes;
 mod clear;
 mod cursor;
 mod delta;
@@ -53,10 +52,12 @@ mod extract;
 mod hash;
 mod input;
 mod list;
+mod list_writer;
 mod own;
 mod path;
 mod pax;
 mod reader;
+mod record;
 mod recording;
 mod root;
 mod state;
@@ -73,18 +74,19 @@ use crate::{
     process::directory::NamedFile,
 };
 
-use changes::Changes;
 use clear::clear;
 use delta::Claim;
 pub use delta::{Id, Origin};
 use extract::extract;
-use list::{List, NewList};
+use list::List;
+use list_writer::{ListWriter, tidy};
 use own::{LIST, NEW_LIST};
 use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
 use state::Verdict;
 pub use state::{Content, State};
+use steps::Steps;
 use verify::verify;
 
 const HINT: &str = "the directory is not whole: apply the complete archive again";
@@ -140,10 +142,10 @@ pub fn apply(
             application.full(verdict, first, &mut reader)
         }
         (_, Some(base)) => {
-            let changes = Changes::read(&claim, first, &mut reader)?;
+            Steps::new(&claim).check(first, &mut reader)?;
             let mut reader = Reader::new(input::plain(recording.replay()?)?);
             let (_, first) = Claim::read(&mut reader)?;
-            application.delta(base, &changes, first, &mut reader)
+            application.delta(base, first, &mut reader)
         }
     }
 }
@@ -229,31 +231,28 @@ impl Application<'_> {
         if verdict == Verdict::Replace {
             clear(self.root).map_err(|error| error.hinted(HINT))?;
         }
-        let list = NewList::create(self.root.directory(), &self.claim.target)?;
+        let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
         self.extract(Some(list), first, reader)
     }
 
-    /// Apply a delta that makes `changes`.
+    /// Apply a delta.
     fn delta<R: BufRead>(
         self,
         base: &Id,
-        changes: &Changes,
         first: Option<Item>,
         reader: &mut Reader<R>,
     ) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
-        let list = match List::of(root, &[base, target])? {
-            Some(list) => Some(NewList::continued(root, target, list, changes)?),
+        let listed = tidy(root, &[base, target])?;
+        if listed.is_none() {
             // The list of another tree would be taken for the list of this one after an interruption.
-            None => {
-                own::remove(root, LIST)?;
-                own::remove(root, NEW_LIST)?;
-                None
-            }
-        };
+            own::remove(root, LIST)?;
+            own::remove(root, NEW_LIST)?;
+        }
         self.begin()?;
-        self.extract(list, first, reader)
+        let list = listed.map(|header| ListWriter::go_on(root, target, &header));
+        self.extract(list.transpose()?, first, reader)
     }
 
     fn begin(&self) -> Result<()> {
@@ -263,7 +262,7 @@ impl Application<'_> {
     /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
     fn extract<R: BufRead>(
         self,
-        list: Option<NewList>,
+        list: Option<ListWriter>,
         first: Option<Item>,
         reader: &mut Reader<R>,
     ) -> Result<()> {

@@ -39,10 +39,17 @@ pub(super) fn open(root: &Dir, name: &str) -> Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(name, &error)),
     }
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No);
-    let file = root.open_with(name, &options);
-    file.map(Some).map_err(|error| failed(name, &error))
+    open_with(root, name, OpenOptions::new().read(true)).map(Some)
+}
+
+/// Open a file that exists, to read and change it.
+pub(super) fn open_to_change(root: &Dir, name: &str) -> Result<File> {
+    open_with(root, name, OpenOptions::new().read(true).write(true))
+}
+
+fn open_with(root: &Dir, name: &str, options: &mut OpenOptions) -> Result<File> {
+    let file = root.open_with(name, options.follow(FollowSymlinks::No));
+    file.map_err(|error| failed(name, &error))
 }
 
 /// Refuse a file that another user may have written.
@@ -59,13 +66,11 @@ fn check_origin(name: &str, metadata: &Metadata) -> Result<()> {
     Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
 }
 
-/// Create a file in place of an existing one, to append to it.
+/// Create a file in place of an existing one.
 pub(super) fn create(root: &Dir, name: &str) -> Result<File> {
     remove(root, name)?;
     let mut options = OpenOptions::new();
-    options.append(true).create_new(true).mode(MODE);
-    let file = root.open_with(name, &options);
-    file.map_err(|error| failed(name, &error))
+    open_with(root, name, options.write(true).create_new(true).mode(MODE))
 }
 
 /// Remove a file, if it exists.

@@ -39,6 +39,15 @@ impl<'c> Steps<'c> {
         }
     }
 
+    /// Check all steps: those of `first`, then those of `reader`.
+    pub(super) fn check<R: BufRead>(
+        self,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        self.each(first, reader, |_, _| Ok(()))
+    }
+
     /// Call `take` for each step: those of `first`, then those of `reader`.
     pub(super) fn each<R: BufRead>(
         mut self,

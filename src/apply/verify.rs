@@ -20,8 +20,9 @@ use super::{
     cursor::{Cursor, failed},
     delta::Id,
     hash::{ContentHash, Hasher},
-    list::{List, Record, RecordKind},
+    list::{Latest, List},
     path::ArchivePath,
+    record::{Record, RecordKind},
     root::Root,
     threads,
 };
@@ -55,14 +56,12 @@ impl fmt::Display for Difference {
 pub(super) type Differences = BTreeMap<BString, Difference>;
 
 /// Some records of the list.
+#[derive(Default)]
 struct Batch {
     /// The number of the first.
     first: u64,
     records: Vec<u8>,
 }
-
-/// A difference, and the number of its record.
-type Found = (BString, u64, Difference);
 
 /// Compare the directory with the list of the files of `commit`.
 pub(super) fn verify(root: &Root, commit: &Id) -> Result<Differences> {
@@ -70,66 +69,38 @@ pub(super) fn verify(root: &Root, commit: &Id) -> Result<Differences> {
         Error::fatal("cannot verify: no list says what the files in the directory were")
             .hinted("apply a full archive to an empty directory")
     };
-    let open = || List::of(root.directory(), &[commit])?.ok_or_else(unknown);
-    let found = compare(root, open()?)?;
-    let mut last = BTreeMap::new();
-    for (path, number, difference) in found {
-        let known = last.entry(path).or_insert((number, difference));
-        *known = (*known).max((number, difference));
-    }
-    if last.is_empty() {
-        return Ok(Differences::new());
-    }
-    // Only the last record of a path counts.
-    let mut number = 0;
-    open()?.each(|record| {
-        if last
-            .get(record.path)
-            .is_some_and(|(known, _)| *known < number)
-        {
-            last.remove(record.path);
-        }
-        number += 1;
-        Ok(())
-    })?;
-    let differences = last.into_iter();
-    Ok(differences
-        .map(|(path, (_, difference))| (path, difference))
-        .collect())
+    let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
+    let latest = list.latest()?;
+    compare(root, list, &latest)
 }
 
-/// Compare all records, on several threads.
-fn compare(root: &Root, mut list: List) -> Result<Vec<Found>> {
+/// Compare the records that count, on several threads.
+fn compare(root: &Root, mut list: List, latest: &Latest) -> Result<Differences> {
     thread::scope(|scope| {
         let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
         let threads: Vec<_> = (0..threads::number())
             .map(|_| {
                 let queue = queue.clone();
-                scope.spawn(|| Verifier::new(root).run(queue))
+                scope.spawn(|| Verifier::new(root, latest).run(queue))
             })
             .collect();
         drop(queue);
-        let mut line = Vec::new();
-        let mut batch = Batch {
-            first: 0,
-            records: Vec::new(),
-        };
-        let mut number = 0;
-        while list.next(&mut line)? {
-            batch.records.extend_from_slice(&line);
-            number += 1;
+        let mut batch = Batch::default();
+        list.each_line(|number, line| {
+            batch.records.extend_from_slice(line);
             if batch.records.len() >= BATCH_LEN {
                 let next = Batch {
-                    first: number,
+                    first: number + 1,
                     records: Vec::new(),
                 };
                 // A thread that has failed says why itself.
                 let _ = batches.send(std::mem::replace(&mut batch, next));
             }
-        }
+            Ok(())
+        })?;
         let _ = batches.send(batch);
         drop(batches);
-        let mut found = Vec::new();
+        let mut found = Differences::new();
         for thread in threads {
             found.extend(threads::join(thread)?);
         }
@@ -140,26 +111,30 @@ fn compare(root: &Root, mut list: List) -> Result<Vec<Found>> {
 /// What a thread does.
 struct Verifier<'r> {
     cursor: Cursor<'r>,
+    latest: &'r Latest,
     buffer: Vec<u8>,
-    found: Vec<Found>,
+    found: Differences,
 }
 
 impl<'r> Verifier<'r> {
-    fn new(root: &'r Root) -> Self {
+    fn new(root: &'r Root, latest: &'r Latest) -> Self {
         Self {
             cursor: root.cursor(),
+            latest,
             buffer: vec![0; READ_LEN],
-            found: Vec::new(),
+            found: Differences::new(),
         }
     }
 
-    fn run(mut self, batches: Receiver<Batch>) -> Result<Vec<Found>> {
+    fn run(mut self, batches: Receiver<Batch>) -> Result<Differences> {
         for batch in batches {
             let lines = batch.records.split_inclusive(|&byte| byte == 0);
             for (number, line) in (batch.first..).zip(lines) {
                 let record = Record::of_line(line)?;
-                if let Some(difference) = self.difference(&record)? {
-                    self.found.push((record.path.into(), number, difference));
+                if self.latest.counts(number, &record)
+                    && let Some(difference) = self.difference(&record)?
+                {
+                    self.found.insert(record.path.into(), difference);
                 }
             }
         }
@@ -167,7 +142,7 @@ impl<'r> Verifier<'r> {
     }
 
     fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {
-        if record.kind == RecordKind::Begun {
+        if let RecordKind::Begun | RecordKind::Gone = record.kind {
             return Ok(None);
         }
         let path = ArchivePath::new(record.path)?;
@@ -177,7 +152,7 @@ impl<'r> Verifier<'r> {
         let seen = on_the_surface(&status, record.kind);
         let is_same = match record.kind {
             _ if seen.is_some() => return Ok(seen),
-            RecordKind::Directory { .. } | RecordKind::Begun => true,
+            RecordKind::Directory { .. } | RecordKind::Begun | RecordKind::Gone => true,
             RecordKind::File { hash, .. } => self.hash(&path)? == hash,
             RecordKind::Hole { .. } => status.blocks() == 0 || self.is_zero(&path)?,
             RecordKind::Link { hash } => ContentHash::of(&self.cursor.link_target(&path)?) == hash,
@@ -220,7 +195,7 @@ fn on_the_surface(status: &Metadata, listed: RecordKind) -> Option<Difference> {
         RecordKind::File { mode, size, .. } | RecordKind::Hole { mode, size } => {
             (kind.is_file(), mode, Some(size))
         }
-        RecordKind::Begun => return None,
+        RecordKind::Begun | RecordKind::Gone => return None,
     };
     // The owner may do what the archive says, and others no more than that.
     let there = status.mode() & 0o7777;

@@ -12,15 +12,16 @@ use super::{
     batch::{Batch, FileOrder, Order},
     cursor::{Cursor, failed},
     hash::Hasher,
-    list::{NewList, Record, RecordKind},
+    list_writer::ListWriter,
     path::ArchivePath,
+    record::{Record, RecordKind},
     root::Root,
 };
 
 /// Carries out orders.
 pub(super) struct Writer<'r> {
     cursor: Cursor<'r>,
-    list: Option<&'r NewList>,
+    list: Option<&'r ListWriter>,
     /// The file of the last order.
     open: Option<OpenFile>,
     /// Records that the list does not have yet.
@@ -43,7 +44,7 @@ struct Sum {
 }
 
 impl<'r> Writer<'r> {
-    pub(super) fn new(root: &'r Root, list: Option<&'r NewList>) -> Self {
+    pub(super) fn new(root: &'r Root, list: Option<&'r ListWriter>) -> Self {
         Self {
             cursor: root.cursor(),
             list,

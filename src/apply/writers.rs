@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 use super::{
     batch::{Batch, FileOrder, Order},
-    list::NewList,
+    list_writer::ListWriter,
     path::ArchivePath,
     root::Root,
     threads,
@@ -48,7 +48,7 @@ impl<'scope> Writers<'scope> {
     pub(super) fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         root: &'env Root,
-        list: Option<&'env NewList>,
+        list: Option<&'env ListWriter>,
     ) -> Self {
         let lane = |_| {
             let (batches, orders) = bounded(WAITING);

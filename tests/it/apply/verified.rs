@@ -303,6 +303,73 @@ fn a_list_of_doubtful_origin() {
     }
 }
 
+/// A delta appends to the list what it changes. The list is written anew now and then.
+#[test]
+fn a_list_that_grows() {
+    let names: Vec<String> = (0..600)
+        .map(|number| format!("d{}/{number}", number % 7))
+        .collect();
+    let all = |content| tree(names.iter().map(|name| (&**name, file(content))));
+    let few = tree([("d1", file("")), ("d2/2", file("c\n"))]);
+    let trees = [all("a\n"), all("b\n"), few];
+    let directory = laid_down(&id('0'), &trees[0]);
+    let list = directory.directory().join(".git-sluice.files");
+    let len = || std::fs::metadata(&list).expect("it is there").len();
+    let first = len();
+    let mut lens = vec![first];
+    for number in 0..15 {
+        let [from, to] = [number, number + 1].map(|number| format!("{number:x}").repeat(40));
+        let changes = [&trees[number % 3], &trees[(number + 1) % 3]];
+        let deletions = [Deletions::Pax, Deletions::Whiteout][number % 2];
+        let _ = directory
+            .apply(&delta([&from, &to], changes, deletions))
+            .success();
+        directory.assert_holds(&to, changes[1]);
+        directory.assert_sound();
+        lens.push(len());
+    }
+    assert!(
+        lens.iter().all(|&len| len < 4 * first + (64 << 10)),
+        "{lens:?}"
+    );
+    assert!(lens.windows(2).any(|lens| lens[1] < lens[0]), "{lens:?}");
+    let _ = directory
+        .apply(&Archive::of_tree(&id('c'), &base()))
+        .success();
+    directory.assert_holds(&id('c'), &base());
+}
+
+/// Whoever was interrupted while writing the list, or while deleting, goes on.
+#[test]
+fn a_list_that_breaks_off() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    for torn in [
+        "",
+        "begun do",
+        "file 644 1 0",
+        "gone doc/a\\0gone do",
+        "hole 644 1 extra/new\\0x",
+    ] {
+        let directory = laid_down(from, &old);
+        let tear = format!("printf '{torn}' >>dir/.git-sluice.files");
+        let _ = directory.repo.shell(&tear).success();
+        directory.set_state(&applying(from, to));
+        let archive = delta([from, to], [&old, &new], Deletions::Pax);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, &new);
+        let missing = if torn.contains("extra") {
+            "missing extra/new\n"
+        } else {
+            ""
+        };
+        match missing {
+            "" => directory.assert_sound(),
+            missing => directory.assert_differs(missing),
+        }
+    }
+}
+
 /// A file of zeros takes no room, or is compared.
 #[test]
 fn holes() {
@@ -370,15 +437,15 @@ fn what_cannot_be_compared() {
         "fatal: cannot verify: the directory does not say what it holds\n",
     );
     let directory = laid_down(from, &base());
-    directory.repo.write(
-        "dir/.git-sluice.files",
-        format!("git-sluice files 1 {from}\nwhat?\0"),
-    );
+    let damage = "printf 'what?\\0' >>dir/.git-sluice.files";
+    let _ = directory.repo.shell(damage).success();
     let damaged = "fatal: the list of the directory is damaged\n";
     assert_refused(&directory, damaged);
-    let output = directory.apply(&delta([from, to], [&base(), &target], Deletions::Pax));
-    assert_eq!((output.code(), &output.messages()[..]), (128, damaged));
-    directory.assert_holds(from, &base());
+    // A delta does not read the list.
+    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &target);
+    assert_refused(&directory, damaged);
     let output = directory.repo.sluice(["--verify", "HEAD"]);
     assert_eq!(
         (output.code(), output.messages()),
@@ -440,8 +507,12 @@ proptest! {
         let _ = directory.apply(&archive).success();
         directory.assert_holds(to, target);
         directory.assert_sound();
-        let _ = directory.apply(&Archive::of_tree(from, other)).success();
-        directory.assert_holds(from, other);
+        let archive = delta([to, from], [target, base], Deletions::Whiteout);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(from, base);
+        directory.assert_sound();
+        let _ = directory.apply(&Archive::of_tree(to, other)).success();
+        directory.assert_holds(to, other);
         directory.assert_sound();
     }
 }

@@ -28,6 +28,13 @@ git update-ref refs/heads/all $parent
 git repack -q -a -d && rm objects/info/alternates && git update-ref -d refs/heads/all
 git symbolic-ref HEAD refs/heads/main";
 
+/// Closes the connection after each answer. By default it would let five clients wait, and others for seconds.
+const WEB_SERVER: &str = "\
+import sys, http.server as web
+web.ThreadingHTTPServer.request_queue_size = 1000
+address = ('127.0.0.1', int(sys.argv[1]))
+web.ThreadingHTTPServer(address, web.SimpleHTTPRequestHandler).serve_forever()";
+
 /// The place of one measurement. Ends its servers.
 pub(super) struct Place {
     directory: TempDir,
@@ -64,14 +71,13 @@ impl Place {
                 .stderr(Stdio::null())
                 .spawn()
                 .context("git daemon")?,
-            // Closes the connection after each answer.
             Command::new("python3")
-                .args(["-m", "http.server", "--bind=127.0.0.1", &web.to_string()])
+                .args(["-c", WEB_SERVER, &web.to_string()])
                 .current_dir(path.join("www"))
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn()
-                .context("python3 -m http.server")?,
+                .context("python3")?,
         ];
         for port in [git, web] {
             while TcpStream::connect(("127.0.0.1", port)).is_err() {
