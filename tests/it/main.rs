@@ -26,6 +26,7 @@ mod convert;
 mod deflate;
 mod delta;
 mod destination;
+mod documents;
 mod errors;
 mod faults;
 mod filter_globs;

@@ -442,16 +442,16 @@ pub(crate) fn assert_rejected(cut: &[u8]) {
     }
 }
 
-/// The README's own line, pasted into a shell: what is at the limit is indexed, what is above it is
+/// The line of the documents, pasted into a shell: what is at the limit is indexed, what is above it is
 /// there by name and with the right reason.
 #[test]
-fn zoekt_as_the_readme_has_it() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(readme).expect("it is text");
-    let mut blocks = readme.split("```").skip(1).step_by(2);
+fn zoekt_as_the_documents_have_it() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/indexers.md");
+    let page = fs::read_to_string(page).expect("it is text");
+    let mut blocks = page.split("```").skip(1).step_by(2);
     let line = blocks.find(|block| block.contains("| zoekt-archive-index"));
     let line = line
-        .expect("the README tells how")
+        .expect("the page tells how")
         .trim_start_matches("sh\n");
     // The two limits are one.
     assert!(

@@ -1,16 +1,14 @@
-//! The recipes of the README, line by line.
+//! The recipes of the page about fleets, line by line.
 
 use std::{fs, path::Path};
 
 use super::Fleet;
 
-/// The shell lines of the blocks of YAML in the README's section about fleets.
+/// The shell lines of the blocks of YAML.
 fn recipes() -> Vec<Vec<String>> {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
-    let readme = readme.expect("there is a README");
-    let (_, section) = readme.split_once("\n## Fleets").expect("the section");
-    let (section, _) = section.split_once("\n## ").expect("another section");
-    let blocks = section.split("```yaml\n").skip(1);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fleets.md");
+    let page = fs::read_to_string(page).expect("there is a page");
+    let blocks = page.split("```yaml\n").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().unwrap());
     let shell = |line: &str| {
         let item = line.trim().strip_prefix("- ")?;

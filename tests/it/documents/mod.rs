@@ -1,0 +1,114 @@
+//! The documents: their links lead somewhere, and their commands run as pasted.
+
+mod page;
+mod stand_in;
+
+use std::{fs, path::Path};
+
+use crate::support::{Repo, installed};
+use page::{Page, pages};
+
+/// Programs that commands of the documents call, and the words that call them.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("jq", "| jq "),
+    ("zstd", "| zstd "),
+    ("git-lfs", "git lfs "),
+];
+
+#[test]
+fn links_lead_somewhere() {
+    let pages = pages();
+    for page in &pages {
+        for link in page.links() {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => page.path.clone(),
+                path => page.path.parent().expect("a file").join(path),
+            };
+            let place = format!("{}: {link}", page.name());
+            assert!(target.exists(), "{place}");
+            if !anchor.is_empty() {
+                let target = target.canonicalize().expect("it exists");
+                let target = pages.iter().find(|page| page.path == target);
+                let target = target.unwrap_or_else(|| panic!("{place}: no page"));
+                assert!(target.anchors().any(|it| it == anchor), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_leads_to_every_page() {
+    let pages = pages();
+    let readme = pages.iter().find(|page| page.name() == "README.md");
+    let links: Vec<_> = readme.expect("there is one").links().collect();
+    for page in pages.iter().filter(|page| page.name() != "README.md") {
+        let name = page.name();
+        let is_linked = links
+            .iter()
+            .any(|link| link.split('#').next() == Some(&name));
+        assert!(is_linked, "the README does not lead to {name}");
+    }
+}
+
+/// Each page has a place of its own, in which its blocks run one after the other.
+#[test]
+fn commands_run_as_pasted() {
+    for page in pages() {
+        let place = Place::new();
+        for block in page.blocks().filter(|block| block.reason.is_none()) {
+            let mut programs = PROGRAMS.iter();
+            if !programs.all(|(name, call)| !block.script.contains(call) || installed(name)) {
+                continue;
+            }
+            let script = format!("set -euo pipefail\n{}", block.script);
+            let mut bash = place.project.command("bash");
+            let output = crate::process::run(bash.args(["-c", &script]));
+            assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
+        }
+    }
+}
+
+/// A project with two commits and a remote repository that ssh leads to.
+struct Place {
+    project: Repo,
+}
+
+impl Place {
+    fn new() -> Place {
+        let top = Repo::scratch();
+        let _ = top.shell(include_str!("place.sh")).success();
+        let home = top.path().join("home");
+        let ssh = top.path().join("ssh");
+        let project = top.at("project").env("HOME", home);
+        Place {
+            project: project.env("GIT_SSH", ssh).env("GIT_SSH_VARIANT", "ssh"),
+        }
+    }
+}
+
+/// A block that does not run has its reason, and no page hides all of its blocks.
+#[test]
+fn what_does_not_run_has_a_reason() {
+    for page in pages() {
+        let reasons = page.blocks().filter_map(|block| block.reason);
+        for reason in reasons {
+            assert!(reason.len() > 10, "{}: {reason}", page.name());
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn name_of(page: &Page) -> String {
+    let path = page
+        .path
+        .strip_prefix(root().canonicalize().expect("it exists"));
+    path.expect("a page of ours").display().to_string()
+}

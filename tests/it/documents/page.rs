@@ -1,0 +1,89 @@
+//! One page of Markdown: its links, its headings, its blocks of shell commands.
+
+use std::{fs, path::PathBuf};
+
+use super::{read, root};
+
+/// The line that stands before a block of commands which the tests do not run.
+const NOT_RUN: &str = "<!-- not run here: ";
+
+/// A page.
+pub(super) struct Page {
+    pub(super) path: PathBuf,
+    text: String,
+}
+
+/// A block of shell commands.
+pub(super) struct Block {
+    pub(super) script: String,
+    /// The number of its first line.
+    pub(super) line: usize,
+    /// Why the block does not run.
+    pub(super) reason: Option<String>,
+}
+
+/// All pages for readers.
+pub(super) fn pages() -> Vec<Page> {
+    let docs = fs::read_dir(root().join("docs")).expect("a directory of ours");
+    let docs = docs.map(|entry| entry.expect("readable").path());
+    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let others = others.map(|name| root().join(name));
+    let page = |path: PathBuf| Page {
+        text: read(&path),
+        path: path.canonicalize().expect("it is there"),
+    };
+    docs.chain(others).map(page).collect()
+}
+
+impl Page {
+    /// The path from the top of the project.
+    pub(super) fn name(&self) -> String {
+        super::name_of(self)
+    }
+
+    /// The targets of links to files and headings of the project.
+    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
+        let links = self.text.split("](").skip(1);
+        let links = links.filter_map(|rest| rest.split(')').next());
+        links.filter(|link| !link.contains("://"))
+    }
+
+    /// The anchors that a viewer of Markdown makes of headings.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = String> {
+        let headings = self.text.lines().filter(|line| line.starts_with('#'));
+        headings.map(|line| {
+            let text = line.trim_start_matches('#').trim();
+            let kept = text.chars().filter_map(|letter| match letter {
+                ' ' => Some('-'),
+                '-' | '_' => Some(letter),
+                _ => letter
+                    .is_alphanumeric()
+                    .then(|| letter.to_ascii_lowercase()),
+            });
+            kept.collect()
+        })
+    }
+
+    /// The blocks of shell commands, in order.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Block> {
+        let mut lines = self.text.lines().zip(1..);
+        let mut reason = None;
+        std::iter::from_fn(move || {
+            loop {
+                let (line, number) = lines.next()?;
+                if line.trim() == "```sh" {
+                    let script = lines.by_ref().map(|(line, _)| line);
+                    let script: Vec<_> = script.take_while(|line| line.trim() != "```").collect();
+                    return Some(Block {
+                        script: script.join("\n"),
+                        line: number + 1,
+                        reason: reason.take(),
+                    });
+                }
+                if let Some(why) = line.strip_prefix(NOT_RUN) {
+                    reason = Some(why.trim_end_matches(" -->").to_owned());
+                }
+            }
+        })
+    }
+}
