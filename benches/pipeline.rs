@@ -4,7 +4,10 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{Outputs, RunStats, pipeline::processor_count, run};
+use git_sluice::{
+    archive::{Outputs, RunStats, run},
+    pipeline::processor_count,
+};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");

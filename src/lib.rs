@@ -14,6 +14,13 @@
 //!                     not there:  └──┘ plan ─> … ─> emit
 //! ```
 //!
+//! # The library
+//!
+//! [`Session`] answers requests of programs in Rust, each a [`CommandLine`] whose archive and reports go to [`Sinks`], and
+//! whose end is a [`Failure`] or none. These four names at the top of the crate are the interface that semantic
+//! versioning covers, with the options, the JSON and the exit statuses that the README lists. All modules are public for the
+//! benchmarks, fuzz targets and tests of this package, and change without notice.
+//!
 //! # Layers
 //!
 //! From the top down: a module imports only modules that stand below it in this list, and no two files import
@@ -22,6 +29,7 @@
 //! The doors, each a thing that a user asks for:
 //!
 //! * [`batch`] answers many requests in one process, each a command line.
+//! * [`session`] answers requests of a program in Rust, and those of a batch.
 //! * [`remote`] serves archives to `git archive --remote`.
 //! * [`invocation`] carries one command line out, on streams that it is given: the binary gives those of the process.
 //! * [`fleet`] publishes archives in a bucket, and brings directories to what is published.
@@ -104,6 +112,7 @@
 //!   nothing, nor does a server.
 
 pub mod batch;
+pub mod session;
 pub mod remote;
 pub mod invocation;
 pub mod fleet;
@@ -134,4 +143,4 @@ pub mod pool;
 pub mod buffer;
 pub mod error;
 
-pub use archive::{Outputs, RunStats, archive_length, run, send_range, share, tar_length};
+pub use session::{CommandLine, Failure, Session, Sinks};

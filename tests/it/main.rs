@@ -40,6 +40,7 @@ mod host;
 mod hostile;
 mod layers;
 mod lfs;
+mod library;
 mod matrix;
 mod memory;
 mod oracle;

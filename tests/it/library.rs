@@ -1,0 +1,162 @@
+//! The interface of the library: answers are those of a process.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use git_sluice::{CommandLine, Failure, Session, Sinks};
+
+use crate::{
+    process::run,
+    support::{Repo, SLUICE, skip},
+    tar_listing,
+};
+
+/// A stream that the test keeps.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().expect("no panic").clone()
+    }
+}
+
+/// The session sees the environment that commands of the tests see, and none of the test process.
+fn session(repo: &Repo) -> Session {
+    Session::new(repo.path(), |name| match name {
+        "GIT_CONFIG_NOSYSTEM" => Some("1".into()),
+        _ => None,
+    })
+}
+
+/// Archive, messages, and the end.
+fn answer(session: &Session, words: &[&str]) -> (Vec<u8>, String, Result<(), Failure>) {
+    let (archive, messages) = (Kept::default(), Kept::default());
+    let sinks = Sinks::new(archive.clone()).with_messages(messages.clone());
+    let end = session.answer(CommandLine::new("", words), sinks);
+    let messages = String::from_utf8(messages.bytes()).expect("text");
+    (archive.bytes(), messages, end)
+}
+
+#[test]
+fn answers_are_those_of_a_process() {
+    let repo = Repo::copy("basic");
+    let session = session(&repo);
+    for words in [
+        &["HEAD"][..],
+        &["-v", "--format=zip", "HEAD"],
+        &["--profile=zoekt", "--head", "HEAD"],
+        &["nothing"],
+        &["--nothing"],
+        &["--list"],
+        &["-h"],
+        &["HEAD", "nothing"],
+    ] {
+        let process = repo.sluice(words);
+        let (archive, messages, end) = answer(&session, words);
+        let (status, last) = match &end {
+            Ok(()) => (0, &[][..]),
+            Err(failure) => (failure.status(), failure.message()),
+        };
+        let messages = messages + &String::from_utf8_lossy(last);
+        assert_eq!(i32::from(status), process.code(), "{words:?}: {messages}");
+        assert_eq!(archive, process.stdout, "{words:?}");
+        assert_eq!(messages, process.messages(), "{words:?}");
+    }
+}
+
+#[test]
+fn reports_go_to_their_bands() {
+    let repo = Repo::copy("basic");
+    let session = session(&repo);
+    let (archive, manifest) = (Kept::default(), Kept::default());
+    let sinks = Sinks::new(archive.clone()).band(4, manifest.clone());
+    let line = CommandLine::new(repo.path(), ["--manifest=band:4", "HEAD"]);
+    session.answer(line, sinks).expect("it works");
+    let lines = String::from_utf8(manifest.bytes()).expect("text");
+    let entries = tar_listing::names(&archive.bytes()).len();
+    assert!(lines.lines().count() > entries, "{lines}");
+    // A band that nobody reads is refused, and the next request is answered.
+    let (archive, _, end) = answer(&session, &["--manifest=band:4", "HEAD"]);
+    let failure = end.expect_err("there is no band").to_string();
+    assert_eq!(failure, "fatal: cannot write to band:4: nobody reads it");
+    assert!(archive.is_empty());
+    assert!(answer(&session, &["HEAD"]).2.is_ok());
+}
+
+#[test]
+fn threads_share_a_session() {
+    let repo = Repo::copy("basic");
+    let session = session(&repo).with_repositories(1, 1 << 20);
+    let session = session.with_max_memory(16 << 20);
+    let expected = repo.sluice(["HEAD"]).success();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    assert!(answer(&session, &["HEAD"]).0 == expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_request() {
+    struct Broken;
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let repo = Repo::copy("basic");
+    let end = session(&repo).answer(CommandLine::new("", ["HEAD"]), Sinks::new(Broken));
+    let failure = end.expect_err("no room");
+    assert_eq!(failure.status(), 128);
+    assert!(
+        failure.to_string().starts_with("fatal: write error"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn the_example_indexes_repositories() {
+    let example = Path::new(SLUICE).with_file_name("examples/index");
+    if !example.exists() {
+        return skip("the examples are not built: a test of all targets builds them");
+    }
+    let place = Repo::scratch();
+    let repo = Repo::copy("basic");
+    repo.write("new", "new");
+    repo.git(["add", "."]);
+    repo.git(["commit", "-q", "-m", "new"]);
+    let mut command = place.command(&example);
+    let output = run(command
+        .args(["HEAD~1", "HEAD"])
+        .arg(repo.path())
+        .arg("none"));
+    let text = String::from_utf8(output.success()).expect("text");
+    let complete = format!("{} is complete\nnone: fatal: ", repo.path().display());
+    assert!(text.starts_with(&complete), "{text}");
+    let delta = fs::read(place.path().join("repo.tar")).expect("it was written");
+    assert_eq!(tar_listing::names(&delta), ["new"]);
+    assert!(env::var_os("GIT_DIR").is_none());
+}
