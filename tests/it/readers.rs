@@ -450,9 +450,7 @@ fn zoekt_as_the_documents_have_it() {
     let page = fs::read_to_string(page).expect("it is text");
     let mut blocks = page.split("```").skip(1).step_by(2);
     let line = blocks.find(|block| block.contains("| zoekt-archive-index"));
-    let line = line
-        .expect("the page tells how")
-        .trim_start_matches("sh\n");
+    let line = line.expect("the page tells how").trim_start_matches("sh\n");
     // The two limits are one.
     assert!(
         line.contains(" --max-size=2m ") && line.contains(" -file_limit=2097152 "),

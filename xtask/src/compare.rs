@@ -6,6 +6,7 @@
 //! them, if what is different about theirs is said.
 
 mod args;
+mod bars;
 mod contender;
 pub(crate) mod equality;
 mod filters;
@@ -20,9 +21,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{binary, process};
+use crate::binary::{self, Binary};
+use crate::process;
 pub(crate) use args::Args;
+use bars::Bar;
 use contender::Contender;
+use hyperfine::Timings;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let hyperfine = hyperfine::version()?;
@@ -30,11 +34,34 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         hyperfine::check_drop_caches()?;
     }
     let binary = binary::build()?;
-    let directory = repository_directory(&args.repo)?;
+    let mut report = String::new();
+    let mut bars = Vec::new();
+    for repo in &args.repo {
+        report += &compare(args, repo, &binary, &hyperfine, &mut bars)?;
+    }
+    if args.plot {
+        report += &bars::draw(&bars);
+    }
+    print!("{report}");
+    if let Some(file) = &args.markdown {
+        fs::write(file, report).with_context(|| format!("could not write '{}'", file.display()))?;
+    }
+    Ok(())
+}
+
+/// The report about one repository. A bar for each format is added to `bars`.
+fn compare(
+    args: &Args,
+    repo: &Path,
+    binary: &Binary,
+    hyperfine: &str,
+    bars: &mut Vec<Bar>,
+) -> Result<String> {
+    let directory = repository_directory(repo)?;
     let versions = [
         process::text(Command::new("git").arg("--version"))?,
-        binary.version,
-        hyperfine,
+        binary.version.clone(),
+        hyperfine.to_owned(),
     ];
     let mut report = report::header(args, &directory, &versions)?;
     for format in &args.format {
@@ -57,12 +84,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
         let watched = watched::measure(&contenders, &directory)?;
         report += &report::table(&contenders, &timings, &watched);
+        let (_, timings) = &timings[0];
+        bars.push(Bar {
+            repository: name(repo),
+            revision: args.rev.clone(),
+            format: format.clone(),
+            ratio: median(&timings[1]) / median(&timings[0]),
+        });
     }
-    print!("{report}");
-    if let Some(file) = &args.markdown {
-        fs::write(file, report).with_context(|| format!("could not write '{}'", file.display()))?;
-    }
-    Ok(())
+    Ok(report)
+}
+
+fn median(timings: &Timings) -> f64 {
+    crate::median::median(timings.wall.iter().copied())
+}
+
+/// The name of a repository: that of its directory.
+fn name(repo: &Path) -> String {
+    let full = repo.canonicalize().unwrap_or_else(|_| repo.to_owned());
+    let name = full.file_name().unwrap_or(full.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// `git archive` first, since all others are measured against it.

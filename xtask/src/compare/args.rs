@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-/// Time git-sluice against `git archive` on any repository, and print a Markdown table
+/// Time git-sluice against `git archive` on any repositories, and print Markdown tables
 ///
 /// Builds the release binary, checks that both programs write the same bytes, then lets hyperfine
 /// run them by turns, without a shell, into /dev/null and into a pipe. Each number is a median over
 /// all rounds; peak memory comes from runs of its own.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Repository to archive from, bare or with a work tree
+    /// Repository to archive from, bare or with a work tree (can be repeated)
     #[arg(long, value_name = "R", default_value = ".")]
-    pub(super) repo: PathBuf,
+    pub(super) repo: Vec<PathBuf>,
 
     /// Revision to archive
     #[arg(long, value_name = "V", default_value = "HEAD")]
@@ -42,6 +42,12 @@ pub(crate) struct Args {
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     pub(super) drop_caches: bool,
+
+    /// Draw a bar for each repository and format: the wall time into /dev/null beside git's
+    ///
+    /// With several thread counts, the first of them counts.
+    #[arg(long)]
+    pub(super) plot: bool,
 
     /// Write the report to this file, too
     #[arg(long, value_name = "FILE")]
