@@ -7,21 +7,18 @@ use std::{
     fs::File,
     hint,
     io::{self, BufReader, IsTerminal, Write},
-    os::{fd::AsFd, unix::ffi::OsStrExt},
+    os::fd::AsFd,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
-use rustix::{
-    fs::{Access, FileType, access, fstat},
-    io::Errno,
-};
+use rustix::fs::{FileType, fstat};
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     batch,
     cli::{Stop, Typed, Vocabulary, completion_helper, is_completion_helper},
-    error::{Error, ExitKind, Result, filled, strerror},
+    error::{Error, ExitKind, Result},
     invocation::{self, Streams},
     output::Destination,
     process::git,
@@ -31,6 +28,7 @@ use git_sluice::{
         environment::{Environment, NO_LAZY_FETCH},
     },
     request,
+    session::Session,
 };
 
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
@@ -127,36 +125,13 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
 /// Answer requests until there are no more.
 fn batch(words: &[OsString]) -> Result<(), Stop> {
     let options = batch::Options::parse(words)?;
-    let begin = current_directory()?;
-    let enter = move |directory: &Path, git_dir: Option<&Path>| {
-        let directory = full_path(&begin.join(directory))?;
-        Environment::of_request(directory, git_dir, |name| std::env::var_os(name))
-    };
-    let process = batch::Process {
-        enter: Box::new(enter),
-        watch: signals::remove_on_death,
-    };
+    let session = Session::new(current_directory()?, |name| std::env::var_os(name));
+    let session = session.with_watch(signals::remove_on_death);
     let input = io::stdin().as_fd().try_clone_to_owned();
     let input = input.map_err(|error| Error::fatal("cannot read requests").caused_by(error))?;
     let input = BufReader::new(File::from(input));
     let output = Destination::Direct(standard_output()?);
-    Ok(batch::serve(input, output, options, process)?)
-}
-
-/// The path of `directory` for a process that cannot change to it, since its threads share the current directory.
-fn full_path(directory: &Path) -> Result<PathBuf> {
-    let found = directory.canonicalize().and_then(|path| {
-        if !path.is_dir() {
-            return Err(Errno::NOTDIR.into());
-        }
-        access(&path, Access::EXEC_OK)?;
-        Ok(path)
-    });
-    found.map_err(|error| {
-        let why = strerror(&error);
-        let values = [directory.as_os_str().as_bytes(), why.as_bytes()];
-        Error::fatal(filled("cannot change to '{}': {}", &values))
-    })
+    Ok(batch::serve(input, output, options, session)?)
 }
 
 fn current_directory() -> Result<PathBuf> {

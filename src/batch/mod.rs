@@ -12,10 +12,7 @@ mod options;
 mod request;
 
 use std::{
-    ffi::OsStr,
-    io::{self, BufRead, Read, Write},
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    io::{self, BufRead, Write},
     sync::{Arc, Mutex, PoisonError},
     thread,
 };
@@ -23,41 +20,27 @@ use std::{
 use crossbeam_channel::bounded;
 
 use crate::{
-    cli::{Stop, Typed, Vocabulary},
-    error::{Error, ExitKind, Result},
-    invocation::{self, Streams},
-    output::{self, Destination, Unfinished},
-    remote::side_band::{Band, LARGE_PACKET, SideBand},
-    repository::{environment::Environment, kept::KeptRepositories},
-    request::Access,
+    error::{Error, Result},
+    output,
+    remote::side_band::{LARGE_PACKET, SideBand},
+    report::BANDS,
+    session::{CommandLine, Session, Sinks},
 };
 use line::{Line, Place};
 pub use options::Options;
-use request::{Asked, Request};
+use request::Asked;
 
 /// The first argument that begins a batch.
 pub const BATCH: &str = "--batch";
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
-/// Tells the environment of a request in a directory, which is named from the one in which the process began, and with
-/// a git directory, if the request names one.
-pub type Enter = Box<dyn Fn(&Path, Option<&Path>) -> Result<Environment> + Send + Sync>;
-
-/// What the process has for all invocations.
-pub struct Process {
-    /// Enters the directory of a request.
-    pub enter: Enter,
-    /// Has a file removed if a signal ends the process.
-    pub watch: fn(Unfinished) -> Result<()>,
-}
-
 /// Answers on `output` what is asked on `input`, until `input` ends.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
     options: Options,
-    process: Process,
+    session: Session,
 ) -> Result<()> {
     // The first look changes the mask for a moment, in which no other thread must create a file.
     output::umask();
@@ -68,9 +51,9 @@ pub fn serve(
             has_ended: false,
         }),
         line: Line::new(output, options.waiting()),
-        repositories: KeptRepositories::new(options.repositories, options.memory_of_repositories()),
-        options,
-        process,
+        session: session
+            .with_repositories(options.repositories, options.memory_of_repositories())
+            .with_max_memory(options.memory_of_one()),
     });
     let (ended, ends) = bounded(options.jobs);
     for _ in 0..options.jobs {
@@ -96,18 +79,15 @@ struct Input {
 struct Server<W> {
     input: Mutex<Input>,
     line: Arc<Line<W>>,
-    repositories: KeptRepositories,
-    options: Options,
-    process: Process,
+    session: Session,
 }
 
 impl<W: Write + Send + 'static> Server<W> {
     /// Answers requests until there are no more.
     fn answer_all(&self) -> Result<()> {
-        let mut vocabulary = Vocabulary::default();
         while let Some((asked, mut place)) = self.next() {
             match asked {
-                Ok(asked) => self.answer(asked, place, &mut vocabulary).map_err(lost)?,
+                Ok(asked) => self.answer(asked, place).map_err(lost)?,
                 Err(error) => {
                     place.wait_for_turn().map_err(lost)?;
                     return Err(error);
@@ -130,100 +110,46 @@ impl<W: Write + Send + 'static> Server<W> {
         Some((asked?, place))
     }
 
-    fn answer(&self, asked: Asked, place: Place<W>, vocabulary: &mut Vocabulary) -> io::Result<()> {
+    fn answer(&self, asked: Asked, place: Place<W>) -> io::Result<()> {
         let bands = SideBand::new(place, LARGE_PACKET);
         match asked {
             Asked::Nothing(reason) => bands.reply(&[b"NACK ", reason.as_bytes()].concat())?,
-            Asked::Words(request) => {
+            Asked::Words(words) => {
                 bands.reply(b"ACK")?;
-                let status = self.status(request, &bands, vocabulary);
-                if status != 0 {
-                    bands.fail(&format!("status {status}\n"))?;
+                let line = CommandLine::of_words(words);
+                if let Err(failure) = self.session.answer(line, sinks(&bands)) {
+                    // Where nobody listens, the next write fails as well.
+                    let _ = bands.messages().write_all(failure.message());
+                    bands.fail(&format!("status {}\n", failure.status()))?;
                 }
                 bands.finish()?;
             }
         }
         bands.direct(Place::leave)
     }
+}
 
-    /// Carries out one request. Returns the exit status that a process of its own would have.
-    fn status(
-        &self,
-        request: Request,
-        bands: &SideBand<Place<W>>,
-        vocabulary: &mut Vocabulary,
-    ) -> u8 {
-        let carry_out = AssertUnwindSafe(|| self.carry_out(request, bands, vocabulary));
-        let failure = || Err(Error::fatal("internal error: the request failed").into());
-        // Where nobody listens, the caller notices.
-        let tell = |mut band: Band<Place<W>>, text: &[u8]| drop(band.write_all(text));
-        let Err(stop) = catch_unwind(carry_out).unwrap_or_else(|_| failure()) else {
-            return 0;
-        };
-        match &stop {
-            Stop::Usage(error) => {
-                let text = error.render().to_string();
-                match error.use_stderr() {
-                    true => tell(bands.messages(), text.as_bytes()),
-                    false => tell(bands.data(), text.as_bytes()),
-                }
-            }
-            Stop::Fatal(error) => {
-                let is_heard = error.kind() != ExitKind::BrokenPipe && !error.is_silent();
-                if is_heard {
-                    tell(bands.messages(), &error.lines());
-                }
-            }
-        }
-        stop.exit_status()
-    }
-
-    fn carry_out(
-        &self,
-        request: Request,
-        bands: &SideBand<Place<W>>,
-        vocabulary: &mut Vocabulary,
-    ) -> Result<(), Stop> {
-        let environment = (self.process.enter)(&request.directory, request.git_dir.as_deref())?;
-        let exists = |file: &OsStr| environment.directory().file(file).path.exists();
-        let words = request.words.into_iter();
-        let typed = Typed::first_pass(vocabulary, words, exists)?;
-        request::fit(&typed)?;
-        let repository = self.repositories.open(&environment)?;
-        let streams = Streams {
-            output: &|| Ok(Destination::Stream(Box::new(bands.data()))),
-            bands: &|number| Ok(Destination::Stream(Box::new(bands.band(number)))),
-            messages: &mut bands.messages(),
-            input: &no_input,
-            has_input: &|| false,
-            shows_progress: false,
-            max_memory: self.options.memory_of_one(),
-            watch: &self.process.watch,
-        };
-        invocation::carry_out(typed, Access::Local, &environment, repository, streams)
-    }
+/// The streams of an answer, each a band.
+fn sinks<W: Write + Send + 'static>(bands: &SideBand<Place<W>>) -> Sinks {
+    let sinks = Sinks::new(bands.data()).with_messages(bands.messages());
+    BANDS.fold(sinks, |sinks, number| {
+        sinks.band(number, bands.band(number))
+    })
 }
 
 fn lost(error: io::Error) -> Error {
     Error::write(&error)
 }
 
-fn no_input() -> Result<Box<dyn Read>> {
-    Err(Error::fatal(
-        "standard input holds the requests of '--batch'",
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
         io::{Cursor, Write},
-        path::Path,
         sync::{Arc, Mutex, PoisonError},
     };
 
-    use super::{Options, Process, serve};
-    use crate::error::Error;
+    use super::{Options, serve};
+    use crate::session::Session;
 
     /// An output that the test keeps.
     #[derive(Clone, Default)]
@@ -242,22 +168,16 @@ mod tests {
 
     #[test]
     fn a_panic_is_the_failure_of_one_request() {
-        let process = Process {
-            enter: Box::new(|directory, _| match directory == Path::new("panic") {
-                true => panic!("on purpose"),
-                false => Err(Error::fatal("no panic")),
-            }),
-            watch: |_| Ok(()),
-        };
-        let requests = b"000fargument -C0012argument panic00000011argument HEAD0000";
+        let session = Session::new("/", |_| panic!("on purpose"));
+        let requests = b"0012argument HEAD\x000000";
+        let requests = [b"0011argument HEAD0000", &requests[..]].concat();
         let output = Kept::default();
         let options = Options::parse(&["--batch-jobs=2".into()]).expect("sound");
-        serve(Cursor::new(requests), output.clone(), options, process).expect("both answers");
+        serve(Cursor::new(requests), output.clone(), options, session).expect("both answers");
         let answers = output.0.lock().expect("no panic here").clone();
         let expected = "0008ACK\n0000\
             002f\x02fatal: internal error: the request failed\n0010\x03status 128\n0000\
-            0008ACK\n0000\
-            0015\x02fatal: no panic\n0010\x03status 128\n0000";
+            001fNACK an argument has a NUL\n0000";
         assert_eq!(String::from_utf8(answers).expect("text"), expected);
     }
 }

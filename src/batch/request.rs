@@ -1,14 +1,8 @@
 //! The requests of a batch. Must not act on them.
 
-use std::{
-    ffi::{OsStr, OsString},
-    io::BufRead,
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::PathBuf,
-};
+use std::{ffi::OsString, io::BufRead, os::unix::ffi::OsStringExt};
 
 use crate::{
-    cli::Typed,
     error::{Error, Result},
     process::pkt_line::{ReadError, read_line},
 };
@@ -18,20 +12,10 @@ const TOKEN: &[u8] = b"argument ";
 /// The most bytes of the words of a request.
 const MAX_BYTES: usize = 64 << 20;
 
-/// A request.
-pub(super) struct Request {
-    /// The directory, from the one in which the process began.
-    pub(super) directory: PathBuf,
-    /// The git directory from there, if it is named.
-    pub(super) git_dir: Option<PathBuf>,
-    /// The words behind both.
-    pub(super) words: Vec<OsString>,
-}
-
 /// What was read.
 pub(super) enum Asked {
-    /// A request.
-    Words(Request),
+    /// The words of a request.
+    Words(Vec<OsString>),
     /// No request, and why.
     Nothing(String),
 }
@@ -57,50 +41,10 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
     }
     Ok(Some(match wrong {
         Some(reason) => Asked::Nothing(reason.to_owned()),
-        None => Asked::Words(Request::new(words)),
+        None => Asked::Words(words),
     }))
 }
 
 fn unreadable(error: ReadError) -> Error {
     error.explain("a request broke off", "cannot read a request")
-}
-
-impl Request {
-    /// As for git, each `-C <dir>` in front counts from the one before, and the last `--git-dir=<dir>` from all of them.
-    fn new(words: Vec<OsString>) -> Self {
-        let mut directory = PathBuf::new();
-        let mut git_dir = None;
-        let mut words = words.into_iter().peekable();
-        loop {
-            if words.next_if(|word| word == "-C").is_some() {
-                directory.extend(words.next().map(PathBuf::from));
-            } else if let Some(named) = words.peek().and_then(|word| git_dir_in(word)) {
-                git_dir = Some(named);
-                words.next();
-            } else {
-                break;
-            }
-        }
-        Self {
-            directory,
-            git_dir,
-            words: words.collect(),
-        }
-    }
-}
-
-/// The directory of `--git-dir=<dir>`.
-fn git_dir_in(word: &OsStr) -> Option<PathBuf> {
-    let directory = word.as_bytes().strip_prefix(b"--git-dir=")?;
-    Some(OsStr::from_bytes(directory).into())
-}
-
-/// Refuses words that would replace the process.
-pub(super) fn fit(typed: &Typed<'_>) -> Result<()> {
-    match typed.remote {
-        Some(_) => Err(Error::fatal(
-            "options '--remote' and '--batch' cannot be used together",
-        )),
-        None => Ok(()),
-    }
 }

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The bands beside those of side-band-64k (gitprotocol-pack(5), "Packfile Data").
-const BANDS: RangeInclusive<u8> = 4..=9;
+pub const BANDS: RangeInclusive<u8> = 4..=9;
 
 /// Opens a band by its number.
 pub type Bands<'a> = &'a dyn Fn(u8) -> Result<Destination>;

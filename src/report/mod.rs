@@ -16,7 +16,7 @@ mod progress;
 mod reports;
 mod summary;
 
-pub use channel::{Bands, Channel, Outlet};
+pub use channel::{BANDS, Bands, Channel, Outlet};
 pub use json::json_line;
 pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
 pub use missing::MissingList;

@@ -500,13 +500,10 @@ fn what_is_no_request() {
     let refused = batch.ask(&["--remote=.", "HEAD"]);
     assert_eq!(
         refused.messages,
-        "fatal: options '--remote' and '--batch' cannot be used together\n"
+        "fatal: option '--remote' cannot be used in a request\n"
     );
     let piped = batch.ask(&["--pathspec-from-file=-", "HEAD"]);
-    assert_eq!(
-        piped.messages,
-        "fatal: standard input holds the requests of '--batch'\n"
-    );
+    assert_eq!(piped.messages, "fatal: a request has no standard input\n");
     assert_eq!(batch.end(), 0);
 }
 
