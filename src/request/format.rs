@@ -119,12 +119,32 @@ impl Formats {
         format.remote || !self.only_served
     }
 
-    /// The names of git's formats, in git's order.
+    /// The names of the formats: those of git in git's order, and Zstandard behind them. A remote client gets git's list.
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
-        let known_to_git = |format: &&Named| format.family != Family::Zstd;
-        let offered = self.all.iter().filter(|format| self.offers(format));
-        let names = offered.filter(known_to_git);
-        names.map(|format| format.name.as_bstr())
+        let is_first = |format: &Named| {
+            let first = self.all.iter().find(|other| other.name == format.name);
+            first == Some(format)
+        };
+        let is_known_to_git = |format: &Named| format.family != Family::Zstd;
+        let listed = move |format: &&Named| match is_known_to_git(format) {
+            true => self.offers(format),
+            // The configuration may have a format of the same name.
+            false => !self.only_served && is_first(format),
+        };
+        self.all
+            .iter()
+            .filter(listed)
+            .map(|format| format.name.as_bstr())
+    }
+
+    fn unknown(&self, name: &[u8]) -> Error {
+        let error = Error::fatal(filled("Unknown archive format '{}'", &[name]));
+        if self.only_served {
+            return error;
+        }
+        let names: Vec<&[u8]> = self.names().map(|name| name.as_bytes()).collect();
+        let names = names.join(&b", "[..]);
+        error.hinted(filled("the formats are {}", &[&names]))
     }
 
     /// Chooses the format `name`, else the one that the end of the file name `output` means, else tar.
@@ -136,7 +156,7 @@ impl Formats {
                 .iter()
                 .find(|format| format.name == name)
                 .filter(|format| self.offers(format))
-                .ok_or_else(|| Error::fatal(filled("Unknown archive format '{}'", &[name])));
+                .ok_or_else(|| self.unknown(name));
         }
         let told = output.and_then(|output| self.all.iter().find(|format| format.ends(output)));
         Ok(told.unwrap_or(&self.all[0]))
@@ -290,13 +310,21 @@ mod tests {
     fn formats_are_listed_in_the_order_of_git() {
         let names =
             |formats: &Formats| formats.names().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(names(&formats("")), ["tar", "tgz", "tar.gz", "zip"]);
-        let formats = formats(USERS);
         assert_eq!(
-            names(&formats),
-            ["tar", "tgz", "tar.gz", "tar.xz", "zip", "zip"]
+            names(&formats("")),
+            ["tar", "tgz", "tar.gz", "zip", "tar.zst"]
         );
-        assert_eq!(names(&formats.served()), ["tar", "tar.gz", "tar.xz", "zip"]);
+        let users = formats(USERS);
+        assert_eq!(
+            names(&users),
+            ["tar", "tgz", "tar.gz", "tar.xz", "zip", "zip", "tar.zst"]
+        );
+        assert_eq!(names(&users.served()), ["tar", "tar.gz", "tar.xz", "zip"]);
+        let own = formats(&format!("{USERS}[tar \"tar.zst\"]\ncommand = mine\n"));
+        assert_eq!(
+            names(&own),
+            ["tar", "tgz", "tar.gz", "tar.xz", "tar.zst", "zip", "zip"]
+        );
     }
 
     #[test]

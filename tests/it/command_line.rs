@@ -5,6 +5,7 @@
 
 use std::fs;
 
+use crate::process::Output;
 use crate::support::{Repo, git_version, skip};
 use crate::usage::assert_complaint;
 
@@ -43,6 +44,20 @@ fn extra_files_taken_back() {
     repo.assert_same(["--add-virtual-file=a:b", "--no-add-file", "HEAD"]);
 }
 
+/// Ours lists what git does, and `tar.zst` behind.
+#[track_caller]
+pub(crate) fn assert_same_list(repo: &Repo, args: &str) {
+    let ours = repo.sluice(args.split_whitespace());
+    let theirs = repo.archive(args.split_whitespace());
+    let mut expected = theirs.stdout.clone();
+    if theirs.code() == 0 {
+        expected.extend(b"tar.zst\n");
+    }
+    assert_eq!(ours.stdout, expected, "{args}\n{ours}\n{theirs}");
+    let outcome = |output: &Output| (output.messages(), output.code());
+    assert_eq!(outcome(&ours), outcome(&theirs), "{args}");
+}
+
 #[test]
 fn list() {
     let repo = Repo::copy("basic");
@@ -53,13 +68,13 @@ fn list() {
         "--l -9 --format=nosuch",
         "--no-list -l --add-file=file.txt",
     ] {
-        repo.assert_same(args.split_whitespace());
+        assert_same_list(&repo, args);
     }
     repo.assert_same(["-l", "--no-l", "HEAD"]);
-    Repo::scratch().assert_same(["--list"]);
+    assert_same_list(&Repo::scratch(), "--list");
     let _ = repo.sluice(["-l", "-o", "formats"]).success();
     let written = fs::read_to_string(repo.path().join("formats")).expect("named by -o");
-    assert_eq!(written, "tar\ntgz\ntar.gz\nzip\n");
+    assert_eq!(written, "tar\ntgz\ntar.gz\nzip\ntar.zst\n");
     // Before 2.43.1 git does not mind.
     assert_complaint(
         &repo,
@@ -254,15 +269,30 @@ fn extreme_limits() {
     }
 }
 
+/// Both die of a format that is none, and ours names all formats.
+#[track_caller]
+pub(crate) fn assert_unknown_format(repo: &Repo, name: &str, treeish: &str) {
+    let format = format!("--format={name}");
+    let line = format!("fatal: Unknown archive format '{name}'\n");
+    let theirs = repo.archive([&format, treeish]);
+    theirs.assert_failure(128, &line);
+    let hint = "hint: the formats are tar, tgz, tar.gz, zip, tar.zst\n";
+    let ours = repo.sluice([&format, treeish]);
+    ours.assert_failure(128, &(line + hint));
+}
+
 #[test]
 fn formats() {
     let repo = Repo::from("basic");
-    let unknown = |name| format!("fatal: Unknown archive format '{name}'\n");
-    repo.assert_both_die(["--format=foo", "HEAD"], &unknown("foo"));
-    repo.assert_both_die(["--format=", "HEAD"], &unknown(""));
-    repo.assert_both_die(["--format=TAR", "HEAD"], &unknown("TAR"));
-    repo.assert_both_die(["--format=foo", "nosuch"], &unknown("foo"));
-    Repo::scratch().assert_both_die(["--format=foo", "HEAD"], &unknown("foo"));
+    for (name, treeish) in [
+        ("foo", "HEAD"),
+        ("", "HEAD"),
+        ("TAR", "HEAD"),
+        ("foo", "nosuch"),
+    ] {
+        assert_unknown_format(&repo, name, treeish);
+    }
+    assert_unknown_format(&Repo::scratch(), "foo", "HEAD");
 }
 
 #[test]

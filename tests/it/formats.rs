@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::fs;
 
+use crate::command_line::{assert_same_list, assert_unknown_format};
 use crate::process::Output;
 use crate::support::{Repo, git_version, gunzip, skip};
 use crate::{tar_listing, zip};
@@ -275,7 +276,6 @@ fn user_formats() {
         ("tar.foo.command=cat >/dev/null; kill -2 $$", "foo"),
         ("tar.foo.command=", "foo"),
         ("tar.foo.command=no-such-command", "foo"),
-        ("tar.foo.remote=true", "foo"),
         ("tar.tgz.remote=bad", "tgz"),
         ("tar.foo.command", "foo"),
     ] {
@@ -283,6 +283,7 @@ fn user_formats() {
         same(&with(setting), &[&format, "HEAD"]);
         same(&with(setting), &["--prefix=p/", &format, "HEAD:dir/sub"]);
     }
+    assert_unknown_format(&with("tar.foo.remote=true"), "foo", "HEAD");
     let level = with("tar.foo.command=cat >/dev/null; echo level");
     for number in ["-0", "-7", "-12"] {
         same(&level, &["--format=foo", number, "HEAD"]);
@@ -292,8 +293,8 @@ fn user_formats() {
 #[test]
 fn list() {
     let same = |repo: Repo| {
-        repo.assert_same_within(&["2"], &["1m"], ["--list"]);
-        repo.assert_same_within(&["2"], &["1m"], ["-l", "-v", "--format=nosuch"]);
+        assert_same_list(&repo, "--list");
+        assert_same_list(&repo, "-l -v --format=nosuch");
     };
     same(Repo::scratch());
     for setting in [

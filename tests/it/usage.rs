@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::command_line::assert_same_list;
 use crate::process::Output;
 use crate::support::{Repo, git_version};
 
@@ -262,7 +263,6 @@ fn abbreviations_of_git() {
         "--v HEAD",
         "--ver --no-v HEAD",
         "--w --no-w HEAD",
-        "--l",
     ] {
         repo.assert_same(args.split_whitespace());
     }
@@ -287,6 +287,7 @@ fn malformed_options_of_our_own() {
         assert_eq!(output.code(), 129, "{output}");
         assert!(
             output.stdout.is_empty() && output.messages().starts_with("error: "),
+    assert_same_list(&repo, "--l");
             "{output}"
         );
     }

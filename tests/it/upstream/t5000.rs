@@ -5,6 +5,7 @@ use super::{
     SIDES, assert_same_contents, beginning, below, content, expected, file, untarred,
     with_huge_blob,
 };
+use crate::command_line::assert_same_list;
 use crate::process::run_with_input;
 use crate::readers::Contents;
 use crate::support::{Repo, SLUICE, gunzip};
@@ -35,7 +36,7 @@ fn list_notices_extra_parameters() {
 #[test]
 fn end_of_options_is_correctly_eaten() {
     let repo = Repo::from(FIXTURE);
-    repo.assert_same(["--list", "--end-of-options"]);
+    assert_same_list(&repo, "--list --end-of-options");
     let formats = b"tar\ntgz\ntar.gz\nzip\n";
     let list = ["--remote=.", "--list", "--end-of-options"];
     assert_eq!(repo.served(list).success(), formats);
@@ -172,7 +173,7 @@ fn git_archive_with_output_and_remote_creates_tgz() {
 
 #[test]
 fn git_archive_list_and_remote_outside_of_a_git_repo() {
-    Repo::scratch().assert_same(["--list"]);
+    assert_same_list(&Repo::scratch(), "--list");
     let repo = Repo::from(FIXTURE);
     let remote = format!("--remote={}", repo.path().display());
     let plain = repo.sluice(["HEAD"]).success();
@@ -213,7 +214,7 @@ fn with_filters() -> Repo {
 fn archive_list_mentions_user_filter() {
     let repo = with_filters();
     let list = repo.sluice(["--list"]).success();
-    assert_eq!(list, b"tar\ntgz\ntar.gz\ntar.foo\nbar\nzip\n");
+    assert_eq!(list, b"tar\ntgz\ntar.gz\ntar.foo\nbar\nzip\ntar.zst\n");
     // "archive --list shows only enabled remote filters"
     for run in SIDES {
         let list = run(&repo, &["--list", "--remote=."]).success();
