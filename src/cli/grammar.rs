@@ -1,7 +1,7 @@
 //! The spelling of options: the rules of git's `parse-options`.
 //!
-//! The scanner splits the words into items and reports errors in git's words. It knows a table of options, and no
-//! option's meaning.
+//! The scanner splits the words into items and reports errors in git's words. A tip may follow them. The scanner knows a
+//! table of options, and no option's meaning.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,8 +10,13 @@ use std::{
     vec,
 };
 
+use strsim::normalized_damerau_levenshtein;
+
 /// Fails with the text of a usage error.
 pub(super) type Result<T> = std::result::Result<T, String>;
+
+/// How much an unknown name has to be like an option's for a tip: a slip or two in a name of common length.
+const LIKENESS: f64 = 0.6;
 
 /// An option.
 #[derive(Clone, Debug)]
@@ -83,7 +88,7 @@ impl<'t> Scanner<'t> {
                 _ if self.keeps_others => Ok(Item::Operand(word)),
                 b"help" | b"help-all" => Ok(Item::Question("--help")),
                 b"version" => Ok(Item::Question("--version")),
-                _ => Err(format!("unknown option `{}'", shown(typed))),
+                _ => Err(self.unknown(name, typed)),
             };
         };
         let name = &spelling.option.name;
@@ -98,6 +103,23 @@ impl<'t> Scanner<'t> {
             None => Err(format!("option `{spelling}' requires a value")),
             value => Ok(Item::Set(name, value)),
         }
+    }
+
+    /// The message about a `name` that no option has, a part of the `typed` word, with the most similar name.
+    fn unknown(&self, name: &[u8], typed: &[u8]) -> String {
+        let name = shown(name);
+        let all = self.options.iter().flat_map(Spelling::all);
+        let likenesses = all.map(|spelling| {
+            let likeness = normalized_damerau_levenshtein(&name, &spelling.to_string());
+            (likeness, spelling)
+        });
+        let similar = likenesses
+            .filter(|(likeness, _)| *likeness >= LIKENESS)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        let tip = similar.map_or_else(String::new, |(_, spelling)| {
+            format!("\n\n  tip: a similar option exists: '--{spelling}'")
+        });
+        format!("unknown option `{}'{tip}", shown(typed))
     }
 
     /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make

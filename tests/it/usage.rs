@@ -125,6 +125,27 @@ fn malformed_options() {
     );
 }
 
+/// A tip follows git's line where an option is like the one that is typed.
+#[test]
+fn misspelt_options() {
+    let repo = Repo::from("basic");
+    for (typed, similar) in [
+        ("prefx=x", Some("prefix")),
+        ("no-prefx", Some("no-prefix")),
+        ("outptu=x", Some("output")),
+        ("fail-if-emtpy", Some("fail-if-empty")),
+        ("no-progres", None),
+        ("no-progrss", Some("no-progress")),
+        ("nosuch", None),
+        ("exclude=x", None),
+    ] {
+        let messages = repo.sluice([&format!("--{typed}"), "HEAD"]).messages();
+        let tip = similar.map(|name| format!("  tip: a similar option exists: '--{name}'"));
+        let told = messages.lines().find(|line| line.contains("tip: "));
+        assert_eq!(told, tip.as_deref(), "{messages}");
+    }
+}
+
 #[test]
 fn ambiguous_options() {
     let repo = Repo::from("basic");
@@ -266,6 +287,7 @@ fn abbreviations_of_git() {
     ] {
         repo.assert_same(args.split_whitespace());
     }
+    assert_same_list(&repo, "--l");
     assert_same_complaint(
         &repo,
         "--re",
@@ -287,7 +309,6 @@ fn malformed_options_of_our_own() {
         assert_eq!(output.code(), 129, "{output}");
         assert!(
             output.stdout.is_empty() && output.messages().starts_with("error: "),
-    assert_same_list(&repo, "--l");
             "{output}"
         );
     }
