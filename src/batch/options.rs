@@ -55,7 +55,9 @@ impl Options {
             Some(("--batch-repositories", number)) => {
                 self.repositories = number.parse().map_err(|_| bad())?;
             }
-            Some(("--memory", memory)) => self.memory = size(memory).map_err(|_| bad())?,
+            Some(("--memory", memory)) => {
+                self.memory = size(memory).map_err(|why| bad().caused_by(why))?;
+            }
             _ => {
                 return Err(refused(
                     "'{}' does not go with '--batch'; the words of a request follow on standard input",
@@ -101,7 +103,7 @@ mod tests {
         for word in ["", "HEAD", "--batch-jobs", "--batch-jobs=0", "--memory=x"] {
             let refused = parse(&[word]).expect_err("unfit");
             let is_known = word.contains('=');
-            let is_bad = refused.ends_with(&format!("bad value in '{word}'"));
+            let is_bad = refused.contains(&format!("bad value in '{word}'"));
             assert!(refused.contains(word) && is_bad == is_known, "{refused}");
         }
     }

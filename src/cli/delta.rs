@@ -15,23 +15,23 @@ pub struct Delta {
     pub base: Option<OsString>,
 
     /// Choose how the archive records deleted paths [default: pax]
-    #[arg(long, value_name = "how", value_enum, requires = "base")]
+    #[arg(long, value_name = "how", value_enum)]
     pub deletions: Option<Deletions>,
 
     /// Treat a file as unchanged if only its permission changed
-    #[arg(long, requires = "base")]
+    #[arg(long)]
     pub ignore_mode: bool,
 
     /// Exit with status 5 if more paths than this changed
-    #[arg(long, value_name = "n", requires = "base")]
+    #[arg(long, value_name = "n")]
     pub max_changed_paths: Option<u64>,
 
     /// Exit with status 5 if more than this part of all paths changed, such as 0.25 or 25%
-    #[arg(long, value_name = "part", value_parser = part, requires = "base")]
+    #[arg(long, value_name = "part", value_parser = part)]
     pub max_changed_ratio: Option<f64>,
 
     /// Check that base and delta make the target before the first byte is sent
-    #[arg(long, requires = "base")]
+    #[arg(long)]
     pub verify_delta: bool,
 }
 

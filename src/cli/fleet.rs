@@ -18,19 +18,19 @@ pub struct Fleet {
     pub publish: Option<String>,
 
     /// Publish a full archive too, behind this many deltas
-    #[arg(long, value_name = "n", default_value = "20", requires = "publish")]
+    #[arg(long, value_name = "n", default_value = "20")]
     pub publish_steps: u32,
 
     /// Publish a full archive too, when the deltas have more than this part of its bytes
-    #[arg(long, value_name = "part", default_value = "0.5", value_parser = part, requires = "publish")]
+    #[arg(long, value_name = "part", default_value = "0.5", value_parser = part)]
     pub publish_ratio: f64,
 
     /// Make the commit the newest one of the view although the view has a descendant of it
-    #[arg(long, requires = "publish")]
+    #[arg(long)]
     pub force: bool,
 
     /// With --apply from a view: bring the directory to this commit, or exit with status 9
-    #[arg(long, value_name = "id", requires = "apply")]
+    #[arg(long, value_name = "id")]
     pub commit: Option<String>,
 
     /// Remove archives that no view in this bucket lists
@@ -38,7 +38,7 @@ pub struct Fleet {
     pub prune: Option<String>,
 
     /// Keep archives that are younger, or that a view has listed within this time: seconds, or with the suffix m, h or d
-    #[arg(long, value_name = "time", default_value = "1d", value_parser = duration, requires = "prune")]
+    #[arg(long, value_name = "time", default_value = "1d", value_parser = duration)]
     pub prune_age: Duration,
 
     /// Give up a request to an object store after this time, with status 10: seconds, or with the suffix m, h or d

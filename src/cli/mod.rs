@@ -174,21 +174,9 @@ impl Args {
             let refused = filled("extra command line parameter '{}'", &[word.as_bytes()]);
             return Err(Error::fatal(refused));
         }
-        let from_file = self.ours.pathspec_from_file.is_some();
-        if from_file && !self.paths.is_empty() {
+        if self.ours.pathspec_from_file.is_some() && !self.paths.is_empty() {
             return Err(Error::fatal(
                 "'--pathspec-from-file' and pathspec arguments cannot be used together",
-            ));
-        }
-        for (name, given) in [("verify", self.ours.verify), ("repair", self.ours.repair)] {
-            if given && self.ours.apply.is_none() {
-                let refused = format!("the option '--{name}' requires '--apply'");
-                return Err(Error::fatal(refused));
-            }
-        }
-        if self.ours.pathspec_file_nul && !from_file {
-            return Err(Error::fatal(
-                "the option '--pathspec-file-nul' requires '--pathspec-from-file'",
             ));
         }
         self.check_looks()

@@ -22,7 +22,7 @@ pub struct Serving {
     pub range: Option<ByteRange>,
 
     /// Write the whole archive in place of --range unless this is the entity tag of the archive
-    #[arg(long, value_name = "etag", requires = "range")]
+    #[arg(long, value_name = "etag")]
     pub if_range: Option<String>,
 }
 

@@ -50,7 +50,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Some((at, 'd')) => (&text[..at], 24 * 60 * 60),
         _ => (text, 1),
     };
-    let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
+    let number = digits.parse::<u64>();
+    let number = number.map_err(|_| "not a time, such as 90, 15m, 12h or 1d")?;
     let seconds = number.checked_mul(unit).ok_or("too long")?;
     Ok(Duration::from_secs(seconds))
 }

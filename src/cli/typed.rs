@@ -67,6 +67,25 @@ const MODES: [Mode; 2] = [
     },
 ];
 
+/// Options that mean nothing without the option in front of them.
+const COMPANIONS: [(&str, &[&str]); 6] = [
+    ("apply", &["verify", "repair", "commit"]),
+    (
+        "base",
+        &[
+            "deletions",
+            "ignore-mode",
+            "max-changed-paths",
+            "max-changed-ratio",
+            "verify-delta",
+        ],
+    ),
+    ("pathspec-from-file", &["pathspec-file-nul"]),
+    ("prune", &["prune-age"]),
+    ("publish", &["publish-steps", "publish-ratio", "force"]),
+    ("range", &["if-range"]),
+];
+
 /// Why there are no arguments.
 #[derive(Debug)]
 pub enum Stop {
@@ -256,6 +275,7 @@ impl<'v> Typed<'v> {
         if let Some(mode) = mode.filter(|mode| first_pass || given.asks_for_more_than(mode)) {
             return Err(misuse(command, mode.complaint.to_owned()).into());
         }
+        given.refuse_alone()?;
         let args = Args {
             output: self.output,
             remote: self.remote,
@@ -314,6 +334,19 @@ impl Given<'_> {
         ] {
             if self.has(name) {
                 return Err(Error::fatal(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an option without its companion.
+    fn refuse_alone(&self) -> Result<()> {
+        for (companion, options) in COMPANIONS {
+            if let Some(alone) = options.iter().find(|option| self.has(option))
+                && !self.has(companion)
+            {
+                let refused = format!("the option '--{alone}' requires '--{companion}'");
+                return Err(Error::fatal(refused));
             }
         }
         Ok(())

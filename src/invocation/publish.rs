@@ -52,6 +52,8 @@ impl Invocation<'_> {
 /// Makes the archives of one commit of one repository.
 struct Archives<'a> {
     inputs: Inputs<'a>,
+    /// The arguments, with the format of what is published.
+    args: Args,
     repository: Repository,
     messages: &'a mut (dyn Write + Send + 'static),
     target: Target,
@@ -64,7 +66,13 @@ impl<'a> Archives<'a> {
         repository: Repository,
         messages: &'a mut (dyn Write + Send + 'static),
     ) -> Result<Self> {
-        let request = Request::resolve(inputs, Ok(repository.clone()), messages)?;
+        let mut args = Args::clone(inputs.args);
+        args.format = Some(FORMAT.into());
+        let with_format = Inputs {
+            args: &args,
+            ..inputs
+        };
+        let request = Request::resolve(with_format, Ok(repository.clone()), messages)?;
         let key = request.key_of_files.as_ref();
         let key = key.map_err(|reason| Error::fatal(format!("cannot publish: {reason}")))?;
         let subject = request.subject();
@@ -79,12 +87,12 @@ impl<'a> Archives<'a> {
             repository,
             messages,
         })
+            args,
     }
 
     /// The request for an archive, over `base` if there is one.
     fn request(&mut self, base: Option<&str>) -> Result<Request> {
-        let mut args = Args::clone(self.inputs.args);
-        args.format = Some(FORMAT.into());
+        let mut args = self.args.clone();
         args.delta.base = base.map(Into::into);
         // Another process may move the branch.
         args.treeish = Some(self.target.commit.clone().into());

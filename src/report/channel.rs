@@ -60,7 +60,7 @@ impl Channel {
         }
         if bytes == b"-" {
             return Err(
-                "the archive goes to standard output; for a file of that name, write './-'".into(),
+                "'-' is no stream here, fd:<n> is; for a file of that name, write './-'".into(),
             );
         }
         let Some(number) = bytes.strip_prefix(b"fd:") else {

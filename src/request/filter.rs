@@ -8,7 +8,7 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::profile::ProfileSettings;
+use super::profile::{ProfileSettings, refused, setter, word};
 use crate::{
     buffer::Buffer,
     cli::{Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
@@ -115,9 +115,19 @@ impl<'a> FilterRules<'a> {
         missing == OnMissing::Fetch && !is_question
     }
 
-    /// Whether the archive goes without missing files.
-    pub(super) fn does_without(&self) -> bool {
-        self.policy.missing.is_some()
+    /// Why the archive may be without files that the repository lacks, if it may.
+    pub(super) fn incompleteness(&self) -> Option<String> {
+        self.policy.missing?;
+        let option = || {
+            format!(
+                "--missing={}",
+                self.settings.missing.map_or_else(String::new, word)
+            )
+        };
+        let setter = setter(self.given, self.given.missing.is_some()).unwrap_or_else(option);
+        Some(format!(
+            "{setter} does without files that the repository lacks; --missing=fetch does not"
+        ))
     }
 
     /// Refuses a tree-ish `name` whose failure could tell whether a hidden path exists.
@@ -133,7 +143,10 @@ impl<'a> FilterRules<'a> {
     pub(super) fn fit_zip(&self) -> Result<()> {
         let has_holes = self.settings.oversize == Some(Oversize::Sparse);
         if self.settings.max_size.is_some() && has_holes {
-            return Err(Error::fatal("--oversize=sparse needs a tar"));
+            let is_given = self.given.oversize.is_some();
+            let option = "--oversize=sparse";
+            return Err(refused(self.given, is_given, option, "{} needs a tar")
+                .hinted("--oversize=zero sends empty files, in a zip too"));
         }
         if self.given.pax_notes {
             return Err(Error::fatal("--pax-notes needs a tar"));
@@ -289,9 +302,8 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
 fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
     if settings.raw && settings.lfs == Some(Lfs::Content) {
-        return Err(Error::fatal(
-            "options '--raw' and '--lfs=content' cannot be used together",
-        ));
+        let template = "options '{}' and '--lfs=content' cannot be used together";
+        return Err(refused(given, given.raw, "--raw", template));
     }
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
@@ -319,11 +331,11 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     if !path.as_bytes().split_str("/").any(odd) {
         return Ok(());
     }
-    let refused = filled(
+    let odd = filled(
         "--ignore-file='{}' is no path of a tree",
         &[path.as_bytes()],
     );
-    Err(Error::fatal(refused).hinted("it starts at the root, without '/' or './'"))
+    Err(Error::fatal(odd).hinted("it starts at the root, without '/' or './'"))
 }
 
 /// Reads a file of ignore rules.
@@ -343,6 +355,10 @@ fn access_rules(name: &OsStr, directory: &Directory) -> Result<(AccessRules, Vec
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
     match rules.is_empty() {
+    if file.name.as_os_str() == "-" {
+        let why = "'-' is no stream here, /dev/stdin is; for a file of that name, write './-'";
+        return Err(Error::fatal("bad value for --ignore-from").caused_by(why));
+    }
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
         true => Err(failed().caused_by("there are none")),
         false => Ok((rules, text)),

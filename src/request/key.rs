@@ -62,6 +62,7 @@ impl Decisive<'_> {
         if let Some(reason) = self.obstacle() {
             return Err(reason.to_owned());
         }
+        self.refuse_incomplete()?;
         let mut encoder = Encoder::new();
         self.add_format(&mut encoder);
         self.add_tree(&mut encoder);
@@ -87,11 +88,9 @@ impl Decisive<'_> {
             () if self.args.worktree_attributes => {
                 return Err("attributes come from the work tree".to_owned());
             }
-            () if self.filters.does_without() => {
-                return Err("files that the repository lacks are left out".to_owned());
-            }
             () => {}
         }
+        self.refuse_incomplete()?;
         let mut encoder = Encoder::new();
         encoder.number("encoding of files", ENCODING);
         self.add_stored(&mut encoder);
@@ -131,11 +130,13 @@ impl Decisive<'_> {
                 Some("changes in submodules are archived")
             }
             () if args.filters.manifest.is_some() => Some("a manifest is written"),
-            () if self.filters.does_without() => {
-                Some("files that the repository lacks are left out")
-            }
             () => None,
         }
+    }
+
+    /// What is missing may be there for the next archive.
+    fn refuse_incomplete(&self) -> Result<(), String> {
+        self.filters.incompleteness().map_or(Ok(()), Err)
     }
 
     fn add_format(&self, encoder: &mut Encoder) {

@@ -2,7 +2,10 @@
 
 use clap::ValueEnum;
 
-use crate::cli::{Filters, Lfs, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks};
+use crate::{
+    cli::{Filters, Lfs, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks},
+    error::{Error, filled},
+};
 
 /// The options that a profile sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,8 +109,24 @@ pub fn printed(given: &Filters) -> String {
     }
 }
 
+/// The error about `option` in the words of `template`, with the option for `{}`. If the user did not give the option, the
+/// profile has set it, and the error names the profile.
+pub(super) fn refused(given: &Filters, is_given: bool, option: &str, template: &str) -> Error {
+    let about = |name: &str| Error::fatal(filled(template, &[name.as_bytes()]));
+    match setter(given, is_given) {
+        None => about(option),
+        Some(profile) => about(&profile).caused_by(format!("the profile sets {option}")),
+    }
+}
+
+/// The profile, as it is typed, that has set an option which the user did not give.
+pub(super) fn setter(given: &Filters, is_given: bool) -> Option<String> {
+    let profile = given.profile.filter(|_| !is_given)?;
+    Some(format!("--profile={}", word(profile)))
+}
+
 /// A value as it is typed.
-fn word<T: ValueEnum>(value: T) -> String {
+pub(super) fn word<T: ValueEnum>(value: T) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }

@@ -71,7 +71,7 @@ fn a_report_without_a_name() {
         let output = repo.sluice([&format!("--{option}=-"), "HEAD"]);
         let message = format!(
             "fatal: bad value for --{option}\n\
-             caused by: the archive goes to standard output; for a file of that name, write './-'\n"
+             caused by: '-' is no stream here, fd:<n> is; for a file of that name, write './-'\n"
         );
         output.assert_failure(128, &message);
         assert!(!repo.path().join("-").exists());

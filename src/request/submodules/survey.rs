@@ -33,7 +33,7 @@ use crate::{
         submodules::{candidates, is_git_directory},
         treeish::{self, Treeish},
     },
-    request::viewing::Viewing,
+    request::{profile::word, viewing::Viewing},
     tree::{Mount, TreeRules},
 };
 
@@ -111,22 +111,28 @@ impl Viewing<'_> {
 
     /// Refuses options that do not go with the contents of submodules.
     fn fit_submodules(&self) -> Result<()> {
+        let how = self.filters.submodules();
         let together = |option: &str| {
+            let how = word(how);
             let refused =
-                format!("options '--{option}' and '--submodules=recurse' cannot be used together");
-            Err(Error::fatal(refused))
+                format!("options '--{option}' and '--submodules={how}' cannot be used together");
+            Error::fatal(refused)
         };
-        match () {
-            () if self.args.delta.base.is_some()
-                && self.filters.submodules() == How::RecursePresent =>
-            {
-                Err(Error::fatal(
-                    "options '--base' and '--submodules=recurse-present' cannot be used together",
-                )
-                .caused_by("nobody knows which submodules the archive of the base has"))
+        if how == How::RecursePresent {
+            // A publication makes deltas, whose base it chooses.
+            for (option, is_given) in [
+                ("publish", self.args.fleet.publish.is_some()),
+                ("base", self.args.delta.base.is_some()),
+            ] {
+                if is_given {
+                    return Err(together(option)
+                        .caused_by("nobody knows which submodules the archive of the base has"));
+                }
             }
-            () if self.args.worktree_attributes => together("worktree-attributes"),
-            () => Ok(()),
+        }
+        match self.args.worktree_attributes {
+            true => Err(together("worktree-attributes")),
+            false => Ok(()),
         }
     }
 }

@@ -52,13 +52,19 @@ fn words_that_do_not_go_together() {
         &["--prune=bucket", "HEAD"][..],
         &["--prune=bucket", "--apply=d"],
         &["--prune=bucket", "-v"],
-        &["--prune-age=1d", "HEAD"],
-        &["--commit=x", "HEAD"],
-        &["--force", "HEAD"],
-        &["--publish-steps=3", "HEAD"],
         &["--apply=d", "--publish=bucket/main", "HEAD"],
     ] {
         let output = fleet.repo.sluice(words);
         assert_eq!(output.code(), 129, "{output}");
+    }
+    for (option, other) in [
+        ("--prune-age=1d", "prune"),
+        ("--commit=x", "apply"),
+        ("--force", "publish"),
+        ("--publish-steps=3", "publish"),
+    ] {
+        let words = format!("requires '--{other}'");
+        let output = fleet.repo.sluice([option, "HEAD"]);
+        output.assert_refused(128, &[&words]);
     }
 }

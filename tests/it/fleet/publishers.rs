@@ -188,7 +188,8 @@ fn what_cannot_be_published() {
         ),
         (
             "--profile=zoekt HEAD",
-            "fatal: cannot publish: files that the repository lacks are left out\n",
+            "fatal: cannot publish: --profile=zoekt does without files that the repository lacks; \
+             --missing=fetch does not\n",
         ),
         (
             "--base=HEAD HEAD",
@@ -197,6 +198,15 @@ fn what_cannot_be_published() {
         (
             "--format=tar HEAD",
             "fatal: options '--publish' and '--format' cannot be used together\n",
+        ),
+        (
+            "--submodules=recurse-present HEAD",
+            "fatal: options '--publish' and '--submodules=recurse-present' cannot be used together\n\
+             caused by: nobody knows which submodules the archive of the base has\n",
+        ),
+        (
+            "-23 HEAD",
+            "fatal: Argument not supported for format 'tar.zst': -23\n",
         ),
         (
             "--dry-run HEAD",
