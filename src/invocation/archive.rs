@@ -130,6 +130,12 @@ impl Invocation<'_> {
         let mut destination = match request.cache.is_some() || is_filtered {
             true => destination.into_file()?,
             false => destination,
+        if destination.is_terminal() {
+            let refused = Error::fatal("an archive is not written to a terminal");
+            return Err(refused.hinted(
+                "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
+            ));
+        }
         };
         let length = || archive::archive_length(&request);
         stats.manifest = reports.manifest(&request.subject(), length)?;

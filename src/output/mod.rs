@@ -12,7 +12,7 @@ mod relay;
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, IoSlice, Write},
+    io::{self, IoSlice, IsTerminal, Write},
     os::unix::ffi::OsStrExt,
 };
 
@@ -78,6 +78,11 @@ impl Destination {
             (Err(_), Some((file, _))) => Ok(Self::InPlace(InPlace::new(file))),
             (Err(error), None) => Err(failed(error)),
         }
+    }
+
+    /// Whether the destination is a terminal, and no file that the user has named.
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Self::Direct(file) if file.is_terminal())
     }
 
     /// Turn a stream into a file, for what writes to files alone.

@@ -21,6 +21,16 @@ use crate::{
 /// The command of the configuration that means the built-in compressor, as in git.
 const INTERNAL_GZIP: &str = "git archive gzip";
 
+/// Ends of names that only a compressed tar has, with the format that is built in for it.
+const BUILT_IN: [(&str, &str); 3] = [("gz", "tar.gz"), ("zst", "tar.zst"), ("tzst", "tar.zst")];
+/// The same for formats that the configuration may add, with the command that compresses.
+const CONFIGURED: [(&str, &str); 4] = [
+    ("xz", "xz -c"),
+    ("txz", "xz -c"),
+    ("bz2", "bzip2 -c"),
+    ("tbz2", "bzip2 -c"),
+];
+
 /// The format of an archive, with its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -187,6 +197,36 @@ impl Named {
         let stem = path.strip_suffix(self.name.as_slice());
         let stem = stem.and_then(|stem| stem.strip_suffix(b"."));
         stem.is_some_and(|stem| !stem.is_empty())
+    }
+
+    /// Refuses a plain tar for a file called `output` if the name is that of a compressed tar.
+    pub fn fit_name(&self, output: &[u8]) -> Result<()> {
+        if self.family != Family::Tar {
+            return Ok(());
+        }
+        let has_end = |end: &str| {
+            let stem = output.strip_suffix(end.as_bytes());
+            stem.is_some_and(|stem| stem.ends_with(b"."))
+        };
+        let found = |ends: &[(&'static str, &'static str)]| {
+            ends.iter().find(|(end, _)| has_end(end)).copied()
+        };
+        let hint = if let Some((_, format)) = found(&BUILT_IN) {
+            format!("--format={format} compresses it; --format=tar writes a plain tar")
+        } else if let Some((end, command)) = found(&CONFIGURED) {
+            let tar = if has_end(&format!("tar.{end}")) {
+                "tar."
+            } else {
+                ""
+            };
+            format!(
+                "'git config tar.{tar}{end}.command \"{command}\"' compresses it; --format=tar writes a plain tar"
+            )
+        } else {
+            return Ok(());
+        };
+        let refused = filled("'{}' is the name of a compressed archive", &[output]);
+        Err(Error::fatal(refused).hinted(hint))
     }
 
     /// Refuses a compression level that this format does not have.
@@ -363,6 +403,48 @@ mod tests {
         }
         let zip = formats.choose(Some("zip".as_ref()), None).expect("known");
         assert_eq!(zip.family, Family::Command("mine".into()));
+    }
+
+    #[test]
+    fn names_of_compressed_archives_are_not_for_a_plain_tar() {
+        let configured = "[tar \"tar.xz\"]\ncommand = xz -c\n";
+        for (config, output, hint) in [
+            ("", "d/x.tar", None),
+            ("", "x", None),
+            ("", "xz", None),
+            ("", "x.tar.zst", None),
+            ("", "x.tgz", None),
+            (configured, "x.tar.xz", None),
+            (
+                configured,
+                "x.xz",
+                Some("'git config tar.xz.command \"xz -c\"'"),
+            ),
+            (
+                "",
+                "x.tar.xz",
+                Some("'git config tar.tar.xz.command \"xz -c\"'"),
+            ),
+            (
+                "",
+                "x.tbz2",
+                Some("'git config tar.tbz2.command \"bzip2 -c\"'"),
+            ),
+            ("", "x.zst", Some("--format=tar.zst")),
+            ("", "x.gz", Some("--format=tar.gz")),
+        ] {
+            let formats = formats(config);
+            let chosen = formats.choose(None, Some(output.as_bytes()));
+            let refused = chosen.and_then(|format| format.fit_name(output.as_bytes()));
+            let expected = hint.map(|hint| {
+                format!(
+                    "fatal: '{output}' is the name of a compressed archive\n\
+                     hint: {hint} compresses it; --format=tar writes a plain tar"
+                )
+            });
+            let refused = refused.map_err(|error| error.to_string());
+            assert_eq!(refused.err(), expected, "{output}");
+        }
     }
 
     #[test]

@@ -314,6 +314,9 @@ impl<'a> Inputs<'a> {
         let format = self.formats.choose(self.args.format.as_deref(), output)?;
         format.check_level(self.args.level)?;
         Ok(format)
+        if let (None, Some(output)) = (&self.args.format, output) {
+            format.fit_name(output)?;
+        }
     }
 
     fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {

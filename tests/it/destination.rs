@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use rustix::process::Signal;
 
-use crate::support::{Repo, skip};
+use crate::support::{Repo, installed, skip};
 
 #[test]
 fn output_that_cannot_be_opened() {
@@ -322,4 +322,48 @@ fn file_that_is_mounted() {
     let _ = output.success();
     let expected = repo.archive(["HEAD"]).success();
     assert!(fs::read(repo.path().join("outside")).expect("written") == expected);
+}
+
+/// An archive is for files and pipes, unless the terminal is named; what people read goes to terminals as well.
+#[test]
+fn a_terminal() {
+    if !installed("script") {
+        return skip("there is no terminal");
+    }
+    let repo = Repo::from("basic");
+    let on_terminal = |command: &str| {
+        let output = repo.shell(&format!("script -qec '{command}' /dev/null </dev/null"));
+        let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+        (text, output.code())
+    };
+    let refused = "fatal: an archive is not written to a terminal\n\
+                   hint: name a file with -o, or send the archive on through a pipe; \
+                   -o /dev/stdout writes it here\n";
+    for options in ["", "--format=zip", "--range=0-9", "--profile=zoekt"] {
+        let command = format!("git-sluice {options} HEAD");
+        assert_eq!(
+            on_terminal(&command),
+            (refused.to_owned(), 128),
+            "{command}"
+        );
+    }
+    for command in [
+        "git-sluice HEAD | cat",
+        "git-sluice -o /dev/stdout HEAD",
+        "git archive HEAD",
+    ] {
+        let (archive, code) = on_terminal(command);
+        assert!(archive.contains("ustar") && code == 0, "{command}");
+    }
+    for question in [
+        "--list",
+        "--head HEAD",
+        "--dry-run HEAD",
+        "--explain=dir HEAD",
+    ] {
+        let (answer, code) = on_terminal(&format!("git-sluice {question}"));
+        assert!(!answer.contains("fatal: ") && code == 0, "{answer}");
+    }
+    let wrong = "fatal: not a valid object name: nosuch\n".to_owned();
+    assert_eq!(on_terminal("git-sluice nosuch"), (wrong, 128));
 }
