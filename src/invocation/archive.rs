@@ -62,6 +62,7 @@ impl Invocation<'_> {
         let request = Request::resolve(inputs, repository, self.streams.messages);
         let outcome = request.and_then(|request| {
             subject = Some(request.subject());
+            request.warn(self.streams.messages);
             self.answer(request, destination, &mut reports, &mut stats)
         });
         stats.figures.fetched = fetches.sums();
@@ -129,13 +130,13 @@ impl Invocation<'_> {
         let is_filtered = matches!(request.format, Format::Filtered(_));
         let mut destination = match request.cache.is_some() || is_filtered {
             true => destination.into_file()?,
-            false => destination,
         if destination.is_terminal() {
             let refused = Error::fatal("an archive is not written to a terminal");
             return Err(refused.hinted(
                 "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
             ));
         }
+            false => destination,
         };
         let length = || archive::archive_length(&request);
         stats.manifest = reports.manifest(&request.subject(), length)?;

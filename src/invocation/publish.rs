@@ -58,6 +58,8 @@ struct Archives<'a> {
     messages: &'a mut (dyn Write + Send + 'static),
     target: Target,
     filters: String,
+    /// Whether the user was warned of ignore files that do not exist.
+    has_warned: bool,
 }
 
 impl<'a> Archives<'a> {
@@ -83,11 +85,12 @@ impl<'a> Archives<'a> {
                 tree: subject.tree,
                 time: request.treeish.time,
             },
+            has_warned: false,
             inputs,
+            args,
             repository,
             messages,
         })
-            args,
     }
 
     /// The request for an archive, over `base` if there is one.
@@ -124,6 +127,9 @@ impl Producer for Archives<'_> {
 
     fn make(&mut self, base: Option<&str>) -> Result<Made> {
         let request = self.request(base)?;
+        if !std::mem::replace(&mut self.has_warned, true) {
+            request.warn(self.messages);
+        }
         let mut kept = Kept {
             spool: Spool::new(IN_MEMORY),
             hashing: Hashing::default(),

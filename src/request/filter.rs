@@ -1,10 +1,10 @@
 //! From options to the filter: rules read and understood before anything is written.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{cell::RefCell, ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     objs::Kind as ObjectKind,
 };
 
@@ -37,6 +37,8 @@ pub(super) struct FilterRules<'a> {
     /// The texts of the files of `--ignore-from`.
     pub(super) ignore_texts: Vec<Vec<u8>>,
     pub(super) policy: Policy,
+    /// The ignore files that the user has named, without those that were in a tree so far.
+    pub(super) absent: RefCell<Vec<BString>>,
 }
 
 impl<'a> FilterRules<'a> {
@@ -54,8 +56,11 @@ impl<'a> FilterRules<'a> {
             .unzip();
         let settings = profile.with(given);
         fit_together(&settings, given)?;
+        let named = given.ignore_file.iter();
+        let named = named.map(|path| path.as_bytes().into());
         Ok(Self {
             given,
+            absent: RefCell::new(named.collect()),
             policy: policy(&settings, given),
             settings,
             access: access.map(Arc::new),
@@ -154,6 +159,15 @@ impl<'a> FilterRules<'a> {
         Ok(())
     }
 
+    /// The ignore files that the user has named and no tree had so far. Whether there is a file that the reader may not
+    /// know is not told.
+    pub(super) fn absent(&self) -> Vec<BString> {
+        let access = self.access.as_ref();
+        let mut absent = self.absent.borrow().clone();
+        absent.retain(|path| access.is_none_or(|access| access.allows(path)));
+        absent
+    }
+
     /// The policy for files whose size or content decides.
     pub(super) fn policy(&self) -> Policy {
         self.policy.clone()
@@ -224,6 +238,7 @@ impl<'a> FilterRules<'a> {
             let Some(text) = in_tree(reader, root, path)? else {
                 continue;
             };
+            self.absent.borrow_mut().retain(|absent| *absent != path);
             let path = mount.path(path);
             let access = self.access.as_ref();
             match access.is_none_or(|access| access.allows(&path)) {
@@ -340,6 +355,10 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 
 /// Reads a file of ignore rules.
 fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
+    if file.name.as_os_str() == "-" {
+        let why = "'-' is no stream here, /dev/stdin is; for a file of that name, write './-'";
+        return Err(Error::fatal("bad value for --ignore-from").caused_by(why));
+    }
     std::fs::read(&file.path).map_err(|error| {
         let why = strerror(&error);
         let values = [file.name.as_os_str().as_bytes(), why.as_bytes()];
@@ -355,10 +374,6 @@ fn access_rules(name: &OsStr, directory: &Directory) -> Result<(AccessRules, Vec
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
     match rules.is_empty() {
-    if file.name.as_os_str() == "-" {
-        let why = "'-' is no stream here, /dev/stdin is; for a file of that name, write './-'";
-        return Err(Error::fatal("bad value for --ignore-from").caused_by(why));
-    }
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
         true => Err(failed().caused_by("there are none")),
         false => Ok((rules, text)),

@@ -230,6 +230,7 @@ impl Decisive<'_> {
             ignore_texts,
             // Follows from the settings and the exceptions.
             policy: _,
+            absent: _,
         } = self.filters;
         encoder.debug("filters", settings);
         encoder.list(

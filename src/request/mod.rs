@@ -23,7 +23,7 @@ pub use resolve::{Incomplete, Inputs};
 pub use scope::Scope;
 pub use submodules::{Submodule, Submodules};
 
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 use gix::bstr::BString;
 
@@ -34,6 +34,7 @@ use crate::{
     decode::reader::Reader,
     deflate::Dialect,
     emit::zip::Times,
+    error::{filled, push_line},
     plan::{BlobPolicy, extra::Extra},
     process::command::CommandContext,
     report::Subject,
@@ -102,11 +103,27 @@ pub struct Request {
     pub cache: Option<cache::Settings>,
     /// Where objects that the archive lacks are fetched from, if they are.
     pub promisor: Option<Promisor>,
+    /// Ignore files that the user has named and no tree has.
+    pub absent_rules: Vec<BString>,
     /// Reads the objects of the repository.
     pub reader: Reader,
 }
 
 impl Request {
+    /// Warns on `diagnostics` of ignore files that do not exist.
+    pub fn warn(&self, diagnostics: &mut dyn Write) {
+        let mut lines = Vec::new();
+        for path in &self.absent_rules {
+            let warning = filled(
+                "--ignore-file='{}' is in no tree and ignores nothing",
+                &[path],
+            );
+            push_line(&mut lines, "warning: ", &warning);
+        }
+        // As git does not mind whether anybody reads it.
+        let _ = diagnostics.write_all(&lines);
+    }
+
     /// The ids of the archived commit, tree and base, for reports.
     pub fn subject(&self) -> Subject {
         Subject {

@@ -302,6 +302,7 @@ impl<'a> Inputs<'a> {
             budget,
             // As in git, `-v` given twice is off again.
             verbose: args.verbose % 2 == 1,
+            absent_rules: filters.absent(),
             reader,
         })
     }
@@ -313,10 +314,10 @@ impl<'a> Inputs<'a> {
         let output = output.map(|path| path.as_os_str().as_bytes());
         let format = self.formats.choose(self.args.format.as_deref(), output)?;
         format.check_level(self.args.level)?;
-        Ok(format)
         if let (None, Some(output)) = (&self.args.format, output) {
             format.fit_name(output)?;
         }
+        Ok(format)
     }
 
     fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {

@@ -224,3 +224,27 @@ fn what_cannot_be_published() {
     let output = fleet.publish("HEAD");
     output.assert_refused(10, &["cannot read 'v1/views/main.json' in", "No such file"]);
 }
+
+/// What is published has a level, and one warning however many archives.
+#[test]
+fn levels_and_warnings() {
+    let fleet = Fleet::new();
+    let warning = "warning: --ignore-file='none' is in no tree and ignores nothing\n";
+    for kinds in [&["full"][..], &["delta"]] {
+        fleet.commit("date +%s.%N >now");
+        let output = fleet.publish("-19 --ignore-file=none HEAD");
+        assert_eq!(output.messages(), warning, "{output}");
+        let told: Value = serde_json::from_slice(&output.success()).expect("one line of JSON");
+        let steps = told["steps"].as_array().expect("a list");
+        let kind = |step: &Value| {
+            if step["base"].is_null() {
+                "full"
+            } else {
+                "delta"
+            }
+        };
+        assert!(steps.iter().map(kind).eq(kinds.iter().copied()), "{told}");
+    }
+    fleet.commit("echo small >rules");
+    assert_eq!(fleet.publish("--ignore-file=rules HEAD").messages(), "");
+}
