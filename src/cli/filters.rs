@@ -109,9 +109,11 @@ pub struct Filters {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Name the rule that decides about this path, and exit
+    /// Name the rule that decides about this path, and exit; may be given several times
+    ///
+    /// With --base: whether the path is added, changed, deleted or unchanged, and the rules on both sides.
     #[arg(long, value_name = "path")]
-    pub explain: Option<OsString>,
+    pub explain: Vec<OsString>,
 }
 
 /// `--profile`

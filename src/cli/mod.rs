@@ -188,7 +188,7 @@ impl Args {
         let is_ranged = self.serving.range.is_some();
         let looks = [
             ("dry-run", asked.dry_run),
-            ("explain", asked.explain.is_some()),
+            ("explain", !asked.explain.is_empty()),
             ("head", self.serving.head),
         ];
         let lists = [("list-missing", self.ours.list_missing)];
@@ -198,7 +198,7 @@ impl Args {
         ];
         let products = [
             ("summary", asked.summary.is_some()),
-            ("explain", asked.dry_run && asked.explain.is_some()),
+            ("explain", asked.dry_run && !asked.explain.is_empty()),
             ("range", is_ranged),
         ];
         let conditions = [("if-none-match", self.serving.if_none_match.is_some())];

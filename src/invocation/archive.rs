@@ -1,6 +1,6 @@
 //! The archive of an invocation, or what is asked about one, with its reports.
 
-use std::io::Write;
+use std::{io::Write, os::unix::ffi::OsStrExt};
 
 use super::streams::Streams;
 use crate::{
@@ -87,11 +87,14 @@ impl Invocation<'_> {
         if self.is_known(&request) {
             return Err(Error::not_modified());
         }
-        match &wanted.explain {
-            Some(path) => preview::explain(request, path.as_encoded_bytes(), &mut destination)?,
-            None if wanted.dry_run => preview::list(request, &mut destination)?,
-            None if self.args.serving.head => preview::head(request, &mut destination)?,
-            None => return self.archive(request, destination, reports, stats),
+        match () {
+            () if !wanted.explain.is_empty() => {
+                let paths = wanted.explain.iter().map(|path| path.as_bytes());
+                preview::explain(request, paths, &mut destination)?;
+            }
+            () if wanted.dry_run => preview::list(request, &mut destination)?,
+            () if self.args.serving.head => preview::head(request, &mut destination)?,
+            () => return self.archive(request, destination, reports, stats),
         }
         destination.complete()
     }
@@ -127,15 +130,15 @@ impl Invocation<'_> {
         reports: &mut Reports,
         stats: &mut RunStats,
     ) -> Result<()> {
-        let is_filtered = matches!(request.format, Format::Filtered(_));
-        let mut destination = match request.cache.is_some() || is_filtered {
-            true => destination.into_file()?,
         if destination.is_terminal() {
             let refused = Error::fatal("an archive is not written to a terminal");
             return Err(refused.hinted(
                 "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
             ));
         }
+        let is_filtered = matches!(request.format, Format::Filtered(_));
+        let mut destination = match request.cache.is_some() || is_filtered {
+            true => destination.into_file()?,
             false => destination,
         };
         let length = || archive::archive_length(&request);

@@ -1,47 +1,44 @@
-//! `--explain`: the rule that decides about one path.
+//! `--explain`: the rule that decides about a path, and with a base what has become of the path.
 
-use std::{io::Write, sync::Arc};
+use std::io::Write;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::bstr::{BString, ByteSlice};
 
-use super::rules::Explainer;
+use super::{comparison::Comparison, search::explanation};
 use crate::{
-    decode::reader::Reader,
     error::{Error, Result, filled, listed},
     pathspec::from_root,
-    plan::{submodules::PlannedTree, view::Sizes, walk::Entered},
-    request::{Request, Scope, Submodule},
-    tree::{TreeStep, Trees},
+    plan::submodules::PlannedTree,
+    request::{ComparedTree, Request, Scope},
 };
 
-/// Write to `out` the verdict of `request` on `path`, given from the current directory, and the rule that decides.
-/// A path that the reader may not know does not exist.
-pub fn explain(request: Request, path: &[u8], out: &mut dyn Write) -> Result<()> {
-    let given = path.strip_suffix(b"/").unwrap_or(path);
-    let Some(path) = from_root(path.as_bstr(), request.blob_policy.naming.below.as_bstr()) else {
-        return Err(not_there(given));
-    };
-    let Scope::Whole(view) = request.scope else {
-        return Err(
-            Error::fatal("--explain says nothing of what changed").hinted("leave out --base")
-        );
-    };
-    let archived = PlannedTree {
-        tree: request.treeish.tree,
-        view: *view,
-        changes: None,
-        rules: request.rules,
-        entered: request.submodules.entered,
-        reader: request.reader,
-    };
-    let explanation = Search::new(archived, &request.submodules.all)
-        .explain(&path)?
-        .ok_or_else(|| not_there(given))?;
-    let line = filled("{}: {}\n", &[&listed(&path), &explanation]);
-    out.write_all(&line).map_err(|error| Error::write(&error))
+/// Write to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
+/// that decides. A path that the reader may not know does not exist. If a path does not exist, the last result is an
+/// error about the first such path.
+pub fn explain<'p>(
+    request: Request,
+    paths: impl Iterator<Item = &'p [u8]>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let below = request.blob_policy.naming.below.clone();
+    let subject = Subject::new(request);
+    let mut absent = None;
+    for path in paths {
+        let given = path.strip_suffix(b"/").unwrap_or(path);
+        let path = from_root(given.as_bstr(), below.as_bstr());
+        let verdict = path
+            .as_ref()
+            .map(|path| subject.verdict(path))
+            .transpose()?;
+        match path.zip(verdict.flatten()) {
+            Some((path, verdict)) => {
+                let line = filled("{}: {}\n", &[&listed(&path), &verdict]);
+                out.write_all(&line).map_err(|error| Error::write(&error))?;
+            }
+            None => absent = absent.or(Some(given)),
+        }
+    }
+    absent.map_or(Ok(()), |path| Err(not_there(path)))
 }
 
 fn not_there(path: &[u8]) -> Error {
@@ -49,71 +46,39 @@ fn not_there(path: &[u8]) -> Error {
     Error::fatal(filled(template, &[&listed(path)]))
 }
 
-struct Search<'a> {
-    root: ObjectId,
-    explainer: Explainer,
-    trees: Trees,
-    reader: Reader,
-    entered: Arc<Entered>,
-    submodules: &'a [Submodule],
+/// What is archived.
+enum Subject {
+    Whole(Box<ComparedTree>),
+    Delta(Box<Comparison>),
 }
 
-impl<'a> Search<'a> {
-    /// A search in `tree`, which may lead on to `submodules`.
-    fn new(tree: PlannedTree, submodules: &'a [Submodule]) -> Self {
-        Self {
-            root: tree.tree,
-            explainer: Explainer {
-                view: tree.view.with(Sizes::All),
-            },
-            trees: Trees::new(tree.tree, tree.rules),
-            reader: tree.reader,
-            entered: tree.entered,
-            submodules,
+impl Subject {
+    fn new(request: Request) -> Self {
+        match request.scope {
+            Scope::Whole(view) => Self::Whole(Box::new(ComparedTree {
+                tree: PlannedTree {
+                    tree: request.treeish.tree,
+                    view: *view,
+                    changes: None,
+                    rules: request.rules,
+                    entered: request.submodules.entered,
+                    reader: request.reader,
+                },
+                submodules: request.submodules.all,
+            })),
+            Scope::Delta(delta) => Self::Delta(Box::new(Comparison {
+                delta: *delta,
+                submodules: request.submodules.all,
+                reader: request.reader,
+            })),
         }
     }
 
-    /// The explanation of `path`; `None` if the path does not exist.
-    fn explain(&mut self, path: &[u8]) -> Result<Option<BString>> {
-        if !self.explainer.may_be_known(path) {
-            return Ok(None);
+    /// The verdict on `path`. `None` if the path does not exist.
+    fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
+        match self {
+            Self::Whole(tree) => Ok(explanation(tree, path)?.map(|found| found.words)),
+            Self::Delta(comparison) => comparison.verdict(path),
         }
-        let mut at = Vec::new();
-        self.enter(self.root, &at)?;
-        while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
-            let inside = path.strip_prefix(&at[..]);
-            let inside = inside.and_then(|path| path.strip_prefix(b"/"));
-            match found {
-                TreeStep::End => self.explainer.view.leave(),
-                TreeStep::Directory(_) if at == path => {
-                    return Ok(self.explainer.explain_directory(&at));
-                }
-                TreeStep::Directory(id) if inside.is_some() => {
-                    if let Some(explanation) = self.explainer.explain_above(&at) {
-                        return Ok(Some(explanation));
-                    }
-                    self.enter(id, &at)?;
-                }
-                TreeStep::Leaf { mode, id } if at == path => {
-                    return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
-                }
-                TreeStep::Leaf { .. } => {
-                    let store = self.entered.get(&at[..]);
-                    if let Some((inside, store)) = inside.zip(store) {
-                        let tree = self.submodules[store.0 - 1].tree.clone();
-                        return Search::new(tree, self.submodules).explain(inside);
-                    }
-                }
-                TreeStep::Directory(_) => {}
-            }
-        }
-        Ok(None)
-    }
-
-    fn enter(&mut self, id: ObjectId, path: &[u8]) -> Result<()> {
-        self.trees.enter(&mut self.reader, id, path)?;
-        self.explainer
-            .view
-            .enter(&mut self.reader, &self.trees, self.root, path)
     }
 }

@@ -1,13 +1,15 @@
-//! Describes a run without an archive: all entries, the rule that decides about one path, what a server says before the
+//! Describes a run without an archive: all entries, the rule that decides about a path, what a server says before the
 //! first byte, what the repository lacks.
 //!
 //! The preview reads trees, attribute files and headers, and no blob. Paths that the reader may not know do
 //! not appear.
 
+mod comparison;
 mod explain;
 mod head;
 mod missing;
 mod rules;
+mod search;
 
 pub use explain::explain;
 pub use head::head;

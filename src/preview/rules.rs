@@ -13,8 +13,48 @@ use crate::{
     tree::Mode,
 };
 
+const SENT: &str = "sent";
 const NOT_SELECTED: &str = "omitted: no pathspec selects it";
 const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
+
+/// The disposition of an entry in an archive of the whole tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The archive has the entry.
+    Sent,
+    /// The archive has the directory if it has anything below.
+    Directory,
+    /// The archive does not have the entry.
+    Omitted,
+}
+
+/// The disposition of an entry, with the rule that decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Explanation {
+    pub(super) outcome: Outcome,
+    pub(super) words: BString,
+}
+
+impl Explanation {
+    fn omitted(words: impl Into<BString>) -> Self {
+        Self {
+            outcome: Outcome::Omitted,
+            words: words.into(),
+        }
+    }
+
+    fn sent(words: impl Into<BString>) -> Self {
+        Self {
+            outcome: Outcome::Sent,
+            words: words.into(),
+        }
+    }
+
+    /// Whether the entry is sent as it is, and no rule decides.
+    pub(super) fn is_plain(&self) -> bool {
+        self.words == SENT
+    }
+}
 
 /// Explains the disposition of an entry when the walk through the tree reaches it.
 pub(super) struct Explainer {
@@ -30,20 +70,21 @@ impl Explainer {
 
     /// The rule that omits all of the directory `above`. `None` if no rule does, or if the reader may not
     /// know the directory.
-    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<BString> {
+    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<Explanation> {
         if !self.view.filter.allows_all(above) {
             return None;
         }
         let shown = listed(&self.view.filter.mount.path(above));
         if self.view.selection.attributes.ignores(above, true) {
-            return Some(filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]));
+            let words = filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]);
+            return Some(Explanation::omitted(words));
         }
         if !self.view.selection.directory(above) {
-            return Some(NOT_SELECTED.into());
+            return Some(Explanation::omitted(NOT_SELECTED));
         }
         self.view.filter.pruning_rule(above).map(|rule| {
             let template = "omitted: {} ignores all of '{}', which is not read";
-            filled(template, &[&self.shown(rule), &shown])
+            Explanation::omitted(filled(template, &[&self.shown(rule), &shown]))
         })
     }
 
@@ -56,22 +97,25 @@ impl Explainer {
     }
 
     /// The explanation of the directory `path`. `None` if the reader may not know it.
-    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<BString> {
+    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<Explanation> {
         if !self.view.filter.allows_all(path) {
             return None;
         }
         if self.view.selection.attributes.ignores(path, true) {
-            return Some(EXPORT_IGNORE.into());
+            return Some(Explanation::omitted(EXPORT_IGNORE));
         }
         if !self.view.selection.directory(path) {
-            return Some(NOT_SELECTED.into());
+            return Some(Explanation::omitted(NOT_SELECTED));
         }
         Some(match self.view.filter.pruning_rule(path) {
-            Some(rule) => filled(
+            Some(rule) => Explanation::omitted(filled(
                 "omitted: {} ignores all that is in it",
                 &[&self.shown(rule)],
-            ),
-            None => "sent if anything below it is".into(),
+            )),
+            None => Explanation {
+                outcome: Outcome::Directory,
+                words: "sent if anything below it is".into(),
+            },
         })
     }
 
@@ -82,30 +126,32 @@ impl Explainer {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Option<BString> {
+    ) -> Option<Explanation> {
         if !self.view.filter.allows(path) {
             return None;
         }
         if !self.view.selection.admits(path, mode.kind()) {
-            return Some(NOT_SELECTED.into());
+            return Some(Explanation::omitted(NOT_SELECTED));
         }
         let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
-            return Some(EXPORT_IGNORE.into());
+            return Some(Explanation::omitted(EXPORT_IGNORE));
         };
         Some(match leaf.disposition {
-            Disposition::Content => self.sent(path, leaf.kind, leaf.size),
+            Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, reason, leaf.size);
-                filled("sent as {}: {}", &[shape(stand_in).as_bytes(), &why])
+                let shape = shape(stand_in);
+                Explanation::sent(filled("sent as {}: {}", &[shape.as_bytes(), &why]))
             }
             Disposition::Omitted(reason) => {
-                filled("omitted: {}", &[&self.why(path, reason, leaf.size)])
+                let why = self.why(path, reason, leaf.size);
+                Explanation::omitted(filled("omitted: {}", &[&why]))
             }
         })
     }
 
     fn sent(&self, path: &[u8], kind: MemberKind, size: Option<u64>) -> BString {
-        let mut words = BString::from("sent");
+        let mut words = BString::from(SENT);
         let policy = &self.view.filter.policy;
         if let (Some(limit), Some(size)) = (&policy.limit, size)
             && size > limit.bytes

@@ -4,6 +4,7 @@ use std::{io::Write, sync::Arc};
 
 use gix::{ObjectId, bstr::BStr};
 
+use super::submodules::ComparedTree;
 use crate::{
     cli::{self, Delta as Args},
     decode::reader::Reader,
@@ -30,6 +31,8 @@ pub struct Delta {
     pub target: ObjectId,
     /// How the archive lists the deleted paths.
     pub deletion_format: DeletionFormat,
+    /// The trees of base and target, if their paths are asked about.
+    pub sides: Option<Box<[ComparedTree; 2]>>,
 }
 
 /// How the archive of a delta lists the deleted paths.
@@ -84,6 +87,7 @@ impl Delta {
             base,
             target,
             deletion_format,
+            sides: None,
         })
     }
 

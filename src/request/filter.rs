@@ -116,7 +116,7 @@ impl<'a> FilterRules<'a> {
     /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
     pub(super) fn fetches(&self) -> bool {
         let missing = self.settings.missing.unwrap_or(OnMissing::Fetch);
-        let is_question = self.given.dry_run || self.given.explain.is_some();
+        let is_question = self.given.dry_run || !self.given.explain.is_empty();
         missing == OnMissing::Fetch && !is_question
     }
 
@@ -220,7 +220,7 @@ impl<'a> FilterRules<'a> {
                 IgnoreErrors::Error => Strictness::Error,
                 IgnoreErrors::Warn => Strictness::Warn,
             },
-            verbose: self.given.dry_run || self.given.explain.is_some(),
+            verbose: self.given.dry_run || !self.given.explain.is_empty(),
             diagnostics,
         }
     }

@@ -21,7 +21,7 @@ pub use delta::{DeletionFormat, Delta};
 pub use profile::printed as printed_profile;
 pub use resolve::{Incomplete, Inputs};
 pub use scope::Scope;
-pub use submodules::{Submodule, Submodules};
+pub use submodules::{ComparedTree, Submodule, Submodules};
 
 use std::{io::Write, sync::Arc};
 

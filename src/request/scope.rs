@@ -6,7 +6,7 @@ use gix::bstr::{BStr, ByteSlice};
 
 use super::{
     delta::{self, Delta},
-    submodules::{Seen, Submodule, Submodules},
+    submodules::{ComparedTree, Seen, Submodule, Submodules},
     viewing::Viewing,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     error::Result,
     plan::{
         delta::{Bounds, Side},
+        submodules::PlannedTree,
         view::View,
     },
     repository::{
@@ -82,6 +83,12 @@ impl Viewing<'_> {
         let args = &self.args.delta;
         let other_commit = base.commit != target.commit;
         let rules = self.delta_rules(reader, (base.tree, target.tree), other_commit);
+        let sides = [
+            (base, &old, &old_submodules),
+            (target, &new, &new_submodules),
+        ];
+        let is_asked = !self.args.filters.explain.is_empty();
+        let sides = is_asked.then(|| Box::new(sides.map(|side| self.compared(side, reader))));
         let side = |treeish: &Treeish, view, submodules: &Submodules| {
             let id = treeish.commit.unwrap_or(treeish.tree);
             let side = Side::new(treeish.tree, view, self.rules);
@@ -101,8 +108,28 @@ impl Viewing<'_> {
         let inner = self.submodule_changes(between, bounds, diagnostics)?;
         let old = side(base, old, &old_submodules);
         let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;
-        let delta = delta.with_inner(inner.counts, inner.deletions, limit)?;
+        let mut delta = delta.with_inner(inner.counts, inner.deletions, limit)?;
+        delta.sides = sides;
         Ok((delta, inner.submodules))
+    }
+
+    /// The tree of `treeish` as `view` shows it, with `submodules`.
+    fn compared(
+        &self,
+        (treeish, view, submodules): (&Treeish, &View, &Submodules),
+        reader: &Reader,
+    ) -> ComparedTree {
+        ComparedTree {
+            tree: PlannedTree {
+                tree: treeish.tree,
+                view: view.clone(),
+                changes: None,
+                rules: self.rules,
+                entered: Arc::clone(&submodules.entered),
+                reader: reader.clone(),
+            },
+            submodules: submodules.all.clone(),
+        }
     }
 
     /// `treeish`, which the user calls `name`, as the options ask to see it.

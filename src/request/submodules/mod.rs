@@ -25,6 +25,15 @@ pub struct Submodules {
     pub all: Vec<Submodule>,
 }
 
+/// A whole tree with its submodules, one of the two that a delta compares.
+#[derive(Clone)]
+pub struct ComparedTree {
+    /// The tree.
+    pub tree: PlannedTree,
+    /// All submodules whose contents are archived, behind the store of number 0.
+    pub submodules: Vec<Submodule>,
+}
+
 /// A tree as it is seen, with its submodules.
 pub(super) struct Seen {
     pub(super) view: View,

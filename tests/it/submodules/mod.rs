@@ -341,6 +341,52 @@ fn filters_see_whole_paths() {
     assert!(!own.contains(&"libs/lib/a.c".to_owned()) && own.contains(&"z.txt".to_owned()));
 }
 
+/// An ignore file that no tree has is warned of once, however many trees there are.
+#[test]
+fn an_ignore_file_that_is_nowhere() {
+    let superproject = &project().superproject;
+    let args = [RECURSE, "--ignore-file=nowhere", "--base=HEAD", "HEAD"];
+    let output = superproject.sluice(args);
+    let warning = "warning: --ignore-file='nowhere' is in no tree and ignores nothing\n";
+    assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
+}
+
+#[test]
+fn what_changed_in_submodules_explains_itself() {
+    let superproject = &project().superproject;
+    let lib = superproject.clone().at("libs/lib");
+    lib.git(["rm", "-q", "lines.crlf"]);
+    lib.write("a.c", "other\n");
+    lib.write("new", "new\n");
+    commit(&lib);
+    commit(superproject);
+    let mut args = vec![RECURSE.to_owned(), "--base=HEAD~".to_owned()];
+    for path in ["z.txt", "libs/lib", "libs/lib/a.c", "libs/lib/a.secret"] {
+        args.push(format!("--explain={path}"));
+    }
+    for name in [
+        "lines.crlf",
+        "new",
+        "version",
+        "sub/deep",
+        "sub/deep/top.txt",
+    ] {
+        args.push(format!("--explain=libs/lib/{name}"));
+    }
+    let told = superproject.sluice(args.iter().map(String::as_str).chain(["HEAD"]));
+    let expected = "\
+        z.txt: unchanged: not sent\n\
+        libs/lib: changed: sent\n\
+        libs/lib/a.c: changed: sent\n\
+        libs/lib/a.secret: omitted: by the attribute export-ignore\n\
+        libs/lib/lines.crlf: deleted: the target does not have it\n\
+        libs/lib/new: added: sent\n\
+        libs/lib/version: changed: sent\n\
+        libs/lib/sub/deep: unchanged: not sent\n\
+        libs/lib/sub/deep/top.txt: unchanged: not sent\n";
+    assert_eq!(text(&told.success()), expected);
+}
+
 /// What a reader may not know is neither sent nor opened.
 #[test]
 fn access_rules_hide_submodules() {
