@@ -34,6 +34,22 @@ const EXAMPLES: [(&str, &str); 4] = [
     ),
 ];
 
+/// The options behind `--batch`, which come before any request: an option, and the effect.
+const OF_BATCH: [(&str, &str); 3] = [
+    (
+        "--batch-jobs=<n>",
+        "Answer at most this many requests at once [default: one a processor, up to 4]",
+    ),
+    (
+        "--batch-repositories=<n>",
+        "Keep this many repositories open between requests [default: 100]",
+    ),
+    (
+        "--memory=<n>",
+        "Ceiling for the memory of all requests together [default: 256m]",
+    ),
+];
+
 /// The exit statuses, and their meanings.
 pub const STATUSES: [(u8, &str); 14] = [
     (0, "the archive is complete"),
@@ -117,8 +133,12 @@ pub(super) fn completion_helper(command: &Command) -> String {
 pub(super) fn after_help() -> String {
     let examples = EXAMPLES.map(|(command, effect)| format!("  {command}\n      {effect}\n"));
     let statuses = STATUSES.map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"));
+    let of_batch = OF_BATCH.map(|(option, effect)| format!("  {option}\n      {effect}\n"));
     format!(
-        "-<number> sets the compression level.\n\nExamples:\n{}\nExit status:\n{}",
+        "-<number> sets the compression level.\n\n\
+         --batch answers requests from standard input. Its options:\n{}\n\
+         Examples:\n{}\nExit status:\n{}",
+        of_batch.concat(),
         examples.concat(),
         statuses.concat()
     )
@@ -136,6 +156,12 @@ fn write_manual(command: Command, out: &mut dyn Write) -> io::Result<()> {
     let mut rest = Roff::new();
     rest.control("SH", ["COMPRESSION LEVEL"]);
     rest.text([bold("-"), roman("<number> sets the compression level.")]);
+    rest.control("SH", ["OPTIONS OF --BATCH"]);
+    for (option, effect) in OF_BATCH {
+        rest.control("TP", [])
+            .text([bold(option)])
+            .text([roman(effect)]);
+    }
     rest.control("SH", ["EXAMPLES"]);
     for (command, effect) in EXAMPLES {
         rest.control("TP", [])

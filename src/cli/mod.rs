@@ -40,13 +40,19 @@ pub use typed::{Stop, Typed, Vocabulary};
 const NAME: &str = "git sluice";
 const USAGE: &str = "\
 git sluice [<options>] <tree-ish> [<path>...]
-       git sluice [<options>] --list
+       git sluice [<options>] --base=<tree-ish> <tree-ish> [<path>...]
+       git sluice [<options>] --remote=<repo> <tree-ish> [<path>...]
+       git sluice [<options>] (--dry-run | --head | --list-missing) <tree-ish>
+       git sluice [<options>] --explain=<path>... <tree-ish>
        git sluice [-v] [--verify | --repair] --apply=<dir> [<archive>]
        git sluice [-v] [--verify | --repair] --apply=<dir> <url/view>
        git sluice --verify --apply=<dir>
        git sluice [<options>] --publish=<url/view> <commit> [<path>...]
        git sluice --prune=<url> [--prune-age=<time>]
-       git sluice --batch [--batch-jobs=<n>] [--batch-repositories=<n>]";
+       git sluice --batch [--batch-jobs=<n>] [--batch-repositories=<n>]
+       git sluice --upload-archive <repository>
+       git sluice --list | --generate=<text>
+       git sluice [<options>] --print-profile";
 
 /// Stream a git tree as an archive: the bytes of 'git archive', several times faster
 #[derive(Parser, Clone, Debug)]

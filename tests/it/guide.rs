@@ -31,6 +31,29 @@ fn the_help_fits_a_terminal_and_ends_with_examples_and_statuses() {
     let wide = help.lines().find(|line| line.len() > 80);
     assert_eq!(wide, None);
     assert!(options().iter().all(|option| help.contains(option)));
+    let (usage, _) = help.split_once("\nArguments:\n").expect("arguments");
+    for mode in [
+        "--apply",
+        "--base",
+        "--batch",
+        "--dry-run",
+        "--explain",
+        "--generate",
+        "--head",
+        "--list",
+        "--list-missing",
+        "--print-profile",
+        "--prune",
+        "--publish",
+        "--remote",
+        "--upload-archive",
+        "--verify",
+    ] {
+        assert!(usage.contains(mode), "{mode} is in no line of the usage");
+    }
+    for option in ["--batch-jobs", "--batch-repositories"] {
+        assert!(help.contains(&format!("\n  {option}=<n>\n")), "{option}");
+    }
     let (_, end) = help
         .split_once("\nExamples:\n  git sluice ")
         .expect("examples");
