@@ -43,6 +43,7 @@ mod lfs;
 mod library;
 mod matrix;
 mod memory;
+mod messages;
 mod oracle;
 mod partial;
 mod pathspecs;
