@@ -10,9 +10,6 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// The most complete answers that wait, however small they are.
-const MAX_COMPLETE: usize = 1000;
-
 /// The output of answers, in order.
 pub(super) struct Line<W> {
     output: Mutex<W>,
@@ -20,6 +17,8 @@ pub(super) struct Line<W> {
     moved: Condvar,
     /// The most bytes that wait.
     max_waiting: usize,
+    /// The most complete answers that wait, however small they are.
+    max_complete: usize,
 }
 
 struct State {
@@ -40,8 +39,8 @@ pub(super) struct Place<W> {
 }
 
 impl<W: Write> Line<W> {
-    /// A line to `output`, in which at most `max_waiting` bytes wait.
-    pub(super) fn new(output: W, max_waiting: usize) -> Arc<Self> {
+    /// A line to `output`, in which at most `max_waiting` bytes and `max_complete` complete answers wait.
+    pub(super) fn new(output: W, max_waiting: usize, max_complete: usize) -> Arc<Self> {
         Arc::new(Self {
             output: Mutex::new(output),
             state: Mutex::new(State {
@@ -51,6 +50,7 @@ impl<W: Write> Line<W> {
             }),
             moved: Condvar::new(),
             max_waiting,
+            max_complete,
         })
     }
 
@@ -110,11 +110,12 @@ impl<W: Write> Place<W> {
         if !self.is_its_turn {
             let line = Arc::clone(&self.line);
             let mut state = line.lock();
-            let has_room = state.complete.len() < MAX_COMPLETE;
+            let has_room = state.complete.len() < line.max_complete;
             if state.turn != self.number && has_room {
-                state
-                    .complete
-                    .insert(self.number, mem::take(&mut self.waiting));
+                let mut waiting = mem::take(&mut self.waiting);
+                // The end of an answer doubles the room of the rest.
+                waiting.shrink_to_fit();
+                state.complete.insert(self.number, waiting);
                 return Ok(());
             }
             drop(state);
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn answers_leave_in_order() {
-        let line = Line::new(Vec::new(), 100);
+        let line = Line::new(Vec::new(), 100, 10);
         let mut places = [0, 1, 2, 3].map(|number| line.place(number));
         places[2].write_all(b"two ").expect("room");
         places[2].leave().expect("room");
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn answers_wait_where_too_much_waits() {
-        let line = Line::new(Vec::new(), 10);
+        let line = Line::new(Vec::new(), 10, 10);
         let mut places = [0, 1, 2].map(|number| line.place(number));
         thread::scope(|scope| {
             let [zero, one, two] = &mut places;

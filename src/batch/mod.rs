@@ -50,7 +50,7 @@ pub fn serve(
             requests: 0,
             has_ended: false,
         }),
-        line: Line::new(output, options.waiting()),
+        line: Line::new(output, options.waiting(), options.waiting_answers()),
         session: session
             .with_repositories(options.repositories, options.memory_of_repositories())
             .with_max_memory(options.memory_of_one()),

@@ -18,6 +18,9 @@ const MAX_DEFAULT_JOBS: usize = 4;
 const DEFAULT_REPOSITORIES: usize = 100;
 /// The ceiling of memory by default, in bytes.
 const DEFAULT_MEMORY: u64 = 256 << 20;
+/// The most complete answers of each job that wait for those before them. More would hide longer pauses of one answer, and
+/// memory would grow with the longest pause so far.
+const WAITING_ANSWERS: usize = 16;
 
 /// The options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,11 @@ impl Options {
     /// The most bytes of answers that wait for those before them: a quarter of the memory.
     pub(super) fn waiting(self) -> usize {
         usize::try_from(self.memory / 4).unwrap_or(usize::MAX)
+    }
+
+    /// The most complete answers that wait for those before them.
+    pub(super) fn waiting_answers(self) -> usize {
+        self.jobs.saturating_mul(WAITING_ANSWERS)
     }
 }
 

@@ -59,8 +59,9 @@ pub(crate) struct Args {
 
 /// Requests that a candidate gets in its turn.
 const TURN: usize = 100;
-/// The first figures of memory are taken after so many requests.
-const WARM: u64 = 1000;
+/// Memory and open files are looked at after so many requests, and at the end. The first look is what the others are
+/// compared with.
+const LOOKS: [u64; 3] = [1000, 10_000, 100_000];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let sluice = binary::build()?;
@@ -232,7 +233,7 @@ fn endless(args: &Args, program: &Path, fixture: &Fixture, bars: &mut Bars) -> R
     let client = Client::start(hermetic(program, fixture.beside()).arg("--batch"))?;
     let (id, repositories) = (client.id(), &fixture.repositories);
     let (mut requests, mut answers) = client.split();
-    let (first, last) = thread::scope(|scope| {
+    let looks = thread::scope(|scope| {
         let sender = scope.spawn(move || {
             for _ in 0..args.endless {
                 let repository = &repositories[random.below(repositories.len() as u64) as usize];
@@ -244,25 +245,29 @@ fn endless(args: &Args, program: &Path, fixture: &Fixture, bars: &mut Bars) -> R
             }
             requests
         });
-        let mut first = None;
+        let mut looks = Vec::new();
         for number in 1..=args.endless {
             ensure!(answers.next()?.status == 0, "a failure");
-            if number == WARM.min(args.endless) {
-                first = Some(Held::by(id)?);
+            if LOOKS.contains(&number) || number == args.endless {
+                looks.push((number, Held::by(id)?));
             }
         }
-        let last = Held::by(id)?;
         drop(sender.join());
-        Ok((first.context("no requests")?, last))
+        Ok(looks)
     })?;
-    println!(
-        "{} requests: {} KiB of memory, {} before; {} open files, {} before",
-        args.endless, last.anonymous, first.anonymous, last.files, first.files
-    );
-    let growth = last.anonymous as f64 / first.anonymous as f64;
-    bars.at_most("the growth of memory", growth, 1.1);
-    let more = last.files as f64 - first.files as f64;
-    bars.at_most("the number of new open files", more, MOVING_FILES);
+    println!("| requests | KiB of memory | of the first | open files |");
+    println!("|--:|--:|--:|--:|");
+    let (_, first) = looks.first().context("no requests")?;
+    for (number, held) in &looks {
+        let growth = held.anonymous as f64 / first.anonymous as f64;
+        println!(
+            "| {number} | {} | {growth:.3} | {} |",
+            held.anonymous, held.files
+        );
+        bars.at_most("the growth of memory", growth, 1.1);
+        let more = held.files as f64 - first.files as f64;
+        bars.at_most("the number of new open files", more, MOVING_FILES);
+    }
     Ok(())
 }
 
