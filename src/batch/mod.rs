@@ -21,7 +21,6 @@ use crossbeam_channel::bounded;
 
 use crate::{
     error::{Error, Result},
-    output,
     remote::side_band::{LARGE_PACKET, SideBand},
     report::BANDS,
     session::{CommandLine, Session, Sinks},
@@ -42,8 +41,6 @@ pub fn serve(
     options: Options,
     session: Session,
 ) -> Result<()> {
-    // The first look changes the mask for a moment, in which no other thread must create a file.
-    output::umask();
     let server = Arc::new(Server {
         input: Mutex::new(Input {
             stream: Box::new(input),

@@ -40,7 +40,7 @@ use crate::{
     cli::{Stop, Typed, Vocabulary},
     error::{Error, Result, filled, strerror},
     invocation::{self, Streams},
-    output::Unfinished,
+    output::{self, Unfinished},
     repository::{environment::Environment, kept::KeptRepositories},
     request::Access as Caller,
 };
@@ -64,8 +64,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that names files from `directory` and reads git's environment variables through `variable`.
+    /// A session that names files from `directory` and reads git's environment variables through `variable`. No other
+    /// thread must create a file meanwhile.
     pub fn new(directory: impl Into<PathBuf>, variable: fn(&str) -> Option<OsString>) -> Self {
+        // The first look changes the mask for a moment.
+        output::umask();
         Self {
             directory: directory.into(),
             variable,
