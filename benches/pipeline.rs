@@ -7,6 +7,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     archive::{Outputs, RunStats, run},
     pipeline::processor_count,
+    report::{Console, Meter, Total},
 };
 
 fn pipeline(criterion: &mut Criterion) {
@@ -23,8 +24,8 @@ fn pipeline(criterion: &mut Criterion) {
                         let (mut archive, mut log) = (std::io::sink(), std::io::sink());
                         let outputs = Outputs {
                             destination: &mut archive,
-                            diagnostics: &mut log,
-                            meter: None,
+                            console: Console::new(&mut log, None),
+                            meter: Meter::new("Archiving", Total::Unknown),
                         };
                         run(request, outputs, &mut RunStats::default()).expect("it works");
                     },

@@ -1,12 +1,13 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
 
 mod signals;
+mod terminal;
 
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hint,
-    io::{self, BufReader, IsTerminal, Write},
+    io::{self, BufReader, Seek, Write},
     os::fd::AsFd,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -156,7 +157,8 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
         has_input: &has_input,
-        shows_progress: io::stderr().is_terminal(),
+        input_len: &input_len,
+        screen: terminal::screen(),
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
@@ -168,6 +170,16 @@ fn has_input() -> bool {
     let status = fstat(io::stdin());
     let kind = status.map(|status| FileType::from_raw_mode(status.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
+}
+
+/// The bytes of the standard input from where it stands, if it is a file.
+fn input_len() -> Option<u64> {
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let metadata = input.metadata().ok()?;
+    let position = input.stream_position().ok()?;
+    metadata
+        .is_file()
+        .then(|| metadata.len().saturating_sub(position))
 }
 
 /// Standard output without the line buffer of `std`, which would copy everything once more.

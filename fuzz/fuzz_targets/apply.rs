@@ -8,8 +8,9 @@
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
-    apply::{Check, Reports},
+    apply::{Archive, Check, Reports},
     process::directory::Directory,
+    report::Console,
 };
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
@@ -47,10 +48,13 @@ fuzz_target!(|input: &[u8]| {
         if choice % 2 == 1 {
             lay_down(&directory).expect("our own");
         }
-        let reports = Reports { differences: &mut std::io::sink(), paths: None };
+        let (mut differences, mut messages) = (std::io::sink(), std::io::sink());
+        let console = Console::new(&mut messages, None);
+        let reports = Reports { differences: &mut differences, console, verbose: true };
         let archive = with_checksums(archive);
+        let archive = Archive { content: &archive[..], len: None, origin: None };
         let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
-        let _ = git_sluice::apply::apply(&Directory::Current.file(&directory), &archive[..], check, reports);
+        let _ = git_sluice::apply::apply(&Directory::Current.file(&directory), archive, check, reports);
         let _ = fs::remove_dir_all(&directory);
         assert_nothing_outside(scratch.path());
     });

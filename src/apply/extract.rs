@@ -5,19 +5,16 @@
 //! another type than the deleted path, or in place of a directory. Nothing else is tolerated: an obstacle
 //! to a deletion must be an entry of this archive.
 
-use std::{
-    collections::HashSet,
-    io::{BufRead, Write},
-    thread,
-};
+use std::{collections::HashSet, io::BufRead, thread};
 
-use crate::error::{Error, Result, filled, listed, push_line};
+use crate::error::{Error, Result, filled};
 
 use super::{
     cursor::Cursor,
     delta::Claim,
     list_writer::ListWriter,
     path::ArchivePath,
+    progress::Progress,
     reader::{Content, Item, ItemKind, Reader},
     record::{Record, RecordKind},
     root::Root,
@@ -29,14 +26,13 @@ use super::{
 const GONE_LEN: usize = 64 << 10;
 
 /// An application in progress.
-struct Extraction<'a, 'scope> {
+struct Extraction<'a, 'p, 'scope> {
     cursor: Cursor<'a>,
     writers: Writers<'scope>,
     list: Option<&'a ListWriter>,
     /// Records of deletions that the list does not have yet.
     gone: Vec<u8>,
-    /// Receives a line about each path.
-    told: Option<&'a mut (dyn Write + 'static)>,
+    progress: &'a mut Progress<'p>,
     /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
 }
@@ -48,7 +44,7 @@ pub(super) fn extract<R: BufRead>(
     claim: &Claim,
     first: Option<Item>,
     reader: &mut Reader<R>,
-    told: Option<&mut (dyn Write + 'static)>,
+    progress: &mut Progress<'_>,
 ) -> Result<()> {
     thread::scope(|scope| {
         let mut extraction = Extraction {
@@ -56,7 +52,7 @@ pub(super) fn extract<R: BufRead>(
             writers: Writers::start(scope, root, list),
             list,
             gone: Vec::new(),
-            told,
+            progress,
             obstacles: HashSet::new(),
         };
         let steps = Steps::new(claim);
@@ -75,8 +71,9 @@ pub(super) fn extract<R: BufRead>(
     })
 }
 
-impl Extraction<'_, '_> {
+impl Extraction<'_, '_, '_> {
     fn step<R: BufRead>(&mut self, step: Step<'_>, reader: &mut Reader<R>) -> Result<()> {
+        self.progress.entry();
         match step {
             Step::Delete(path) => {
                 let obstacle = self.cursor.delete(&path)?;
@@ -109,12 +106,15 @@ impl Extraction<'_, '_> {
                 Content::Hole(size) => self.writers.hole(path, *mode, *size)?,
                 Content::Bytes(size) => {
                     self.writers.file(path, *mode, *size)?;
-                    reader.body(|piece| self.writers.content(piece))?;
+                    reader.body(|piece| {
+                        self.progress.update();
+                        self.writers.content(piece)
+                    })?;
                 }
             },
         }
         self.obstacles.remove(path.bytes());
-        self.tell("write", path);
+        self.progress.tell("write", path);
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl Extraction<'_, '_> {
             Record { path, kind }.push(&mut self.gone);
         }
         self.obstacles.extend(obstacle);
-        self.tell("delete", path);
+        self.progress.tell("delete", path);
         match self.gone.len() < GONE_LEN {
             true => Ok(()),
             false => self.record_deletions(),
@@ -149,18 +149,5 @@ impl Extraction<'_, '_> {
         }
         self.gone.clear();
         Ok(())
-    }
-
-    /// Report a path. As in git, a failed report is ignored.
-    fn tell(&mut self, what: &str, path: &ArchivePath<'_>) {
-        if let Some(told) = &mut self.told {
-            let mut line = Vec::new();
-            push_line(
-                &mut line,
-                "",
-                &filled("{} {}", &[what.as_bytes(), &listed(path.bytes())]),
-            );
-            let _ = told.write_all(&line);
-        }
     }
 }

@@ -143,6 +143,8 @@ impl List {
 /// Records are numbered from zero. Holds hashes of paths, which take less room than the paths.
 #[derive(Default)]
 pub(super) struct Latest {
+    /// The content of all records, those that do not count included, in bytes.
+    pub(super) bytes: u64,
     last: FxHashMap<ContentHash, u64>,
     gone: FxHashMap<ContentHash, u64>,
 }
@@ -152,6 +154,7 @@ impl Latest {
         let Ok(record) = Record::of_line(line) else {
             return;
         };
+        self.bytes = self.bytes.saturating_add(record.kind.bytes());
         let path = ContentHash::of(record.path);
         match record.kind {
             RecordKind::Gone => self.gone.insert(path, number),

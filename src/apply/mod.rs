@@ -56,6 +56,7 @@ mod list_writer;
 mod own;
 mod path;
 mod pax;
+mod progress;
 mod reader;
 mod record;
 mod recording;
@@ -72,6 +73,7 @@ use std::io::{BufRead, Read, Write};
 use crate::{
     error::{Error, Result, filled, listed, push_line},
     process::directory::NamedFile,
+    report::Console,
 };
 
 use clear::clear;
@@ -81,6 +83,7 @@ use extract::extract;
 use list::List;
 use list_writer::{ListWriter, tidy};
 use own::{LIST, NEW_LIST};
+use progress::{Count, Progress};
 use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
@@ -89,6 +92,7 @@ pub use state::{Content, State};
 use steps::Steps;
 use verify::verify;
 
+const APPLYING: &str = "Applying";
 const HINT: &str = "the directory is not whole: apply the complete archive again";
 
 /// Whether the files in the directory are compared with what archives have brought.
@@ -106,31 +110,49 @@ pub enum Check {
 pub struct Reports<'a> {
     /// Receives a line about each path that differs.
     pub differences: &'a mut dyn Write,
-    /// Receives messages to the user.
-    pub messages: &'a mut (dyn Write + 'static),
+    /// Receives messages to the user, and shows progress.
+    pub console: Console<'a>,
     /// Whether each deleted or written path is a message.
     pub verbose: bool,
 }
 
-/// Apply `archive` to `directory`, which is created for a full archive. `origin` is the view that the archive is from.
+/// An archive that is applied.
+pub struct Archive<R> {
+    /// The bytes.
+    pub content: R,
+    /// The number of bytes, if it is known.
+    pub len: Option<u64>,
+    /// The view that the archive is from.
+    pub origin: Option<Origin>,
+}
+
+/// Apply `archive` to `directory`, which is created for a full archive.
 pub fn apply(
     directory: &NamedFile,
-    archive: impl Read,
-    origin: Option<Origin>,
+    archive: Archive<impl Read>,
     check: Check,
-    reports: Reports<'_>,
+    mut reports: Reports<'_>,
 ) -> Result<()> {
-    let recording = Recording::new();
-    let mut reader = Reader::new(input::plain(recording.of(archive))?);
+    let Archive {
+        content,
+        len,
+        origin,
+    } = archive;
+    let (recording, read) = (Recording::new(), Count::default());
+    let mut reader = Reader::new(input::plain(recording.of(read.of(content)))?);
     let (claim, first) = Claim::read(&mut reader)?;
     let claim = Claim { origin, ..claim };
     let root = Root::open(directory, claim.base.is_none())?;
-    let verdict = judge(&root, &claim, check, reports.differences)?;
+    let verdict = judge(&root, &claim, check, &mut reports)?;
     let application = Application {
         root: &root,
         claim: &claim,
-        told: reports.verbose.then_some(reports.messages),
     };
+    let Reports {
+        mut console,
+        verbose,
+        ..
+    } = reports;
     match (verdict, &claim.base) {
         (Verdict::Nothing, _) => {
             recording.stop();
@@ -139,19 +161,24 @@ pub fn apply(
         }
         (_, None) => {
             recording.stop();
-            application.full(verdict, first, &mut reader)
+            let progress = Progress::new(console, APPLYING, len, read).telling(verbose);
+            application.full(verdict, first, &mut reader, progress)
         }
         (_, Some(base)) => {
-            Steps::new(&claim).check(first, &mut reader)?;
-            let mut reader = Reader::new(input::plain(recording.replay()?)?);
+            let mut progress = Progress::new(console.reborrow(), "Checking", len, read.clone());
+            Steps::new(&claim).check(first, &mut reader, || progress.entry())?;
+            progress.finish();
+            let (len, read) = (read.bytes(), Count::default());
+            let mut reader = Reader::new(input::plain(read.of(recording.replay()?))?);
             let (_, first) = Claim::read(&mut reader)?;
-            application.delta(base, first, &mut reader)
+            let progress = Progress::new(console, APPLYING, Some(len), read).telling(verbose);
+            application.delta(base, first, &mut reader, progress)
         }
     }
 }
 
 /// Decide about an archive with this `claim`.
-fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) -> Result<Verdict> {
+fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) -> Result<Verdict> {
     let state = State::read(root.directory())?;
     let is_listed = is_listed(root, state.as_ref())?;
     let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
@@ -160,7 +187,7 @@ fn judge(root: &Root, claim: &Claim, check: Check, differences: &mut dyn Write) 
         (_, Check::Nothing) | (None | Some(Content::Applying { .. }), _) => return Ok(verdict),
         (Some(Content::Holds(held)), Check::Verify | Check::Repair) => held,
     };
-    match compare(root, held, differences)? {
+    match compare(root, held, reports.differences, &mut reports.console)? {
         None => Ok(verdict),
         Some(_) if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
         Some(differs) => Err(differs),
@@ -188,16 +215,25 @@ pub fn state(directory: &NamedFile) -> Result<Option<State>> {
 }
 
 /// Compare `directory` with what archives have brought into it, and report each path that differs.
-pub fn check(directory: &NamedFile, differences: &mut dyn Write) -> Result<()> {
+pub fn check(
+    directory: &NamedFile,
+    differences: &mut dyn Write,
+    console: &mut Console<'_>,
+) -> Result<()> {
     let root = Root::open(directory, false)?;
     let held = State::held(State::read(root.directory())?)?;
-    compare(&root, &held, differences)?.map_or(Ok(()), Err)
+    compare(&root, &held, differences, console)?.map_or(Ok(()), Err)
 }
 
 /// Report each path that differs from what archives have brought of `held`. Returns the error of a directory that
 /// differs.
-fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<Option<Error>> {
-    let found = verify(root, held)?;
+fn compare(
+    root: &Root,
+    held: &Id,
+    differences: &mut dyn Write,
+    console: &mut Console<'_>,
+) -> Result<Option<Error>> {
+    let found = verify(root, held, console)?;
     let mut lines = Vec::new();
     for (path, difference) in &found {
         let difference = difference.to_string();
@@ -216,7 +252,6 @@ fn compare(root: &Root, held: &Id, differences: &mut dyn Write) -> Result<Option
 struct Application<'a> {
     root: &'a Root,
     claim: &'a Claim,
-    told: Option<&'a mut (dyn Write + 'static)>,
 }
 
 impl Application<'_> {
@@ -226,13 +261,14 @@ impl Application<'_> {
         verdict: Verdict,
         first: Option<Item>,
         reader: &mut Reader<R>,
+        progress: Progress<'_>,
     ) -> Result<()> {
         self.begin()?;
         if verdict == Verdict::Replace {
             clear(self.root).map_err(|error| error.hinted(HINT))?;
         }
         let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
-        self.extract(Some(list), first, reader)
+        self.extract(Some(list), first, reader, progress)
     }
 
     /// Apply a delta.
@@ -241,6 +277,7 @@ impl Application<'_> {
         base: &Id,
         first: Option<Item>,
         reader: &mut Reader<R>,
+        progress: Progress<'_>,
     ) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
@@ -252,7 +289,7 @@ impl Application<'_> {
         }
         self.begin()?;
         let list = listed.map(|header| ListWriter::go_on(root, target, &header));
-        self.extract(list.transpose()?, first, reader)
+        self.extract(list.transpose()?, first, reader, progress)
     }
 
     fn begin(&self) -> Result<()> {
@@ -265,11 +302,20 @@ impl Application<'_> {
         list: Option<ListWriter>,
         first: Option<Item>,
         reader: &mut Reader<R>,
+        mut progress: Progress<'_>,
     ) -> Result<()> {
         let (root, directory) = (self.root, self.root.directory());
-        extract(root, list.as_ref(), self.claim, first, reader, self.told)
-            .and_then(|()| root.sync())
-            .map_err(|error| error.hinted(HINT))?;
+        extract(
+            root,
+            list.as_ref(),
+            self.claim,
+            first,
+            reader,
+            &mut progress,
+        )
+        .and_then(|()| root.sync())
+        .map_err(|error| error.hinted(HINT))?;
+        progress.finish();
         if let Some(list) = list {
             list.complete(directory)?;
         }

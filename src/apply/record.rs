@@ -36,6 +36,16 @@ pub(super) enum RecordKind {
     Gone,
 }
 
+impl RecordKind {
+    /// The content, in bytes.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::File { size, .. } => size,
+            _ => 0,
+        }
+    }
+}
+
 impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

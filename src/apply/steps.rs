@@ -39,13 +39,17 @@ impl<'c> Steps<'c> {
         }
     }
 
-    /// Check all steps: those of `first`, then those of `reader`.
+    /// Check all steps: those of `first`, then those of `reader`. Call `checked` for each.
     pub(super) fn check<R: BufRead>(
         self,
         first: Option<Item>,
         reader: &mut Reader<R>,
+        mut checked: impl FnMut(),
     ) -> Result<()> {
-        self.each(first, reader, |_, _| Ok(()))
+        self.each(first, reader, |_, _| {
+            checked();
+            Ok(())
+        })
     }
 
     /// Call `take` for each step: those of `first`, then those of `reader`.

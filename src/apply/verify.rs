@@ -7,14 +7,19 @@ use std::{
     collections::BTreeMap,
     fmt,
     io::{ErrorKind, Read},
+    sync::atomic::{AtomicU64, Ordering},
     thread,
+    time::Duration,
 };
 
 use cap_std::fs::{Metadata, MetadataExt};
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use gix::bstr::BString;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    report::{Console, Done, Meter, Total},
+};
 
 use super::{
     cursor::{Cursor, failed},
@@ -31,6 +36,8 @@ use super::{
 const BATCH_LEN: usize = 64 << 10;
 /// Bytes of a file that are read at once.
 const READ_LEN: usize = 128 << 10;
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(100);
 
 /// What is wrong at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,27 +71,46 @@ struct Batch {
 }
 
 /// Compare the directory with the list of the files of `commit`.
-pub(super) fn verify(root: &Root, commit: &Id) -> Result<Differences> {
+pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Result<Differences> {
     let unknown = || {
         Error::fatal("cannot verify: no list says what the files in the directory were")
             .hinted("apply a full archive to an empty directory")
     };
     let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
     let latest = list.latest()?;
-    compare(root, list, &latest)
+    let compared = Compared::default();
+    let mut progress = Progress {
+        console,
+        meter: Meter::new("Verifying", Total::Bytes(latest.bytes)),
+        compared: &compared,
+    };
+    progress.update();
+    let found = compare(root, list, &latest, &mut progress)?;
+    progress.finish();
+    Ok(found)
 }
 
 /// Compare the records that count, on several threads.
-fn compare(root: &Root, mut list: List, latest: &Latest) -> Result<Differences> {
+fn compare(
+    root: &Root,
+    mut list: List,
+    latest: &Latest,
+    progress: &mut Progress<'_, '_>,
+) -> Result<Differences> {
     thread::scope(|scope| {
         let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
+        let (end, ended) = bounded::<()>(0);
+        let compared = progress.compared;
         let threads: Vec<_> = (0..threads::number())
             .map(|_| {
-                let queue = queue.clone();
-                scope.spawn(|| Verifier::new(root, latest).run(queue))
+                let (queue, end) = (queue.clone(), end.clone());
+                scope.spawn(move || {
+                    let _end = end;
+                    Verifier::new(root, latest, compared).run(queue)
+                })
             })
             .collect();
-        drop(queue);
+        drop((queue, end));
         let mut batch = Batch::default();
         list.each_line(|number, line| {
             batch.records.extend_from_slice(line);
@@ -93,13 +119,13 @@ fn compare(root: &Root, mut list: List, latest: &Latest) -> Result<Differences> 
                     first: number + 1,
                     records: Vec::new(),
                 };
-                // A thread that has failed says why itself.
-                let _ = batches.send(std::mem::replace(&mut batch, next));
+                progress.send(&batches, std::mem::replace(&mut batch, next));
             }
             Ok(())
         })?;
-        let _ = batches.send(batch);
+        progress.send(&batches, batch);
         drop(batches);
+        progress.wait(&ended);
         let mut found = Differences::new();
         for thread in threads {
             found.extend(threads::join(thread)?);
@@ -108,19 +134,72 @@ fn compare(root: &Root, mut list: List, latest: &Latest) -> Result<Differences> 
     })
 }
 
+/// What is compared so far.
+#[derive(Default)]
+struct Compared {
+    bytes: AtomicU64,
+    entries: AtomicU64,
+}
+
+/// Shows how far the comparison is.
+struct Progress<'a, 'c> {
+    console: &'a mut Console<'c>,
+    meter: Meter,
+    compared: &'a Compared,
+}
+
+impl Progress<'_, '_> {
+    /// Sends a batch to the threads.
+    fn send(&mut self, batches: &Sender<Batch>, mut batch: Batch) {
+        // A thread that has failed says why itself.
+        while let Err(SendTimeoutError::Timeout(unsent)) = batches.send_timeout(batch, TICK) {
+            batch = unsent;
+            self.update();
+        }
+        self.update();
+    }
+
+    /// Waits until all threads have `ended`.
+    fn wait(&mut self, ended: &Receiver<()>) {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
+            self.update();
+        }
+    }
+
+    fn update(&mut self) {
+        let done = self.done();
+        self.console.update(&mut self.meter, done);
+    }
+
+    fn finish(mut self) {
+        let done = self.done();
+        self.console.finish(&mut self.meter, done);
+    }
+
+    fn done(&self) -> Done {
+        let Compared { bytes, entries } = self.compared;
+        Done {
+            bytes: bytes.load(Ordering::Relaxed),
+            entries: Some(entries.load(Ordering::Relaxed)),
+        }
+    }
+}
+
 /// What a thread does.
 struct Verifier<'r> {
     cursor: Cursor<'r>,
     latest: &'r Latest,
+    compared: &'r Compared,
     buffer: Vec<u8>,
     found: Differences,
 }
 
 impl<'r> Verifier<'r> {
-    fn new(root: &'r Root, latest: &'r Latest) -> Self {
+    fn new(root: &'r Root, latest: &'r Latest, compared: &'r Compared) -> Self {
         Self {
             cursor: root.cursor(),
             latest,
+            compared,
             buffer: vec![0; READ_LEN],
             found: Differences::new(),
         }
@@ -131,11 +210,14 @@ impl<'r> Verifier<'r> {
             let lines = batch.records.split_inclusive(|&byte| byte == 0);
             for (number, line) in (batch.first..).zip(lines) {
                 let record = Record::of_line(line)?;
-                if self.latest.counts(number, &record)
-                    && let Some(difference) = self.difference(&record)?
-                {
-                    self.found.insert(record.path.into(), difference);
+                if self.latest.counts(number, &record) {
+                    if let Some(difference) = self.difference(&record)? {
+                        self.found.insert(record.path.into(), difference);
+                    }
+                    self.compared.entries.fetch_add(1, Ordering::Relaxed);
                 }
+                let bytes = record.kind.bytes();
+                self.compared.bytes.fetch_add(bytes, Ordering::Relaxed);
             }
         }
         Ok(self.found)

@@ -110,14 +110,14 @@ fn within(range: ByteRange, len: u64) -> Result<Range<u64>> {
 fn make(
     request: Request,
     range: ByteRange,
-    outputs: Outputs<'_>,
+    mut outputs: Outputs<'_>,
     stats: &mut RunStats,
 ) -> Result<u64> {
     if request.format != Format::Tar {
         return Err(refused("the archive is compressed")
             .hinted("--cache sends parts of an archive that is complete there"));
     }
-    let request = fetch::completed(request, outputs.diagnostics)?;
+    let request = fetch::completed(request, &mut outputs.console)?;
     let bytes = match range {
         ByteRange::From(first) => first..u64::MAX,
         ByteRange::Between(first, last) => first..last.saturating_add(1),
@@ -132,7 +132,7 @@ fn make(
     };
     let outputs = Outputs {
         destination: &mut cut,
-        diagnostics: outputs.diagnostics,
+        console: outputs.console,
         meter: outputs.meter,
     };
     let outcome = run_slice(request, slice, outputs, stats);

@@ -28,7 +28,7 @@ use crate::{
         Window,
         part::{Entries, Part},
     },
-    report::{Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
+    report::{Console, Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
     request::{Delta, Request, Scope, format::Format},
     tree::Mode,
 };
@@ -40,10 +40,10 @@ const LINES_LEN: usize = 64 << 10;
 pub struct Outputs<'a> {
     /// Takes the archive.
     pub destination: &'a mut (dyn Write + Send),
-    /// Takes messages to the user.
-    pub diagnostics: &'a mut (dyn Write + Send),
-    /// Shows progress.
-    pub meter: Option<Meter>,
+    /// Takes messages to the user, and shows progress.
+    pub console: Console<'a>,
+    /// Measures the progress of the archive.
+    pub meter: Meter,
 }
 
 /// Counters of one run. Filled in on success and on failure.
@@ -58,14 +58,14 @@ pub struct RunStats {
 
 /// Makes the archive that `request` asks for, and counts in `stats`. A tar for a filter command is written
 /// unfiltered: the destination has to be the input of the command.
-pub fn run(request: Request, outputs: Outputs<'_>, stats: &mut RunStats) -> Result<()> {
-    let request = fetch::completed(request, outputs.diagnostics)?;
+pub fn run(request: Request, mut outputs: Outputs<'_>, stats: &mut RunStats) -> Result<()> {
+    let request = fetch::completed(request, &mut outputs.console)?;
     let mut destination = Counted {
         inner: outputs.destination,
         bytes: 0,
     };
     let diagnostics = Diagnostics {
-        output: outputs.diagnostics,
+        console: outputs.console,
         meter: outputs.meter,
     };
     let outcome = formatted(request, &mut destination, diagnostics, stats);
@@ -75,8 +75,8 @@ pub fn run(request: Request, outputs: Outputs<'_>, stats: &mut RunStats) -> Resu
 
 /// Tells the user of a running archive: messages and progress.
 struct Diagnostics<'a> {
-    output: &'a mut (dyn Write + Send),
-    meter: Option<Meter>,
+    console: Console<'a>,
+    meter: Meter,
 }
 
 fn formatted(
@@ -171,7 +171,7 @@ pub(super) fn run_slice(
     stats: &mut RunStats,
 ) -> Result<()> {
     let diagnostics = Diagnostics {
-        output: outputs.diagnostics,
+        console: outputs.console,
         meter: outputs.meter,
     };
     let tar = prepare::tar(&request);
@@ -201,10 +201,10 @@ fn stream<F: emit::Format>(
         shareable,
     } = Prepared::new(format, request, manifest.is_some())?;
     let directories = planner.directories();
-    let Diagnostics { output, meter } = diagnostics;
+    let Diagnostics { console, meter } = diagnostics;
     let mut writer = Writer::new(
         destination,
-        output,
+        console,
         &archiver.format,
         manifest,
         meter,
@@ -213,6 +213,7 @@ fn stream<F: emit::Format>(
     if let Some(position) = slice.position {
         writer.begin_at(position);
     }
+    writer.show_progress();
     let plan = match slice.windows {
         Some(windows) => Part::kept(windows, slice.entries),
         None => Part::new(planner, slice.entries),

@@ -6,7 +6,7 @@ use super::run::{Outputs, RunStats, run};
 use crate::{
     cache::{self, Account, Failure, Order},
     error::{Error, Result},
-    report::{Counts, Meter},
+    report::{Console, Counts, Meter},
     request::{Request, Scope, format::Format},
 };
 
@@ -19,8 +19,8 @@ pub fn share(
     settings: &cache::Settings,
     request: Request,
     output: &File,
-    diagnostics: &mut (dyn Write + Send),
-    meter: Option<Meter>,
+    console: Console<'_>,
+    meter: Meter,
     stats: &mut RunStats,
 ) -> Result<()> {
     let shareable = request.shareable.clone();
@@ -37,7 +37,7 @@ pub fn share(
     let produce = |destination: &mut (dyn Write + Send)| {
         let outputs = Outputs {
             destination,
-            diagnostics,
+            console,
             meter,
         };
         run(request, outputs, stats)?;

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
     filter::OmissionReason,
     pipeline::Sink,
-    report::{Counts, Manifest, Meter},
+    report::{Console, Counts, Done, Manifest, Meter},
 };
 
 /// The warning about files that are not in the repository: the archive lacks them or has them empty.
@@ -35,7 +35,7 @@ fn missing(counts: &Counts) -> Option<String> {
 /// Writes pieces to their destination.
 pub struct Writer<'a, F: Format> {
     destination: &'a mut (dyn Write + Send),
-    diagnostics: &'a mut (dyn Write + Send),
+    console: Console<'a>,
     format: &'a F,
     /// Taken at the end.
     directory: Option<F::Directory>,
@@ -46,25 +46,25 @@ pub struct Writer<'a, F: Format> {
     torn: bool,
     manifest: Option<Manifest>,
     counts: Counts,
-    meter: Option<Meter>,
+    meter: Meter,
     shareable: Shareable,
 }
 
 impl<'a, F: Format> Writer<'a, F> {
-    /// Write to `destination`, with a line for each entry to `manifest` and messages to `diagnostics`.
+    /// Write to `destination`, with a line for each entry to `manifest` and messages to `console`.
     pub fn new(
         destination: &'a mut (dyn Write + Send),
-        diagnostics: &'a mut (dyn Write + Send),
+        console: Console<'a>,
         format: &'a F,
         manifest: Option<Manifest>,
-        meter: Option<Meter>,
+        meter: Meter,
         shareable: Shareable,
     ) -> Self {
         let mut head = Buffer::default();
         format.head(&mut head);
         Self {
             destination,
-            diagnostics,
+            console,
             format,
             directory: Some(format.empty_directory()),
             head: Some(head),
@@ -83,6 +83,12 @@ impl<'a, F: Format> Writer<'a, F> {
         self.written = position;
     }
 
+    /// Shows how much is written. The first call starts the clock.
+    pub fn show_progress(&mut self) {
+        let done = self.done();
+        self.console.update(&mut self.meter, done);
+    }
+
     /// End the archive.
     pub fn finish(&mut self) -> Result<()> {
         self.begin()?;
@@ -90,9 +96,8 @@ impl<'a, F: Format> Writer<'a, F> {
             let (format, written) = (self.format, self.written);
             format.end(directory, written, &mut |bytes| self.put(bytes))?;
         }
-        if let Some(meter) = &mut self.meter {
-            meter.finish(self.diagnostics, self.counts.entries, self.written);
-        }
+        let done = self.done();
+        self.console.finish(&mut self.meter, done);
         if let Some(warning) = missing(&self.counts) {
             self.say(warning.as_bytes());
         }
@@ -135,11 +140,18 @@ impl<'a, F: Format> Writer<'a, F> {
         let _ = self.put(&torn);
     }
 
+    fn done(&self) -> Done {
+        Done {
+            bytes: self.written,
+            entries: Some(self.counts.entries),
+        }
+    }
+
     /// Write diagnostics. A failed write is ignored.
     fn say(&mut self, log: &[u8]) {
         if !log.is_empty() {
             self.shareable.withdraw();
-            let _ = self.diagnostics.write_all(log);
+            let _ = self.console.write_all(log);
         }
     }
 }
@@ -168,9 +180,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             return Err(error);
         }
         self.counts += piece.counts;
-        if let Some(meter) = &mut self.meter {
-            meter.update(self.diagnostics, self.counts.entries, self.written);
-        }
+        self.show_progress();
         piece.clear();
         Ok(())
     }

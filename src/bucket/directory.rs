@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{
     digest::Hashing,
-    files::{Bucket, Listed, Take, Version, Versioned},
+    files::{Bucket, Listed, Sent, Take, Version, Versioned},
 };
 use crate::{
     buffer::spool::Spooled,
@@ -121,12 +121,10 @@ impl Bucket for DirectoryBucket {
         written.map(|()| true).map_err(failed)
     }
 
-    fn put(&self, name: &str, content: &Spooled) -> Result<()> {
-        let written = self.folder(name).and_then(|folder| {
-            self.write(&folder, name, |file| {
-                io::copy(&mut content.reader(), file).map(|_| ())
-            })
-        });
+    fn put(&self, name: &str, content: &Spooled, sent: &mut Sent<'_>) -> Result<()> {
+        let written = self
+            .folder(name)
+            .and_then(|folder| self.write(&folder, name, |file| copy(content, file, sent)));
         written.map_err(|error| self.failed("write", name, &error))
     }
 
@@ -170,6 +168,20 @@ impl Bucket for DirectoryBucket {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Writes `content` to `file`, piece by piece.
+fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<()> {
+    let (mut reader, mut piece, mut written) = (content.reader(), vec![0; PIECE], 0);
+    loop {
+        let len = reader.read(&mut piece)?;
+        if len == 0 {
+            return Ok(());
+        }
+        file.write_all(&piece[..len])?;
+        written += len as u64;
+        sent(written);
     }
 }
 

@@ -14,8 +14,8 @@ pub trait Bucket: Sync {
     /// there by now.
     fn replace(&self, name: &str, bytes: &[u8], known: Option<&Version>) -> Result<bool>;
 
-    /// Writes a file, in place of one that may be there.
-    fn put(&self, name: &str, content: &Spooled) -> Result<()>;
+    /// Writes a file, in place of one that may be there. Calls `sent` with the bytes that are written so far.
+    fn put(&self, name: &str, content: &Spooled, sent: &mut Sent<'_>) -> Result<()>;
 
     /// Calls `take` for the content of a file, piece by piece. `false` if there is none. `size` is the size that is
     /// expected; the file may have another.
@@ -33,6 +33,9 @@ pub trait Bucket: Sync {
 
 /// Takes a piece of a file.
 pub type Take<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+
+/// Takes a number of bytes.
+pub type Sent<'a> = dyn FnMut(u64) + 'a;
 
 /// A small file, and its version.
 pub struct Versioned {

@@ -8,8 +8,8 @@ use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration, time
 
 use futures_util::StreamExt;
 use object_store::{
-    ClientConfigKey, ClientOptions, Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt,
-    PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
+    ClientConfigKey, ClientOptions, Error as StoreError, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    files::{Bucket, Listed, Take, Version, Versioned},
+    files::{Bucket, Listed, Sent, Take, Version, Versioned},
     url::{BucketUrl, shown},
 };
 use crate::{
@@ -133,29 +133,14 @@ impl RemoteBucket {
     }
 
     /// Sends a file in parts, some at once.
-    async fn send_parts(&self, name: &str, content: &Spooled) -> Result<(), StoreError> {
+    async fn send_parts(
+        &self,
+        name: &str,
+        content: &Spooled,
+        sent: &mut Sent<'_>,
+    ) -> Result<(), StoreError> {
         let mut upload = self.store.put_multipart(&self.path(name)).await?;
-        let len = PART.max(content.size().div_ceil(MAX_PARTS));
-        let mut parts = VecDeque::new();
-        let mut sent = Ok(());
-        for start in (0..content.size()).step_by(len as usize) {
-            if parts.len() == AT_ONCE {
-                sent = first(&mut parts).await;
-            }
-            let part = bytes(content, start, len.min(content.size() - start));
-            match (sent, part) {
-                (Ok(()), Ok(part)) => parts.push_back(tokio::spawn(upload.put_part(part))),
-                (outcome, part) => {
-                    sent = outcome.and(part.map(|_| ()));
-                    break;
-                }
-            }
-            sent = Ok(());
-        }
-        while sent.is_ok() && !parts.is_empty() {
-            sent = first(&mut parts).await;
-        }
-        match sent {
+        match Parts::new(content).send(&mut *upload, sent).await {
             Ok(()) => upload.complete().await.map(|_| ()),
             Err(error) => {
                 // The failure is told, not that of cleaning up.
@@ -163,6 +148,57 @@ impl RemoteBucket {
                 Err(error)
             }
         }
+    }
+}
+
+/// The parts of a file that is sent.
+struct Parts<'a> {
+    content: &'a Spooled,
+    /// The bytes of each but the last.
+    len: u64,
+    /// Those under way, in order.
+    sending: VecDeque<JoinHandle<Result<(), StoreError>>>,
+    /// The number of those that have arrived.
+    arrived: u64,
+}
+
+impl<'a> Parts<'a> {
+    fn new(content: &'a Spooled) -> Self {
+        Self {
+            content,
+            len: PART.max(content.size().div_ceil(MAX_PARTS)),
+            sending: VecDeque::new(),
+            arrived: 0,
+        }
+    }
+
+    async fn send(
+        &mut self,
+        upload: &mut dyn MultipartUpload,
+        sent: &mut Sent<'_>,
+    ) -> Result<(), StoreError> {
+        let size = self.content.size();
+        for start in (0..size).step_by(self.len as usize) {
+            if self.sending.len() == AT_ONCE {
+                self.first(sent).await?;
+            }
+            let part = bytes(self.content, start, self.len.min(size - start))?;
+            self.sending.push_back(tokio::spawn(upload.put_part(part)));
+        }
+        while !self.sending.is_empty() {
+            self.first(sent).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the first part.
+    async fn first(&mut self, sent: &mut Sent<'_>) -> Result<(), StoreError> {
+        if let Some(part) = self.sending.pop_front() {
+            joined(part).await?;
+            self.arrived += 1;
+            sent((self.arrived * self.len).min(self.content.size()));
+        }
+        Ok(())
     }
 }
 
@@ -203,16 +239,16 @@ impl Bucket for RemoteBucket {
         }
     }
 
-    fn put(&self, name: &str, content: &Spooled) -> Result<()> {
-        let sent = match content.size() <= PART {
+    fn put(&self, name: &str, content: &Spooled, sent: &mut Sent<'_>) -> Result<()> {
+        let put = match content.size() <= PART {
             true => self.wait(async {
                 let payload = bytes(content, 0, content.size())?;
                 let put = self.store.put(&self.path(name), payload).await;
                 put.map(|_| ())
             }),
-            false => self.wait(self.send_parts(name, content)),
+            false => self.wait(self.send_parts(name, content, sent)),
         };
-        sent.map_err(|error| self.failed("write", name, &error))
+        put.map_err(|error| self.failed("write", name, &error))
     }
 
     fn fetch(&self, name: &str, size: u64, take: &mut Take<'_>) -> Result<bool> {
@@ -315,14 +351,6 @@ fn bytes(content: &Spooled, start: u64, len: u64) -> Result<PutPayload, StoreErr
             store: "temporary file",
             source: error.into(),
         }),
-    }
-}
-
-/// Waits for the first of `parts`.
-async fn first(parts: &mut VecDeque<JoinHandle<Result<(), StoreError>>>) -> Result<(), StoreError> {
-    match parts.pop_front() {
-        Some(part) => joined(part).await,
-        None => Ok(()),
     }
 }
 

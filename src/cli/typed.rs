@@ -55,9 +55,11 @@ const MODES: [Mode; 2] = [
             "commit",
             "bucket-timeout",
             "verbose",
+            "progress",
+            "no-progress",
         ],
         words: 1,
-        complaint: "--apply goes with nothing but -v, --verify, --repair, --commit and --bucket-timeout",
+        complaint: "--apply goes with nothing but -v, --verify, --repair, --commit, --bucket-timeout, --progress and --no-progress",
     },
     Mode {
         option: "prune",

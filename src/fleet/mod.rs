@@ -26,6 +26,6 @@ mod way;
 
 pub use place::{Place, ViewName};
 pub use prune::{Pruned, prune};
-pub use publish::{Limits, Made, Producer, Published, publish};
+pub use publish::{Conditions, Limits, Made, Producer, Published, publish};
 pub use update::{Update, update};
 pub use view::Target;

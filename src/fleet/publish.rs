@@ -16,6 +16,7 @@ use crate::{
     bucket::{Bucket, Digest},
     buffer::spool::Spooled,
     error::{Error, ExitKind, Result},
+    report::{Console, Done, Meter, Total},
 };
 
 /// How often the view is read again because another publisher came first.
@@ -37,7 +38,7 @@ pub trait Producer {
 
     /// Makes a full archive, or a delta over the commit `base`. A base that cannot be read is an error of the kind
     /// [`NoBase`](ExitKind::NoBase).
-    fn make(&mut self, base: Option<&str>) -> Result<Made>;
+    fn make(&mut self, base: Option<&str>, console: Console<'_>) -> Result<Made>;
 
     /// Whether the commit `other` is newer: a descendant of the target.
     fn is_behind(&self, other: &str) -> Result<bool>;
@@ -80,18 +81,28 @@ pub struct Published {
     bytes: u64,
 }
 
-/// Publishes what `producer` makes at `place`, which is in `bucket`. A commit that is older than the target of the view
-/// becomes the target only with `force`.
+/// How a commit is published.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// When a full archive is published.
+    pub limits: Limits,
+    /// Whether a commit that is older than the target of the view becomes the target.
+    pub force: bool,
+}
+
+/// Publishes what `producer` makes at `place`, which is in `bucket`.
 pub fn publish(
     bucket: &dyn Bucket,
     place: &Place,
     producer: &mut dyn Producer,
-    limits: Limits,
-    force: bool,
+    conditions: Conditions,
+    console: Console<'_>,
 ) -> Result<Published> {
+    let Conditions { limits, force } = conditions;
     let mut publication = Publication {
         bucket,
         producer,
+        console,
         limits,
         full: None,
         bytes: 0,
@@ -119,6 +130,7 @@ pub fn publish(
 struct Publication<'a> {
     bucket: &'a dyn Bucket,
     producer: &'a mut dyn Producer,
+    console: Console<'a>,
     limits: Limits,
     /// The full archive, once it is in the bucket.
     full: Option<Step>,
@@ -170,7 +182,7 @@ impl Publication<'_> {
 
     /// The delta over `base`; `None` if the base cannot be read.
     fn delta(&mut self, base: &str) -> Result<Option<Made>> {
-        match self.producer.make(Some(base)) {
+        match self.producer.make(Some(base), self.console.reborrow()) {
             Err(error) if error.kind() == ExitKind::NoBase => Ok(None),
             made => made.map(Some),
         }
@@ -180,7 +192,7 @@ impl Publication<'_> {
         if let Some(step) = &self.full {
             return Ok(step.clone());
         }
-        let made = self.producer.make(None)?;
+        let made = self.producer.make(None, self.console.reborrow())?;
         let step = self.write(made, None)?;
         Ok(self.full.insert(step).clone())
     }
@@ -197,7 +209,7 @@ impl Publication<'_> {
         // A clock that is ahead tells of the future.
         let is_fresh = age.is_some_and(|age| age.unwrap_or_default() < FRESH);
         if !is_fresh {
-            self.bucket.put(&name, &content)?;
+            self.send(&name, &content)?;
             self.bytes += content.size();
         }
         Ok(Step {
@@ -209,6 +221,21 @@ impl Publication<'_> {
             deletions,
             time: now(),
         })
+    }
+
+    fn send(&mut self, name: &str, content: &Spooled) -> Result<()> {
+        let (console, size) = (&mut self.console, content.size());
+        let mut meter = Meter::new("Uploading", Total::Bytes(size));
+        let done = |bytes| Done {
+            bytes,
+            entries: None,
+        };
+        console.update(&mut meter, done(0));
+        self.bucket.put(name, content, &mut |bytes| {
+            console.update(&mut meter, done(bytes));
+        })?;
+        console.finish(&mut meter, done(size));
+        Ok(())
     }
 
     /// The view with `steps` behind those of `view`.

@@ -2,10 +2,15 @@
 
 use std::{
     io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
+    time::Duration,
 };
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::{
     place::{Place, object},
@@ -14,17 +19,20 @@ use super::{
     way::way,
 };
 use crate::{
-    apply::{self, Check, Content, Id, Origin, Reports, State},
+    apply::{self, Archive, Check, Content, Id, Origin, Reports, State},
     bucket::{Bucket, Digest, Hashing},
     buffer::spool::{Spool, Spooled},
     error::{Error, ExitKind, Result, push_line},
     process::directory::NamedFile,
+    report::{Console, Done, Meter, Total},
 };
 
 /// The bytes of an archive that are held in memory. A larger archive is in an unnamed file while it is checked.
 const IN_MEMORY: usize = 16 << 20;
 /// The archives that wait while another one is applied.
 const AHEAD: usize = 1;
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(100);
 
 /// What is asked for.
 pub struct Update<'a> {
@@ -65,7 +73,7 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
         match journey.follow(&route, &mut start, &mut reports)? {
             None => return Ok(()),
             Some((digest, error)) => {
-                warn(reports.messages, &error);
+                warn(&mut reports.console, &error);
                 broken.push((digest, error));
             }
         }
@@ -94,13 +102,20 @@ impl Update<'_> {
         );
         match self.check {
             Check::Verify if holds => {
-                apply::check(self.directory, reports.differences).map(|()| Start::Held)
+                let Reports {
+                    differences,
+                    console,
+                    ..
+                } = reports;
+                apply::check(self.directory, differences, console).map(|()| Start::Held)
             }
             // The differences are told by the application.
-            Check::Repair if holds => match apply::check(self.directory, &mut io::sink()) {
-                Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
-                checked => checked.map(|()| Start::Held),
-            },
+            Check::Repair if holds => {
+                match apply::check(self.directory, &mut io::sink(), &mut reports.console) {
+                    Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
+                    checked => checked.map(|()| Start::Held),
+                }
+            }
             _ => Ok(Start::Held),
         }
     }
@@ -165,18 +180,23 @@ impl Journey<'_> {
         start: &mut Start,
         reports: &mut Reports<'_>,
     ) -> Result<Option<(Digest, Error)>> {
+        let mut fetching = Fetching::new(route);
+        let bytes = Arc::clone(&fetching.bytes);
         thread::scope(|scope| {
             let (sender, fetched) = bounded(AHEAD);
             scope.spawn(move || {
                 for step in route {
-                    let archive = fetch(self.bucket, step);
+                    let archive = fetch(self.bucket, step, &bytes);
                     let is_last = archive.is_err();
                     if sender.send(archive).is_err() || is_last {
                         return;
                     }
                 }
             });
-            for (step, archive) in route.iter().zip(fetched) {
+            for step in route {
+                let Some(archive) = fetching.wait(&fetched, &mut reports.console) else {
+                    break;
+                };
                 match archive {
                     Err(error) if error.kind() == ExitKind::Damaged => {
                         return Ok(Some((step.sha256.clone(), error)));
@@ -202,11 +222,15 @@ impl Journey<'_> {
         };
         let reports = Reports {
             differences: reports.differences,
-            messages: reports.messages,
+            console: reports.console.reborrow(),
             verbose: reports.verbose,
         };
-        let origin = self.origin.clone();
-        apply::apply(self.directory, archive.reader(), origin, check, reports)?;
+        let archive = Archive {
+            content: archive.reader(),
+            len: Some(step.size),
+            origin: self.origin.clone(),
+        };
+        apply::apply(self.directory, archive, check, reports)?;
         let state = apply::state(self.directory)?;
         let content = state.map(|state| state.content);
         match content {
@@ -219,8 +243,54 @@ impl Journey<'_> {
     }
 }
 
-/// Fetches the archive of `step` whole, and checks it.
-fn fetch(bucket: &dyn Bucket, step: &Step) -> Result<Spooled> {
+/// Shows how much of some archives is fetched.
+struct Fetching {
+    bytes: Arc<AtomicU64>,
+    total: u64,
+    meter: Meter,
+}
+
+impl Fetching {
+    fn new(route: &[&Step]) -> Self {
+        let total = route
+            .iter()
+            .fold(0, |sum: u64, step| sum.saturating_add(step.size));
+        Self {
+            bytes: Arc::default(),
+            total,
+            meter: Meter::new("Fetching", Total::Bytes(total)),
+        }
+    }
+
+    /// Waits for the next archive; `None` after the last one.
+    fn wait<T>(&mut self, fetched: &Receiver<T>, console: &mut Console<'_>) -> Option<T> {
+        let archive = loop {
+            let done = self.done();
+            if done.bytes < self.total {
+                console.update(&mut self.meter, done);
+            }
+            match fetched.recv_timeout(TICK) {
+                Err(RecvTimeoutError::Timeout) => {}
+                archive => break archive.ok(),
+            }
+        };
+        let done = self.done();
+        if done.bytes == self.total {
+            console.finish(&mut self.meter, done);
+        }
+        archive
+    }
+
+    fn done(&self) -> Done {
+        Done {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            entries: None,
+        }
+    }
+}
+
+/// Fetches the archive of `step` whole, and checks it. Adds to `bytes` what comes.
+fn fetch(bucket: &dyn Bucket, step: &Step, bytes: &AtomicU64) -> Result<Spooled> {
     let (mut spool, mut hashing) = (Spool::new(IN_MEMORY), Hashing::default());
     let name = object(&step.sha256);
     let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));
@@ -229,6 +299,7 @@ fn fetch(bucket: &dyn Bucket, step: &Step) -> Result<Spooled> {
             return Err(damaged("is longer than the view says"));
         }
         hashing.update(piece);
+        bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
         let written = spool.write_all(piece);
         written.map_err(|error| Error::fatal("cannot keep an archive").caused_by(error))
     })?;

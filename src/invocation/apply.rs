@@ -2,18 +2,20 @@
 
 use std::{
     ffi::OsStr,
+    fs::Metadata,
     io::{self, Read},
 };
 
 use super::streams::Streams;
 use crate::{
-    apply::{self, Check, Id, Reports},
+    apply::{self, Archive, Check, Id, Reports},
     bucket,
     cli::{Args, Ours},
     error::{Error, Result, filled},
     fleet::{self, Place, Update},
     output::Destination,
     process::directory::{Directory, NamedFile},
+    report::Console,
 };
 
 /// Brings `target` to what the first word names, which is no tree-ish here. Differences go to `destination`.
@@ -28,7 +30,9 @@ pub(super) fn apply(
         Ours { repair: true, .. } => Check::Repair,
         Ours { verify: true, .. } if args.treeish.is_none() => {
             refuse_unread(streams)?;
-            return apply::check(target, &mut destination);
+            let screen = streams.screen(&args.ours);
+            let mut console = Console::new(&mut *streams.messages, screen);
+            return apply::check(target, &mut destination, &mut console);
         }
         Ours { verify: true, .. } => Check::Verify,
         _ => Check::Nothing,
@@ -40,7 +44,7 @@ pub(super) fn apply(
     let place = word
         .and_then(OsStr::to_str)
         .filter(|word| commit.is_some() || Place::is_meant(word, is_directory));
-    let archive: Box<dyn Read> = match (place, word) {
+    let (content, len): (Box<dyn Read>, _) = match (place, word) {
         (Some(place), _) => {
             let place = Place::parse(place)?;
             let bucket = bucket::open(&place.bucket, directory, args.fleet.bucket_timeout)?;
@@ -57,11 +61,20 @@ pub(super) fn apply(
             return Err(Error::fatal("the option '--commit' requires a view")
                 .hinted("--apply=<dir> <url>/<view>"));
         }
-        (None, Some(file)) => Box::new(directory.file(file).open()?),
-        (None, None) => (streams.input)()?,
+        (None, Some(file)) => {
+            let file = directory.file(file).open()?;
+            let metadata = file.metadata().ok().filter(Metadata::is_file);
+            (Box::new(file), metadata.map(|metadata| metadata.len()))
+        }
+        (None, None) => ((streams.input)()?, (streams.input_len)()),
+    };
+    let archive = Archive {
+        content,
+        len,
+        origin: None,
     };
     let reports = reports(args, streams, &mut destination);
-    apply::apply(target, archive, None, check, reports)
+    apply::apply(target, archive, check, reports)
 }
 
 fn reports<'a>(
@@ -69,9 +82,10 @@ fn reports<'a>(
     streams: &'a mut Streams<'_>,
     destination: &'a mut Destination,
 ) -> Reports<'a> {
+    let screen = streams.screen(&args.ours);
     Reports {
         differences: destination,
-        messages: &mut *streams.messages,
+        console: Console::new(&mut *streams.messages, screen),
         verbose: args.verbose > 0,
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     output::{self, Destination},
     preview,
-    report::{Meter, Reports},
+    report::{Console, Meter, Reports, Screen, Total},
     repository::{Repository, environment::Environment, promisor::FetchAccount},
     request::{
         Access, Inputs, Request,
@@ -43,7 +43,7 @@ impl Invocation<'_> {
             self.environment.directory(),
             self.streams.bands,
         )?;
-        let fetches = FetchAccount::new(self.shows_progress());
+        let fetches = FetchAccount::new(self.screen().is_some());
         let inputs = Inputs {
             args,
             formats: self.formats,
@@ -160,14 +160,15 @@ impl Invocation<'_> {
         &mut self,
         mut request: Request,
         destination: &mut Destination,
-        meter: Option<Meter>,
+        meter: Meter,
         stats: &mut RunStats,
     ) -> Result<()> {
-        let diagnostics = &mut *self.streams.messages;
+        let screen = self.screen();
+        let console = Console::new(&mut *self.streams.messages, screen);
         if let Some(range) = request.range {
             let outputs = Outputs {
                 destination,
-                diagnostics,
+                console,
                 meter,
             };
             return archive::send_range(request, range, outputs, stats);
@@ -184,7 +185,7 @@ impl Invocation<'_> {
         };
         match (request.cache.take(), file) {
             (Some(cache), Some(file)) => {
-                archive::share(&cache, request, file, diagnostics, meter, stats)?;
+                archive::share(&cache, request, file, console, meter, stats)?;
             }
             _ => {
                 let destination: &mut (dyn Write + Send) = match &mut filter {
@@ -193,7 +194,7 @@ impl Invocation<'_> {
                 };
                 let outputs = Outputs {
                     destination,
-                    diagnostics,
+                    console,
                     meter,
                 };
                 archive::run(request, outputs, stats)?;
@@ -202,17 +203,20 @@ impl Invocation<'_> {
         filter.map_or(Ok(()), output::CommandFilter::finish)
     }
 
-    fn meter(&self, request: &Request) -> Option<Meter> {
-        self.shows_progress().then(|| {
-            let mut request = request.clone();
-            // The archive needs the other threads.
-            request.threads = Some(1);
-            Meter::start(|| archive::tar_length(request))
-        })
+    fn meter(&self, request: &Request) -> Meter {
+        let total = self.screen().map(|_| total(request));
+        Meter::new("Archiving", total.unwrap_or(Total::Unknown))
     }
 
-    fn shows_progress(&self) -> bool {
-        let ours = &self.args.ours;
-        ours.progress || (!ours.no_progress && self.streams.shows_progress)
+    pub(super) fn screen(&self) -> Option<Screen> {
+        self.streams.screen(&self.args.ours)
     }
+}
+
+/// The bytes of the archive that `request` asks for, before compression.
+pub(super) fn total(request: &Request) -> Total {
+    let mut request = request.clone();
+    // The archive needs the other threads.
+    request.threads = Some(1);
+    Total::Measured(Box::new(|| archive::tar_length(request)))
 }

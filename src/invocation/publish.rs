@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use gix::ObjectId;
 
-use super::archive::Invocation;
+use super::archive::{Invocation, total};
 use crate::{
     archive::{self, Outputs, RunStats},
     bucket::{self, Hashing},
@@ -12,9 +12,9 @@ use crate::{
     cli::Args,
     emit::zstd::Level,
     error::{Error, Result},
-    fleet::{self, Limits, Made, Place, Producer, Target},
+    fleet::{self, Conditions, Limits, Made, Place, Producer, Target},
     output::Destination,
-    report::json_line,
+    report::{Console, Meter, json_line},
     repository::Repository,
     request::{Inputs, Request, format::Format},
 };
@@ -42,8 +42,14 @@ impl Invocation<'_> {
             steps: options.publish_steps,
             part: options.publish_ratio,
         };
-        let mut archives = Archives::new(inputs, repository?, self.streams.messages)?;
-        let published = fleet::publish(&*bucket, &place, &mut archives, limits, options.force)?;
+        let conditions = Conditions {
+            limits,
+            force: options.force,
+        };
+        let screen = self.screen();
+        let mut console = Console::new(&mut *self.streams.messages, screen);
+        let mut archives = Archives::new(inputs, repository?, &mut console)?;
+        let published = fleet::publish(&*bucket, &place, &mut archives, conditions, console)?;
         json_line(&published, &mut destination)?;
         destination.complete()
     }
@@ -55,7 +61,6 @@ struct Archives<'a> {
     /// The arguments, with the format of what is published.
     args: Args,
     repository: Repository,
-    messages: &'a mut (dyn Write + Send + 'static),
     target: Target,
     filters: String,
     /// Whether the user was warned of ignore files that do not exist.
@@ -63,18 +68,14 @@ struct Archives<'a> {
 }
 
 impl<'a> Archives<'a> {
-    fn new(
-        inputs: Inputs<'a>,
-        repository: Repository,
-        messages: &'a mut (dyn Write + Send + 'static),
-    ) -> Result<Self> {
+    fn new(inputs: Inputs<'a>, repository: Repository, console: &mut Console<'_>) -> Result<Self> {
         let mut args = Args::clone(inputs.args);
         args.format = Some(FORMAT.into());
         let with_format = Inputs {
             args: &args,
             ..inputs
         };
-        let request = Request::resolve(with_format, Ok(repository.clone()), messages)?;
+        let request = Request::resolve(with_format, Ok(repository.clone()), console)?;
         let key = request.key_of_files.as_ref();
         let key = key.map_err(|reason| Error::fatal(format!("cannot publish: {reason}")))?;
         let subject = request.subject();
@@ -89,12 +90,11 @@ impl<'a> Archives<'a> {
             inputs,
             args,
             repository,
-            messages,
         })
     }
 
     /// The request for an archive, over `base` if there is one.
-    fn request(&mut self, base: Option<&str>) -> Result<Request> {
+    fn request(&self, base: Option<&str>, console: &mut Console<'_>) -> Result<Request> {
         let mut args = self.args.clone();
         args.delta.base = base.map(Into::into);
         // Another process may move the branch.
@@ -103,7 +103,7 @@ impl<'a> Archives<'a> {
             args: &args,
             ..self.inputs
         };
-        let request = Request::resolve(inputs, Ok(self.repository.clone()), self.messages)?;
+        let request = Request::resolve(inputs, Ok(self.repository.clone()), console)?;
         Ok(Request {
             format: match request.format {
                 // The configuration has a command for the format, which may make other bytes than readers know.
@@ -125,10 +125,10 @@ impl Producer for Archives<'_> {
         self.filters.clone()
     }
 
-    fn make(&mut self, base: Option<&str>) -> Result<Made> {
-        let request = self.request(base)?;
+    fn make(&mut self, base: Option<&str>, mut console: Console<'_>) -> Result<Made> {
+        let request = self.request(base, &mut console)?;
         if !std::mem::replace(&mut self.has_warned, true) {
-            request.warn(self.messages);
+            request.warn(&mut console);
         }
         let mut kept = Kept {
             spool: Spool::new(IN_MEMORY),
@@ -137,8 +137,8 @@ impl Producer for Archives<'_> {
         let mut stats = RunStats::default();
         let outputs = Outputs {
             destination: &mut kept,
-            diagnostics: &mut *self.messages,
-            meter: None,
+            console,
+            meter: Meter::new("Archiving", total(&request)),
         };
         archive::run(request, outputs, &mut stats)?;
         let content = kept.spool.finish();

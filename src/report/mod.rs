@@ -20,7 +20,7 @@ pub use channel::{BANDS, Bands, Channel, Outlet};
 pub use json::json_line;
 pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
 pub use missing::MissingList;
-pub use progress::Meter;
+pub use progress::{Console, Done, Meter, Screen, Total};
 pub use reports::{Figures, Reports};
 pub use summary::{
     Blobs, ChangeCounts, Counts, Directories, Fetch, Seconds, SentRange, Summary, peak_memory,

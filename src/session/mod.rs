@@ -41,6 +41,7 @@ use crate::{
     error::{Error, Result, filled, strerror},
     invocation::{self, Streams},
     output::{self, Unfinished},
+    report::Screen,
     repository::{environment::Environment, kept::KeptRepositories},
     request::Access as Caller,
 };
@@ -141,7 +142,8 @@ impl Session {
             messages: &mut **messages,
             input: &no_input,
             has_input: &|| false,
-            shows_progress: false,
+            input_len: &|| None,
+            screen: Screen::NONE,
             max_memory: self.max_memory,
             watch: &self.watch,
         };

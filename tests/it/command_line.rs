@@ -306,20 +306,3 @@ fn levels() {
     // A level of -1 is none.
     Repo::from("basic").assert_same(["-9", "-99999999999999999999", "HEAD"]);
 }
-
-/// On a pipe there is nothing to see unless it is asked for, and it is never mixed up with the
-/// archive.
-#[test]
-fn progress() {
-    let repo = Repo::from("big");
-    let expected = repo.archive(["HEAD"]).success();
-    let slowly = |options: &str| {
-        let output = repo.shell(&format!("git-sluice {options} HEAD | {{ sleep 1; cat; }}"));
-        assert!(output.stdout == expected, "{output}");
-        output.messages()
-    };
-    assert_eq!(slowly(""), "");
-    assert_eq!(slowly("--no-progress"), "");
-    assert_eq!(slowly("--progress --no-progress"), "");
-    assert_ne!(slowly("--progress"), "");
-}

@@ -9,6 +9,7 @@ mod fleet;
 mod forge;
 mod import;
 mod process;
+mod progress;
 mod schema;
 mod support;
 mod tar_listing;

@@ -278,7 +278,7 @@ fn one_at_a_time() {
 #[test]
 fn no_other_option_goes_with_it() {
     let repo = Repo::from("basic");
-    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit and --bucket-timeout";
+    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit, --bucket-timeout, --progress and --no-progress";
     for others in [
         "a b",
         "--format=tar",
@@ -293,7 +293,6 @@ fn no_other_option_goes_with_it() {
         "--worktree-attributes",
         "--gzip-dialect=gnu",
         "--pathspec-from-file=x",
-        "--progress",
         "--mtime=1",
     ] {
         assert_complaint(&repo, &format!("--apply=nowhere {others}"), 129, message);

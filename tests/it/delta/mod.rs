@@ -14,8 +14,11 @@ mod submodules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_sluice::apply::{Check, Reports};
 use git_sluice::process::directory::Directory;
+use git_sluice::{
+    apply::{Archive, Check, Reports},
+    report::Console,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -254,13 +257,19 @@ fn assert_nothing_asked_for(output: &Output) {
 /// Applies an archive in this process: what the command says of it is for the tests of `--apply`.
 #[track_caller]
 fn apply(directory: &Path, archive: &[u8]) {
+    let (mut differences, mut messages) = (std::io::sink(), std::io::sink());
     let reports = Reports {
-        differences: &mut std::io::sink(),
-        messages: &mut std::io::sink(),
+        differences: &mut differences,
+        console: Console::new(&mut messages, None),
         verbose: false,
     };
     let directory = Directory::Current.file(directory);
-    let applied = git_sluice::apply::apply(&directory, archive, None, Check::Nothing, reports);
+    let archive = Archive {
+        content: archive,
+        len: None,
+        origin: None,
+    };
+    let applied = git_sluice::apply::apply(&directory, archive, Check::Nothing, reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 
