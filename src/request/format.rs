@@ -363,7 +363,7 @@ mod tests {
         let own = formats(&format!("{USERS}[tar \"tar.zst\"]\ncommand = mine\n"));
         assert_eq!(
             names(&own),
-            ["tar", "tgz", "tar.gz", "tar.xz", "tar.zst", "zip", "zip"]
+            ["tar", "tgz", "tar.gz", "tar.xz", "zip", "tar.zst", "zip"]
         );
     }
 
