@@ -33,6 +33,7 @@ use git_sluice::{
 };
 
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
+#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 /// The largest block, in bytes, whose release makes glibc keep blocks of that size in its heap.
 const LARGEST_KEPT_BLOCK: usize = (32 << 20) - (64 << 10);
@@ -189,10 +190,20 @@ fn standard_output() -> Result<File> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(|error| Error::write(&error))?;
-    // Refused for what is no pipe, and beyond the user's limit: then it stays as it is.
-    let _ = rustix::pipe::fcntl_setpipe_size(&owned, PIPE_BYTES);
-    Ok(File::from(owned))
+    let file = File::from(owned);
+    grow_pipe(&file);
+    Ok(file)
 }
+
+/// Makes a pipe hold [`PIPE_BYTES`]. Refused for what is no pipe, and beyond the user's limit: then it stays as it is.
+#[cfg(target_os = "linux")]
+fn grow_pipe(file: &File) {
+    let _ = rustix::pipe::fcntl_setpipe_size(file, PIPE_BYTES);
+}
+
+/// Other systems size pipes themselves.
+#[cfg(not(target_os = "linux"))]
+fn grow_pipe(_file: &File) {}
 
 /// Standard error. Like git, the program does not outlive a reader of it.
 struct Stderr;

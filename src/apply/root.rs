@@ -88,6 +88,20 @@ impl Root {
 
     /// Flush all changes to the disk.
     pub(super) fn sync(&self) -> Result<()> {
-        rustix::fs::syncfs(&self.handle).map_err(|error| failed("write", b".", error.into()))
+        sync_all_files(&self.handle).map_err(|error| failed("write", b".", error))
     }
+}
+
+/// Flush the file system of `directory`.
+#[cfg(target_os = "linux")]
+fn sync_all_files(directory: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(directory)?)
+}
+
+/// Start to flush all file systems, as `sync` does, and flush `directory`. Other systems cannot wait for the files of
+/// one file system.
+#[cfg(not(target_os = "linux"))]
+fn sync_all_files(directory: &fs::File) -> io::Result<()> {
+    rustix::fs::sync();
+    directory.sync_all()
 }

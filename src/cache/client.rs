@@ -9,8 +9,6 @@ use std::{
     sync::Arc,
 };
 
-use rustix::fs::sendfile;
-
 use super::{entry::DATA, order::Failure};
 use crate::output::patiently;
 
@@ -115,7 +113,7 @@ impl<'a> Client<'a> {
         let mut at = DATA + self.sent;
         let count = usize::try_from(until - self.sent).unwrap_or(usize::MAX);
         let sent = patiently(self.output, |output| {
-            sendfile(output, file, Some(&mut at), count).map_err(io::Error::from)
+            send_file(output, file, &mut at, count)
         });
         match sent {
             Ok(0) => Err(Stop::Damaged),
@@ -218,6 +216,18 @@ impl Write for Rest<'_, '_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Sends up to `count` bytes of `file` from `at` on, within the kernel.
+#[cfg(target_os = "linux")]
+fn send_file(output: &File, file: &File, at: &mut u64, count: usize) -> io::Result<usize> {
+    Ok(rustix::fs::sendfile(output, file, Some(at), count)?)
+}
+
+/// Other kernels send to sockets only, so bytes are copied.
+#[cfg(not(target_os = "linux"))]
+fn send_file(_output: &File, _file: &File, _at: &mut u64, _count: usize) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// `len` bytes, or as many as are handled at once.

@@ -3,15 +3,14 @@
 use std::{
     fs::File,
     io,
-    os::unix::fs::MetadataExt,
     path::Path,
     time::{Duration, SystemTime},
 };
 
 use rustix::{
     fs::{
-        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fstatvfs, mkdir, open, openat,
-        renameat_with, statat, unlinkat,
+        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, fstatvfs, mkdir, open,
+        openat, renameat_with, statat, unlinkat,
     },
     io::Errno,
     process::geteuid,
@@ -94,19 +93,20 @@ impl Directory {
 
     /// Whether there is a file `name`.
     pub(super) fn exists(&self, name: &str) -> Result<bool, Trouble> {
-        Ok(self.identity(name)?.is_some())
+        Ok(self.look_up(name)?.is_some())
     }
 
     /// Whether `name` leads to `file`.
     pub(super) fn is_at(&self, name: &str, file: &File) -> Result<bool, Trouble> {
-        let metadata = file.metadata();
-        let metadata = metadata.map_err(|error| Trouble::new("cannot look at a file", &error))?;
-        Ok(self.identity(name)? == Some((metadata.dev(), metadata.ino())))
+        let ours = fstat(file);
+        let ours = ours.map_err(|error| Trouble::new("cannot look at a file", &error.into()))?;
+        let named = self.look_up(name)?;
+        Ok(named.is_some_and(|it| (it.st_dev, it.st_ino) == (ours.st_dev, ours.st_ino)))
     }
 
-    fn identity(&self, name: &str) -> Result<Option<(u64, u64)>, Trouble> {
+    fn look_up(&self, name: &str) -> Result<Option<Stat>, Trouble> {
         match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some((stat.st_dev, stat.st_ino))),
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(Trouble::new("cannot look at a file", &error.into())),
         }
@@ -147,12 +147,10 @@ impl Directory {
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                 continue;
             }
-            let seconds = Duration::from_secs(stat.st_mtime.max(0).cast_unsigned());
-            let nanos = Duration::from_nanos(stat.st_mtime_nsec);
             files.push(Listed {
                 name: entry.file_name().to_string_lossy().into_owned(),
                 room: room(stat.st_size.max(0).cast_unsigned()),
-                used: SystemTime::UNIX_EPOCH + seconds + nanos,
+                used: time(stat.st_mtime, stat.st_mtime_nsec),
             });
         }
         Ok(files)
@@ -165,6 +163,13 @@ impl Directory {
         let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
         Ok((bytes(space.f_bavail), bytes(space.f_blocks)))
     }
+}
+
+/// The time of a file. The types of both numbers differ between systems.
+fn time(seconds: impl TryInto<u64>, nanoseconds: impl TryInto<u64>) -> SystemTime {
+    let seconds = Duration::from_secs(seconds.try_into().unwrap_or(0));
+    let nanoseconds = Duration::from_nanos(nanoseconds.try_into().unwrap_or(0));
+    SystemTime::UNIX_EPOCH + seconds + nanoseconds
 }
 
 /// Whether `file` was not asked for during `age`.

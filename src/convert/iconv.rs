@@ -2,6 +2,8 @@
 //!
 //! One of three modules with `unsafe` code. It returns only owned bytes.
 #![allow(unsafe_code)]
+// The crate `libc` is going to leave the library `iconv` of macOS to other crates.
+#![cfg_attr(target_vendor = "apple", allow(deprecated))]
 
 use std::{ffi::CString, io};
 

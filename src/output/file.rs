@@ -12,9 +12,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
-use rustix::fs::{
-    AtFlags, CWD, StatxAttributes, StatxFlags, flistxattr_query, listxattr_query, statx,
-};
+use rustix::fs::{flistxattr_query, listxattr_query};
 use tempfile::NamedTempFile;
 
 /// The temporary file of a run, to be removed if the run is interrupted. Clones share the same file.
@@ -126,15 +124,23 @@ impl Replacement {
 /// Whether the path is the only name of the regular file at `path`. A mount point cannot be replaced by a
 /// rename.
 pub(super) fn has_one_name(path: &Path, metadata: &Metadata) -> bool {
-    let seen = statx(
-        CWD,
-        path,
-        AtFlags::SYMLINK_NOFOLLOW,
-        StatxFlags::BASIC_STATS,
-    );
-    let is_mounted =
-        seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
-    metadata.nlink() == 1 && !is_mounted
+    metadata.nlink() == 1 && !is_mount_point(path)
+}
+
+/// Whether something is mounted on `path`.
+#[cfg(target_os = "linux")]
+fn is_mount_point(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    let seen = statx(CWD, path, flags, StatxFlags::BASIC_STATS);
+    seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Other systems mount on directories.
+#[cfg(not(target_os = "linux"))]
+fn is_mount_point(_path: &Path) -> bool {
+    false
 }
 
 /// Give `new` the owner, the permissions and the attributes of the file at `path`, whose metadata is `old`.
@@ -158,7 +164,7 @@ pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = rustix::process::umask(rustix::fs::Mode::empty());
         rustix::process::umask(mask);
-        mask.bits()
+        mask.bits().into()
     });
     *MASK
 }

@@ -7,8 +7,6 @@
 
 use std::{fs, thread};
 
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
-
 /// The most threads by default. More do not help: one writer is the limit.
 const MAX_DEFAULT_THREADS: usize = 64;
 /// The most runnable threads per processor at which a further thread helps.
@@ -25,20 +23,23 @@ pub(super) enum Sharing {
 /// instant.
 const PASSING: usize = 1;
 
-/// The processor on which a thread was seen.
+/// The processor on which a thread was seen. Known on Linux only.
 #[derive(Clone, Copy)]
-pub(super) struct Processor(usize);
+pub(super) struct Processor(#[cfg(target_os = "linux")] usize);
 
+#[cfg(target_os = "linux")]
 impl Processor {
     /// Where the calling thread runs.
     pub(super) fn current() -> Self {
-        Self(sched_getcpu())
+        Self(rustix::thread::sched_getcpu())
     }
 
     /// Moves the calling thread to another processor, if it runs here. Kernels of some virtual machines start
     /// a thread on its parent's processor and move neither for 4 ms: an archive of 7 ms then takes 10.
     /// Where the kernel refuses, the thread stays.
     pub(super) fn leave(self) {
+        use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
         let Ok(allowed) = sched_getaffinity(None) else {
             return;
         };
@@ -48,6 +49,16 @@ impl Processor {
             let _ = sched_setaffinity(None, &allowed);
         }
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Processor {
+    pub(super) fn current() -> Self {
+        Self()
+    }
+
+    /// Does nothing: other systems place threads themselves.
+    pub(super) fn leave(self) {}
 }
 
 /// As many threads as there are processors to run on. Asking the system takes longer than a small archive.

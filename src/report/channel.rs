@@ -20,7 +20,6 @@ use gix::bstr::{BString, ByteSlice};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
-    process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open},
 };
 use serde::Serialize;
 
@@ -261,13 +260,23 @@ fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
 
 /// Duplicate a descriptor by number without unsafe code: a process may duplicate the descriptors of another
 /// process, and also its own.
+#[cfg(target_os = "linux")]
 fn duplicate(number: RawFd) -> rustix::io::Result<OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
     let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
     pidfd_getfd(ourselves, number, PidfdGetfdFlags::empty())
 }
 
+/// Other systems lack this call.
+#[cfg(not(target_os = "linux"))]
+fn duplicate(_number: RawFd) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
 /// Reopen the file where [`duplicate`] is denied (Linux before 5.6, containers without tracing). This is
-/// equivalent for a pipe and impossible for a socket. A file is opened a second time, so writes append.
+/// equivalent for a pipe and impossible for a socket. A file is opened a second time, so writes append. On macOS,
+/// opening such a path duplicates the descriptor.
 fn reopen(number: RawFd, access: OFlags) -> io::Result<File> {
     let mut options = File::options();
     match access {

@@ -14,7 +14,7 @@ use gix_packetline::blocking_io::encode;
 
 use crate::{
     process::run_with_input,
-    support::{Repo, SLUICE, installed, skip},
+    support::{BUILT, Repo, binary, installed, skip},
     tar_listing::{is_complete, names},
 };
 
@@ -41,7 +41,7 @@ impl Batch {
     }
 
     fn start_with(repo: &Repo, options: &[&str]) -> Self {
-        let mut command = repo.command(SLUICE);
+        let mut command = repo.command(binary());
         command.env("TZ", "UTC").arg("--batch").args(options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
@@ -512,7 +512,7 @@ fn what_is_no_request() {
 fn a_conversation_that_breaks_off() {
     let repo = Repo::copy("basic");
     let talk = |bytes: &[u8]| {
-        let mut command = repo.command(SLUICE);
+        let mut command = repo.command(binary());
         run_with_input(command.arg("--batch"), bytes)
     };
     let nothing = talk(b"");
@@ -525,7 +525,7 @@ fn a_conversation_that_breaks_off() {
     }
     let output = talk(b"what?");
     assert_eq!(output.code(), 128, "{output}");
-    let mut command = repo.command(SLUICE);
+    let mut command = repo.command(binary());
     let output = run_with_input(command.args(["--batch", "HEAD"]), b"");
     assert_eq!(
         output.messages(),
@@ -539,7 +539,7 @@ fn nobody_listens() {
     use std::os::unix::process::ExitStatusExt;
 
     let repo = Repo::copy("basic");
-    let mut command = repo.command(SLUICE);
+    let mut command = repo.command(binary());
     command.arg("--batch");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -634,7 +634,7 @@ fn a_client_in_go() {
 
 #[test]
 fn a_client_in_rust() {
-    let beside = Path::new(SLUICE).with_file_name("examples/batch_client");
+    let beside = Path::new(BUILT).with_file_name("examples/batch_client");
     match beside.exists() {
         true => check_client(|place, _| place.command(beside)),
         false => skip("the examples are not built: a test of all targets builds them"),

@@ -2,7 +2,7 @@
 
 use crate::process::{Output, Running, run_with_input};
 use crate::remote::DIED;
-use crate::support::{Repo, SLUICE};
+use crate::support::{Repo, binary};
 
 /// As much as git says at once.
 const SHOWN: usize = 4000;
@@ -60,7 +60,7 @@ impl Answer {
 #[track_caller]
 fn talk(words: &[&str], input: &[u8]) -> Answer {
     let repo = Repo::from("basic");
-    let mut ours = repo.command(SLUICE);
+    let mut ours = repo.command(binary());
     let ours = run_with_input(ours.arg("--upload-archive").args(words), input);
     let mut theirs = repo.command("git");
     let theirs = run_with_input(theirs.arg("upload-archive").args(words), input);
@@ -162,7 +162,7 @@ fn arguments_of_the_server() {
 #[test]
 fn a_client_that_goes_away() {
     let request = [&packets(&[b"argument HEAD\n"])[..], b"0000"].concat();
-    let mut server = Repo::from("big").command(SLUICE);
+    let mut server = Repo::from("big").command(binary());
     server.args(["--upload-archive", "."]);
     let server = Running::start_between(request, &mut server, std::process::Stdio::piped());
     assert_eq!(server.hang_up().code(), 141);

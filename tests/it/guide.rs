@@ -6,7 +6,7 @@ use git_sluice::cli::{Args, STATUSES};
 
 use crate::{
     process::{run, run_with_input},
-    support::{Repo, SLUICE, installed, skip},
+    support::{Repo, binary, installed, skip},
 };
 
 /// The long names of all options, each with two hyphens.
@@ -133,7 +133,7 @@ fn completions_of_bash() {
     if !Path::new(OF_GIT).exists() {
         return skip("git's completion for bash is not installed");
     }
-    let directory = Path::new(SLUICE).parent().expect("below the root");
+    let directory = Path::new(binary()).parent().expect("below the root");
     let before = format!("PATH={}:$PATH; . {OF_GIT}", directory.display());
     let of_git = ask(&before, "git sluice --max-ch", "__git_wrap__git_main");
     assert_eq!(of_git, "--max-changed-paths= --max-changed-ratio=");

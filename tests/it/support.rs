@@ -5,6 +5,9 @@
 //! own, and the environment of the test process is left alone. Fixtures are built once and kept
 //! under the target directory, so whoever wants to change one takes a copy.
 //!
+//! The tests run the program that cargo built with them, or the one that `GIT_SLUICE_BIN` names: a release, or what
+//! was installed. That file has to be called `git-sluice`, since git looks for it by that name.
+//!
 //! A test that cannot be made here calls [`skip`]. The test harness hides what a passing test prints, so
 //! `skip` notes the test and the reason in a file of the target directory. The last test binary of
 //! `cargo test`, `xtask/tests/skipped.rs`, prints that file and removes it. The file is named after the
@@ -33,8 +36,22 @@ use crate::{tar_listing, zip};
 const THREADS: [&str; 3] = ["1", "2", "8"];
 const MEMORY: [&str; 2] = ["1m", "256m"];
 
-/// The binary under test.
-pub(crate) const SLUICE: &str = env!("CARGO_BIN_EXE_git-sluice");
+/// The binary that cargo built with the tests.
+pub(crate) const BUILT: &str = env!("CARGO_BIN_EXE_git-sluice");
+
+/// The binary under test: the one that `GIT_SLUICE_BIN` names, or the one that cargo built.
+pub(crate) fn binary() -> &'static str {
+    static BINARY: LazyLock<String> = LazyLock::new(|| {
+        let Some(other) = std::env::var_os("GIT_SLUICE_BIN") else {
+            return BUILT.to_owned();
+        };
+        let path = Path::new(&other).canonicalize();
+        let path = path.unwrap_or_else(|error| panic!("GIT_SLUICE_BIN={other:?}: {error}"));
+        assert!(path.ends_with("git-sluice"), "{path:?} is not 'git-sluice'");
+        path.to_str().expect("a path in UTF-8").to_owned()
+    });
+    &BINARY
+}
 
 /// A directory to run commands in, with what they are to find in their environment.
 #[derive(Clone)]
@@ -282,7 +299,7 @@ impl Repo {
 
     fn sluice_command(&self) -> Command {
         if self.globals.is_empty() {
-            return self.command(SLUICE);
+            return self.command(binary());
         }
         let mut command = self.command("git");
         command.args(&self.globals).arg("sluice");
@@ -393,7 +410,7 @@ pub(crate) fn skip(why: &str) {
 /// Where commands are looked for: the binary under test first, so that git finds it as `git
 /// sluice`.
 fn search_path() -> OsString {
-    let binaries = Path::new(SLUICE)
+    let binaries = Path::new(binary())
         .parent()
         .expect("a file is in a directory")
         .to_owned();

@@ -10,7 +10,7 @@ use super::archive::{
 };
 use super::{Target, applying, ids};
 use crate::process::{run, run_with_input};
-use crate::support::{SLUICE, installed, skip};
+use crate::support::{binary, installed, skip};
 
 /// All that can be between a base and a target: each kind of thing in the place of each other.
 pub(super) fn small() -> (Tree, Tree) {
@@ -60,7 +60,7 @@ fn killed_while_it_reads() {
         let archive = delta([from, to], [&base, &target], deletions);
         for blocks in 0..=archive.len() / 512 {
             let directory = Target::holding(from, &base);
-            let mut command = directory.repo.command(SLUICE);
+            let mut command = directory.repo.command(binary());
             let mut child = command
                 .arg("--apply=dir")
                 .stdin(Stdio::piped())
@@ -123,7 +123,7 @@ fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
         &format!("-etrace={call}"),
         &kill,
     ]);
-    let output = run_with_input(command.args([SLUICE, "--apply=dir"]), &archive[..]);
+    let output = run_with_input(command.args([binary(), "--apply=dir"]), &archive[..]);
     if output.code() == 0 {
         directory.assert_holds(to, target);
         return false;

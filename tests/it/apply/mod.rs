@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use crate::process::{Output, run, run_with_input};
-use crate::support::{Repo, SLUICE, installed, skip};
+use crate::support::{Repo, binary, installed, skip};
 use archive::{Node, Tree, build, found, id, with_directories};
 
 /// A directory that archives are applied to, and what is around it.
@@ -67,7 +67,7 @@ impl Target {
 
     #[track_caller]
     fn apply_with(&self, options: &[&str], archive: &[u8]) -> Output {
-        let mut command = self.repo.command(SLUICE);
+        let mut command = self.repo.command(binary());
         run_with_input(command.arg("--apply=dir").args(options), archive)
     }
 
@@ -80,7 +80,7 @@ impl Target {
         let _ = self.repo.shell("chown -R 65534:65534 .").success();
         let mut command = self.repo.command(program);
         run_with_input(
-            command.args(arguments).args([SLUICE, "--apply=dir"]),
+            command.args(arguments).args([binary(), "--apply=dir"]),
             archive,
         )
     }
@@ -134,7 +134,7 @@ static NOBODY: LazyLock<Vec<&str>> = LazyLock::new(|| {
         return Vec::new();
     }
     let mut command = Command::new(nobody[0]);
-    let output = run(command.args(&nobody[1..]).args([SLUICE, "--version"]));
+    let output = run(command.args(&nobody[1..]).args([binary(), "--version"]));
     if output.code() != 0 {
         skip("nobody may not run what is built here: hostile archives are applied by root");
         return Vec::new();

@@ -32,7 +32,7 @@ fn laid_down(commit: &str, tree: &Tree) -> Target {
 impl Target {
     #[track_caller]
     fn verify(&self) -> Output {
-        let mut command = self.repo.command(crate::support::SLUICE);
+        let mut command = self.repo.command(crate::support::binary());
         crate::process::run(command.args(["--apply=dir", "--verify"]))
     }
 

@@ -80,7 +80,7 @@ fn deletions_that_are_left_to_the_manifest() {
     );
     let directory = history.base("old", &[]).lay_down();
     let before = found(directory.path());
-    let mut command = history.repo.command(crate::support::SLUICE);
+    let mut command = history.repo.command(crate::support::binary());
     let output = run_with_input(command.arg("--apply").arg(directory.path()), delta);
     assert_eq!(output.code(), 128, "{output}");
     assert!(

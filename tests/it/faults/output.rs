@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::process::{Output, Running};
-use crate::support::{Repo, SLUICE};
+use crate::support::{Repo, binary};
 
 const SIGPIPE: i32 = 13;
 
@@ -35,7 +35,7 @@ fn reader_was_never_there() {
     for fixture in ["basic", "wide"] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);
-        let mut command = Repo::from(fixture).command(SLUICE);
+        let mut command = Repo::from(fixture).command(binary());
         let run = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
         assert_died_of_sigpipe(&run.finish());
     }
@@ -99,7 +99,7 @@ fn closed_stderr_and_stdin() {
 /// What git and ours do with `args` when `stream` has no reader: both die of it, and say nothing.
 #[track_caller]
 fn assert_both_die_unread(repo: &Repo, args: &[&str], stream: fn(&mut Command, PipeWriter)) {
-    for program in ["git", SLUICE] {
+    for program in ["git", binary()] {
         let mut command = repo.command(program);
         if program == "git" {
             command.arg("archive");
@@ -126,7 +126,7 @@ fn answers_that_nobody_reads() {
     for options in [&["--help"][..], &["--version"], &profile] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);
-        let mut command = repo.command(SLUICE);
+        let mut command = repo.command(binary());
         let run = Running::start_between(Vec::new(), command.args(options), writer.into());
         assert_died_of_sigpipe(&run.finish());
     }
@@ -150,7 +150,7 @@ fn messages_that_nobody_reads() {
     let before = std::fs::read_dir(repo.path()).expect("our own").count();
     let (reader, writer) = std::io::pipe().expect("pipes can be made");
     drop(reader);
-    let mut command = repo.command(SLUICE);
+    let mut command = repo.command(binary());
     command.args(["-v", "-o", "out.tar", "HEAD"]).stderr(writer);
     let status = command.status().expect("it can be started");
     assert_eq!(status.signal(), Some(SIGPIPE));
@@ -261,7 +261,7 @@ fn through(repo: &Repo, mut reader: impl Read + Send + 'static, writer: OwnedFd)
         reader.read_to_end(&mut read).expect("it can be read");
         read
     });
-    let mut command = repo.command(SLUICE);
+    let mut command = repo.command(binary());
     command.args(["-j", "2", "HEAD"]);
     let run = Running::start_between(Vec::new(), &mut command, writer.into());
     // It holds the writing end too, and the copy ends only when nobody does.

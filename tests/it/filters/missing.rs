@@ -181,7 +181,7 @@ fn nobody_is_asked() {
     strace
         .args(["-f", "-e", "trace=execve,connect", "-o"])
         .arg(&trace);
-    strace.args([crate::support::SLUICE, "--missing=omit", "HEAD"]);
+    strace.args([crate::support::binary(), "--missing=omit", "HEAD"]);
     let output = crate::process::run(&mut strace);
     let Ok(text) = std::fs::read_to_string(&trace) else {
         return crate::support::skip("strace may not trace here");

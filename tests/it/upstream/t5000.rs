@@ -8,7 +8,7 @@ use super::{
 use crate::command_line::assert_same_list;
 use crate::process::run_with_input;
 use crate::readers::Contents;
-use crate::support::{Repo, SLUICE, gunzip};
+use crate::support::{Repo, binary, gunzip};
 use crate::tar_listing;
 
 const FIXTURE: &str = "upstream-tar";
@@ -348,7 +348,7 @@ fn generate_tar_with_huge_size() {
     let theirs = beginning(repo.command("git").args(["archive", "HEAD"]), 4096);
     for threads in ["1", "8"] {
         let args = ["-j", threads, "--memory=1m", "HEAD"];
-        assert!(beginning(repo.command(SLUICE).args(args), 4096) == theirs);
+        assert!(beginning(repo.command(binary()).args(args), 4096) == theirs);
     }
     // "system tar can read our huge size"; it misses the rest.
     let listing = run_with_input(repo.command("tar").arg("-tvf-"), theirs).stdout;

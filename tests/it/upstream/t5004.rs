@@ -3,7 +3,7 @@
 use super::{beginning, untarred, unzipped, with_huge_blob};
 use crate::process::run;
 use crate::readers::{Contents, Node};
-use crate::support::{Repo, SLUICE, installed, skip};
+use crate::support::{Repo, binary, installed, skip};
 use crate::{forge, tar_listing, zip};
 
 fn only_foo() -> Contents {
@@ -111,7 +111,7 @@ fn zip_archive_with_files_bigger_than_4_gb() {
         let args = ["--format=zip", level, "HEAD"];
         let theirs = beginning(repo.command("git").arg("archive").args(args), LENGTH);
         assert_eq!(theirs[30..38], *b"huge\x55\x54\x05\0", "{size}");
-        let ours = beginning(repo.command(SLUICE).args(args), LENGTH);
+        let ours = beginning(repo.command(binary()).args(args), LENGTH);
         assert_eq!(ours, theirs, "{size}");
     }
 }

@@ -57,6 +57,7 @@ unsafe fn wide(from: *const u8, to: *mut u8, at: usize) {
 ///
 /// # Safety As for [`copy`]; `distance` is less than [`WIDE`], and with `MODERN` the processor is modern.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 unsafe fn copy_near<const MODERN: bool>(
     from: *const u8,
     to: *mut u8,
