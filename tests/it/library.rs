@@ -12,7 +12,7 @@ use git_sluice::{CommandLine, Failure, Session, Sinks};
 
 use crate::{
     process::run,
-    support::{Repo, SLUICE, skip},
+    support::{BUILT, Repo, skip},
     tar_listing,
 };
 
@@ -139,7 +139,7 @@ fn a_sink_that_fails_ends_the_request() {
 
 #[test]
 fn the_example_indexes_repositories() {
-    let example = Path::new(SLUICE).with_file_name("examples/index");
+    let example = Path::new(BUILT).with_file_name("examples/index");
     if !example.exists() {
         return skip("the examples are not built: a test of all targets builds them");
     }

@@ -3,7 +3,7 @@
 use std::{env, fs, os::unix::fs::symlink, path::PathBuf};
 
 use super::{Place, root};
-use crate::support::{Repo, SLUICE, skip};
+use crate::support::{Repo, binary, skip};
 
 /// A place whose shell finds the wrapper first and the program last.
 fn place() -> Option<Repo> {
@@ -18,7 +18,7 @@ fn place() -> Option<Repo> {
     let bin = top.join("bin");
     fs::create_dir(&bin).expect("our own");
     symlink(root().join("examples/git"), bin.join("git")).expect("our own");
-    let ours = PathBuf::from(SLUICE);
+    let ours = PathBuf::from(binary());
     let ours = ours.parent().expect("below the root").to_owned();
     let all = [bin, ours].into_iter().chain(env::split_paths(&paths));
     let all = env::join_paths(all).expect("they were one variable before");
