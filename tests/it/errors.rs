@@ -280,7 +280,6 @@ fn names_of_any_bytes() {
         [word(b"HEAD"), word(b":(attr:\x1b\xff)x")],
         [word(b"HEAD"), word(b"../\x1b\xff")],
         [word(b"HEAD"), word(&[b'x'; 6000])],
-        [word(b"--format=\x1b\xff"), word(b"HEAD")],
         [word(b"--add-file=\x1b\xff"), word(b"HEAD")],
         [word(b"--add-virtual-file=\x1b\xff"), word(b"HEAD")],
         [word(b"--output=/no/\x1b\xff"), word(b"HEAD")],
@@ -293,6 +292,15 @@ fn names_of_any_bytes() {
             "{ours}"
         );
     }
+    // Behind git's line stands a hint.
+    let args = [word(b"--format=\x1b\xff"), word(b"HEAD")];
+    let (ours, theirs) = (repo.sluice(&args), repo.archive(&args));
+    assert_eq!(ours.code(), theirs.code(), "{ours}");
+    let hint = ours.stderr.strip_prefix(&theirs.stderr[..]);
+    assert!(
+        hint.is_some_and(|hint| hint.starts_with(b"hint: ")),
+        "{ours}"
+    );
 }
 
 /// In the path of the repository, in what a filter is called and in an attribute file.
