@@ -233,10 +233,15 @@ fn stores_of_submodules() {
 #[test]
 fn refusals() {
     let lfs = Lfs::with_files();
-    for raw in ["--raw", "--profile=zoekt"] {
+    for (raw, cause) in [
+        ("--raw", ""),
+        ("--profile=zoekt", "caused by: the profile sets --raw\n"),
+    ] {
+        let refused =
+            format!("fatal: options '{raw}' and '--lfs=content' cannot be used together\n");
         assert_eq!(
             lfs.repo.sluice([raw, CONTENT, "HEAD"]).messages(),
-            "fatal: options '--raw' and '--lfs=content' cannot be used together\n"
+            refused + cause
         );
     }
     let output = lfs.repo.served([CONTENT, "HEAD"]);
