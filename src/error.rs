@@ -4,6 +4,9 @@
 //! the cause, and a hint where one helps. Errors of gix are wrapped by their text, since their types still
 //! change. Nothing here prints.
 
+#[cfg(any(test, target_env = "musl"))]
+mod glibc;
+
 use std::fmt;
 
 use gix::bstr::{BStr, BString};
@@ -301,6 +304,10 @@ impl std::error::Error for Words {}
 
 /// The text of an operating system error as in C's `strerror`, without Rust's error number.
 pub fn strerror(error: &std::io::Error) -> String {
+    #[cfg(target_env = "musl")]
+    if let Some(text) = error.raw_os_error().and_then(glibc::text) {
+        return text.to_owned();
+    }
     let text = error.to_string();
     match text.split_once(" (os error ") {
         Some((text, _)) => text.to_owned(),

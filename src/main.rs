@@ -6,7 +6,6 @@ mod terminal;
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    hint,
     io::{self, BufReader, Seek, Write},
     os::fd::AsFd,
     path::{Path, PathBuf},
@@ -35,10 +34,17 @@ use git_sluice::{
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
+/// musl's allocator takes a lock for each block.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The largest block, in bytes, whose release makes glibc keep blocks of that size in its heap.
+#[cfg(target_env = "gnu")]
 const LARGEST_KEPT_BLOCK: usize = (32 << 20) - (64 << 10);
 
 fn main() -> ExitCode {
+    #[cfg(target_env = "gnu")]
     keep_released_memory();
     run().into()
 }
@@ -47,13 +53,14 @@ fn main() -> ExitCode {
 ///
 /// glibc maps each large block from the kernel and unmaps a released one, up to the size of the largest block that
 /// was released so far. A large block is released here, untouched. Without that, buffers that come and go cost up
-/// to 4 % of the run on two threads, in pages that are mapped anew. No effect on other C libraries.
+/// to 4 % of the run on two threads, in pages that are mapped anew.
+#[cfg(target_env = "gnu")]
 fn keep_released_memory() {
     let mut block: Vec<u8> = Vec::new();
     // Under a limit of memory there may be no room: then nothing is kept.
     let _ = block.try_reserve_exact(LARGEST_KEPT_BLOCK);
     // Or the compiler would leave out an allocation that nobody uses.
-    hint::black_box(&block);
+    std::hint::black_box(&block);
 }
 
 /// The whole program, up to its exit status.

@@ -1,7 +1,10 @@
 //! Converts UTF-8 to another encoding (gitattributes(5), "working-tree-encoding"). The names are those of
 //! the C library and a few of git's own.
 
-use super::iconv::Iconv;
+#[cfg(not(target_env = "musl"))]
+use super::iconv::convert;
+#[cfg(target_env = "musl")]
+use super::iconv_program::convert;
 
 /// Whether `name` is a spelling of UTF-8.
 pub(crate) fn is_utf8(name: &str) -> bool {
@@ -16,10 +19,13 @@ pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
         Some(rest) if rest.eq_ignore_ascii_case("16BE-BOM") => ("UTF-16BE", b"\xfe\xff"),
         _ => (name, b""),
     };
-    let conversion = Iconv::open(name, "UTF-8").or_else(|| Iconv::open(fallback(name), "UTF-8"))?;
-    let mut encoded = Vec::with_capacity(mark.len() + content.len() * 2);
-    encoded.extend(mark);
-    conversion.convert(content, &mut encoded).then_some(encoded)
+    let converted = |name: &str| {
+        let mut encoded = Vec::with_capacity(mark.len() + content.len() * 2);
+        encoded.extend(mark);
+        convert(name, "UTF-8", content, &mut encoded).then_some(encoded)
+    };
+    let other = fallback(name);
+    converted(name).or_else(|| converted(other?))
 }
 
 /// The part of an encoding's name after `UTF` and an optional hyphen.
@@ -30,11 +36,10 @@ fn utf(name: &str) -> Option<&str> {
 }
 
 /// The usual name of an encoding, where git knows another name that the C library does not.
-fn fallback(name: &str) -> &str {
+fn fallback(name: &str) -> Option<&'static str> {
     match name.eq_ignore_ascii_case("latin-1") {
-        true => "ISO-8859-1",
-        false if is_utf8(name) => "UTF-8",
-        false => name,
+        true => Some("ISO-8859-1"),
+        false => is_utf8(name).then_some("UTF-8"),
     }
 }
 

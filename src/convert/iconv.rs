@@ -10,12 +10,18 @@ use std::{ffi::CString, io};
 /// The least room for output in bytes.
 const ROOM: usize = 64;
 
+/// Append `input` to `out`, converted. False if the C library does not know an encoding, or if the input cannot be
+/// converted to its end.
+pub(super) fn convert(to: &str, from: &str, input: &[u8], out: &mut Vec<u8>) -> bool {
+    Iconv::open(to, from).is_some_and(|conversion| conversion.convert(input, out))
+}
+
 /// A conversion between two encodings of the C library.
-pub(super) struct Iconv(libc::iconv_t);
+struct Iconv(libc::iconv_t);
 
 impl Iconv {
     /// Open a conversion. `None` if the C library does not know an encoding.
-    pub(super) fn open(to: &str, from: &str) -> Option<Self> {
+    fn open(to: &str, from: &str) -> Option<Self> {
         let (to, from) = (CString::new(to).ok()?, CString::new(from).ok()?);
         // SAFETY: both are strings that end in NUL and outlive the call.
         let descriptor = unsafe { libc::iconv_open(to.as_ptr(), from.as_ptr()) };
@@ -23,7 +29,7 @@ impl Iconv {
     }
 
     /// Append all of `input`, converted, to `out`. False if the input cannot be converted to its end.
-    pub(super) fn convert(self, input: &[u8], out: &mut Vec<u8>) -> bool {
+    fn convert(self, input: &[u8], out: &mut Vec<u8>) -> bool {
         let mut from = input.as_ptr().cast_mut().cast();
         let mut left = input.len();
         loop {

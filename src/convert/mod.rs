@@ -9,7 +9,10 @@ mod command;
 mod context;
 mod encoding;
 mod format;
+#[cfg(not(target_env = "musl"))]
 mod iconv;
+#[cfg(any(test, target_env = "musl"))]
+mod iconv_program;
 mod ident;
 mod line_endings;
 mod log;
