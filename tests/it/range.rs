@@ -222,5 +222,5 @@ fn what_has_no_parts() {
         assert_eq!(repo.sluice([&format!("--range={bad}"), "HEAD"]).code(), 129);
     }
     repo.sluice(["--if-range=x", "HEAD"])
-        .assert_refused(129, &["--range"]);
+        .assert_refused(128, &["requires '--range'"]);
 }
