@@ -16,7 +16,7 @@ pub struct Ours {
     #[arg(long, value_name = "n", default_value = "128m", value_parser = size)]
     pub memory: u64,
 
-    /// Show the progress of a longer run on stderr from its start, even without a terminal
+    /// Show the progress of a longer run on stderr, even without a terminal
     #[arg(long, overrides_with = "no_progress")]
     pub progress: bool,
 
