@@ -259,6 +259,54 @@ fn slow_reader() {
     assert!(repo.shell(&script).success() == expected);
 }
 
+/// 200 submodules, each of a repository whose trees, nearly 1 MB of them, are deltas of others.
+#[test]
+fn many_submodules() {
+    let inner = Repo::init();
+    let unpacks_nothing = ["-c", "fastimport.unpackLimit=1"];
+    let import = [&unpacks_nothing[..], &["fast-import", "--quiet"]].concat();
+    inner.git_with_input(import, trees_of_deltas());
+    let commit_of_all = inner.git(["rev-parse", "all"]);
+    let repo = Repo::init();
+    let names: Vec<_> = (0..200).map(|number| format!("s{number:03}")).collect();
+    let module = |name: &String| format!("[submodule \"{name}\"]\npath = {name}\nurl = ../inner\n");
+    let modules = blob(&repo, names.iter().map(module).collect::<String>());
+    let links = names
+        .iter()
+        .map(|name| ("160000", name.as_bytes(), &commit_of_all[..]));
+    let modules = ("100644", &b".gitmodules"[..], &modules[..]);
+    let entries: Vec<_> = [modules].into_iter().chain(links).collect();
+    let revision = commit(&repo, &entries);
+    let git_dir = inner.path().join(".git");
+    let option = |name: &String| format!(" --submodule={name}={}", git_dir.display());
+    let options: String = names.iter().map(option).collect();
+    // One file of each directory.
+    let args = format!("--submodules=recurse{options} {revision} '*000nn*'");
+    let expected = repo.shell(&format!("git-sluice {args}")).success();
+    for threads in ["1", "8"] {
+        let run = format!("git-sluice -j {threads} --memory={BUDGET}k {args}");
+        let output = repo.shell(&format!("ulimit -d {LIMIT}; exec {run}"));
+        let is_same = output.code() == 0 && output.stdout == expected;
+        assert!(is_same, "{}", output.messages());
+    }
+}
+
+/// A stream for git-fast-import(1): the second commit of the branch `all` changes a file in each directory, so that each
+/// tree is a delta of the one before.
+fn trees_of_deltas() -> String {
+    let mut stream = String::from("blob\nmark :1\ndata 4\none\n\nblob\nmark :2\ndata 4\ntwo\n\n");
+    for (mark, files) in [(1, 100), (2, 1)] {
+        stream += "commit refs/heads/all\ncommitter A <a@example.org> 1112911993 +0000\ndata 0\n\n";
+        for directory in 0..32 {
+            for file in 0..files {
+                let name = format!("{directory:02}{file:03}{}", "n".repeat(240));
+                stream += &format!("M 100644 :{mark} d{directory:02}/{name}\n");
+            }
+        }
+    }
+    stream
+}
+
 #[track_caller]
 fn assert_fits(repo: &Repo, revision: &str) {
     let expected = repo.archive([revision]).success();

@@ -260,7 +260,8 @@ impl Survey<'_> {
                 changes: None,
                 rules,
                 entered: Arc::new(entered),
-                reader,
+                // The clone holds no object, however many submodules there are.
+                reader: reader.clone(),
             },
         };
         Ok((submodule, has_entries))
