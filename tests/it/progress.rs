@@ -252,7 +252,7 @@ impl Producer for Archives {
 
 #[test]
 fn uploads_and_downloads() {
-    let (repo, top) = (Repo::from("big"), Repo::scratch_in_memory());
+    let (repo, top) = (Repo::from("basic"), Repo::scratch_in_memory());
     let place = Place {
         bucket: BucketUrl::new(top.path().to_str().expect("our own")),
         ..Place::parse("bucket/main").expect("it is one")
