@@ -52,7 +52,7 @@ fn assert_done(shown: &str) {
 
 #[test]
 fn archives_that_are_applied() {
-    let repo = Repo::from("big");
+    let repo = Repo::copy("big");
     let slowly = |options: &str| {
         let output = repo.shell(&format!(
             "git-sluice -o a.tar HEAD && rm -rf tree && \
