@@ -108,8 +108,8 @@
 //! * Nothing but the binary touches arguments, standard streams, signals and environment variables
 //!   (gix reads git's own).
 //! * Objects that a partial clone lacks are fetched where `git archive` fetches, before the first byte and by the
-//!   installed git: those that are selected, and none that git would not fetch. An answer about an archive fetches
-//!   nothing, nor does a server.
+//!   installed git: those that are selected, and none that git would not fetch. What a submodule lacks comes from its own
+//!   promisor remotes. An answer about an archive fetches nothing, nor does a server.
 
 pub mod batch;
 pub mod session;

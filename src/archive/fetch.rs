@@ -2,9 +2,12 @@
 //!
 //! The plan runs as for the archive and finds what is missing: trees first, since they say which files there are, then the
 //! contents of all files at once. A missing attribute file counts as empty and comes with the contents. So a file that the
-//! attribute file leaves out is fetched, too, as git does. A repository without promisor remotes is not looked at.
+//! attribute file leaves out is fetched, too, as git does. An archive of repositories without promisor remotes is not looked
+//! at.
 
-use std::io::Write;
+use std::{collections::HashSet, io::Write};
+
+use gix::bstr::{BStr, ByteSlice};
 
 use super::survey::survey;
 use crate::{
@@ -14,33 +17,41 @@ use crate::{
     },
     error::Result,
     odb::Odb,
-    repository::promisor::Fetched,
+    process::git::GitLocation,
+    repository::promisors::{Fetched, Promisors},
     request::{Request, Scope},
 };
 
 /// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
 pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Result<Request> {
-    let Some(promisor) = request.promisor.take() else {
+    let Some(promisors) = request.promisors.take() else {
         return Ok(request);
     };
     loop {
-        let next = Next::of(&request)?;
+        let next = Next::of(&request, &promisors)?;
         if next.missing.is_empty() {
             return Ok(request);
         }
-        let objects = request.reader.odb.config().clone();
-        match promisor.fetch(next.missing, &objects, diagnostics)? {
+        match promisors.fetch(next.missing, diagnostics)? {
             Fetched::All => {}
             Fetched::Unpromised => return Ok(request),
             // The attribute files that have come may leave out what is lost.
             Fetched::Lost(lost) if next.has_rules && lost.iter().all(is_content) => {}
-            Fetched::Lost(lost) => return Err(promisor.could_not_fetch(&lost)),
+            Fetched::Lost(lost) => return Err(promisors.could_not_fetch(&lost)),
         }
-        request.reader = Reader::new(Odb::open(objects));
+        reopen(&mut request.reader);
+        for submodule in &mut request.submodules.all {
+            reopen(&mut submodule.tree.reader);
+        }
         if next.is_last {
             return Ok(request);
         }
     }
+}
+
+/// Lets `reader` see the packs that have come.
+fn reopen(reader: &mut Reader) {
+    *reader = Reader::new(Odb::open(reader.odb.config().clone()));
 }
 
 /// The next fetch.
@@ -54,14 +65,29 @@ struct Next {
 
 impl Next {
     /// The next fetch for the archive that `request` asks for.
-    fn of(request: &Request) -> Result<Self> {
+    fn of(request: &Request, promisors: &Promisors) -> Result<Self> {
         let wanted = Wanted::within(request.budget.wanted());
         let mut planned = request.clone();
         let redacted = wanted.clone().redacted(request.rules.redacted);
-        planned.reader = planned.reader.noting(&redacted);
+        let mut paths = HashSet::new();
+        let mut noting = |reader: &mut Reader, path: &BStr, location: &GitLocation| {
+            if let Some(noted) = promisors.noted(path, location, &redacted) {
+                paths.insert(path.to_owned());
+                *reader = reader.clone().noting(&noted);
+            }
+        };
+        let location = &request.command_context.location;
+        noting(&mut planned.reader, BStr::new(""), location);
+        for submodule in &mut planned.submodules.all {
+            let path = submodule.path().to_owned();
+            let location = &submodule.command_context.location;
+            noting(&mut submodule.tree.reader, path.as_bstr(), location);
+        }
         // A run of the same plan reports a failure, behind the entries before it.
         let _ = survey(planned, &wanted)?;
         let (was_full, mut missing) = (wanted.is_full(), wanted.take());
+        // The run reports what nobody can fetch.
+        missing.retain(|it| paths.contains(&it.submodule));
         let has_rules = missing.iter().any(is_rules);
         let is_last = !was_full && missing.iter().all(is_content);
         // Changes cannot be told without the attribute files of both sides.

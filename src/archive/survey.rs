@@ -5,7 +5,6 @@ use crate::{
     decode::wanted::Wanted,
     error::{Error, Result},
     pipeline::Source,
-    plan::StoreId,
     request::Request,
 };
 
@@ -23,12 +22,9 @@ pub fn survey(request: Request, contents: &Wanted) -> Result<Option<Error>> {
             Err(failure) => return Ok(Some(failure)),
         };
         let store = archiver.store(&made.batch);
-        // What a submodule lacks is fetched into another repository.
-        if made.batch.store == StoreId::default() || !contents.may_fetch() {
-            let contents = contents.of_submodule(store.submodule.clone());
-            let path = |name: &[u8]| store.path(name);
-            store.locators.note_missing(&made.batch, &contents, &path)?;
-        }
+        let contents = contents.of_submodule(store.submodule.clone());
+        let path = |name: &[u8]| store.path(name);
+        store.locators.note_missing(&made.batch, &contents, &path)?;
         if made.last {
             break;
         }

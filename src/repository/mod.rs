@@ -14,6 +14,7 @@ pub mod kept;
 pub mod lfs;
 mod open;
 pub mod promisor;
+pub mod promisors;
 mod refs;
 mod replacements;
 mod rev_parse;

@@ -19,35 +19,24 @@ use gix::{
 };
 
 use crate::{
-    decode::wanted::{Missing, Role},
-    error::{Error, Result, Words, filled, push_line},
+    decode::wanted::Missing,
+    error::{Result, filled, push_line},
     odb::{self, Odb},
     process::git::{self, GitLocation},
 };
 
 /// The most fetches from one remote that lacks objects: each lacking object fails a fetch.
 const MAX_FETCHES: usize = 64;
-/// The most missing objects that a failure names.
-const MAX_NAMED: usize = 8;
-
-/// Whether missing objects may be fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lazy {
-    /// They may.
-    Allowed,
-    /// `GIT_NO_LAZY_FETCH` forbids to.
-    Forbidden,
-}
 
 /// The promisor remotes of a repository.
-#[derive(Clone, Debug)]
-pub struct Promisor {
+#[derive(Clone)]
+pub(super) struct Promisor {
     /// In the order in which they are asked.
     remotes: Vec<BString>,
     /// The repository that lacks objects.
     location: GitLocation,
-    lazy: Lazy,
-    account: FetchAccount,
+    /// The objects of this repository.
+    objects: odb::Config,
 }
 
 /// The account of all fetches of a run. Clones share it.
@@ -90,67 +79,55 @@ impl FetchAccount {
     }
 }
 
-/// What became of the objects that were wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetched {
-    /// All are there.
-    All,
-    /// An object is nowhere, and nobody has promised it: as missing as in a repository without such remotes.
-    Unpromised,
-    /// These objects were promised and are not to be had.
-    Lost(Vec<Missing>),
-}
-
 impl Promisor {
-    /// The promisor remotes of the configuration of the repository at `location`; `None` where there are none. Fetches
-    /// are counted in `account`.
-    pub fn read(
+    /// Those in the configuration of the repository at `location` with these `objects`; `None` where there are none.
+    pub(super) fn read(
         config: &File,
         location: &GitLocation,
-        lazy: Lazy,
-        account: FetchAccount,
+        objects: &odb::Config,
     ) -> Option<Self> {
         let remotes = remotes(config);
-        (!remotes.is_empty()).then_some(Self {
+        (!remotes.is_empty()).then(|| Self {
             remotes,
             location: location.clone(),
-            lazy,
-            account,
+            objects: objects.clone(),
         })
     }
 
-    /// Fetches the objects `wanted` into `objects`: all at once from each remote in turn, as long as some are missing.
-    /// git's messages go to `diagnostics`.
-    pub fn fetch(
+    /// Whether they are those of the repository at `location`.
+    pub(super) fn is_at(&self, location: &GitLocation) -> bool {
+        self.location == *location
+    }
+
+    /// Fetches the `missing` objects: all at once from each remote in turn, as long as some are missing. Returns those
+    /// that still are. git's messages go to `diagnostics`.
+    pub(super) fn fetch(
         &self,
-        wanted: Vec<Missing>,
-        objects: &odb::Config,
+        mut missing: Vec<Missing>,
+        account: &FetchAccount,
         diagnostics: &mut dyn Write,
-    ) -> Result<Fetched> {
-        let mut missing = wanted;
-        if self.lazy == Lazy::Forbidden {
-            let warning = b"warning: lazy fetching disabled; some objects may not be available\n";
-            let _ = diagnostics.write_all(warning);
-            return Ok(Fetched::Lost(missing));
-        }
+    ) -> Result<Vec<Missing>> {
         for remote in &self.remotes {
+            if missing.is_empty() {
+                break;
+            }
             let (begun, before) = (Instant::now(), missing.len());
-            let fetches = self.fetch_from(remote.as_bstr(), &missing, diagnostics)?;
-            let mut odb = Odb::open(objects.clone());
+            let remote = remote.as_bstr();
+            let fetches = self.fetch_from(remote, &missing, account.shows_progress, diagnostics)?;
+            let mut odb = Odb::open(self.objects.clone());
             missing.retain(|it| odb.find(&it.id).is_none());
-            self.account.add(FetchSums {
+            account.add(FetchSums {
                 fetches,
                 objects: (before - missing.len()) as u64,
                 time: begun.elapsed(),
             });
-            if missing.is_empty() {
-                return Ok(Fetched::All);
-            }
         }
-        Ok(match missing.first() {
-            Some(first) if !git::is_promised(&self.location, &first.id) => Fetched::Unpromised,
-            _ => Fetched::Lost(missing),
-        })
+        Ok(missing)
+    }
+
+    /// Whether a remote has promised the `missing` object.
+    pub(super) fn has_promised(&self, missing: &Missing) -> bool {
+        git::is_promised(&self.location, &missing.id)
     }
 
     /// Fetches `wanted` from `remote`, and returns the number of fetches. An object that the remote does not have fails
@@ -159,9 +136,9 @@ impl Promisor {
         &self,
         remote: &BStr,
         wanted: &[Missing],
+        shows_progress: bool,
         diagnostics: &mut dyn Write,
     ) -> Result<u64> {
-        let shows_progress = self.account.shows_progress;
         let mut rest: Vec<ObjectId> = wanted.iter().map(|it| it.id).collect();
         let mut fetches = 0;
         while !rest.is_empty() && fetches < MAX_FETCHES {
@@ -190,53 +167,6 @@ impl Promisor {
             }
         }
         Ok(fetches as u64)
-    }
-
-    /// The failure of a run that needs the `lost` objects.
-    pub fn could_not_fetch(&self, lost: &[Missing]) -> Error {
-        let (first, others) = match lost.split_first() {
-            Some((first, others)) => (Some(first), others),
-            None => (None, lost),
-        };
-        let error = Error::fatal(first.map(failure).unwrap_or_default());
-        let named = others.iter().take(MAX_NAMED - 1);
-        let error = named.fold(error, |error, it| error.after(line(it)));
-        let error = match others.len().saturating_sub(MAX_NAMED - 1) {
-            0 => error,
-            unnamed => error.after(format!("error: {unnamed} more objects are missing")),
-        };
-        let error = match first.and_then(|first| first.role.shown()) {
-            Some(path) => error.caused_by(Words(filled("'{}' is not in the repository", &[&path]))),
-            None => error,
-        };
-        error.hinted(match self.lazy {
-            Lazy::Allowed => "--missing=placeholder and --missing=omit do without missing files",
-            Lazy::Forbidden => {
-                "GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so"
-            }
-        })
-    }
-}
-
-/// The `failure` of a run whose base lacks the `lost` objects.
-pub fn without_base(failure: Error, lost: &[Missing]) -> Error {
-    let named = lost.iter().take(MAX_NAMED);
-    named.fold(failure, |failure, it| failure.after(line(it)))
-}
-
-/// git's words about a lost object.
-fn failure(lost: &Missing) -> String {
-    match lost.role {
-        Role::Secret => "could not fetch an object from promisor remote".to_owned(),
-        _ => format!("could not fetch {} from promisor remote", lost.id),
-    }
-}
-
-/// A line about a lost object.
-fn line(lost: &Missing) -> BString {
-    match lost.role.shown() {
-        Some(path) => filled("error: {} for '{}'", &[failure(lost).as_bytes(), &path]),
-        None => format!("error: {}", failure(lost)).into(),
     }
 }
 

@@ -38,7 +38,7 @@ use crate::{
     plan::{BlobPolicy, extra::Extra},
     process::command::CommandContext,
     report::Subject,
-    repository::{promisor::Promisor, settings::Umask, treeish::Treeish},
+    repository::{promisors::Promisors, settings::Umask, treeish::Treeish},
     tree::TreeRules,
 };
 use format::Format;
@@ -102,7 +102,7 @@ pub struct Request {
     /// Where the archive is shared with others, if the user wants that.
     pub cache: Option<cache::Settings>,
     /// Where objects that the archive lacks are fetched from, if they are.
-    pub promisor: Option<Promisor>,
+    pub promisors: Option<Promisors>,
     /// Ignore files that the user has named and no tree has.
     pub absent_rules: Vec<BString>,
     /// Reads the objects of the repository.

@@ -7,18 +7,18 @@ use std::{
     sync::Arc,
 };
 
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::{
     Access, Budget, Request, clock, delta, filter,
     format::{Formats, Named},
     key, sharing,
-    viewing::Viewing,
+    viewing::{Fetching, Viewing},
 };
 use crate::{
     attributes,
     cache::Key,
-    cli::{self, Args, ByteRange, ExtraContent, GzipDialect},
+    cli::{self, Args, ByteRange, ExtraContent, GzipDialect, Submodules},
     convert::Shareable,
     decode::{
         reader::Reader,
@@ -38,7 +38,8 @@ use crate::{
     repository::{
         Repository, attr_source, date,
         environment::Environment,
-        promisor::{self, FetchAccount, Fetched, Lazy, Promisor},
+        promisor::FetchAccount,
+        promisors::{self, Fetched, Lazy, Promisors},
         settings,
         treeish::{self, Treeish},
     },
@@ -69,11 +70,11 @@ impl Request {
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
         let known = inputs.known(repository)?;
-        match inputs.promisor(&known) {
-            Some(promisor) => inputs.fetched_request(&known, promisor, diagnostics),
+        match inputs.promisors(&known) {
+            Some(promisors) => inputs.fetched_request(&known, promisors, diagnostics),
             None => {
                 let reader = Reader::new(known.repository.odb());
-                inputs.request(&known, reader, diagnostics)
+                inputs.request(&known, reader, None, diagnostics)
             }
         }
     }
@@ -95,7 +96,7 @@ impl<'a> Incomplete<'a> {
     /// The request as far as it can be worked out, with missing objects noted in `wanted`. Warnings go to `diagnostics`.
     pub fn resolve(&self, wanted: &Wanted, diagnostics: &mut dyn Write) -> Result<Request> {
         let reader = Reader::new(self.odb()).noting(wanted);
-        self.inputs.request(&self.known, reader, diagnostics)
+        self.inputs.request(&self.known, reader, None, diagnostics)
     }
 
     /// The failure of the system to open what may hold an object that seems `missing`, if it fails.
@@ -147,8 +148,8 @@ impl<'a> Inputs<'a> {
         Wanted::within(Budget::new(self.args.ours.memory).wanted())
     }
 
-    /// The source of missing objects, if they are fetched.
-    fn promisor(self, known: &Known<'_>) -> Option<Promisor> {
+    /// The sources of missing objects, if they are fetched: those of submodules are found with the submodules.
+    fn promisors(self, known: &Known<'_>) -> Option<Promisors> {
         // What is told before the first byte is told of what is there.
         if self.args.serving.head || !known.filters.fetches() {
             return None;
@@ -157,56 +158,67 @@ impl<'a> Inputs<'a> {
             true => Lazy::Forbidden,
             false => Lazy::Allowed,
         };
-        let config = known.repository.gix.config_snapshot();
-        let location = &known.repository.location;
-        Promisor::read(config.plumbing(), location, lazy, self.fetches.clone())
+        let promisors = Promisors::new(lazy, self.fetches.clone());
+        promisors.add(BStr::new(""), &known.repository);
+        let may_find_more = known.filters.submodules() != Submodules::Dir;
+        (may_find_more || !promisors.is_empty()).then_some(promisors)
     }
 
-    /// The request, with the trees and other objects that its meaning depends on fetched from `promisor`: each attempt
+    /// The request, with the trees and other objects that its meaning depends on fetched from `promisors`: each attempt
     /// finds what is missing for the next one.
     fn fetched_request(
         self,
         known: &Known<'a>,
-        promisor: Promisor,
+        promisors: Promisors,
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
-        let objects = &known.repository.objects;
         let is_redacted = self.args.filters.access_rules.is_some();
         let wanted = self.wanted().redacted(is_redacted);
+        let noted = promisors.noted(BStr::new(""), &known.repository.location, &wanted);
+        let fetching = Fetching {
+            promisors: &promisors,
+            wanted: &wanted,
+        };
+        let reader = || Reader::new(known.repository.odb());
         loop {
-            let reader = || Reader::new(known.repository.odb());
+            let noting = match &noted {
+                Some(noted) => reader().noting(noted),
+                None => reader(),
+            };
             let mut told = Vec::new();
-            let request = self.request(known, reader().noting(&wanted), &mut told);
+            let request = self.request(known, noting, Some(fetching), &mut told);
             let missing = wanted.take();
             if missing.is_empty() {
                 let _ = diagnostics.write_all(&told);
                 return request.map(|request| Request {
                     reader: request.reader.strict(),
-                    promisor: Some(promisor),
+                    submodules: request.submodules.strict(),
+                    promisors: (!promisors.is_empty()).then_some(promisors),
                     ..request
                 });
             }
-            match promisor.fetch(missing, objects, diagnostics)? {
+            match promisors.fetch(missing, diagnostics)? {
                 Fetched::All => {}
-                Fetched::Unpromised => return self.request(known, reader(), diagnostics),
+                Fetched::Unpromised => return self.request(known, reader(), None, diagnostics),
                 // What is missing may be the base, which the caller can do without.
                 Fetched::Lost(lost) => {
-                    let failure = self.request(known, reader(), &mut io::sink()).err();
+                    let failure = self.request(known, reader(), None, &mut io::sink()).err();
                     let failure = failure.filter(|it| it.kind() == ExitKind::NoBase);
                     return Err(match failure {
-                        Some(failure) => promisor::without_base(failure, &lost),
-                        None => promisor.could_not_fetch(&lost),
+                        Some(failure) => promisors::without_base(failure, &lost),
+                        None => promisors.could_not_fetch(&lost),
                     });
                 }
             }
         }
     }
 
-    /// The request, as `reader` finds the objects.
+    /// The request, as `reader` finds the objects. With `fetching`, what submodules lack is noted.
     fn request(
         self,
         known: &Known<'_>,
         mut reader: Reader,
+        fetching: Option<Fetching<'_>>,
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
         let inputs = self;
@@ -237,6 +249,7 @@ impl<'a> Inputs<'a> {
             text: format.is_zip(),
             rules,
             budget,
+            fetching,
         };
         let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
@@ -274,7 +287,7 @@ impl<'a> Inputs<'a> {
             None => Err("nothing is published".to_owned()),
         };
         Ok(Request {
-            promisor: None,
+            promisors: None,
             range: inputs.range(key.as_ref().ok()),
             key,
             key_of_files,

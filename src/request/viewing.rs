@@ -12,12 +12,14 @@ use super::{Budget, filter};
 use crate::{
     attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
     cli::Args,
-    decode::reader::Reader,
+    decode::{reader::Reader, wanted::Wanted},
     error::{Error, Result},
     filter::Filter,
     pathspec::{Pathspecs, Top},
     plan::{delta::DeltaRules, select::Selection, view::View},
-    repository::{Repository, environment::Environment, settings, treeish::Treeish},
+    repository::{
+        Repository, environment::Environment, promisors::Promisors, settings, treeish::Treeish,
+    },
     tree::{Mount, TreeRules},
 };
 
@@ -35,6 +37,15 @@ pub(super) struct Viewing<'a> {
     pub(super) text: bool,
     pub(super) rules: TreeRules,
     pub(super) budget: Budget,
+    /// What submodules lack and can fetch is noted here, if it is fetched.
+    pub(super) fetching: Option<Fetching<'a>>,
+}
+
+/// The objects that are to be fetched, and where from.
+#[derive(Clone, Copy)]
+pub(super) struct Fetching<'a> {
+    pub(super) promisors: &'a Promisors,
+    pub(super) wanted: &'a Wanted,
 }
 
 impl Viewing<'_> {

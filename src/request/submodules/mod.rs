@@ -1,13 +1,16 @@
 //! The submodules of an archive: each is found, opened and checked before the first byte.
 //!
 //! A submodule is selected by its path in the archived tree, and read as if it were archived alone: with its own
-//! attributes, ignore files and configuration. Nothing is cloned, fetched or changed.
+//! attributes, ignore files and configuration. Nothing is cloned or changed. What a submodule lacks that is a partial clone is
+//! noted, to be fetched.
 
 mod changes;
 mod place;
 mod survey;
 
 use std::sync::Arc;
+
+use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
     error::Result,
@@ -23,6 +26,17 @@ pub struct Submodules {
     pub entered: Arc<Entered>,
     /// All of them, behind the store of number 0.
     pub all: Vec<Submodule>,
+}
+
+impl Submodules {
+    /// The same, where a missing object is a failure.
+    pub(super) fn strict(mut self) -> Self {
+        for submodule in &mut self.all {
+            let reader = &mut submodule.tree.reader;
+            *reader = reader.clone().strict();
+        }
+        self
+    }
 }
 
 /// A whole tree with its submodules, one of the two that a delta compares.
@@ -56,6 +70,12 @@ pub struct Submodule {
 }
 
 impl Submodule {
+    /// The path in the archived tree.
+    pub fn path(&self) -> &BStr {
+        let mount = self.tree.view.filter.mount.prefix();
+        mount.trim_end_with(|c| c == '/').as_bstr()
+    }
+
     /// The number of entries, directories not counted.
     pub(super) fn count(&self) -> Result<u64> {
         let PlannedTree {

@@ -16,7 +16,10 @@ use gix::{
 use super::{Seen, Submodule, Submodules, place::Place};
 use crate::{
     cli::{SubmoduleMapping, Submodules as How},
-    decode::{reader::Reader, wanted::Wanted},
+    decode::{
+        reader::Reader,
+        wanted::{Role, Wanted},
+    },
     error::{Error, Result, filled, push_line},
     filter::Filter,
     plan::{
@@ -33,7 +36,10 @@ use crate::{
         submodules::{candidates, is_git_directory},
         treeish::{self, Treeish},
     },
-    request::{profile::word, viewing::Viewing},
+    request::{
+        profile::word,
+        viewing::{Fetching, Viewing},
+    },
     tree::{Mount, TreeRules},
 };
 
@@ -276,7 +282,7 @@ impl Survey<'_> {
         link: &Gitlink,
         reader: &Reader,
     ) -> Result<Option<(Repository, Reader)>> {
-        let mut error = None;
+        let (mut error, mut partial) = (None, None);
         for directory in self.directories(outer, place)? {
             let (repository, mut inner) = self.open_at(&directory)?;
             if repository.gix.object_hash() != link.commit.kind() {
@@ -284,9 +290,21 @@ impl Survey<'_> {
             }
             let kind = inner.kind(&link.commit);
             if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) {
-                return Ok(Some((repository, noting(inner, reader, place))));
+                let inner = self.noting(inner, &repository, reader, place);
+                return Ok(Some((repository, inner)));
+            }
+            if repository.objects.is_partial {
+                partial.get_or_insert((repository, inner));
             }
             error.get_or_insert_with(|| place.without_commit(&directory, link));
+        }
+        if let Some((repository, inner)) = partial.filter(|_| self.viewing.fetching.is_some()) {
+            let inner = self.noting(inner, &repository, reader, place);
+            // For the archive, the commit is the directory.
+            inner.note_missing(&link.commit, || Role::Tree(BString::default()));
+            if inner.notes_missing() {
+                return Ok(None);
+            }
         }
         if let Some(list) = reader.missing_list() {
             list.add(link.commit, place.role(link));
@@ -340,6 +358,29 @@ impl Survey<'_> {
         Ok((repository, reader))
     }
 
+    /// The reader `inner` of the submodule at `place` in its `repository`, with what it misses noted: on the list, if the
+    /// `outer` reader has one, or to be fetched, if it can be.
+    fn noting(
+        &self,
+        inner: Reader,
+        repository: &Repository,
+        outer: &Reader,
+        place: &Place<'_>,
+    ) -> Reader {
+        let path = place.shown().as_bstr();
+        let noted = match (self.viewing.fetching, outer.missing_list()) {
+            (Some(Fetching { promisors, wanted }), _) => {
+                promisors.add(path, repository);
+                promisors.noted(path, &repository.location, wanted)
+            }
+            (None, list) => list.map(|list| list.of_submodule(path)),
+        };
+        match noted {
+            Some(noted) => inner.noting(&noted),
+            None => inner,
+        }
+    }
+
     /// Notes the mappings of submodules that are not in the archive.
     fn note_known(&mut self, modules: &Gitmodules) {
         for (mapping, used) in self.mappings.iter().zip(&mut self.used) {
@@ -357,14 +398,6 @@ impl Survey<'_> {
             }
             None => Ok(()),
         }
-    }
-}
-
-/// The reader `inner` of the submodule at `place`, which lists what it misses where the `outer` reader does.
-fn noting(inner: Reader, outer: &Reader, place: &Place<'_>) -> Reader {
-    match outer.missing_list() {
-        Some(list) => inner.noting(&list.of_submodule(place.shown())),
-        None => inner,
     }
 }
 

@@ -54,19 +54,19 @@ fn url(origin: &Repo) -> String {
 }
 
 /// The same repository, with git's trace in a file.
-fn traced(repo: &Repo) -> (Repo, PathBuf) {
+pub(crate) fn traced(repo: &Repo) -> (Repo, PathBuf) {
     let trace = repo.path().join("trace");
     (repo.clone().env("GIT_TRACE", &trace), trace)
 }
 
 /// How often git has fetched since.
-fn fetches(trace: &PathBuf) -> usize {
+pub(crate) fn fetches(trace: &PathBuf) -> usize {
     let text = fs::read_to_string(trace).unwrap_or_default();
     text.matches("built-in: git fetch ").count()
 }
 
 /// The objects of `HEAD` that `repo` lacks.
-fn missing(repo: &Repo) -> BTreeSet<String> {
+pub(crate) fn missing(repo: &Repo) -> BTreeSet<String> {
     let objects = repo.git(["rev-list", "--objects", "--missing=print", "HEAD"]);
     let missing = objects.lines().filter_map(|line| line.strip_prefix('?'));
     missing.map(str::to_owned).collect()

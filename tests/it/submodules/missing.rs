@@ -19,7 +19,7 @@ use crate::{
 
 impl Project {
     /// A partial clone of the repository `name` becomes the git directory `path`.
-    fn partial(&self, name: &str, filter: &str, path: &str) -> Repo {
+    pub(super) fn partial(&self, name: &str, filter: &str, path: &str) -> Repo {
         let origin = self.place.clone().at(name);
         origin.git(["config", "uploadpack.allowFilter", "true"]);
         origin.git(["config", "uploadpack.allowAnySHA1InWant", "true"]);

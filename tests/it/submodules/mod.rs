@@ -1,6 +1,7 @@
 //! Submodules with their contents: the archive is that of git for each repository, put together.
 
 mod hostile;
+mod fetch;
 mod missing;
 mod places;
 
