@@ -24,26 +24,52 @@ pub(crate) fn build_for_stores() -> Result<Binary> {
     build_with(&["--features=store"], "store")
 }
 
+/// The folder of the source.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// `cargo`, in the folder of the source.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// What cargo says about this work tree.
+pub(crate) struct Workspace {
+    /// The target folder.
+    pub(crate) target: PathBuf,
+    /// The version of git-sluice.
+    pub(crate) version: String,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self> {
+        let mut cargo = cargo();
+        let metadata = cargo.args(["metadata", "--format-version=1", "--no-deps"]);
+        let metadata: serde_json::Value = serde_json::from_str(&process::text(metadata)?)?;
+        let target = metadata["target_directory"]
+            .as_str()
+            .context("cargo names no target folder")?;
+        let packages = metadata["packages"]
+            .as_array()
+            .context("cargo names no packages")?;
+        let package = packages
+            .iter()
+            .find(|package| package["name"] == "git-sluice");
+        let version = package.and_then(|package| package["version"].as_str());
+        Ok(Self {
+            target: target.into(),
+            version: version.context("cargo names no version")?.to_owned(),
+        })
+    }
+}
+
 /// Builds with further `options`, into this folder of the target folder.
 fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
-    let cargo = || {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-        cargo
-    };
-    let metadata = process::text(cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("cargo names no target folder")?;
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo names no packages")?;
-    let package = packages
-        .iter()
-        .find(|package| package["name"] == "git-sluice");
-    let version = package.and_then(|package| package["version"].as_str());
-    let target = Path::new(target).join(folder);
+    let workspace = Workspace::find()?;
+    let target = workspace.target.join(folder);
     process::run(
         cargo()
             .args(["build", "--release", "--package=git-sluice"])
@@ -53,7 +79,7 @@ fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
     )?;
     Ok(Binary {
         path: install(&target)?,
-        version: format!("git-sluice {}", version.context("cargo names no version")?),
+        version: format!("git-sluice {}", workspace.version),
     })
 }
 

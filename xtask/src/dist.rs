@@ -1,0 +1,95 @@
+//! `cargo xtask dist`: a release, for the machine that it runs on.
+//!
+//! An archive has the directories of an installation, so that unpacking it below a prefix installs the program. Names
+//! are sorted and times fixed: the same program gives the same archive.
+
+mod archive;
+mod deb;
+mod target;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr as _;
+
+use anyhow::{Context, Result};
+
+use crate::binary::{self, Workspace};
+use crate::{layout, process};
+
+/// Make a release into target/dist: an archive for each target, a Debian package, checksums
+///
+/// On Linux the targets are a static binary (musl) and one for glibc, elsewhere the machine's own. The Debian package
+/// has the binary for glibc and needs cargo-deb.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only this target, instead of all that the machine can run
+    #[arg(long)]
+    target: Vec<String>,
+    /// Run the tests of the command against each binary, as its archive has it
+    #[arg(long)]
+    check: bool,
+    /// With --check: only the tests with one of these words in their names
+    #[arg(requires = "check")]
+    tests: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let targets = target::select(&args.target)?;
+    let workspace = Workspace::find()?;
+    let dist = workspace.target.join("dist");
+    if dist.exists() {
+        fs::remove_dir_all(&dist)?;
+    }
+    fs::create_dir_all(&dist)?;
+    let time = release_time()?;
+    let mut made = Vec::new();
+    for target in &targets {
+        let program = target.build(&workspace)?;
+        let files = layout::files(&program)?;
+        let name = format!("git-sluice-{}-{}", workspace.version, target.triple);
+        let path = dist.join(format!("{name}.tar.gz"));
+        let file = File::create(&path)?;
+        archive::write(file, &name, &files, time)?;
+        made.push(path.clone());
+        println!("{}: {}", path.display(), target.describe(&program)?);
+        if target.is_for_debian() {
+            made.extend(deb::make(target, &program, &files, &dist, time)?);
+        }
+        if args.check {
+            let unpacked = archive::unpack(&path, &workspace.target.join("dist-check"))?;
+            test(&unpacked.join(&name).join(layout::PROGRAM), &args.tests)?;
+        }
+    }
+    archive::write_sums(&dist.join("SHA256SUMS"), &made)
+}
+
+/// The time of all files: that of the commit, or what `SOURCE_DATE_EPOCH` says, as elsewhere.
+fn release_time() -> Result<u64> {
+    let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => seconds,
+        Err(_) => process::text(Command::new("git").current_dir(binary::root()).args([
+            "log",
+            "-1",
+            "--format=%ct",
+        ]))?,
+    };
+    u64::from_str(&seconds).with_context(|| format!("'{seconds}' is no time in seconds"))
+}
+
+/// Runs the tests of the command against `program`, and tells which were skipped.
+fn test(program: &Path, words: &[String]) -> Result<()> {
+    println!("tests of {}", program.display());
+    let mut cargo = binary::cargo();
+    cargo.args(["test", "--locked", "--package=git-sluice", "--test=it"]);
+    cargo.args(["--package=xtask", "--test=skipped", "--"]);
+    process::run(cargo.args(words).env("GIT_SLUICE_BIN", program))
+}
+
+/// The path of `program` on the search path, if it is there.
+fn find_program(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file())
+}

@@ -1,0 +1,159 @@
+//! The targets of a release, and what their toolchains need.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::find_program;
+use crate::binary::{self, Workspace};
+use crate::process;
+
+/// A target that this machine can run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) triple: String,
+}
+
+/// The targets that are `wanted`, or all that the machine can run. An error if a toolchain is not installed.
+pub(super) fn select(wanted: &[String]) -> Result<Vec<Target>> {
+    let all = runnable_by(&host()?);
+    for triple in wanted {
+        let known = all.join(", ");
+        ensure!(
+            all.contains(triple),
+            "'{triple}' is none of this machine's targets: {known}"
+        );
+    }
+    let is_wanted = |triple: &String| wanted.is_empty() || wanted.contains(triple);
+    let targets = all.into_iter().filter(is_wanted);
+    let targets: Vec<_> = targets.map(|triple| Target { triple }).collect();
+    for target in &targets {
+        target.require_toolchain()?;
+    }
+    Ok(targets)
+}
+
+/// The triple of the machine, as the compiler says.
+fn host() -> Result<String> {
+    let version = process::text(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc names no host")?.to_owned())
+}
+
+/// On Linux a static binary comes first, since it runs everywhere.
+fn runnable_by(host: &str) -> Vec<String> {
+    match host.split_once("-unknown-linux-") {
+        Some((processor, _)) => ["musl", "gnu"]
+            .map(|library| format!("{processor}-unknown-linux-{library}"))
+            .into(),
+        None => vec![host.to_owned()],
+    }
+}
+
+impl Target {
+    fn is_static(&self) -> bool {
+        self.triple.ends_with("-musl")
+    }
+
+    /// Whether the Debian package has this binary.
+    pub(super) fn is_for_debian(&self) -> bool {
+        self.triple.ends_with("-linux-gnu")
+    }
+
+    fn require_toolchain(&self) -> Result<()> {
+        let Self { triple } = self;
+        let sysroot = process::text(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let library = Path::new(&sysroot).join("lib/rustlib").join(triple);
+        ensure!(
+            library.join("lib").is_dir(),
+            "the standard library of {triple} is missing: run 'rustup target add {triple}', \
+             or name other targets with --target"
+        );
+        ensure!(
+            !self.is_static() || find_program("musl-gcc").is_some(),
+            "the C compiler of {triple} is missing: run 'apt-get install musl-tools', \
+             or name other targets with --target"
+        );
+        Ok(())
+    }
+
+    /// Builds the program. The paths of this machine do not become part of it.
+    pub(super) fn build(&self, workspace: &Workspace) -> Result<PathBuf> {
+        let mut cargo = binary::cargo();
+        cargo.args(["build", "--release", "--locked", "--package=git-sluice"]);
+        cargo.args(["--bin=git-sluice", "--target", &self.triple]);
+        let remapped = remapped_paths()?;
+        cargo
+            .arg("--config")
+            .arg(format!("build.rustflags={remapped:?}"));
+        if self.is_static() {
+            let key = format!("CC_{}", self.triple.replace('-', "_"));
+            cargo.env(key, "musl-gcc");
+        }
+        process::run(&mut cargo)?;
+        let directory = workspace.target.join(&self.triple).join("release");
+        Ok(directory.join("git-sluice"))
+    }
+
+    /// What a user has to know about the program.
+    pub(super) fn describe(&self, program: &Path) -> Result<String> {
+        let content = std::fs::read(program)?;
+        if self.is_static() {
+            let is_static = !content.windows(12).any(|bytes| bytes == b"/lib/ld-musl");
+            ensure!(is_static, "{} is not static", program.display());
+            return Ok("static".into());
+        }
+        Ok(match newest_glibc(&content) {
+            Some(minor) => format!("needs glibc 2.{minor}"),
+            None => "for this system".into(),
+        })
+    }
+}
+
+/// Options of the compiler that replace the folders of this machine in messages of panics.
+fn remapped_paths() -> Result<Vec<String>> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
+    let home = home.context("neither CARGO_HOME nor HOME is set")?;
+    let root = binary::root().canonicalize()?;
+    let folders = [(home.as_path(), "cargo"), (&root, "git-sluice")];
+    let remap = |(from, to): (&Path, &str)| format!("--remap-path-prefix={}={to}", from.display());
+    Ok(folders.map(remap).into())
+}
+
+/// The minor version of the newest glibc whose symbols `program` needs.
+fn newest_glibc(program: &[u8]) -> Option<u32> {
+    const MARK: &[u8] = b"\0GLIBC_2.";
+    let marks = program.windows(MARK.len()).enumerate();
+    let marks = marks.filter(|(_, bytes)| *bytes == MARK);
+    let minor = |at: usize| {
+        let digits = &program[at + MARK.len()..];
+        let length = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+        std::str::from_utf8(&digits[..length]).ok()?.parse().ok()
+    };
+    marks.filter_map(|(at, _)| minor(at)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{newest_glibc, runnable_by};
+
+    #[test]
+    fn linux_has_two_targets() {
+        let two = ["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"];
+        assert_eq!(runnable_by("x86_64-unknown-linux-gnu"), two);
+        assert_eq!(runnable_by("x86_64-unknown-linux-musl"), two);
+        assert_eq!(
+            runnable_by("aarch64-apple-darwin"),
+            ["aarch64-apple-darwin"]
+        );
+    }
+
+    #[test]
+    fn the_newest_version_counts() {
+        let program = b"x\0GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.9\0GLIBC_PRIVATE\0";
+        assert_eq!(newest_glibc(program), Some(34));
+        assert_eq!(newest_glibc(b"\x7fELF"), None);
+    }
+}

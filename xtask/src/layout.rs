@@ -1,0 +1,123 @@
+//! What an installation consists of, and where below its prefix each file lies: in `/usr/local`, in `~/.local`, in the
+//! archives and in the Debian package.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{binary, process};
+
+/// The program.
+pub(crate) const PROGRAM: &str = "bin/git-sluice";
+
+/// What the program writes about itself: the argument of `--generate`, and the place where it is looked for.
+const GENERATED: [(&str, &str); 4] = [
+    ("man", "share/man/man1/git-sluice.1"),
+    (
+        "complete-bash",
+        "share/bash-completion/completions/git-sluice",
+    ),
+    ("complete-zsh", "share/zsh/site-functions/_git-sluice"),
+    (
+        "complete-fish",
+        "share/fish/vendor_completions.d/git-sluice.fish",
+    ),
+];
+
+/// Files of the source.
+const DOCUMENTS: [(&str, &str); 4] = [
+    ("README.md", "share/doc/git-sluice/README.md"),
+    ("CHANGELOG.md", "share/doc/git-sluice/CHANGELOG.md"),
+    ("LICENSE-APACHE", "share/doc/git-sluice/LICENSE-APACHE"),
+    ("LICENSE-MIT", "share/doc/git-sluice/LICENSE-MIT"),
+];
+
+/// A file of an installation.
+#[derive(Clone, Debug)]
+pub(crate) struct InstalledFile {
+    /// The path below the prefix.
+    pub(crate) path: &'static str,
+    pub(crate) content: Vec<u8>,
+}
+
+impl InstalledFile {
+    pub(crate) fn mode(&self) -> u32 {
+        if self.path.starts_with("bin/") {
+            0o755
+        } else {
+            0o644
+        }
+    }
+
+    /// Whether the program writes the file.
+    pub(crate) fn is_generated(&self) -> bool {
+        GENERATED.iter().any(|(_, path)| *path == self.path)
+    }
+
+    /// Writes the file below `prefix`. A program that runs from an older file keeps it.
+    pub(crate) fn write_below(&self, prefix: &Path) -> Result<()> {
+        let path = prefix.join(self.path);
+        let write = || {
+            let directory = path.parent().unwrap_or(prefix);
+            fs::create_dir_all(directory)?;
+            let new = tempfile::Builder::new()
+                .permissions(fs::Permissions::from_mode(self.mode()))
+                .tempfile_in(directory)?;
+            fs::write(new.path(), &self.content)?;
+            fs::set_permissions(new.path(), fs::Permissions::from_mode(self.mode()))?;
+            new.persist(&path).map(drop).map_err(std::io::Error::from)
+        };
+        write().with_context(|| format!("cannot install {}", path.display()))
+    }
+}
+
+/// All files of an installation of `program`, which is asked for its manual page and completions.
+pub(crate) fn files(program: &Path) -> Result<Vec<InstalledFile>> {
+    let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
+    let mut files = vec![InstalledFile {
+        path: PROGRAM,
+        content: read(program)?,
+    }];
+    for (what, path) in GENERATED {
+        let mut generate = Command::new(program);
+        let content = process::quiet(generate.arg(format!("--generate={what}")))?;
+        files.push(InstalledFile { path, content });
+    }
+    for (document, path) in DOCUMENTS {
+        let content = read(&binary::root().join(document))?;
+        files.push(InstalledFile { path, content });
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{PROGRAM, files};
+
+    /// A shell script in the place of the program.
+    #[test]
+    fn the_program_is_asked_for_its_texts() {
+        let place = tempfile::tempdir().expect("a folder");
+        let program = place.path().join("program");
+        fs::write(&program, "#!/bin/sh\necho \"$1\"\n").expect("ours");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        let prefix = place.path().join("prefix");
+        for file in files(&program).expect("all there") {
+            file.write_below(&prefix).expect("written");
+        }
+        let page = fs::read_to_string(prefix.join("share/man/man1/git-sluice.1"));
+        assert_eq!(page.expect("written"), "--generate=man\n");
+        let mode = |path: &str| {
+            let metadata = fs::metadata(prefix.join(path)).expect("written");
+            metadata.permissions().mode() & 0o777
+        };
+        assert_eq!(mode(PROGRAM), 0o755);
+        assert_eq!(mode("share/doc/git-sluice/README.md"), 0o644);
+    }
+}
