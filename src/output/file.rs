@@ -160,6 +160,7 @@ fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
 }
 
 /// The process's umask, which can only be read by setting it.
+#[allow(clippy::useless_conversion, reason = "macOS has 16 bits")]
 pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = rustix::process::umask(rustix::fs::Mode::empty());

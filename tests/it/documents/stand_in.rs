@@ -33,7 +33,7 @@ fn the_wrapper_hands_on_archives() {
         "-C ../project archive --prefix=a/ HEAD",
         "-c tar.umask=0077 -C .. --git-dir project.git archive HEAD",
         "--no-pager --git-dir=../project.git archive --format=tar.gz HEAD src",
-        "archive --format=zip HEAD:src",
+        "archive --format=zip HEAD src",
     ];
     for words in archives {
         let script = format!("git {words} >ours && $REAL_GIT {words} >theirs && cmp ours theirs");

@@ -133,7 +133,7 @@ fn who_wants_no_fetch_gets_none() {
     let _ = project.with_partial_submodules("blob:none", "blob:none");
     let (repo, trace) = traced(&project.superproject);
     for option in ["--missing=error", "--dry-run"] {
-        repo.sluice([option, RECURSE, "HEAD"]);
+        let _ = repo.sluice([option, RECURSE, "HEAD"]);
         assert_eq!(fetches(&trace), 0, "{option}");
     }
     let repo = repo.env("GIT_NO_LAZY_FETCH", "1");
