@@ -8,7 +8,7 @@ mod deb;
 mod target;
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::str::FromStr as _;
 
@@ -84,12 +84,4 @@ fn test(program: &Path, words: &[String]) -> Result<()> {
     cargo.args(["test", "--locked", "--package=git-sluice", "--test=it"]);
     cargo.args(["--package=xtask", "--test=skipped", "--"]);
     process::run(cargo.args(words).env("GIT_SLUICE_BIN", program))
-}
-
-/// The path of `program` on the search path, if it is there.
-fn find_program(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|path| path.is_file())
 }

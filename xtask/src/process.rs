@@ -1,5 +1,6 @@
 //! Running other programs: each failure names the command, so that it can be repeated by hand.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -62,6 +63,14 @@ pub(crate) fn kibibytes(status: &str, key: &str) -> u64 {
     value
         .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
         .unwrap_or(0)
+}
+
+/// The path of `program` on the search path, if it is there.
+pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::find_program;
 use crate::binary::{self, Workspace};
 use crate::process;
 
@@ -71,7 +70,7 @@ impl Target {
              or name other targets with --target"
         );
         ensure!(
-            !self.is_static() || find_program("musl-gcc").is_some(),
+            !self.is_static() || process::find_program("musl-gcc").is_some(),
             "the C compiler of {triple} is missing: run 'apt-get install musl-tools', \
              or name other targets with --target"
         );
