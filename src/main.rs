@@ -34,10 +34,10 @@ use git_sluice::{
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
-/// musl's allocator takes a lock for each block.
+/// The blocks of musl's allocator come from the kernel one by one if they are large, and go back at once.
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// The largest block, in bytes, whose release makes glibc keep blocks of that size in its heap.
 #[cfg(target_env = "gnu")]

@@ -53,6 +53,13 @@ pub(crate) fn binary() -> &'static str {
     &BINARY
 }
 
+/// Whether the binary under test needs no dynamic loader, as one with musl.
+pub(crate) fn is_static() -> bool {
+    const LOADER: &[u8] = b"/ld-linux";
+    let content = fs::read(binary()).expect("the binary can be read");
+    !content.windows(LOADER.len()).any(|bytes| bytes == LOADER)
+}
+
 /// A directory to run commands in, with what they are to find in their environment.
 #[derive(Clone)]
 pub(crate) struct Repo {
