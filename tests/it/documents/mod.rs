@@ -1,9 +1,14 @@
 //! The documents: their links lead somewhere, and their commands run as pasted.
+//!
+//! No command may change anything outside of the directory of its test: home and the system's configuration are files there.
 
 mod page;
 mod stand_in;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::support::{Repo, installed};
 use page::{Page, pages};
@@ -65,6 +70,9 @@ fn commands_run_as_pasted() {
             let mut bash = place.project.command("bash");
             let output = crate::process::run(bash.args(["-c", &script]));
             assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
+            let is_for_system = block.script.contains("git config --system");
+            assert_eq!(place.system.exists(), is_for_system, "{}", page.name());
+            let _ = fs::remove_file(&place.system);
         }
     }
 }
@@ -72,6 +80,8 @@ fn commands_run_as_pasted() {
 /// A project with two commits and a remote repository that ssh leads to.
 struct Place {
     project: Repo,
+    /// The system's configuration, for commands that write one.
+    system: PathBuf,
 }
 
 impl Place {
@@ -80,9 +90,12 @@ impl Place {
         let _ = top.shell(include_str!("place.sh")).success();
         let home = top.path().join("home");
         let ssh = top.path().join("ssh");
+        let system = top.path().join("system");
         let project = top.at("project").env("HOME", home);
+        let project = project.env("GIT_CONFIG_SYSTEM", &system);
         Place {
             project: project.env("GIT_SSH", ssh).env("GIT_SSH_VARIANT", "ssh"),
+            system,
         }
     }
 }
