@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufReader, Read, Write},
+    os::unix::fs::chown,
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     thread,
@@ -473,6 +474,31 @@ fn repositories_stay_open() {
         );
         open(&repos[1]);
         assert!(!is_same(&second, &open(&repos[0])));
+    }
+}
+
+/// Whose a repository is, is asked for each request: one that stays open is refused once it becomes somebody else's.
+#[test]
+fn owners_are_looked_at() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can give a repository to somebody else");
+    }
+    let place = Repo::scratch();
+    let [one, two] = repositories_in(&place);
+    let mut batch = Batch::start(&place);
+    thread::sleep(OLD_ENOUGH);
+    let ask = |batch: &mut Batch, name| batch.ask(&["-C", name, "HEAD"]);
+    for _ in 0..3 {
+        assert_eq!(ask(&mut batch, "one").status, 0);
+    }
+    for place in ["", ".git"] {
+        chown(one.path().join(place), Some(65534), Some(65534)).unwrap();
+    }
+    for _ in 0..2 {
+        let refused = ask(&mut batch, "one");
+        assert_eq!(refused, alone(&one, &["HEAD"]));
+        assert!(refused.messages.contains("dubious ownership"));
+        assert_eq!(ask(&mut batch, "two"), alone(&two, &["HEAD"]));
     }
 }
 
