@@ -18,7 +18,6 @@ use crate::{
     emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
     error::{Error, Result},
     filter::Disposition,
-    odb::Odb,
     pipeline::{self, Limits, Sink, Worker},
     plan::{Blob, ContentSize, Entry, Planner, StoreId, Window},
     request::{Request, format},
@@ -280,7 +279,7 @@ impl Measurer {
         } = tools;
         let reader = readers
             .entry(window.store)
-            .or_insert_with(|| Reader::new(Odb::open(store.odb.clone())));
+            .or_insert_with(|| Reader::new(store.locators.odb()));
         content.clear();
         let id = store.odb.replaced(&entry.id)?;
         if !matches!(reader.read(&id, content), Ok(Some(_))) {

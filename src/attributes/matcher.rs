@@ -1,7 +1,7 @@
 //! Finds the lines of one attribute file that match a path.
 //!
-//! Most lines name a full path, a base name or an extension. Hash maps find such lines in constant time.
-//! Lines with other wildcards are tried one by one.
+//! Most lines name a full path, a base name or an extension, or begin with the name of a directory. Hash maps find such
+//! lines in constant time. Lines with other wildcards are tried one by one.
 
 use std::collections::HashMap;
 
@@ -24,6 +24,8 @@ pub(super) struct Matcher<T> {
     by_name: Lines,
     /// Lines by the extension in which their names end.
     by_extension: Lines,
+    /// Lines by the directory with which their paths begin, seen from the directory of the file.
+    by_directory: Lines,
     others: Vec<usize>,
     weight: usize,
 }
@@ -68,6 +70,7 @@ impl<T> Default for Matcher<T> {
             by_path: Lines::default(),
             by_name: Lines::default(),
             by_extension: Lines::default(),
+            by_directory: Lines::default(),
             others: Vec::new(),
             weight: 0,
         }
@@ -88,13 +91,16 @@ impl<T> Matcher<T> {
                     (&mut matcher.by_name, &pattern.text[..])
                 }
                 _ if pattern.is_literal() => (&mut matcher.by_path, &pattern.text[..]),
-                _ => match pattern.ending().and_then(extension) {
-                    Some(extension) => (&mut matcher.by_extension, extension),
-                    None => {
+                _ => {
+                    if let Some(extension) = pattern.ending().and_then(extension) {
+                        (&mut matcher.by_extension, extension)
+                    } else if let Some(directory) = top(&pattern.text[..pattern.literal]) {
+                        (&mut matcher.by_directory, directory)
+                    } else {
                         matcher.others.push(at);
                         continue;
                     }
-                },
+                }
             };
             let mut key = key.to_owned();
             if fold {
@@ -142,12 +148,14 @@ impl<T> Matcher<T> {
         };
         let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
         let by_extension = extension(name).map_or(&[][..], |key| self.by_extension.get(key));
+        let by_directory = top(path).map_or(&[][..], |key| self.by_directory.get(key));
         let mut found: Vec<usize> = self
             .by_path
             .get(path)
             .iter()
             .chain(self.by_name.get(name))
             .chain(by_extension)
+            .chain(by_directory)
             .chain(&self.others)
             .copied()
             .filter(|&line| self.is_about(&self.lines[line].0, path, name, is_dir))
@@ -188,4 +196,63 @@ impl<T> Matcher<T> {
 /// The text behind the last dot.
 fn extension(name: &[u8]) -> Option<&[u8]> {
     name.rfind_byte(b'.').map(|dot| &name[dot + 1..])
+}
+
+/// The text before the first slash.
+fn top(path: &[u8]) -> Option<&[u8]> {
+    path.find_byte(b'/').map(|slash| &path[..slash])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Matcher;
+    use crate::attributes::file::{FileOrigin, Line, Pattern, parse};
+
+    fn patterns(content: &str) -> Vec<Pattern> {
+        let origin = FileOrigin {
+            name: "x".into(),
+            macros: false,
+            in_tree: true,
+        };
+        let lines = parse(content.as_bytes(), &origin, &mut Vec::new());
+        let pattern = |line| match line {
+            Line::Pattern(pattern, _) => Some(pattern),
+            Line::Macro(..) => None,
+        };
+        lines.into_iter().filter_map(pattern).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// The maps find the lines that are found one by one.
+        #[test]
+        fn maps_lose_no_line(
+            texts in prop::collection::vec("/?[abA*?.]{1,2}(/[abA*?.]{1,3}){0,2}/?", 1..12),
+            path in "[abA.]{1,2}(/[abA.]{1,2}){0,3}",
+            (fold, is_dir, below) in any::<(bool, bool, bool)>(),
+        ) {
+            let content: String = texts.iter().map(|text| format!("{text} x\n")).collect();
+            let patterns = patterns(&content);
+            let lines = patterns.iter().cloned().zip(0..).collect();
+            let base: &[u8] = if below { b"dir" } else { b"" };
+            let matcher = Matcher::new(base, fold, lines);
+            let full = [base, if below { &b"/"[..] } else { b"" }, path.as_bytes()].concat();
+            let found: Vec<usize> = matcher.matching(&full, is_dir).copied().collect();
+            let path = if fold { path.to_ascii_lowercase() } else { path };
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let is_about = |pattern| {
+                matcher.is_about(pattern, path.as_bytes(), name.as_bytes(), is_dir)
+            };
+            let mut expected = Vec::new();
+            for (at, pattern) in patterns.iter().enumerate().rev() {
+                if is_about(pattern) {
+                    expected.push(at);
+                }
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

@@ -70,6 +70,11 @@ impl Locators {
         Ok(jobs)
     }
 
+    /// An object database that shares the mapped files. Not once all blobs are located.
+    pub fn odb(&self) -> Odb {
+        self.pool().odb()
+    }
+
     /// Look up the size of each of `entries` whose content is in an object. `None` for the others.
     pub fn sizes(&self, entries: &[Entry]) -> Result<Vec<Option<ContentSize>>> {
         let mut locator = self.pool().take();
@@ -127,12 +132,15 @@ impl Locators {
 }
 
 impl Pool {
+    fn odb(&self) -> Odb {
+        let odb = self.odb.clone();
+        odb.expect("nothing is located after the last")
+    }
+
     fn take(&mut self) -> Locator {
         self.free.pop().unwrap_or_else(|| {
-            let odb = self.odb.as_ref();
-            let odb = odb.expect("nothing is located after the last");
             let repeated = Arc::clone(&self.repeated);
-            Locator::new(odb.clone(), Arc::clone(&self.blob_policy), repeated)
+            Locator::new(self.odb(), Arc::clone(&self.blob_policy), repeated)
         })
     }
 
