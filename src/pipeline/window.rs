@@ -149,7 +149,7 @@ impl<'a, W: Worker> Window<'a, W> {
             largest = largest.max(bytes);
         }
         let room = self.budget.saturating_sub(self.in_flight);
-        threads > 1 && cost <= room && ahead < threads * AHEAD.max(2 * largest)
+        threads > 1 && cost <= room && ahead < threads * AHEAD.max(largest)
     }
 
     /// Notes that a job is done.
