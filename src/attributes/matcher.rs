@@ -86,21 +86,9 @@ impl<T> Matcher<T> {
             ..Self::default()
         };
         for (at, (pattern, _)) in lines.iter().enumerate() {
-            let (index, key) = match pattern {
-                _ if pattern.is_literal() && pattern.base_name => {
-                    (&mut matcher.by_name, &pattern.text[..])
-                }
-                _ if pattern.is_literal() => (&mut matcher.by_path, &pattern.text[..]),
-                _ => {
-                    if let Some(extension) = pattern.ending().and_then(extension) {
-                        (&mut matcher.by_extension, extension)
-                    } else if let Some(directory) = top(&pattern.text[..pattern.literal]) {
-                        (&mut matcher.by_directory, directory)
-                    } else {
-                        matcher.others.push(at);
-                        continue;
-                    }
-                }
+            let Some((index, key)) = matcher.index_for(pattern) else {
+                matcher.others.push(at);
+                continue;
             };
             let mut key = key.to_owned();
             if fold {
@@ -114,6 +102,22 @@ impl<T> Matcher<T> {
         matcher.weight = weights.sum();
         matcher.lines = lines;
         matcher
+    }
+
+    /// The map for a line with this `pattern`, and the key of the line in it. `None` for a line that has to be tried.
+    fn index_for<'a>(&mut self, pattern: &'a Pattern) -> Option<(&mut Lines, &'a [u8])> {
+        if pattern.is_literal() {
+            let index = match pattern.base_name {
+                true => &mut self.by_name,
+                false => &mut self.by_path,
+            };
+            return Some((index, &pattern.text));
+        }
+        if let Some(extension) = pattern.ending().and_then(extension) {
+            return Some((&mut self.by_extension, extension));
+        }
+        let directory = top(&pattern.text[..pattern.literal])?;
+        Some((&mut self.by_directory, directory))
     }
 
     /// The estimated memory of all lines in bytes.
@@ -198,7 +202,7 @@ fn extension(name: &[u8]) -> Option<&[u8]> {
     name.rfind_byte(b'.').map(|dot| &name[dot + 1..])
 }
 
-/// The text before the first slash.
+/// The text before the first slash. `None` without a slash.
 fn top(path: &[u8]) -> Option<&[u8]> {
     path.find_byte(b'/').map(|slash| &path[..slash])
 }
