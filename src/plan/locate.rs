@@ -70,7 +70,7 @@ impl Locators {
         Ok(jobs)
     }
 
-    /// An object database that shares the mapped files. Not once all blobs are located.
+    /// An object database that shares the mapped files. Panics once all blobs are located.
     pub fn odb(&self) -> Odb {
         self.pool().odb()
     }

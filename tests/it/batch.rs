@@ -477,7 +477,8 @@ fn repositories_stay_open() {
     }
 }
 
-/// Whose a repository is, is asked for each request: one that stays open is refused once it becomes somebody else's.
+/// Each request checks the owner of its repository. A repository that stays open is refused once it belongs to somebody
+/// else.
 #[test]
 fn owners_are_looked_at() {
     if !rustix::process::geteuid().is_root() {
@@ -491,8 +492,8 @@ fn owners_are_looked_at() {
     for _ in 0..3 {
         assert_eq!(ask(&mut batch, "one").status, 0);
     }
-    for place in ["", ".git"] {
-        chown(one.path().join(place), Some(65534), Some(65534)).unwrap();
+    for directory in ["", ".git"] {
+        chown(one.path().join(directory), Some(65534), Some(65534)).unwrap();
     }
     for _ in 0..2 {
         let refused = ask(&mut batch, "one");
