@@ -92,6 +92,11 @@ impl<W: Write> Line<W> {
 }
 
 impl<W: Write> Place<W> {
+    /// The number of the answer, counted from 0.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Wait until all answers before this one have left.
     pub(super) fn wait_for_turn(&mut self) -> Result<()> {
         if !self.is_its_turn {

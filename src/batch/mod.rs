@@ -7,6 +7,7 @@
 //! A few threads take turns at the input: the one that has read a request answers it, and the next one reads on. So
 //! no request is handed from thread to thread, and requests overlap.
 
+mod heap;
 mod line;
 mod options;
 mod request;
@@ -83,6 +84,9 @@ impl<W: Write + Send + 'static> Server<W> {
     /// Answers requests until there are no more.
     fn answer_all(&self) -> Result<()> {
         while let Some((asked, mut place)) = self.next() {
+            if place.number().is_multiple_of(heap::INTERVAL) {
+                heap::trim();
+            }
             match asked {
                 Ok(asked) => self.answer(asked, place).map_err(lost)?,
                 Err(error) => {
