@@ -1,9 +1,9 @@
-//! Gives memory that nothing uses back to the system, so that a process which answers for days stays as small as one
-//! that has just begun. Must not touch what is in use. One of four modules with `unsafe` code.
+//! Gives unused memory back to the system: a process that answers for days stays as small as one that has just begun.
+//! Must not touch memory that is in use. One of four modules with `unsafe` code.
 #![allow(unsafe_code)]
 
-/// After so many requests the process gives memory back. Requests come and go in a heap that others still use, so
-/// their holes reach more and more pages: without this, memory grew by up to 11 % from the thousandth request on.
+/// The process gives memory back with every thousandth request. The memory of a request lies between that of repositories
+/// that stay open, and each request leaves other gaps. Without this, memory grew by up to 11 % over a million requests.
 pub(super) const INTERVAL: u64 = 1000;
 
 /// Gives back the pages of the heap that nothing uses, at its end and between blocks.

@@ -84,7 +84,7 @@ impl<W: Write + Send + 'static> Server<W> {
     /// Answers requests until there are no more.
     fn answer_all(&self) -> Result<()> {
         while let Some((asked, mut place)) = self.next() {
-            if place.number().is_multiple_of(heap::INTERVAL) {
+            if (place.number() + 1).is_multiple_of(heap::INTERVAL) {
                 heap::trim();
             }
             match asked {
