@@ -60,8 +60,8 @@ pub(crate) struct Args {
 /// Requests that a candidate gets in its turn.
 const TURN: usize = 100;
 /// Memory and open files are looked at after so many requests, and at the end. The first look is what the others are
-/// compared with.
-const LOOKS: [u64; 3] = [1000, 10_000, 100_000];
+/// compared with. It comes when memory was just given back, the next two halfway to the next time.
+const LOOKS: [u64; 3] = [1000, 10_500, 100_500];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let sluice = binary::build()?;
