@@ -1,102 +1,97 @@
-//! Orders for a thread that creates files, with the bytes that they need, in one piece. Must not touch the directory.
+//! Orders for a thread that creates files, with the content that they need. Must not touch the directory.
 
-use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
 
 use super::{
     hash::ContentHash,
+    large::Target,
     record::{Record, RecordKind},
 };
 
-/// Orders for one lane.
+/// The bytes of an archive around the content of an entry: header and padding, at most.
+const AROUND_LEN: usize = 1 << 10;
+
+/// Orders that one thread carries out, one after the other.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) orders: Vec<Order>,
-    /// The paths, targets and contents of the orders.
-    pub(super) bytes: Vec<u8>,
+    /// The bytes of memory that the orders hold, with those of the archive around their content.
+    pub(super) len: usize,
 }
 
-/// What a thread does next. The file of the order before is then complete.
+/// What a thread does next.
 pub(super) enum Order {
-    /// Create a file.
-    File(FileOrder),
-    /// Append to that file.
-    Content(Range<usize>),
-    /// Give that file a size, with zeros.
-    Hole(u64),
-    /// Create a symbolic link with a target.
-    Symlink(Range<usize>, Range<usize>),
-}
-
-/// A file to be created.
-pub(super) struct FileOrder {
-    pub(super) path: Range<usize>,
-    pub(super) mode: u32,
-    /// The size of the content to come, in bytes. Zero for a hole.
-    pub(super) size: u64,
-    /// Whether all of the content comes in the same batch.
-    pub(super) is_whole: bool,
+    /// Create a file with this content.
+    File {
+        path: Vec<u8>,
+        mode: u32,
+        content: Bytes,
+    },
+    /// Create a file of this many zeros.
+    Hole {
+        path: Vec<u8>,
+        mode: u32,
+        size: u64,
+    },
+    /// Create a symbolic link.
+    Symlink { path: Vec<u8>, target: Vec<u8> },
+    /// Write a piece of a large file that begins at this byte.
+    Piece {
+        target: Arc<Target>,
+        at: u64,
+        content: Bytes,
+    },
 }
 
 impl Batch {
-    /// The bytes of memory that the batch takes.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len() + self.orders.len() * size_of::<Order>()
-    }
-
-    pub(super) fn add(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    /// Append to the content of the last file.
-    pub(super) fn append(&mut self, piece: &[u8]) {
-        let added = self.add(piece);
-        match self.orders.last_mut() {
-            Some(Order::Content(before)) => before.end = added.end,
-            _ => self.orders.push(Order::Content(added)),
-        }
+    pub(super) fn add(&mut self, order: Order) {
+        self.len += order.len();
+        self.orders.push(order);
     }
 
     /// Append the records of what the orders create to `records`.
     pub(super) fn record(&self, records: &mut Vec<u8>) {
-        for (number, order) in self.orders.iter().enumerate() {
-            let (path, kind) = match order {
-                Order::File(file) => (&file.path, self.kind(file, self.orders.get(number + 1))),
-                Order::Symlink(path, target) => {
-                    let hash = ContentHash::of(self.bytes(target));
-                    (path, RecordKind::Link { hash })
-                }
-                Order::Content(_) | Order::Hole(_) => continue,
-            };
-            let path = self.bytes(path);
-            Record { path, kind }.push(records);
+        for record in self.orders.iter().filter_map(Order::record) {
+            record.push(records);
         }
     }
+}
 
-    /// What is known of a file before it is created. The `next` order is for the same file, or for another.
-    fn kind(&self, file: &FileOrder, next: Option<&Order>) -> RecordKind {
-        let FileOrder {
-            mode,
-            size,
-            is_whole,
-            ..
-        } = *file;
-        match next {
-            Some(&Order::Hole(size)) => RecordKind::Hole { mode, size },
-            _ if !is_whole => RecordKind::Begun,
-            Some(Order::Content(content)) => {
-                let hash = ContentHash::of(self.bytes(content));
-                RecordKind::File { mode, size, hash }
-            }
-            _ => {
-                let hash = ContentHash::of(b"");
-                RecordKind::File { mode, size, hash }
-            }
-        }
+impl Order {
+    fn len(&self) -> usize {
+        let held = match self {
+            Self::File { path, content, .. } => path.len() + content.len(),
+            Self::Hole { path, .. } => path.len(),
+            Self::Symlink { path, target } => path.len() + target.len(),
+            Self::Piece { content, .. } => content.len(),
+        };
+        AROUND_LEN + size_of::<Self>() + held
     }
 
-    pub(super) fn bytes(&self, range: &Range<usize>) -> &[u8] {
-        &self.bytes[range.clone()]
+    /// The record of what the order creates. A large file has its own.
+    fn record(&self) -> Option<Record<'_>> {
+        let (path, kind) = match self {
+            Self::File {
+                path,
+                mode,
+                content,
+            } => {
+                let (mode, size) = (*mode, content.len() as u64);
+                let hash = ContentHash::of(content);
+                (path, RecordKind::File { mode, size, hash })
+            }
+            Self::Hole { path, mode, size } => {
+                let (mode, size) = (*mode, *size);
+                (path, RecordKind::Hole { mode, size })
+            }
+            Self::Symlink { path, target } => {
+                let hash = ContentHash::of(target);
+                (path, RecordKind::Link { hash })
+            }
+            Self::Piece { .. } => return None,
+        };
+        Some(Record { path, kind })
     }
 }

@@ -4,7 +4,7 @@
 //! The module knows the keys and their order, and nothing of directories. Any deviation from the output of
 //! `--base` is refused: a misunderstood archive must not delete anything.
 
-use std::{fmt, io::BufRead};
+use std::{fmt, io::Read};
 
 use crate::error::{Error, Result};
 
@@ -74,7 +74,7 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Read the claim, and the first item after it.
-    pub(super) fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
+    pub(super) fn read<R: Read>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
         let mut commit = None;
         let mut item = reader.next()?;
         if let Some(Item::Global(header)) = &item

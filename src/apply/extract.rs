@@ -5,7 +5,7 @@
 //! another type than the deleted path, or in place of a directory. Nothing else is tolerated: an obstacle
 //! to a deletion must be an entry of this archive.
 
-use std::{collections::HashSet, io::BufRead, thread};
+use std::{collections::HashSet, io::Read, thread};
 
 use crate::error::{Error, Result, filled};
 
@@ -28,7 +28,9 @@ const GONE_LEN: usize = 64 << 10;
 /// An application in progress.
 struct Extraction<'a, 'p, 'scope> {
     cursor: Cursor<'a>,
-    writers: Writers<'scope>,
+    writers: Writers<'scope, 'a>,
+    /// The path of the last file or symbolic link.
+    last: Vec<u8>,
     list: Option<&'a ListWriter>,
     /// Records of deletions that the list does not have yet.
     gone: Vec<u8>,
@@ -38,7 +40,7 @@ struct Extraction<'a, 'p, 'scope> {
 }
 
 /// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
-pub(super) fn extract<R: BufRead>(
+pub(super) fn extract<R: Read>(
     root: &Root,
     list: Option<&ListWriter>,
     claim: &Claim,
@@ -49,7 +51,8 @@ pub(super) fn extract<R: BufRead>(
     thread::scope(|scope| {
         let mut extraction = Extraction {
             cursor: root.cursor(),
-            writers: Writers::start(scope, root, list),
+            writers: Writers::new(scope, root, list),
+            last: Vec::new(),
             list,
             gone: Vec::new(),
             progress,
@@ -72,7 +75,7 @@ pub(super) fn extract<R: BufRead>(
 }
 
 impl Extraction<'_, '_, '_> {
-    fn step<R: BufRead>(&mut self, step: Step<'_>, reader: &mut Reader<R>) -> Result<()> {
+    fn step<R: Read>(&mut self, step: Step<'_>, reader: &mut Reader<R>) -> Result<()> {
         self.progress.entry();
         match step {
             Step::Delete(path) => {
@@ -88,7 +91,7 @@ impl Extraction<'_, '_, '_> {
     }
 
     /// Directories are made at once, before the threads come to what is in them.
-    fn write<R: BufRead>(
+    fn write<R: Read>(
         &mut self,
         path: &ArchivePath<'_>,
         kind: &ItemKind,
@@ -96,6 +99,9 @@ impl Extraction<'_, '_, '_> {
     ) -> Result<()> {
         // A later record of a path counts, so that of its deletion comes first.
         self.record_deletions()?;
+        if !matches!(kind, ItemKind::Directory { .. }) {
+            self.keep_apart(path)?;
+        }
         match kind {
             ItemKind::Directory { mode } => {
                 self.record_directory(path, *mode)?;
@@ -104,17 +110,42 @@ impl Extraction<'_, '_, '_> {
             ItemKind::Symlink { target } => self.writers.symlink(path, target)?,
             ItemKind::File { mode, content } => match content {
                 Content::Hole(size) => self.writers.hole(path, *mode, *size)?,
-                Content::Bytes(size) => {
-                    self.writers.file(path, *mode, *size)?;
-                    reader.body(|piece| {
-                        self.progress.update();
-                        self.writers.content(piece)
-                    })?;
-                }
+                Content::Bytes(size) => self.write_file(path, *mode, *size, reader)?,
             },
         }
         self.obstacles.remove(path.bytes());
         self.progress.tell("write", path);
+        Ok(())
+    }
+
+    fn write_file<R: Read>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        mode: u32,
+        size: u64,
+        reader: &mut Reader<R>,
+    ) -> Result<()> {
+        let content = reader.piece()?.unwrap_or_default();
+        if content.len() as u64 == size {
+            return self.writers.file(path, mode, content);
+        }
+        let mut file = self.writers.begin(path, mode)?;
+        self.writers.piece(&mut file, content)?;
+        while let Some(piece) = reader.piece()? {
+            self.progress.update();
+            self.writers.piece(&mut file, piece)?;
+        }
+        self.writers.end(&file)
+    }
+
+    /// Keeps two files of one path, of which the later one counts, from being written at the same time. Paths of files
+    /// that ascend, as those of a tree do, are different ones. Before a path that does not, everything is written.
+    fn keep_apart(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        if path.bytes() <= &*self.last {
+            self.writers.finish()?;
+        }
+        self.last.clear();
+        self.last.extend_from_slice(path.bytes());
         Ok(())
     }
 

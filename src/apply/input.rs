@@ -1,9 +1,9 @@
 //! The plain bytes of an archive that may be compressed.
 //!
-//! The first bytes tell the compression. At most one buffer is read ahead. The checksums in a compressed stream are
+//! The first bytes tell the compression. The checksums in a compressed stream are
 //! verified. A stream may have any number of gzip members or of Zstandard frames, skippable ones among them.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -22,11 +22,11 @@ const OTHERS: [(&[u8], &str); 3] = [
 const BUFFER: usize = 128 << 10;
 
 /// The archive, decompressed if it is compressed with gzip or Zstandard.
-pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>> {
-    let mut raw = BufReader::with_capacity(BUFFER, archive);
+pub(super) fn plain<'a>(mut archive: impl Read + 'a) -> Result<Box<dyn Read + 'a>> {
     let mut magic = Vec::new();
     let most = ZSTD.len() as u64;
-    raw.by_ref()
+    archive
+        .by_ref()
         .take(most)
         .read_to_end(&mut magic)
         .map_err(unreadable)?;
@@ -36,10 +36,11 @@ pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>
     }
     let gzip = magic.starts_with(GZIP);
     let zstd = magic.starts_with(ZSTD) || is_skippable(&magic);
-    let raw = Cursor::new(magic).chain(raw);
+    let raw = Cursor::new(magic).chain(archive);
+    let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
     Ok(match () {
-        () if gzip => buffered(MultiGzDecoder::new(raw)),
-        () if zstd => buffered(zstd::Decoder::with_buffer(raw).map_err(unreadable)?),
+        () if gzip => Box::new(MultiGzDecoder::new(buffered(raw))),
+        () if zstd => Box::new(zstd::Decoder::with_buffer(buffered(raw)).map_err(unreadable)?),
         () => Box::new(raw),
     })
 }
@@ -47,10 +48,6 @@ pub(super) fn plain<'a>(archive: impl Read + 'a) -> Result<Box<dyn BufRead + 'a>
 /// Whether a skippable frame of Zstandard begins with these four bytes.
 fn is_skippable(magic: &[u8]) -> bool {
     matches!(magic, [0x50..=0x5f, rest @ ..] if rest == ZSTD_SKIPPABLE)
-}
-
-fn buffered<'a>(decoder: impl Read + 'a) -> Box<dyn BufRead + 'a> {
-    Box::new(BufReader::with_capacity(BUFFER, decoder))
 }
 
 /// The error of a failed read, of the file or of its compressed content.

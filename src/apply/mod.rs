@@ -51,6 +51,7 @@ mod delta;
 mod extract;
 mod hash;
 mod input;
+mod large;
 mod list;
 mod list_writer;
 mod own;
@@ -68,7 +69,7 @@ mod verify;
 mod writer;
 mod writers;
 
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 
 use crate::{
     error::{Error, Result, filled, listed, push_line},
@@ -256,7 +257,7 @@ struct Application<'a> {
 
 impl Application<'_> {
     /// Apply a full archive: in place of all that archives have brought, or into an empty directory.
-    fn full<R: BufRead>(
+    fn full<R: Read>(
         self,
         verdict: Verdict,
         first: Option<Item>,
@@ -272,7 +273,7 @@ impl Application<'_> {
     }
 
     /// Apply a delta.
-    fn delta<R: BufRead>(
+    fn delta<R: Read>(
         self,
         base: &Id,
         first: Option<Item>,
@@ -297,7 +298,7 @@ impl Application<'_> {
     }
 
     /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
-    fn extract<R: BufRead>(
+    fn extract<R: Read>(
         self,
         list: Option<ListWriter>,
         first: Option<Item>,

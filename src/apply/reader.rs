@@ -6,8 +6,9 @@
 //! nothing else by a stated size. It refuses all entry types that git does not archive. It touches nothing
 //! but its input.
 
-use std::io::{self, BufRead, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
+use bytes::Bytes;
 use tar::Header;
 
 use crate::error::{Error, Result};
@@ -20,6 +21,8 @@ use super::{
 const BLOCK: usize = 512;
 /// The limit of the records of one header, in bytes.
 const RECORDS_MAX: u64 = 1 << 20;
+/// The bytes that are read at once. Content up to this length comes in one piece.
+const READ_LEN: usize = 256 << 10;
 
 /// The next item of an archive.
 #[derive(Debug)]
@@ -47,7 +50,7 @@ pub(super) enum ItemKind {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// This many bytes, which [`Reader::body`] reads.
+    /// This many bytes, which [`Reader::piece`] reads.
     Bytes(u64),
     /// This many zeros, which are not in the archive.
     Hole(u64),
@@ -56,15 +59,18 @@ pub(super) enum Content {
 /// Reads one archive.
 pub(super) struct Reader<R> {
     input: R,
-    /// The unread bytes of the last entry, and the padding of its last block.
+    /// The bytes that come next, as far as they are in memory.
+    ahead: Bytes,
+    /// The bytes to come of the last entry, and the padding of its last block.
     body: u64,
     padding: u64,
 }
 
-impl<R: BufRead> Reader<R> {
+impl<R: Read> Reader<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
             input,
+            ahead: Bytes::new(),
             body: 0,
             padding: 0,
         }
@@ -88,23 +94,14 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(item))
     }
 
-    /// Pass the content of the current entry to `sink`, in pieces.
-    pub(super) fn body(&mut self, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        while self.body > 0 {
-            let left = usize::try_from(self.body).unwrap_or(usize::MAX);
-            let piece = fill(&mut self.input)?;
-            let piece = &piece[..piece.len().min(left)];
-            sink(piece)?;
-            let len = piece.len();
-            self.input.consume(len);
-            self.body -= len as u64;
+    /// The next piece of the content of the current entry. `None` at its end.
+    pub(super) fn piece(&mut self) -> Result<Option<Bytes>> {
+        if self.body == 0 {
+            return Ok(None);
         }
-        while self.padding > 0 {
-            let len = fill(&mut self.input)?.len().min(self.padding as usize);
-            self.input.consume(len);
-            self.padding -= len as u64;
-        }
-        Ok(())
+        let len = self.body.min(READ_LEN as u64);
+        self.body -= len;
+        self.take(len as usize).map(Some)
     }
 
     /// Read to the end, so that the writer of a pipe does not fail.
@@ -114,9 +111,11 @@ impl<R: BufRead> Reader<R> {
 
     /// The next header, after the rest of the previous entry.
     fn header(&mut self) -> Result<Option<Header>> {
-        self.body(|_| Ok(()))?;
-        let block = self.block()?;
-        if block == [0; BLOCK] {
+        while self.piece()?.is_some() {}
+        self.take(self.padding as usize)?;
+        self.padding = 0;
+        let block = self.take(BLOCK)?;
+        if is_zero(&block) {
             return self.end().map(|()| None);
         }
         let header = Header::from_byte_slice(&block).clone();
@@ -136,37 +135,51 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(header))
     }
 
-    fn block(&mut self) -> Result<[u8; BLOCK]> {
-        let mut block = [0; BLOCK];
-        self.input.read_exact(&mut block).map_err(unreadable)?;
-        Ok(block)
-    }
-
     /// Check that only zeros follow the first zero block. Reading to the very end lets a decompressor
     /// verify checksums.
     fn end(&mut self) -> Result<()> {
-        let mut rest = [0; BLOCK];
-        let mut next = self.block()?;
+        let mut zeros = self.take(BLOCK)?;
         loop {
-            if next != [0; BLOCK] {
+            if !is_zero(&zeros) {
                 return Err(damaged("something follows its end"));
             }
-            let read = self.at_most(&mut rest)?;
-            if read == 0 {
+            self.fill(1)?;
+            if self.ahead.is_empty() {
                 return Ok(());
             }
-            next = [0; BLOCK];
-            next[..read].copy_from_slice(&rest[..read]);
+            zeros = std::mem::take(&mut self.ahead);
         }
     }
 
-    fn at_most(&mut self, into: &mut [u8]) -> Result<usize> {
-        loop {
-            match self.input.read(into) {
+    /// The next `len` bytes.
+    fn take(&mut self, len: usize) -> Result<Bytes> {
+        self.fill(len)?;
+        match self.ahead.len() < len {
+            true => Err(incomplete()),
+            false => Ok(self.ahead.split_to(len)),
+        }
+    }
+
+    /// Has the next `len` bytes in memory, or as many as there are. They come into a new buffer: pieces of the one
+    /// before may still wait for a thread that writes them.
+    fn fill(&mut self, len: usize) -> Result<()> {
+        if self.ahead.len() >= len {
+            return Ok(());
+        }
+        let mut buffer = vec![0; len.max(READ_LEN)];
+        let mut filled = self.ahead.len();
+        buffer[..filled].copy_from_slice(&self.ahead);
+        while filled < buffer.len() {
+            match self.input.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => return read.map_err(unreadable),
+                Err(error) => return Err(unreadable(error)),
             }
         }
+        buffer.truncate(filled);
+        self.ahead = Bytes::from(buffer);
+        Ok(())
     }
 
     /// The records of an extended header.
@@ -177,10 +190,9 @@ impl<R: BufRead> Reader<R> {
         }
         self.begin(size);
         let mut records = Vec::new();
-        self.body(|piece| {
-            records.extend_from_slice(piece);
-            Ok(())
-        })?;
+        while let Some(piece) = self.piece()? {
+            records.extend_from_slice(&piece);
+        }
         Ok(records)
     }
 
@@ -233,7 +245,7 @@ impl<R: BufRead> Reader<R> {
         if self.body != BLOCK as u64 {
             return Err(refused());
         }
-        let map = self.block()?;
+        let map = self.take(BLOCK)?;
         self.begin(0);
         let expected = format!("1\n{size}\n0\n");
         let end = map.strip_prefix(expected.as_bytes());
@@ -242,15 +254,8 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// The buffered input, at least one byte.
-fn fill<R: BufRead>(input: &mut R) -> Result<&[u8]> {
-    while let Err(error) = input.fill_buf() {
-        if error.kind() != ErrorKind::Interrupted {
-            return Err(unreadable(error));
-        }
-    }
-    let piece = input.fill_buf().map_err(unreadable)?;
-    (!piece.is_empty()).then_some(piece).ok_or_else(incomplete)
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
 }
 
 /// The stored type: [`Header::entry_type`] takes a NUL for a file.
@@ -339,12 +344,12 @@ mod tests {
                 end => return (found, end.is_ok()),
             };
             let mut body = Vec::new();
-            let all = reader.body(|piece| {
-                body.extend_from_slice(piece);
-                Ok(())
-            });
-            if all.is_err() {
-                return (found, false);
+            loop {
+                match reader.piece() {
+                    Ok(Some(piece)) => body.extend_from_slice(&piece),
+                    Ok(None) => break,
+                    Err(_) => return (found, false),
+                }
             }
             found.push((path, kind, body));
         }

@@ -3,7 +3,7 @@
 //! This module checks every name, type and position in the archive without a look at the directory. So an
 //! archive can be checked to its end before the first step is applied.
 
-use std::io::BufRead;
+use std::io::Read;
 
 use crate::error::Result;
 
@@ -40,7 +40,7 @@ impl<'c> Steps<'c> {
     }
 
     /// Check all steps: those of `first`, then those of `reader`. Call `checked` for each.
-    pub(super) fn check<R: BufRead>(
+    pub(super) fn check<R: Read>(
         self,
         first: Option<Item>,
         reader: &mut Reader<R>,
@@ -53,7 +53,7 @@ impl<'c> Steps<'c> {
     }
 
     /// Call `take` for each step: those of `first`, then those of `reader`.
-    pub(super) fn each<R: BufRead>(
+    pub(super) fn each<R: Read>(
         mut self,
         first: Option<Item>,
         reader: &mut Reader<R>,

@@ -1,21 +1,22 @@
 //! Threads that create files and symbolic links, which is most of the time of an application.
 //!
-//! Each thread has a lane of its own, in which it writes what it is sent, in order. All names of a directory go into
-//! the same lane: an archive that names a path twice leaves the later content, as one thread would. What waits in the
-//! lanes is bounded in bytes. Must not read the archive.
+//! Threads take batches of orders from one queue, in any order: the paths of all batches on their way are different
+//! ones. The calling thread sees to that. Where the queue is full the calling thread carries out a batch itself, so that
+//! all processors work and what waits is bounded in bytes. Must not read the archive.
 
 use std::{
-    hash::{BuildHasher, BuildHasherDefault},
+    mem,
     thread::{Scope, ScopedJoinHandle},
 };
 
-use crossbeam_channel::{Sender, bounded};
-use rustc_hash::FxHasher;
+use bytes::Bytes;
+use crossbeam_channel::{Sender, TrySendError, bounded};
 
 use crate::error::{Error, Result};
 
 use super::{
-    batch::{Batch, FileOrder, Order},
+    batch::{Batch, Order},
+    large::LargeFile,
     list_writer::ListWriter,
     path::ArchivePath,
     root::Root,
@@ -23,140 +24,139 @@ use super::{
     writer::Writer,
 };
 
-/// A batch is sent when it takes this many bytes, with its orders.
+/// A batch is sent when it takes this many bytes.
 const BATCH_LEN: usize = 256 << 10;
-/// The batches that wait in a lane.
-const WAITING: usize = 16;
+/// The batches that wait for each thread.
+const WAITING: usize = 2;
 
-/// The threads of one application.
-pub(super) struct Writers<'scope> {
-    lanes: Vec<Lane<'scope>>,
-    /// The lane of the file whose content comes next.
-    current: usize,
-    /// The bytes to come of a file that has no room in one batch.
-    left: u64,
-}
-
-struct Lane<'scope> {
+/// The calling thread's side of the queue.
+pub(super) struct Writers<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    root: &'env Root,
+    list: Option<&'env ListWriter>,
+    /// Of the calling thread.
+    writer: Writer<'env>,
     batch: Batch,
-    batches: Sender<Batch>,
-    thread: ScopedJoinHandle<'scope, Result<()>>,
+    /// `None` before the first batch is full.
+    threads: Option<Threads<'scope>>,
 }
 
-impl<'scope> Writers<'scope> {
-    /// Starts the threads.
-    pub(super) fn start<'env>(
+struct Threads<'scope> {
+    batches: Sender<Batch>,
+    handles: Vec<ScopedJoinHandle<'scope, Result<()>>>,
+}
+
+impl<'scope, 'env> Writers<'scope, 'env> {
+    pub(super) fn new(
         scope: &'scope Scope<'scope, 'env>,
         root: &'env Root,
         list: Option<&'env ListWriter>,
     ) -> Self {
-        let lane = |_| {
-            let (batches, orders) = bounded(WAITING);
-            Lane {
-                batch: Batch::default(),
-                batches,
-                thread: scope.spawn(move || Writer::new(root, list).run(orders)),
-            }
-        };
         Self {
-            lanes: (0..threads::number()).map(lane).collect(),
-            current: 0,
-            left: 0,
+            scope,
+            root,
+            list,
+            writer: Writer::new(root, list),
+            batch: Batch::default(),
+            threads: None,
         }
     }
 
-    /// Has a file created, whose content of `size` bytes follows.
-    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) -> Result<()> {
-        let len = usize::try_from(size).unwrap_or(usize::MAX);
-        let is_whole = len <= BATCH_LEN;
-        self.left = if is_whole { 0 } else { size };
-        let lane = self.lane_of(path, if is_whole { len } else { 0 })?;
-        let path = lane.batch.add(path.bytes());
-        let order = FileOrder {
+    /// Has a file created.
+    pub(super) fn file(
+        &mut self,
+        path: &ArchivePath<'_>,
+        mode: u32,
+        content: Bytes,
+    ) -> Result<()> {
+        let path = path.bytes().to_vec();
+        self.add(Order::File {
             path,
             mode,
-            size,
-            is_whole,
-        };
-        lane.batch.orders.push(Order::File(order));
-        Ok(())
-    }
-
-    /// Has content appended to the last file.
-    pub(super) fn content(&mut self, piece: &[u8]) -> Result<()> {
-        let lane = &mut self.lanes[self.current];
-        if self.left == 0 {
-            lane.batch.append(piece);
-            return Ok(());
-        }
-        lane.make_room(piece.len())?;
-        lane.batch.append(piece);
-        self.left -= piece.len() as u64;
-        match self.left {
-            // The record of the file comes before those of a later batch.
-            0 => lane.send(),
-            _ => Ok(()),
-        }
+            content,
+        })
     }
 
     /// Has a file of `size` zeros created.
     pub(super) fn hole(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) -> Result<()> {
-        self.file(path, mode, 0)?;
-        let lane = &mut self.lanes[self.current];
-        lane.batch.orders.push(Order::Hole(size));
-        Ok(())
+        let path = path.bytes().to_vec();
+        self.add(Order::Hole { path, mode, size })
     }
 
     /// Has a symbolic link created.
     pub(super) fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
-        let lane = self.lane_of(path, target.len())?;
-        let (path, target) = (lane.batch.add(path.bytes()), lane.batch.add(target));
-        lane.batch.orders.push(Order::Symlink(path, target));
-        Ok(())
+        let (path, target) = (path.bytes().to_vec(), target.to_vec());
+        self.add(Order::Symlink { path, target })
     }
 
-    /// Waits until everything is written, or for the first failure.
-    pub(super) fn finish(self) -> Result<()> {
-        let ended = self.lanes.into_iter().map(|lane| {
-            // A thread that has failed says why itself.
-            let _ = lane.batches.send(lane.batch);
-            drop(lane.batches);
-            lane.thread
-        });
-        let ended: Vec<_> = ended.collect();
-        ended
-            .into_iter()
-            .map(threads::join)
-            .fold(Ok(()), Result::and)
+    /// Creates a file whose content comes in pieces, until [`Self::end`].
+    pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
+        self.writer.begin(path, mode)
     }
 
-    /// The lane for `path`, with room for so much content.
-    fn lane_of(&mut self, path: &ArchivePath<'_>, content: usize) -> Result<&mut Lane<'scope>> {
-        let hasher = BuildHasherDefault::<FxHasher>::default();
-        let hash = hasher.hash_one(path.split().0);
-        self.current = (hash % self.lanes.len() as u64) as usize;
-        let lane = &mut self.lanes[self.current];
-        lane.make_room(path.bytes().len() + content)?;
-        Ok(lane)
+    /// Has the next piece of a large file written.
+    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) -> Result<()> {
+        self.add(file.piece(content))
     }
-}
 
-impl Lane<'_> {
-    /// Sends the batch if it has no room for `len` bytes.
-    fn make_room(&mut self, len: usize) -> Result<()> {
-        let used = self.batch.len();
-        match used == 0 || used + len <= BATCH_LEN {
+    /// Nothing follows in a large file.
+    pub(super) fn end(&mut self, file: &LargeFile) -> Result<()> {
+        self.writer.record(&file.record())
+    }
+
+    /// Waits until everything is written, or for the first failure of a thread.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let written = self.writer.write(&mem::take(&mut self.batch));
+        let Some(Threads { batches, handles }) = self.threads.take() else {
+            return written;
+        };
+        drop(batches);
+        let ended = handles.into_iter().map(threads::join);
+        ended.fold(Ok(()), Result::and).and(written)
+    }
+
+    fn add(&mut self, order: Order) -> Result<()> {
+        self.batch.add(order);
+        match self.batch.len < BATCH_LEN {
             true => Ok(()),
             false => self.send(),
         }
     }
 
     fn send(&mut self) -> Result<()> {
-        let next = Batch {
-            orders: Vec::with_capacity(self.batch.orders.len()),
-            bytes: Vec::with_capacity(BATCH_LEN),
+        let batch = mem::take(&mut self.batch);
+        let threads = self.threads.get_or_insert_with(|| {
+            let writer = || Writer::new(self.root, self.list);
+            Threads::start(self.scope, writer)
+        });
+        if threads.handles.iter().any(ScopedJoinHandle::is_finished) {
+            return Err(Error::fatal("a thread has ended early"));
+        }
+        match threads.batches.try_send(batch) {
+            Ok(()) => Ok(()),
+            // Disconnected where there is no other thread, on one processor.
+            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
+                self.writer.write(&batch)
+            }
+        }
+    }
+}
+
+impl<'scope> Threads<'scope> {
+    /// Starts one thread less than [`threads::number`], for the calling one.
+    fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        writer: impl Fn() -> Writer<'env>,
+    ) -> Self {
+        let number = threads::number() - 1;
+        let (batches, orders) = bounded(WAITING * number);
+        let start = |_| {
+            let (mut writer, orders) = (writer(), orders.clone());
+            scope.spawn(move || orders.iter().try_for_each(|batch| writer.write(&batch)))
         };
-        let sent = self.batches.send(std::mem::replace(&mut self.batch, next));
-        sent.map_err(|_| Error::fatal("a thread has ended early"))
+        Self {
+            batches,
+            handles: (0..number).map(start).collect(),
+        }
     }
 }
