@@ -30,11 +30,7 @@ pub(super) enum Order {
         content: Bytes,
     },
     /// Create a file of this many zeros.
-    Hole {
-        path: Vec<u8>,
-        mode: u32,
-        size: u64,
-    },
+    Hole { path: Vec<u8>, mode: u32, size: u64 },
     /// Create a symbolic link.
     Symlink { path: Vec<u8>, target: Vec<u8> },
     /// Write a piece of a large file that begins at this byte.

@@ -22,7 +22,7 @@ const BLOCK: usize = 512;
 /// The limit of the records of one header, in bytes.
 const RECORDS_MAX: u64 = 1 << 20;
 /// The bytes that are read at once. Content up to this length comes in one piece.
-const READ_LEN: usize = 256 << 10;
+const READ_LEN: usize = 128 << 10;
 
 /// The next item of an archive.
 #[derive(Debug)]

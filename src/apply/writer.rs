@@ -92,6 +92,7 @@ impl<'r> Writer<'r> {
     }
 
     fn create(&mut self, path: &[u8], mode: u32) -> Result<File> {
-        self.cursor.create_file(&ArchivePath::of_checked(path), mode)
+        self.cursor
+            .create_file(&ArchivePath::of_checked(path), mode)
     }
 }

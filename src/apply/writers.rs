@@ -63,12 +63,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     }
 
     /// Has a file created.
-    pub(super) fn file(
-        &mut self,
-        path: &ArchivePath<'_>,
-        mode: u32,
-        content: Bytes,
-    ) -> Result<()> {
+    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, content: Bytes) -> Result<()> {
         let path = path.bytes().to_vec();
         self.add(Order::File {
             path,
@@ -144,10 +139,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
 
 impl<'scope> Threads<'scope> {
     /// Starts one thread less than [`threads::number`], for the calling one.
-    fn start<'env>(
-        scope: &'scope Scope<'scope, 'env>,
-        writer: impl Fn() -> Writer<'env>,
-    ) -> Self {
+    fn start<'env>(scope: &'scope Scope<'scope, 'env>, writer: impl Fn() -> Writer<'env>) -> Self {
         let number = threads::number() - 1;
         let (batches, orders) = bounded(WAITING * number);
         let start = |_| {

@@ -1,5 +1,7 @@
 //! `--verify` and `--repair`, and full archives in place of what archives have brought before.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::archive::{Archive, Deletions, Tree, delta, executable, file, found, id, link, tree};
@@ -493,6 +495,36 @@ fn a_path_that_comes_twice() {
         directory.assert_holds(from, &tree(holds));
         directory.assert_sound();
     }
+}
+
+/// Threads write files whose paths ascend at the same time; the later content of a path counts all the same.
+#[test]
+fn many_files_of_all_lengths() {
+    let [from, _] = &ids();
+    let lengths = [0, 1, 512, 513, 131_071, 131_072, 131_073, 262_144, 900_000];
+    let path = |number: usize| format!("{}/{number:03}", number % 7);
+    let content = |number: usize, round: &str| {
+        let text = format!("{number} {round}\n").repeat(1 + lengths[number % 9] / 6);
+        text[..lengths[number % 9]].to_owned()
+    };
+    let mut numbers = Vec::from_iter(0..200);
+    numbers.sort_by_key(|&number| path(number));
+    let ascending = numbers.iter().map(|&number| (number, "first"));
+    let descending = numbers
+        .iter()
+        .rev()
+        .step_by(3)
+        .map(|&number| (number, "then"));
+    let (mut archive, mut holds) = (Archive::full(from), BTreeMap::new());
+    for (number, round) in ascending.chain(descending) {
+        let (path, content) = (path(number), content(number, round));
+        archive = archive.file(&path, &content);
+        holds.insert(path.into_bytes(), file(&content));
+    }
+    let directory = Target::empty();
+    let _ = directory.apply(&archive.end()).success();
+    directory.assert_holds(from, &holds);
+    directory.assert_sound();
 }
 
 proptest! {
