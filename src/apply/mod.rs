@@ -3,8 +3,8 @@
 //!
 //! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy
 //! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large: it is
-//! read once, and each entry is checked before it is written. One thread reads, deletes and makes directories; others
-//! write files (`writers`).
+//! read once, and each entry is checked before it is written. The calling thread reads, deletes and makes directories;
+//! several threads write files (`writers`).
 //!
 //! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
 //! complete archive again completes the directory, after any number of interruptions; so does a full archive of any
