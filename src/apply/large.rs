@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use cap_std::fs::{File, FileExt};
 
 use crate::error::Result;
 
 use super::{
-    batch::Order,
     cursor::failed,
     hash::Hasher,
     record::{Record, RecordKind},
@@ -39,16 +37,12 @@ impl LargeFile {
         }
     }
 
-    /// The order to write the next piece.
-    pub(super) fn piece(&mut self, content: Bytes) -> Order {
-        self.hasher.update(&content);
-        let (target, at) = (Arc::clone(&self.target), self.len);
+    /// Where the next piece, which is `content`, is to be written: the file, and the byte of the file.
+    pub(super) fn place(&mut self, content: &[u8]) -> (Arc<Target>, u64) {
+        self.hasher.update(content);
+        let at = self.len;
         self.len += content.len() as u64;
-        Order::Piece {
-            target,
-            at,
-            content,
-        }
+        (Arc::clone(&self.target), at)
     }
 
     /// The record of the file with all of its pieces.

@@ -91,7 +91,12 @@ impl<'scope, 'env> Writers<'scope, 'env> {
 
     /// Has the next piece of a large file written.
     pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) -> Result<()> {
-        self.add(file.piece(content))
+        let (target, at) = file.place(&content);
+        self.add(Order::Piece {
+            target,
+            at,
+            content,
+        })
     }
 
     /// Nothing follows in a large file.
