@@ -10,16 +10,8 @@ use super::{
     record::{Record, RecordKind},
 };
 
-/// The bytes of an archive around the content of an entry: header and padding, at most.
-const AROUND_LEN: usize = 1 << 10;
-
 /// Orders that one thread carries out, one after the other.
-#[derive(Default)]
-pub(super) struct Batch {
-    pub(super) orders: Vec<Order>,
-    /// The bytes of memory that the orders hold, with those of the archive around their content.
-    pub(super) len: usize,
-}
+pub(super) type Batch = Vec<Order>;
 
 /// What a thread does next.
 pub(super) enum Order {
@@ -41,33 +33,9 @@ pub(super) enum Order {
     },
 }
 
-impl Batch {
-    pub(super) fn add(&mut self, order: Order) {
-        self.len += order.len();
-        self.orders.push(order);
-    }
-
-    /// Append the records of what the orders create to `records`.
-    pub(super) fn record(&self, records: &mut Vec<u8>) {
-        for record in self.orders.iter().filter_map(Order::record) {
-            record.push(records);
-        }
-    }
-}
-
 impl Order {
-    fn len(&self) -> usize {
-        let held = match self {
-            Self::File { path, content, .. } => path.len() + content.len(),
-            Self::Hole { path, .. } => path.len(),
-            Self::Symlink { path, target } => path.len() + target.len(),
-            Self::Piece { content, .. } => content.len(),
-        };
-        AROUND_LEN + size_of::<Self>() + held
-    }
-
     /// The record of what the order creates. A large file has its own.
-    fn record(&self) -> Option<Record<'_>> {
+    pub(super) fn record(&self) -> Option<Record<'_>> {
         let (path, kind) = match self {
             Self::File {
                 path,

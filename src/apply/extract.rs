@@ -107,12 +107,13 @@ impl Extraction<'_, '_, '_> {
                 self.record_directory(path, *mode)?;
                 self.cursor.make_directory(path, *mode)?;
             }
-            ItemKind::Symlink { target } => self.writers.symlink(path, target)?,
+            ItemKind::Symlink { target } => self.writers.symlink(path, target),
             ItemKind::File { mode, content } => match content {
-                Content::Hole(size) => self.writers.hole(path, *mode, *size)?,
+                Content::Hole(size) => self.writers.hole(path, *mode, *size),
                 Content::Bytes(size) => self.write_file(path, *mode, *size, reader)?,
             },
         }
+        self.writers.reached(reader.position())?;
         self.obstacles.remove(path.bytes());
         self.progress.tell("write", path);
         Ok(())
@@ -127,13 +128,15 @@ impl Extraction<'_, '_, '_> {
     ) -> Result<()> {
         let content = reader.piece()?.unwrap_or_default();
         if content.len() as u64 == size {
-            return self.writers.file(path, mode, content);
+            self.writers.file(path, mode, content);
+            return Ok(());
         }
         let mut file = self.writers.begin(path, mode)?;
-        self.writers.piece(&mut file, content)?;
+        self.writers.piece(&mut file, content);
         while let Some(piece) = reader.piece()? {
             self.progress.update();
-            self.writers.piece(&mut file, piece)?;
+            self.writers.piece(&mut file, piece);
+            self.writers.reached(reader.position())?;
         }
         self.writers.end(&file)
     }

@@ -61,6 +61,8 @@ pub(super) struct Reader<R> {
     input: R,
     /// The bytes that come next, as far as they are in memory.
     ahead: Bytes,
+    /// The byte of the archive at which `ahead` begins.
+    position: u64,
     /// The bytes to come of the last entry, and the padding of its last block.
     body: u64,
     padding: u64,
@@ -71,6 +73,7 @@ impl<R: Read> Reader<R> {
         Self {
             input,
             ahead: Bytes::new(),
+            position: 0,
             body: 0,
             padding: 0,
         }
@@ -102,6 +105,11 @@ impl<R: Read> Reader<R> {
         let len = self.body.min(READ_LEN as u64);
         self.body -= len;
         self.take(len as usize).map(Some)
+    }
+
+    /// The byte of the archive at which the next header or the rest of the content begins.
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Read to the end, so that the writer of a pipe does not fail.
@@ -156,7 +164,10 @@ impl<R: Read> Reader<R> {
         self.fill(len)?;
         match self.ahead.len() < len {
             true => Err(incomplete()),
-            false => Ok(self.ahead.split_to(len)),
+            false => {
+                self.position += len as u64;
+                Ok(self.ahead.split_to(len))
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use cap_std::fs::File;
 use crate::error::Result;
 
 use super::{
-    batch::{Batch, Order},
+    batch::Order,
     cursor::{Cursor, failed},
     large::LargeFile,
     list_writer::ListWriter,
@@ -34,14 +34,15 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Carry out the orders of `batch`.
-    pub(super) fn write(&mut self, batch: &Batch) -> Result<()> {
+    /// Carry out the orders of a batch.
+    pub(super) fn write(&mut self, batch: &[Order]) -> Result<()> {
         if self.list.is_some() {
-            batch.record(&mut self.records);
+            for record in batch.iter().filter_map(Order::record) {
+                record.push(&mut self.records);
+            }
         }
         self.flush()?;
-        let mut orders = batch.orders.iter();
-        orders.try_for_each(|order| self.carry_out(order))
+        batch.iter().try_for_each(|order| self.carry_out(order))
     }
 
     /// Create a file whose content comes in pieces.

@@ -1,8 +1,12 @@
 //! Threads that create files and symbolic links, which is most of the time of an application.
 //!
 //! Threads take batches of orders from one queue, in any order: the paths of all batches on their way are different
-//! ones. The calling thread sees to that. Where the queue is full the calling thread carries out a batch itself, so that
-//! all processors work and what waits is bounded in bytes. Must not read the archive.
+//! ones. The calling thread sees to that. Where the queue is full, the calling thread carries out a batch itself. So all
+//! processors work, and the queue is bounded.
+//!
+//! A batch is bounded by the bytes of the archive from its first order to its last. The content of a file keeps the
+//! buffer that it was read into, with all that is beside it: headers, and extended headers of up to 1 MiB. Must not read
+//! the archive.
 
 use std::{
     mem,
@@ -24,9 +28,9 @@ use super::{
     writer::Writer,
 };
 
-/// A batch is sent when it takes this many bytes.
-const BATCH_LEN: usize = 256 << 10;
-/// The batches that wait for each thread.
+/// A batch is sent when the archive was read on by this many bytes.
+const BATCH_LEN: u64 = 256 << 10;
+/// The number of batches that wait for each thread.
 const WAITING: usize = 2;
 
 /// The calling thread's side of the queue.
@@ -34,9 +38,11 @@ pub(super) struct Writers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     root: &'env Root,
     list: Option<&'env ListWriter>,
-    /// Of the calling thread.
+    /// The writer of the calling thread.
     writer: Writer<'env>,
     batch: Batch,
+    /// The byte of the archive at which the batch begins.
+    begin: u64,
     /// `None` before the first batch is full.
     threads: Option<Threads<'scope>>,
 }
@@ -57,31 +63,44 @@ impl<'scope, 'env> Writers<'scope, 'env> {
             root,
             list,
             writer: Writer::new(root, list),
-            batch: Batch::default(),
+            batch: Batch::new(),
+            begin: 0,
             threads: None,
         }
     }
 
+    /// The archive is read up to byte `position`. Sends the orders so far if they keep enough of the archive in memory.
+    pub(super) fn reached(&mut self, position: u64) -> Result<()> {
+        if position - self.begin < BATCH_LEN {
+            return Ok(());
+        }
+        self.begin = position;
+        match self.batch.is_empty() {
+            true => Ok(()),
+            false => self.send(),
+        }
+    }
+
     /// Has a file created.
-    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, content: Bytes) -> Result<()> {
+    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, content: Bytes) {
         let path = path.bytes().to_vec();
-        self.add(Order::File {
+        self.batch.push(Order::File {
             path,
             mode,
             content,
-        })
+        });
     }
 
     /// Has a file of `size` zeros created.
-    pub(super) fn hole(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) -> Result<()> {
+    pub(super) fn hole(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) {
         let path = path.bytes().to_vec();
-        self.add(Order::Hole { path, mode, size })
+        self.batch.push(Order::Hole { path, mode, size });
     }
 
     /// Has a symbolic link created.
-    pub(super) fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
+    pub(super) fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) {
         let (path, target) = (path.bytes().to_vec(), target.to_vec());
-        self.add(Order::Symlink { path, target })
+        self.batch.push(Order::Symlink { path, target });
     }
 
     /// Creates a file whose content comes in pieces, until [`Self::end`].
@@ -90,13 +109,13 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     }
 
     /// Has the next piece of a large file written.
-    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) -> Result<()> {
+    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) {
         let (target, at) = file.place(&content);
-        self.add(Order::Piece {
+        self.batch.push(Order::Piece {
             target,
             at,
             content,
-        })
+        });
     }
 
     /// Nothing follows in a large file.
@@ -113,14 +132,6 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         drop(batches);
         let ended = handles.into_iter().map(threads::join);
         ended.fold(Ok(()), Result::and).and(written)
-    }
-
-    fn add(&mut self, order: Order) -> Result<()> {
-        self.batch.add(order);
-        match self.batch.len < BATCH_LEN {
-            true => Ok(()),
-            false => self.send(),
-        }
     }
 
     fn send(&mut self) -> Result<()> {
@@ -146,7 +157,7 @@ impl<'scope> Threads<'scope> {
     /// Starts one thread less than [`threads::number`], for the calling one.
     fn start<'env>(scope: &'scope Scope<'scope, 'env>, writer: impl Fn() -> Writer<'env>) -> Self {
         let number = threads::number() - 1;
-        let (batches, orders) = bounded(WAITING * number);
+        let (batches, orders) = bounded::<Batch>(WAITING * number);
         let start = |_| {
             let (mut writer, orders) = (writer(), orders.clone());
             scope.spawn(move || orders.iter().try_for_each(|batch| writer.write(&batch)))

@@ -3,7 +3,9 @@
 //! directories.
 
 use std::fs;
+use std::num::NonZero;
 use std::os::unix::fs::symlink;
+use std::thread::available_parallelism;
 
 use super::archive::{Archive, Deletions, Tree, delta, file, found, link, tree};
 use super::{Target, applying, ids};
@@ -439,6 +441,29 @@ fn sizes_are_not_believed() {
         .extended(&[("size", b"18446744073709551615")])
         .file("a", "");
     assert_harmless(pax, "the archive is incomplete");
+}
+
+/// The content of a small file waits for a thread, and what was read beside the content waits with it: here an extended
+/// header whose record nobody uses.
+#[test]
+fn small_files_between_large_headers() {
+    let [from, _] = &ids();
+    let unused = vec![b'u'; 130 << 10];
+    let mut archive = Archive::full(from);
+    for number in 0..600 {
+        archive = archive
+            .extended(&[("unused", &unused)])
+            .file(&format!("{number:03}"), "x");
+    }
+    let directory = Target::empty();
+    fs::write(directory.repo.path().join("archive"), archive.end()).expect("our own");
+    // A stack for each of at most eight threads, and its batches. The archive is of 78 MB.
+    let threads = available_parallelism().map_or(1, NonZero::get).min(8);
+    let limit = (16 + 4 * threads) << 10;
+    let run = format!("ulimit -d {limit}; exec git-sluice --apply=dir archive");
+    let output = directory.repo.shell(&run);
+    assert_eq!((output.code(), output.messages()), (0, String::new()));
+    assert_eq!(directory.state(), format!("holds {from}\n"));
 }
 
 #[test]
