@@ -497,29 +497,34 @@ fn a_path_that_comes_twice() {
     }
 }
 
-/// Threads write files whose paths ascend at the same time; the later content of a path counts all the same.
+/// Around the length that is read at once, and around that of a batch.
 #[test]
 fn many_files_of_all_lengths() {
     let [from, _] = &ids();
     let lengths = [0, 1, 512, 513, 131_071, 131_072, 131_073, 262_144, 900_000];
-    let path = |number: usize| format!("{}/{number:03}", number % 7);
-    let content = |number: usize, round: &str| {
-        let text = format!("{number} {round}\n").repeat(1 + lengths[number % 9] / 6);
-        text[..lengths[number % 9]].to_owned()
+    let content = |number: usize| {
+        let text = format!("{number}\n").repeat(lengths[number % 9]);
+        file(&text[..lengths[number % 9]])
     };
-    let mut numbers = Vec::from_iter(0..200);
-    numbers.sort_by_key(|&number| path(number));
-    let ascending = numbers.iter().map(|&number| (number, "first"));
-    let descending = numbers
-        .iter()
-        .rev()
-        .step_by(3)
-        .map(|&number| (number, "then"));
+    let path = |number: usize| format!("{}/{number:03}", number % 7).into_bytes();
+    let holds = BTreeMap::from_iter((0..200).map(|number| (path(number), content(number))));
+    let directory = laid_down(from, &holds);
+    directory.assert_holds(from, &holds);
+    directory.assert_sound();
+}
+
+/// Many batches wait at once, and each brings the path again: the last content counts all the same.
+#[test]
+fn a_path_that_comes_in_many_batches() {
+    let [from, _] = &ids();
     let (mut archive, mut holds) = (Archive::full(from), BTreeMap::new());
-    for (number, round) in ascending.chain(descending) {
-        let (path, content) = (path(number), content(number, round));
-        archive = archive.file(&path, &content);
-        holds.insert(path.into_bytes(), file(&content));
+    for round in 0..20 {
+        let others = (0..300).map(|number| format!("{round:02}/{number:03}"));
+        for path in others.chain(["same".into()]) {
+            let content = round.to_string();
+            archive = archive.file(&path, &content);
+            holds.insert(path.into_bytes(), file(&content));
+        }
     }
     let directory = Target::empty();
     let _ = directory.apply(&archive.end()).success();
