@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{
     hash::ContentHash,
-    large::Target,
+    large::SharedFile,
     record::{Record, RecordKind},
 };
 
@@ -27,7 +27,7 @@ pub(super) enum Order {
     Symlink { path: Vec<u8>, target: Vec<u8> },
     /// Write a piece of a large file that begins at this byte.
     Piece {
-        target: Arc<Target>,
+        file: Arc<SharedFile>,
         at: u64,
         content: Bytes,
     },

@@ -104,7 +104,12 @@ impl Extraction<'_, '_, '_> {
         }
         match kind {
             ItemKind::Directory { mode } => {
-                self.record_directory(path, *mode)?;
+                let (path_bytes, kind) = (path.bytes(), RecordKind::Directory { mode: *mode });
+                let record = Record {
+                    path: path_bytes,
+                    kind,
+                };
+                self.writers.record(&record)?;
                 self.cursor.make_directory(path, *mode)?;
             }
             ItemKind::Symlink { target } => self.writers.symlink(path, target),
@@ -138,11 +143,11 @@ impl Extraction<'_, '_, '_> {
             self.writers.piece(&mut file, piece);
             self.writers.reached(reader.position())?;
         }
-        self.writers.end(&file)
+        self.writers.record(&file.record())
     }
 
-    /// Keeps two files of one path, of which the later one counts, from being written at the same time. Paths of files
-    /// that ascend, as those of a tree do, are different ones. Before a path that does not, everything is written.
+    /// Keeps two files of one path from being written at the same time: the later one counts. Paths that ascend, as those
+    /// of a tree do, are different ones. Where a path does not ascend, everything before it is written first.
     fn keep_apart(&mut self, path: &ArchivePath<'_>) -> Result<()> {
         if path.bytes() <= &*self.last {
             self.writers.finish()?;
@@ -150,16 +155,6 @@ impl Extraction<'_, '_, '_> {
         self.last.clear();
         self.last.extend_from_slice(path.bytes());
         Ok(())
-    }
-
-    fn record_directory(&self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
-        let Some(list) = self.list else {
-            return Ok(());
-        };
-        let (path, kind) = (path.bytes(), RecordKind::Directory { mode });
-        let mut record = Vec::new();
-        Record { path, kind }.push(&mut record);
-        list.append(&record)
     }
 
     fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The plain bytes of an archive that may be compressed.
 //!
-//! The first bytes tell the compression. The checksums in a compressed stream are
-//! verified. A stream may have any number of gzip members or of Zstandard frames, skippable ones among them.
+//! The first bytes tell the compression. The checksums in a compressed stream are verified. A stream may have any number
+//! of gzip members or of Zstandard frames, skippable ones among them.
 
 use std::io::{self, BufReader, Cursor, Read};
 

@@ -12,16 +12,17 @@ use super::{
     record::{Record, RecordKind},
 };
 
-/// The pieces so far of a large file.
+/// A large file, as far as the archive was read.
 pub(super) struct LargeFile {
-    target: Arc<Target>,
+    file: Arc<SharedFile>,
     mode: u32,
+    /// The bytes so far.
     len: u64,
     hasher: Hasher,
 }
 
-/// A file that was created, and its path.
-pub(super) struct Target {
+/// The handle of a large file, and its path.
+pub(super) struct SharedFile {
     file: File,
     path: Vec<u8>,
 }
@@ -30,19 +31,20 @@ impl LargeFile {
     pub(super) fn new(file: File, path: &[u8], mode: u32) -> Self {
         let path = path.to_vec();
         Self {
-            target: Arc::new(Target { file, path }),
+            file: Arc::new(SharedFile { file, path }),
             mode,
             len: 0,
             hasher: Hasher::default(),
         }
     }
 
-    /// Where the next piece, which is `content`, is to be written: the file, and the byte of the file.
-    pub(super) fn place(&mut self, content: &[u8]) -> (Arc<Target>, u64) {
+    /// Adds `content` to the size and the hash. Returns the place where it is to be written: the file, and the byte at
+    /// which the piece begins.
+    pub(super) fn place(&mut self, content: &[u8]) -> (Arc<SharedFile>, u64) {
         self.hasher.update(content);
         let at = self.len;
         self.len += content.len() as u64;
-        (Arc::clone(&self.target), at)
+        (Arc::clone(&self.file), at)
     }
 
     /// The record of the file with all of its pieces.
@@ -53,14 +55,14 @@ impl LargeFile {
             hash: self.hasher.finish(),
         };
         Record {
-            path: &self.target.path,
+            path: &self.file.path,
             kind,
         }
     }
 }
 
-impl Target {
-    /// Write a piece that begins at byte `at`.
+impl SharedFile {
+    /// Writes a piece that begins at byte `at`.
     pub(super) fn write(&self, content: &[u8], at: u64) -> Result<()> {
         let written = self.file.write_all_at(content, at);
         written.map_err(|error| failed("write", &self.path, error))

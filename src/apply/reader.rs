@@ -159,7 +159,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next `len` bytes.
+    /// The next `len` bytes, at most [`READ_LEN`].
     fn take(&mut self, len: usize) -> Result<Bytes> {
         self.fill(len)?;
         match self.ahead.len() < len {
@@ -171,13 +171,13 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Has the next `len` bytes in memory, or as many as there are. They come into a new buffer: pieces of the one
-    /// before may still wait for a thread that writes them.
+    /// Reads the next `len` bytes, at most [`READ_LEN`], or as many as there are. They come into a new buffer: pieces of
+    /// the old buffer may still wait for a thread that writes them.
     fn fill(&mut self, len: usize) -> Result<()> {
         if self.ahead.len() >= len {
             return Ok(());
         }
-        let mut buffer = vec![0; len.max(READ_LEN)];
+        let mut buffer = vec![0; READ_LEN];
         let mut filled = self.ahead.len();
         buffer[..filled].copy_from_slice(&self.ahead);
         while filled < buffer.len() {

@@ -84,11 +84,7 @@ impl<'r> Writer<'r> {
                 let path = ArchivePath::of_checked(path);
                 self.cursor.create_symlink(&path, target)
             }
-            Order::Piece {
-                target,
-                at,
-                content,
-            } => target.write(content, *at),
+            Order::Piece { file, at, content } => file.write(content, *at),
         }
     }
 

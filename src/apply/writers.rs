@@ -23,6 +23,7 @@ use super::{
     large::LargeFile,
     list_writer::ListWriter,
     path::ArchivePath,
+    record::Record,
     root::Root,
     threads,
     writer::Writer,
@@ -103,24 +104,20 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         self.batch.push(Order::Symlink { path, target });
     }
 
-    /// Creates a file whose content comes in pieces, until [`Self::end`].
+    /// Creates a file whose content comes in pieces. Its record is written after the last piece is read.
     pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
         self.writer.begin(path, mode)
     }
 
     /// Has the next piece of a large file written.
     pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) {
-        let (target, at) = file.place(&content);
-        self.batch.push(Order::Piece {
-            target,
-            at,
-            content,
-        });
+        let (file, at) = file.place(&content);
+        self.batch.push(Order::Piece { file, at, content });
     }
 
-    /// Nothing follows in a large file.
-    pub(super) fn end(&mut self, file: &LargeFile) -> Result<()> {
-        self.writer.record(&file.record())
+    /// Appends `record` to the list at once.
+    pub(super) fn record(&mut self, record: &Record<'_>) -> Result<()> {
+        self.writer.record(record)
     }
 
     /// Waits until everything is written, or for the first failure of a thread.
