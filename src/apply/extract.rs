@@ -104,12 +104,7 @@ impl Extraction<'_, '_, '_> {
         }
         match kind {
             ItemKind::Directory { mode } => {
-                let (path_bytes, kind) = (path.bytes(), RecordKind::Directory { mode: *mode });
-                let record = Record {
-                    path: path_bytes,
-                    kind,
-                };
-                self.writers.record(&record)?;
+                self.record_directory(path, *mode)?;
                 self.cursor.make_directory(path, *mode)?;
             }
             ItemKind::Symlink { target } => self.writers.symlink(path, target),
@@ -155,6 +150,11 @@ impl Extraction<'_, '_, '_> {
         self.last.clear();
         self.last.extend_from_slice(path.bytes());
         Ok(())
+    }
+
+    fn record_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
+        let (path, kind) = (path.bytes(), RecordKind::Directory { mode });
+        self.writers.record(&Record { path, kind })
     }
 
     fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {
