@@ -114,7 +114,9 @@ impl Extraction<'_, '_, '_> {
             },
         }
         self.writers.reached(reader.position())?;
-        self.obstacles.remove(path.bytes());
+        if !self.obstacles.is_empty() {
+            self.obstacles.remove(path.bytes());
+        }
         self.progress.tell("write", path);
         Ok(())
     }

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use twox_hash::XxHash3_128;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContentHash(u128);
 
 impl ContentHash {
     pub(super) fn of(content: &[u8]) -> Self {
-        Self(xxh3_128(content))
+        Self(XxHash3_128::oneshot(content))
     }
 
     /// Parse what [`fmt::Display`] writes.
@@ -27,14 +27,14 @@ impl fmt::Display for ContentHash {
 
 /// The hash of content that comes in pieces.
 #[derive(Default)]
-pub(super) struct Hasher(Xxh3);
+pub(super) struct Hasher(XxHash3_128);
 
 impl Hasher {
     pub(super) fn update(&mut self, piece: &[u8]) {
-        self.0.update(piece);
+        self.0.write(piece);
     }
 
     pub(super) fn finish(&self) -> ContentHash {
-        ContentHash(self.0.digest128())
+        ContentHash(self.0.finish_128())
     }
 }

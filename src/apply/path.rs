@@ -53,15 +53,13 @@ impl<'a> ArchivePath<'a> {
 
     fn checked(stated: &'a [u8], is_symlink: bool) -> Result<Self> {
         let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
-        let names = || bytes.split(|&byte| byte == b'/');
+        let first = bytes.split(|&byte| byte == b'/').next();
         let refused = match () {
             () if bytes.contains(&0) => "has a NUL in it",
             () if bytes.len() >= LEN_MAX => "is too long",
             () if stated.starts_with(b"/") => "is absolute",
-            () if names().any(|name| name == b"..") => "leads out of the directory",
-            () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
-            () if names().next().is_some_and(own::is_own) => "is where the state is kept",
-            () if !is_valid(bytes, false, PROTECT) => "has a name that git refuses",
+            () if first.is_some_and(own::is_own) => "is where the state is kept",
+            () if !is_valid(bytes, false, PROTECT) => refusal(bytes),
             () if is_symlink && !is_valid(bytes, true, PROTECT) => "may not be a symbolic link",
             () => {
                 let is_directory = bytes.len() < stated.len();
@@ -111,6 +109,16 @@ impl<'a> ArchivePath<'a> {
             return Err(damaged(filled(refused, &[self.bytes])));
         }
         Ok(hidden)
+    }
+}
+
+/// Why a path that is not valid in a tree is refused.
+fn refusal(bytes: &[u8]) -> &'static str {
+    let names = || bytes.split(|&byte| byte == b'/');
+    match () {
+        () if names().any(|name| name == b"..") => "leads out of the directory",
+        () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
+        () => "has a name that git refuses",
     }
 }
 

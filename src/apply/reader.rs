@@ -8,7 +8,7 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tar::Header;
 
 use crate::error::{Error, Result};
@@ -61,6 +61,8 @@ pub(super) struct Reader<R> {
     input: R,
     /// The bytes that come next, as far as they are in memory.
     ahead: Bytes,
+    /// All buffers that were read into. Each is read into again when no thread holds a piece of its content.
+    buffers: Vec<Bytes>,
     /// The byte of the archive at which `ahead` begins.
     position: u64,
     /// The bytes to come of the last entry, and the padding of its last block.
@@ -73,6 +75,7 @@ impl<R: Read> Reader<R> {
         Self {
             input,
             ahead: Bytes::new(),
+            buffers: Vec::new(),
             position: 0,
             body: 0,
             padding: 0,
@@ -171,13 +174,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads the next `len` bytes, at most [`READ_LEN`], or as many as there are. They come into a new buffer: pieces of
-    /// the old buffer may still wait for a thread that writes them.
+    /// Reads the next `len` bytes, at most [`READ_LEN`], or as many as there are.
     fn fill(&mut self, len: usize) -> Result<()> {
         if self.ahead.len() >= len {
             return Ok(());
         }
-        let mut buffer = vec![0; READ_LEN];
+        let mut buffer = self.buffer();
         let mut filled = self.ahead.len();
         buffer[..filled].copy_from_slice(&self.ahead);
         while filled < buffer.len() {
@@ -188,9 +190,18 @@ impl<R: Read> Reader<R> {
                 Err(error) => return Err(unreadable(error)),
             }
         }
-        buffer.truncate(filled);
-        self.ahead = Bytes::from(buffer);
+        let buffer = buffer.freeze();
+        self.ahead = buffer.slice(..filled);
+        self.buffers.push(buffer);
         Ok(())
+    }
+
+    /// A buffer of [`READ_LEN`] bytes that no thread looks at.
+    fn buffer(&mut self) -> BytesMut {
+        let free = self.buffers.iter().rposition(Bytes::is_unique);
+        let free = free.map(|free| self.buffers.swap_remove(free));
+        free.and_then(|free| free.try_into_mut().ok())
+            .unwrap_or_else(|| BytesMut::zeroed(READ_LEN))
     }
 
     /// The records of an extended header.

@@ -44,7 +44,7 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
     let on_hfs = |piece: &[u8]| is_relative(piece) || accepted(piece, true, false);
     split(name, b'/').all(|part| {
         accepted(part, protect.hfs, protect.ntfs)
-            && (!protect.hfs || on_hfs(well_formed(part)))
+            && (!protect.hfs || part.is_ascii() || on_hfs(well_formed(part)))
             && (!splits || between_backslashes(part).all(on_ntfs))
     })
 }
