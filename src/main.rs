@@ -155,7 +155,7 @@ fn environment() -> Result<Environment> {
 /// One archive, or what else the words ask for, on the process's own streams.
 fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
     let environment = environment()?;
-    let repository = Repository::open(&environment)?;
+    let open = || Repository::open(&environment);
     let streams = Streams {
         output: &|| Ok(Destination::Direct(standard_output()?)),
         bands: &|number| {
@@ -170,7 +170,7 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
-    invocation::carry_out(typed, access, &environment, repository, streams)
+    invocation::carry_out(typed, access, &environment, open, streams)
 }
 
 /// Whether the standard input is a pipe or a file.

@@ -36,8 +36,8 @@ const HARMLESS: [&str; 11] = [
 /// The only option that git cannot take back with a `--no-` form.
 const FINAL: &str = "mtime";
 
-/// An option that does something else than make an archive, with the options that go with it, and the most words behind
-/// them.
+/// An option that does something else than make an archive, and needs no repository. With the options that go with it,
+/// and the most words behind them.
 struct Mode {
     option: &'static str,
     with: &'static [&'static str],
@@ -244,6 +244,21 @@ impl<'v> Typed<'v> {
             let file = optional.unwrap_or(file);
             self.output = (!file.is_empty()).then(|| file.into());
         }
+    }
+
+    /// Whether the words ask for something that needs no repository. An option that cannot be read is for the second
+    /// pass.
+    pub fn is_without_repository(&self) -> bool {
+        let is_mode = |name: &str| MODES.iter().any(|mode| mode.option == name);
+        let words = Scanner::of_all(&self.options, self.rest.clone());
+        let modes = words
+            .map_while(std::result::Result::ok)
+            .filter_map(|item| match item {
+                Item::Set(name, _) if is_mode(name) => Some(true),
+                Item::Unset(name) if is_mode(name) => Some(false),
+                _ => None,
+            });
+        modes.last() == Some(true)
     }
 
     /// Read the rest; `examine` says whether an extra file is executable, or what is wrong with it.

@@ -30,15 +30,19 @@ use crate::{
 use archive::Invocation;
 pub use streams::Streams;
 
-/// Carries out what `typed` asks for in the `repository` of `environment`. Problems are noticed in git's order: that of
-/// these lines.
+/// Carries out what `typed` asks for in the repository of `environment`, which `open` opens. Problems are noticed in
+/// git's order: that of these lines.
 pub fn carry_out(
     typed: Typed<'_>,
     access: Access,
     environment: &Environment,
-    repository: Result<Repository>,
-    mut streams: Streams<'_>,
+    open: impl FnOnce() -> Result<Result<Repository>>,
+    streams: Streams<'_>,
 ) -> Result<(), Stop> {
+    if typed.is_without_repository() {
+        return without_repository(typed, environment.directory(), streams);
+    }
+    let repository = open()?;
     let formats = formats(environment, &repository, access)?;
     let destination = match &typed.output {
         Some(path) => Destination::create(&environment.directory().file(path), streams.watch)?,
@@ -46,19 +50,6 @@ pub fn carry_out(
     };
     let directory = environment.directory();
     let mut args = arguments(typed, &repository, access, directory)?;
-    if let Some(target) = &args.ours.apply {
-        let target = directory.file(target);
-        return Ok(apply::apply(
-            &target,
-            directory,
-            &args,
-            &mut streams,
-            destination,
-        )?);
-    }
-    if let Some(bucket) = &args.fleet.prune {
-        return Ok(prune(bucket, directory, &args, destination)?);
-    }
     if let Some(answer) = answer(&args, &formats) {
         return Ok(tell(&answer, &args, destination)?);
     }
@@ -72,6 +63,23 @@ pub fn carry_out(
         streams,
     };
     Ok(invocation.carry_out(repository, destination)?)
+}
+
+/// Carries out what needs neither a repository nor git.
+fn without_repository(
+    typed: Typed<'_>,
+    directory: &Directory,
+    mut streams: Streams<'_>,
+) -> Result<(), Stop> {
+    let args = typed.second_pass(|_| Ok(false))?;
+    let destination = (streams.output)()?;
+    if let Some(bucket) = &args.fleet.prune {
+        return Ok(prune(bucket, directory, &args, destination)?);
+    }
+    let target = args.ours.apply.as_ref().expect("one of two modes");
+    let target = directory.file(target);
+    let applied = apply::apply(&target, directory, &args, &mut streams, destination);
+    Ok(applied?)
 }
 
 fn formats(

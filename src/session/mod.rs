@@ -134,7 +134,7 @@ impl Session {
         if typed.remote.is_some() {
             return Err(Error::fatal("option '--remote' cannot be used in a request").into());
         }
-        let repository = self.repositories.open(&environment)?;
+        let open = || self.repositories.open(&environment);
         let mut messages = sinks.messages();
         let streams = Streams {
             output: &|| Ok(sinks.open_archive()),
@@ -147,7 +147,7 @@ impl Session {
             max_memory: self.max_memory,
             watch: &self.watch,
         };
-        invocation::carry_out(typed, Caller::Local, &environment, repository, streams)
+        invocation::carry_out(typed, Caller::Local, &environment, open, streams)
     }
 }
 

@@ -310,3 +310,19 @@ fn no_other_option_goes_with_it() {
         "fatal: the archive is incomplete",
     );
 }
+
+/// A machine of a fleet has no repository, perhaps no git, and a configuration that nobody looks at.
+#[test]
+fn neither_git_nor_its_configuration_is_needed() {
+    let [_, to] = &ids();
+    let Target { repo } = Target::empty();
+    let repo = repo.env("PATH", "/nonexistent");
+    let target = Target {
+        repo: repo.env("GIT_CONFIG_PARAMETERS", "'tar.x.command'"),
+    };
+    let tree = tree([("a", file("new\n"))]);
+    let archive = Archive::of_tree(to, &tree);
+    let _ = target.apply(&archive).success();
+    target.assert_holds(to, &tree);
+    assert_eq!(target.repo.sluice(["HEAD"]).code(), 128);
+}
