@@ -7,7 +7,7 @@
 use gix::ObjectId;
 use sirocco::{Format, inflate::Decoder};
 
-use super::delta::Delta;
+use super::{delta::Delta, inflate};
 use crate::odb::{Odb, PackId, Place, loose, pack::EntryKind};
 
 /// A delta whose chain is smaller than a limit by this factor yields no larger object, unless the delta was
@@ -17,12 +17,14 @@ const FAR: u64 = 2;
 const MAX_LINKS: usize = 64;
 /// The two sizes at the start of a delta take at most ten bytes each.
 const SIZES_MAX: usize = 20;
+/// Both sizes take at most six bytes where base and result have less than 2 MiB.
+const SIZES_USUAL: usize = 6;
 
 /// Reads sizes.
 #[derive(Default)]
 pub struct Sizer {
     loose: loose::Reader,
-    /// Created on first use: the decoder is large and rarely needed.
+    /// For deltas that begin in an unusual way. Created on first use: the decoder is large and rarely needed.
     decoder: Option<Box<Decoder>>,
 }
 
@@ -109,13 +111,23 @@ impl Sizer {
             return Some(Size::Small);
         }
         let stream = odb.pack(pack)?.stream(header.data);
+        self.size_of_delta(stream).map(Size::Exactly)
+    }
+
+    /// The size of the result of the delta in `stream`.
+    fn size_of_delta(&mut self, stream: &[u8]) -> Option<u64> {
         let mut head = [0; SIZES_MAX];
+        if let Ok(len) = inflate::literals(stream, &mut head[..SIZES_USUAL])
+            && let Ok(delta) = Delta::parse(&head[..len])
+        {
+            return Some(delta.size);
+        }
         let new = || Box::new(Decoder::new(Format::Zlib));
         let decoder = self.decoder.get_or_insert_with(new);
         decoder.reset();
         let progress = decoder.decompress(stream, &mut head, false).ok()?;
         let delta = Delta::parse(progress.output).ok()?;
-        Some(Size::Exactly(delta.size))
+        Some(delta.size)
     }
 }
 

@@ -5,11 +5,12 @@
 //! goes from block to block, [`bits`] reads the bits between the symbols, [`header`] reads the code lengths
 //! of a block (3.2.7), [`tables`] builds decoding tables from them (3.2.2), and [`symbols`] decodes
 //! literals and matches (3.2.3) until the block ends. That last loop takes nearly all of the time and is
-//! the only part with `unsafe` code.
+//! the only part with `unsafe` code. [`beginning`] decodes the first bytes of a stream without tables.
 //!
 //! A stream that is damaged or unusual (a preset dictionary, a code with unused codewords) is refused, and
 //! the caller tries a slower inflater. After a refusal the buffer may hold anything.
 
+mod beginning;
 mod bits;
 mod header;
 mod stream;
@@ -18,6 +19,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+pub(super) use beginning::literals;
 pub(super) use bits::Refused;
 pub(super) use stream::{Inflater, SLACK};
 

@@ -35,7 +35,7 @@ pub(super) const SUBTABLE: u32 = 1 << 14;
 pub(super) const END: u32 = 1 << 13;
 
 /// The longest codeword in bits.
-const LONGEST: usize = 15;
+pub(super) const LONGEST: usize = 15;
 
 /// The codeword lengths of a block.
 pub(super) struct Lengths {
@@ -213,7 +213,7 @@ pub(super) fn build<const ENTRIES: usize, const SYMBOLS: usize>(
 
 /// The number of codewords of each length.
 #[inline(always)]
-fn count<const SYMBOLS: usize>(lengths: &[u8; SYMBOLS]) -> [u32; LONGEST + 1] {
+pub(super) fn count<const SYMBOLS: usize>(lengths: &[u8; SYMBOLS]) -> [u32; LONGEST + 1] {
     let mut counts = [0; LONGEST + 1];
     for (length, count) in (0..).zip(&mut counts).skip(1) {
         // In 32 lanes, so that the compiler counts in parallel.
@@ -230,7 +230,7 @@ fn count<const SYMBOLS: usize>(lengths: &[u8; SYMBOLS]) -> [u32; LONGEST + 1] {
 
 /// The shortest and the longest codeword, if the code is complete.
 #[inline(always)]
-fn complete(counts: &[u32; LONGEST + 1]) -> Option<(u32, u32)> {
+pub(super) fn complete(counts: &[u32; LONGEST + 1]) -> Option<(u32, u32)> {
     let (mut space, mut lengths) = (0, 0_u32);
     for (length, &count) in counts.iter().enumerate().skip(1) {
         space += count << (LONGEST - length);
@@ -242,7 +242,7 @@ fn complete(counts: &[u32; LONGEST + 1]) -> Option<(u32, u32)> {
 
 /// The symbols that have codewords, sorted by length.
 #[inline(always)]
-fn sort<const SYMBOLS: usize>(
+pub(super) fn sort<const SYMBOLS: usize>(
     lengths: &[u8; SYMBOLS],
     counts: &[u32; LONGEST + 1],
 ) -> [u16; SYMBOLS] {

@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress, read::ZlibDecoder};
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
-use super::{Inflater, Refused, SLACK, stream::zlib_body, symbols};
+use super::{Inflater, Refused, SLACK, literals, stream::zlib_body, symbols};
 
 /// Fills the memory around the buffer, which must not change.
 const CANARY: u8 = 0xa5;
@@ -33,6 +33,14 @@ fn guarded(
     let untouched = before.iter().chain(&*behind).all(|&byte| byte == CANARY);
     assert!(untouched, "bytes outside the buffer changed");
     outcome.map(|()| out[..size].to_vec())
+}
+
+/// The literals at the beginning, at most eight, where more of a pack follows.
+fn beginning(stream: &[u8]) -> Vec<u8> {
+    let followed = [stream, &[0; 200]].concat();
+    let mut out = [0; 8];
+    let len = literals(&followed, &mut out).unwrap_or(0);
+    out[..len].to_vec()
 }
 
 /// The output of zlib for a stream of `size` bytes.
@@ -121,6 +129,7 @@ proptest! {
             prop_assert_eq!(inflate(&stream, content.len()), Ok(content.clone()));
             prop_assert_eq!(inflate(&followed, content.len()), Ok(content.clone()));
             prop_assert_eq!(inflate(&followed, content.len() + 1), Err(Refused));
+            prop_assert!(content.starts_with(&beginning(&stream)));
             if let Some(less) = content.len().checked_sub(1) {
                 prop_assert_eq!(inflate(&followed, less), Err(Refused));
             }
@@ -138,6 +147,7 @@ proptest! {
                 stream[at] = *byte;
             }
             if let Ok(out) = inflate(&stream, content.len()) {
+                prop_assert!(out.starts_with(&beginning(&stream)));
                 prop_assert_eq!(zlib(&stream, content.len()), Some(out));
             }
         }
@@ -165,6 +175,31 @@ proptest! {
             Err(Refused) => prop_assert!(!whole || kind == 2, "zlib takes it"),
         }
     }
+}
+
+/// The deltas of packs begin so, in a dynamic or in a fixed block.
+#[test]
+fn a_beginning_without_matches_is_inflated() {
+    let few = *b"\x90\x4e\x92\x4e\xb3\x10\x27\x04";
+    let many = Vec::from_iter((0..900_u32).map(|at| (at * at / 7) as u8 % 61));
+    for content in [few.to_vec(), [&few[..], &many].concat()] {
+        for level in [1, 6, 9] {
+            assert_eq!(beginning(&strategic(&content, level, 1 << 20)), few);
+        }
+    }
+    assert_eq!(beginning(&strategic(&few, 0, 1 << 20)), b"", "stored");
+    let same = strategic(&b"abc".repeat(100), 6, 1 << 20);
+    let before = beginning(&same);
+    assert!(
+        b"abcab".starts_with(&before) && before.len() >= 3,
+        "{before:?}"
+    );
+    let mut out = [0; 8];
+    assert_eq!(
+        literals(&same, &mut out),
+        Err(Refused),
+        "the input ends soon"
+    );
 }
 
 #[test]
