@@ -251,14 +251,15 @@ impl<'v> Typed<'v> {
     pub fn is_without_repository(&self) -> bool {
         let is_mode = |name: &str| MODES.iter().any(|mode| mode.option == name);
         let words = Scanner::of_all(&self.options, self.rest.clone());
-        let modes = words
-            .map_while(std::result::Result::ok)
-            .filter_map(|item| match item {
-                Item::Set(name, _) if is_mode(name) => Some(true),
-                Item::Unset(name) if is_mode(name) => Some(false),
-                _ => None,
-            });
-        modes.last() == Some(true)
+        let mut modes = Vec::new();
+        for item in words.map_while(std::result::Result::ok) {
+            match item {
+                Item::Set(name, _) if is_mode(name) => modes.push(name),
+                Item::Unset(name) => modes.retain(|mode| *mode != name),
+                _ => {}
+            }
+        }
+        !modes.is_empty()
     }
 
     /// Read the rest; `examine` says whether an extra file is executable, or what is wrong with it.
@@ -507,6 +508,24 @@ mod tests {
             |_| false,
         );
         assert_eq!(typed.expect("sound").output, Some("a".into()));
+    }
+
+    #[test]
+    fn modes_need_no_repository() {
+        for (line, expected) in [
+            ("--appl=d archive.tar", true),
+            ("--prune url", true),
+            ("--apply=d --prune=u --no-prune", true),
+            ("--no-apply --apply=d --threads", true),
+            ("--apply=d --no-apply HEAD", false),
+            ("-- --apply=d", false),
+            ("--prefix --apply=d HEAD", false),
+        ] {
+            let words = line.split(' ').map(OsString::from);
+            let mut vocabulary = Vocabulary::default();
+            let typed = Typed::first_pass(&mut vocabulary, words, |_| true).expect("sound");
+            assert_eq!(typed.is_without_repository(), expected, "{line}");
+        }
     }
 
     /// A remote archiver gets the words unchanged.
