@@ -1,4 +1,5 @@
-//! Pack entries: whatever a pack holds, an object is decoded or refused, and streamed as it is decoded whole.
+//! Pack entries: whatever a pack holds, an object is decoded or refused, and streamed as it is decoded whole. Its size is
+//! the one that its headers tell.
 //!
 //! The input describes the entries: a byte of choices, a length, and so many bytes. They are deflated and
 //! given a header, so that the inflater seldom refuses what the fuzzer has found. Deltas have the input's
@@ -10,7 +11,12 @@ use std::{cell::RefCell, fs};
 
 use git_sluice::{
     buffer::Buffer,
-    decode::{chain::ChainBuilder, reader::Reader, stream},
+    decode::{
+        chain::ChainBuilder,
+        reader::Reader,
+        size::{Size, Sizer},
+        stream,
+    },
     odb::{Odb, PackId, Place},
 };
 use git_sluice_fuzz::{Objects, deflated, id_of};
@@ -44,6 +50,8 @@ fuzz_target!(|input: &[u8]| {
                 .read_at(&id_of(number), place, LIMIT, &mut whole)
                 .is_ok()
             {
+                let size = Sizer::default().size_of(&mut reader.odb, &id_of(number), place);
+                assert_eq!(size, Size::Exactly(whole.len() as u64));
                 let streamed = streamed(&mut reader.odb, offset.into());
                 assert!(streamed == whole[..], "a stream differs");
             }
