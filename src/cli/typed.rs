@@ -249,17 +249,12 @@ impl<'v> Typed<'v> {
     /// Whether the words ask for something that needs no repository. An option that cannot be read is for the second
     /// pass.
     pub fn is_without_repository(&self) -> bool {
-        let is_mode = |name: &str| MODES.iter().any(|mode| mode.option == name);
-        let words = Scanner::of_all(&self.options, self.rest.clone());
-        let mut modes = Vec::new();
-        for item in words.map_while(std::result::Result::ok) {
-            match item {
-                Item::Set(name, _) if is_mode(name) => modes.push(name),
-                Item::Unset(name) => modes.retain(|mode| *mode != name),
-                _ => {}
-            }
+        let items = Scanner::of_all(&self.options, self.rest.clone());
+        let mut given = Given::default();
+        for item in items.map_while(std::result::Result::ok) {
+            given.take(item);
         }
-        !modes.is_empty()
+        given.mode().is_some()
     }
 
     /// Read the rest; `examine` says whether an extra file is executable, or what is wrong with it.
@@ -281,16 +276,15 @@ impl<'v> Typed<'v> {
                     given.extras.push(Extra::of_text(&text)?);
                 }
                 Item::Unset("add-file" | "add-virtual-file") => given.extras.clear(),
-                Item::Set(name, value) => given.options.push((name, value)),
-                Item::Unset(name) => given.options.retain(|(other, _)| *other != name),
-                Item::Level(level) => given.level = Some(level),
-                Item::Operand(word) => given.operands.push(word),
+                item => given.take(item),
             }
         }
         given.refuse_late()?;
         let first_pass = self.output.is_some() || self.remote.is_some() || self.exec.is_some();
-        let mode = MODES.iter().find(|mode| given.has(mode.option));
-        if let Some(mode) = mode.filter(|mode| first_pass || given.asks_for_more_than(mode)) {
+        if let Some(mode) = given
+            .mode()
+            .filter(|mode| first_pass || given.asks_for_more_than(mode))
+        {
             return Err(misuse(command, mode.complaint.to_owned()).into());
         }
         given.refuse_alone()?;
@@ -322,7 +316,23 @@ struct Given<'t> {
     operands: Vec<OsString>,
 }
 
-impl Given<'_> {
+impl<'t> Given<'t> {
+    /// Takes note of an item that has no meaning of its own.
+    fn take(&mut self, item: Item<'t>) {
+        match item {
+            Item::Set(name, value) => self.options.push((name, value)),
+            Item::Unset(name) => self.options.retain(|(other, _)| *other != name),
+            Item::Level(level) => self.level = Some(level),
+            Item::Operand(word) => self.operands.push(word),
+            Item::Question(_) => {}
+        }
+    }
+
+    /// The mode that is asked for.
+    fn mode(&self) -> Option<&'static Mode> {
+        MODES.iter().find(|mode| self.has(mode.option))
+    }
+
     fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(other, _)| *other == name)
     }
