@@ -43,11 +43,14 @@ pub(in crate::decode) fn literals(input: &[u8], out: &mut [u8]) -> Result<usize,
         return Err(Refused);
     }
     let code = code.as_ref().ok_or(Refused)?;
-    let literals = out.iter_mut().map_while(|place| {
-        *place = u8::try_from(code.next(&mut bits)?).ok()?;
-        Some(())
-    });
-    Ok(literals.count())
+    let mut len = 0;
+    while let Some(place) = out.get_mut(len)
+        && let Some(literal) = code.literal(&mut bits)
+    {
+        *place = literal;
+        len += 1;
+    }
+    Ok(len)
 }
 
 impl Code {
@@ -59,15 +62,16 @@ impl Code {
         Some(Self { counts, symbols })
     }
 
-    /// The next symbol.
-    fn next(&self, bits: &mut Bits<'_>) -> Option<u16> {
+    /// The next symbol, if it is a literal.
+    fn literal(&self, bits: &mut Bits<'_>) -> Option<u8> {
         bits.fetch();
         // The codewords of one length are consecutive numbers. The bits so far are counted from the first of them.
         let (mut word, mut shorter) = (0, 0);
         for &count in &self.counts[1..] {
             word = word << 1 | bits.held(1);
             if word < count {
-                return self.symbols.get((shorter + word) as usize).copied();
+                let symbol = *self.symbols.get((shorter + word) as usize)?;
+                return u8::try_from(symbol).ok();
             }
             word -= count;
             shorter += count;
