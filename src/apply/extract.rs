@@ -114,6 +114,7 @@ impl Extraction<'_, '_, '_> {
             },
         }
         self.writers.reached(reader.position())?;
+        // An empty set, the usual one, would hash the path too.
         if !self.obstacles.is_empty() {
             self.obstacles.remove(path.bytes());
         }

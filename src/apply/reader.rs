@@ -61,7 +61,8 @@ pub(super) struct Reader<R> {
     input: R,
     /// The bytes that come next, as far as they are in memory.
     ahead: Bytes,
-    /// All buffers that were read into. Each is read into again when no thread holds a piece of its content.
+    /// All buffers that were read into. A buffer is read into again when nobody holds a piece of its content. So there are
+    /// no more of them than orders on their way need, which the batches bound.
     buffers: Vec<Bytes>,
     /// The byte of the archive at which `ahead` begins.
     position: u64,
@@ -196,7 +197,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// A buffer of [`READ_LEN`] bytes that no thread looks at.
+    /// A buffer of [`READ_LEN`] bytes whose content nobody holds: a used one, or else a new one.
     fn buffer(&mut self) -> BytesMut {
         let free = self.buffers.iter().rposition(Bytes::is_unique);
         let free = free.map(|free| self.buffers.swap_remove(free));

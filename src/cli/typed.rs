@@ -36,11 +36,12 @@ const HARMLESS: [&str; 11] = [
 /// The only option that git cannot take back with a `--no-` form.
 const FINAL: &str = "mtime";
 
-/// An option that does something else than make an archive, and needs no repository. With the options that go with it,
-/// and the most words behind them.
+/// An option that does something else than make an archive, and needs no repository.
 struct Mode {
     option: &'static str,
+    /// The options that go with it.
     with: &'static [&'static str],
+    /// The most words behind the options.
     words: usize,
     complaint: &'static str,
 }

@@ -43,6 +43,7 @@ pub fn is_valid(name: &[u8], is_symlink: bool, protect: Option<Protect>) -> bool
     let on_ntfs = |piece: &[u8]| is_relative(piece) || accepted(piece, false, true);
     let on_hfs = |piece: &[u8]| is_relative(piece) || accepted(piece, true, false);
     split(name, b'/').all(|part| {
+        // A part in ASCII is well-formed, and was looked at whole.
         accepted(part, protect.hfs, protect.ntfs)
             && (!protect.hfs || part.is_ascii() || on_hfs(well_formed(part)))
             && (!splits || between_backslashes(part).all(on_ntfs))

@@ -311,7 +311,8 @@ fn no_other_option_goes_with_it() {
     );
 }
 
-/// A machine of a fleet has no repository, perhaps no git, and a configuration that nobody looks at.
+/// A machine of a fleet has no repository and perhaps no git. A mistake in its configuration stops an archive, and no
+/// application.
 #[test]
 fn neither_git_nor_its_configuration_is_needed() {
     let [_, to] = &ids();
