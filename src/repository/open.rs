@@ -1,8 +1,12 @@
 //! Finds and opens the repository.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use gix::{
+    ObjectId,
     discover::{upwards, upwards::TrustPolicy},
     odb::store::init::Slots,
     open::Options,
@@ -11,6 +15,8 @@ use gix::{
         trust::{DefaultForLevel, Mapping},
     },
 };
+
+use rustix::process::geteuid;
 
 use super::{environment::Environment, promisor, replacements::replacements, work_tree::real};
 use crate::{
@@ -49,6 +55,11 @@ pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
     };
     if environment.git_dir.is_none() && is_above_ceiling(&repository, environment) {
         return Err(git::repository_refusal(&environment.location).unwrap_or_else(not_found));
+    }
+    if is_for_git(&repository, environment)
+        && let Some(refused) = git::repository_refusal(&environment.location)
+    {
+        return Err(refused);
     }
     refuse_unknown_extensions(&repository)?;
     Ok(repository)
@@ -153,6 +164,35 @@ fn is_above_ceiling(repository: &gix::Repository, environment: &Environment) -> 
         .iter()
         .map(|ceiling| real(ceiling))
         .any(|ceiling| above(&ceiling))
+}
+
+/// Whether git may refuse a repository that gix takes: gix passes over a file `.git` that names no repository, believes
+/// `SUDO_UID` from any user, takes any `HEAD`, and does not know `safe.bareRepository`.
+fn is_for_git(repository: &gix::Repository, environment: &Environment) -> bool {
+    if !has_sound_head(repository.git_dir()) {
+        return true;
+    }
+    if environment.git_dir.is_some() {
+        return false;
+    }
+    let cwd = real(&environment.cwd);
+    let found = real(repository.workdir().unwrap_or(repository.git_dir()));
+    let mut below = cwd.ancestors().take_while(|directory| *directory != found);
+    let is_sudo = || std::env::var_os("SUDO_UID").is_some() && !geteuid().is_root();
+    let is_refused_if_bare = || {
+        let setting = repository.config_snapshot().string("safe.bareRepository");
+        setting.is_some() && repository.workdir().is_none()
+    };
+    is_sudo() || is_refused_if_bare() || below.any(|directory| directory.join(".git").is_file())
+}
+
+/// Whether the `HEAD` of `git_dir` names a ref or a commit.
+fn has_sound_head(git_dir: &Path) -> bool {
+    let head = fs::read(git_dir.join("HEAD")).unwrap_or_default();
+    match head.strip_prefix(b"ref:") {
+        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        None => ObjectId::from_hex(head.trim_ascii_end()).is_ok(),
+    }
 }
 
 fn refuse_unknown_extensions(repository: &gix::Repository) -> Result<()> {

@@ -80,10 +80,13 @@ fn speaks_for_itself(words: &[u8]) -> bool {
         "replace depth too high",
         "bad shallow line",
         "duplicate replace ref",
+        "relative path syntax can't be used outside working tree",
+        "no upstream configured for branch ",
     ];
     beginnings
         .iter()
         .any(|beginning| words.starts_with(beginning.as_bytes()))
+        || words.contains_str("' is outside repository at '")
 }
 
 /// The full name of the ref `name`, if it is a ref without a suffix.

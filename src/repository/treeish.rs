@@ -272,22 +272,47 @@ fn object_id_without_git(
 }
 
 /// Whether gix reads `name` as git does. gix takes an ending of git-describe(1) for a part of the name,
-/// looks a ref up at a date without a warning if the log begins later, follows only one replacement of a
-/// chain, panics if lines of `shallow` are longer than an id, and does not check the types that tags state.
+/// looks a ref up at a date without a warning if the log begins later, has regular expressions of its own, searches all
+/// refs from a branch without a commit, accepts paths that git refuses, follows only one replacement of a
+/// chain, follows `^` beyond the commits of `shallow`, panics if lines of `shallow` are longer than an id and if a commit
+/// has no tree, and does not check the types that tags state.
 /// Fails on a cycle of tags, on which neither gix nor git would ever end.
 fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
-    let is_odd = name.ends_with(b"-dirty") || names_a_date(name);
-    if is_odd || repository.shallow_commits().is_err() {
+    let is_odd =
+        name.ends_with(b"-dirty") || names_a_date(name) || searches(name) || has_odd_path(name);
+    if is_odd || !matches!(repository.shallow_commits(), Ok(None)) {
         return Ok(false);
     }
     let Some(id) = start(repository, name) else {
         return Ok(reader.odb.config().replacements.is_empty());
     };
-    match peeled(reader, id, &mut Buffer::default()) {
+    let mut content = Buffer::default();
+    match peeled(reader, id, &mut content) {
         Err(Failure::Damaged(TOO_MANY_TAGS)) => Err(not_valid(name).caused_by(TOO_MANY_TAGS)),
+        Ok(Some((_, ObjectKind::Commit)))
+            if CommitRefIter::from_bytes(&content, id.kind())
+                .tree_id()
+                .is_err() =>
+        {
+            Ok(false)
+        }
         Ok(Some(_)) => Ok(reader.odb.config().replacements.is_empty()),
         Ok(None) | Err(_) => Ok(false),
     }
+}
+
+/// Whether `name` is that of the newest commit whose message matches (`:/text`, `main^{/text}`).
+fn searches(name: &BStr) -> bool {
+    name.starts_with(b":/") || name.contains_str("^{/")
+}
+
+/// Whether `name` has a path of a tree or of the index that is not in the form of git's own.
+fn has_odd_path(name: &BStr) -> bool {
+    let Some((_, path)) = name.split_once_str(":") else {
+        return false;
+    };
+    let mut names = path.split_str("/");
+    !path.is_empty() && names.any(|name| matches!(name, b"" | b"." | b".."))
 }
 
 /// The object that `name` starts from, if a suffix follows.

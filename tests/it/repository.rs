@@ -38,6 +38,51 @@ fn as_a_subcommand_of_git() {
     basic.with(["--no-replace-objects"]).assert_same(["HEAD"]);
 }
 
+/// The repository around it is another one.
+#[test]
+fn a_file_that_names_no_repository() {
+    let repo = Repo::copy("basic");
+    for text in ["gitdir: ../nowhere\n", ""] {
+        repo.write("dir/.git", text);
+        repo.clone().at("dir").assert_same(["HEAD"]);
+    }
+}
+
+#[test]
+fn a_head_that_names_nothing() {
+    let repo = Repo::copy("basic");
+    for text in ["", "garbage\n", "ref: garbage\n"] {
+        repo.write(".git/HEAD", text);
+        repo.assert_same(["main"]);
+        repo.clone().env("GIT_DIR", ".git").assert_same(["main"]);
+    }
+}
+
+#[test]
+fn a_key_without_a_section() {
+    let repo = Repo::from("basic").env("GIT_CONFIG_PARAMETERS", "'tar.umask'='022' 'x'='y'");
+    repo.assert_same(["HEAD"]);
+}
+
+/// What protects users from the repositories of others.
+#[test]
+fn repositories_that_git_does_not_trust() {
+    let repo = Repo::copy("basic");
+    let explicit = repo
+        .clone()
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
+        .env("GIT_CONFIG_VALUE_0", "explicit");
+    explicit.assert_same(["HEAD"]);
+    repo.git(["clone", "-q", "--bare", ".", "bare"]);
+    explicit.clone().at("bare").assert_same(["HEAD"]);
+    explicit
+        .at("bare")
+        .env("GIT_DIR", ".")
+        .assert_same(["HEAD"]);
+    repo.clone().at("bare").assert_same(["HEAD"]);
+}
+
 #[test]
 fn git_dir_makes_the_current_directory_the_work_tree() {
     let repo = Repo::from("basic");

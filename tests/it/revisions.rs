@@ -61,6 +61,68 @@ fn what_is_no_name() {
     );
 }
 
+/// git's regular expressions, and where it searches.
+#[test]
+fn messages_that_match() {
+    let repo = Repo::init();
+    let _ = repo
+        .shell(
+            "git commit -q --allow-empty -m 'alpha beta' && echo 2 >two && git add two && \
+             git commit -q -m alpha -m beta && git commit -q --allow-empty -m last",
+        )
+        .success();
+    for name in [
+        "HEAD^{/alpha.*beta}",
+        ":/alpha.*beta",
+        ":/a.+beta",
+        "HEAD^{/(?:last)}",
+    ] {
+        repo.assert_same([name]);
+    }
+    repo.git(["checkout", "-q", "--orphan", "new"]);
+    assert_no_name(&repo, "HEAD^{/alpha}");
+}
+
+/// Paths of a tree are git's, or relative to the current directory.
+#[test]
+fn odd_paths() {
+    let repo = Repo::from("revisions");
+    for name in [
+        "HEAD:dir//",
+        "HEAD:dir/.",
+        "HEAD:dir/..",
+        "HEAD:../dir",
+        "HEAD:./",
+        "HEAD:.",
+    ] {
+        repo.assert_same([name]);
+        repo.clone().at(".git").assert_same([name]);
+    }
+}
+
+/// A commit that names no tree.
+#[test]
+fn a_malformed_commit() {
+    let repo = Repo::copy("revisions");
+    let make = "printf 'tree 12\\n' | git hash-object -t commit -w --stdin --literally";
+    let id = repo.shell(make).success();
+    let id = String::from_utf8_lossy(&id).trim().to_owned();
+    for suffix in ["", "^{tree}", ":", "~1"] {
+        assert_no_name(&repo, format!("{id}{suffix}"));
+    }
+}
+
+/// The parents of the oldest commit of a shallow clone are none, even if they are there.
+#[test]
+fn the_edge_of_a_shallow_clone() {
+    let repo = Repo::copy("revisions");
+    repo.write(".git/shallow", repo.git(["rev-parse", "HEAD"]) + "\n");
+    for name in ["HEAD^", "HEAD~1", "HEAD^:", "HEAD@{0}^"] {
+        assert_no_name(&repo, name);
+    }
+    repo.assert_same(["HEAD:dir"]);
+}
+
 /// A log that begins after the day that is asked for answers with its oldest entry, and a warning. One
 /// with a gap has another.
 #[test]
