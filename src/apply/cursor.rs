@@ -14,8 +14,10 @@ use std::{
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{
-    Dir, DirBuilder, DirBuilderExt as _, File, Metadata, OpenOptions, OpenOptionsExt,
+    Dir, DirBuilder, DirBuilderExt as _, File, Metadata, MetadataExt as _, OpenOptions,
+    OpenOptionsExt,
 };
+use rustix::fs::{AtFlags, Mode};
 
 use crate::error::{Error, Result, filled, strerror};
 
@@ -54,8 +56,9 @@ impl<'r> Cursor<'r> {
         }
     }
 
-    /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. An obstacle
-    /// of another type stays, and its path is returned.
+    /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. A directory with something
+    /// in it stays, as with git: everything of the archive was deleted before. An obstacle of another type stays, and its
+    /// path is returned.
     pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
         let (parent, name) = path.split();
         let name = OsStr::from_bytes(name);
@@ -70,7 +73,7 @@ impl<'r> Cursor<'r> {
         };
         match removed {
             Err(error) => match error.kind() {
-                ErrorKind::NotFound => Ok(None),
+                ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty => Ok(None),
                 ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
                     Ok(Some(path.bytes().to_vec()))
                 }
@@ -154,15 +157,32 @@ impl<'r> Cursor<'r> {
         Ok(target.into_os_string().into_vec())
     }
 
-    /// Create a directory, unless it exists. The user can always enter it and write to it.
+    /// Create a directory, unless it exists. The user can always enter it and write to it, and nobody else may do more there
+    /// than `mode` says.
     pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
         let name = self.prepare(path)?;
-        match create_directory(self.here(), name, mode | 0o700) {
+        let made = match create_directory(self.here(), name, mode | 0o700) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && self.is_directory(name) => {
-                Ok(())
+                self.restrict(name, mode)
             }
-            made => made.map_err(|error| failed("create", path.bytes(), error)),
+            made => made,
+        };
+        made.map_err(|error| failed("create", path.bytes(), error))
+    }
+
+    /// Take away the permissions of a directory beyond `mode`, and give the user all.
+    fn restrict(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        let directory = self.here().open_dir_nofollow(name)?;
+        let there = directory.dir_metadata()?.mode() & 0o7777;
+        // Set by the directory above, not by an archive.
+        let set_id = 0o7000;
+        let wanted = there & (mode | set_id) | 0o700;
+        if wanted != there {
+            let mode = Mode::from_raw_mode(wanted);
+            // The handle is for paths only.
+            rustix::fs::chmodat(&directory, ".", mode, AtFlags::empty())?;
         }
+        Ok(())
     }
 
     /// Create a file in place of an existing one.

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cap_std::fs::{Dir, File};
+use cap_std::fs::{Dir, File, MetadataExt as _};
 
 use crate::error::{Error, Result};
 
@@ -99,17 +99,20 @@ impl ListWriter {
 }
 
 /// Prepare the list of the directory for more records, if it names the files of one of `commits`. The rest of an
-/// interrupted write is cut off.
+/// interrupted write is cut off. A list that is also in another directory, by a hard link, is left to that one.
 pub(super) fn tidy(root: &Dir, commits: &[&Id]) -> Result<Option<Header>> {
     let Some(list) = List::of(root, commits)? else {
         return Ok(None);
     };
     let mut file = own::open_to_change(root, LIST)?;
-    let len = cut(&mut file).map_err(|error| failed(LIST, &error))?;
-    match len > 2 * list.header.len + GROWTH_MIN {
-        true => write_anew(root, list)?,
-        false => return Ok(Some(list.header)),
+    let metadata = file.metadata().map_err(|error| failed(LIST, &error))?;
+    if metadata.nlink() == 1 {
+        let len = cut(&mut file).map_err(|error| failed(LIST, &error))?;
+        if len <= 2 * list.header.len + GROWTH_MIN {
+            return Ok(Some(list.header));
+        }
     }
+    write_anew(root, list)?;
     Ok(List::of(root, commits)?.map(|list| list.header))
 }
 

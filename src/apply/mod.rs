@@ -188,7 +188,9 @@ fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) ->
         (_, Check::Nothing) | (None | Some(Content::Applying { .. }), _) => return Ok(verdict),
         (Some(Content::Holds(held)), Check::Verify | Check::Repair) => held,
     };
+    let is_same = state.as_ref() == Some(&State::applied(claim));
     match compare(root, held, reports.differences, &mut reports.console)? {
+        None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
         None => Ok(verdict),
         Some(_) if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
         Some(differs) => Err(differs),

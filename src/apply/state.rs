@@ -152,7 +152,8 @@ impl State {
     }
 
     /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
-    /// file, `listed` that all files of archives in it are known.
+    /// file, `listed` that all files of archives in it are known. Only a view tells that two full archives of one commit have
+    /// the same files.
     pub(super) fn judge(
         state: Option<&Self>,
         bare: bool,
@@ -165,7 +166,11 @@ impl State {
         let content = state.filter(fits).map(|state| &state.content);
         match (content, base) {
             (_, None) if bare => Ok(Verdict::Apply),
-            (Some(Content::Holds(held)), _) if held == target => Ok(Verdict::Nothing),
+            (Some(Content::Holds(held)), base)
+                if held == target && (base.is_some() || claim.origin.is_some() || !listed) =>
+            {
+                Ok(Verdict::Nothing)
+            }
             (_, None) if listed && state.is_some() => Ok(Verdict::Replace),
             (Some(Content::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
             (Some(content), _) if *content == Self::applying(claim).content => Ok(Verdict::Apply),
@@ -281,6 +286,7 @@ mod tests {
             (None, false, false, None, None),
             (Some(&held), false, false, nothing, nothing),
             (Some(&held), true, false, nothing, apply),
+            (Some(&held), false, true, nothing, replace),
             (Some(&base), false, false, apply, None),
             (Some(&base), false, true, apply, replace),
             (Some(&base), true, false, apply, apply),

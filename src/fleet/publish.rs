@@ -11,6 +11,7 @@ use super::{
     place::{Place, ViewName, object},
     step::Step,
     view::{Retired, Target, View},
+    way::way,
 };
 use crate::{
     bucket::{Bucket, Digest},
@@ -40,8 +41,8 @@ pub trait Producer {
     /// [`NoBase`](ExitKind::NoBase).
     fn make(&mut self, base: Option<&str>, console: Console<'_>) -> Result<Made>;
 
-    /// Whether the commit `other` is newer: a descendant of the target.
-    fn is_behind(&self, other: &str) -> Result<bool>;
+    /// Whether `other` is newer: a descendant of the target, or a later commit that the repository lacks.
+    fn is_behind(&self, other: &Target) -> Result<bool>;
 }
 
 /// An archive.
@@ -143,24 +144,23 @@ impl Publication<'_> {
         let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
             return Ok(Standing::Newest);
         };
-        let (commit, newest) = (self.producer.target().commit, &view.target.commit);
-        if commit == *newest {
+        let commit = self.producer.target().commit;
+        if commit == view.target.commit {
             return Ok(Standing::Listed);
         }
-        if force || !self.producer.is_behind(newest)? {
+        if force || !self.producer.is_behind(&view.target)? {
             return Ok(Standing::Newest);
         }
-        match view.steps.iter().any(|step| step.target == commit) {
-            true => Ok(Standing::Listed),
-            false => Ok(Standing::Older),
+        match way(&view.steps, None, &commit) {
+            Some(_) => Ok(Standing::Listed),
+            None => Ok(Standing::Older),
         }
     }
 
     /// Makes the archives that `view` lacks, and writes them.
     fn steps(&mut self, view: Option<&View>, standing: Standing) -> Result<Vec<Step>> {
         let same = view.filter(|view| view.filters == self.producer.filters());
-        let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(&view.steps)?)))
-        else {
+        let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(view)?))) else {
             return Ok(vec![self.full()?]);
         };
         let Some(delta) = self.delta(&view.target.commit)? else {
@@ -245,11 +245,12 @@ impl Publication<'_> {
         let (kept, retired, mut remembered) = match view {
             None => (Vec::new(), Vec::new(), Vec::new()),
             Some(view) if view.filters == filters => {
+                let first = first_kept(&view, steps, standing);
                 if standing == Standing::Older {
                     target = view.target;
                 }
-                let (kept, retired) = kept(view.steps, steps);
-                (kept, retired, view.retired)
+                let (mut retired, remembered) = (view.steps, view.retired);
+                (retired.split_off(first), retired, remembered)
             }
             Some(view) => (Vec::new(), view.steps, view.retired),
         };
@@ -300,8 +301,11 @@ enum Standing {
     Older,
 }
 
-/// The newest full archive of a view, and the deltas behind it.
+/// The newest full archive from which deltas lead to the target of a view, and these deltas. An older commit may have a
+/// full archive behind it in the list.
 struct LastFull {
+    /// The place in the list.
+    at: usize,
     /// The size of the archive, in bytes.
     size: u64,
     steps_behind: usize,
@@ -309,26 +313,30 @@ struct LastFull {
 }
 
 impl LastFull {
-    fn of(steps: &[Step]) -> Option<Self> {
-        let at = steps.iter().rposition(|step| step.base.is_none())?;
-        Some(Self {
-            size: steps[at].size,
-            steps_behind: steps.len() - at - 1,
-            bytes_behind: steps[at + 1..].iter().map(|step| step.size).sum(),
+    fn of(view: &View) -> Option<Self> {
+        let (fulls, deltas): (Vec<_>, Vec<_>) =
+            (view.steps.iter().cloned().enumerate()).partition(|(_, step)| step.base.is_none());
+        let deltas = Vec::from_iter(deltas.into_iter().map(|(_, step)| step));
+        fulls.into_iter().rev().find_map(|(at, full)| {
+            let behind = way(&deltas, Some(&full.target), &view.target.commit)?;
+            Some(Self {
+                at,
+                size: full.size,
+                steps_behind: behind.len(),
+                bytes_behind: behind.iter().map(|step| step.size).sum(),
+            })
         })
     }
 }
 
-/// The steps that stay, and those that go, when `new` ones come: a full archive leaves those from the full archive
-/// before it, so that readers that are behind still find their delta.
-fn kept(mut old: Vec<Step>, new: &[Step]) -> (Vec<Step>, Vec<Step>) {
-    let is_full = |step: &Step| step.base.is_none();
-    let first = match new.iter().any(is_full) {
-        true => old.iter().rposition(is_full).unwrap_or_default(),
+/// The place of the first step of `view` that stays when `new` ones come. A full archive of the newest commit leaves the
+/// steps from the full archive before it, so that readers that are behind still find their delta.
+fn first_kept(view: &View, new: &[Step], standing: Standing) -> usize {
+    let is_full = new.iter().any(|step| step.base.is_none());
+    match is_full && standing == Standing::Newest {
+        true => LastFull::of(view).map_or(0, |last| last.at),
         false => 0,
-    };
-    let kept = old.split_off(first);
-    (kept, old)
+    }
 }
 
 /// Seconds since 1970.

@@ -118,9 +118,12 @@ impl View {
         name: &ViewName,
         known: Option<&Version>,
     ) -> Result<bool> {
-        let failed =
-            |error: serde_json::Error| Error::fatal("cannot write the view").caused_by(error);
-        let mut bytes = serde_json::to_vec_pretty(self).map_err(failed)?;
+        // Readers refuse a view that makes no sense, and so does the next publisher.
+        let checked = self
+            .check()
+            .and_then(|()| serde_json::to_vec_pretty(self).map_err(|error| error.to_string()));
+        let mut bytes =
+            checked.map_err(|reason| Error::fatal("cannot write the view").caused_by(reason))?;
         bytes.push(b'\n');
         bucket.replace(&name.file(), &bytes, known)
     }

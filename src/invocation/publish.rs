@@ -151,13 +151,18 @@ impl Producer for Archives<'_> {
         })
     }
 
-    fn is_behind(&self, other: &str) -> Result<bool> {
-        let id = |hex: &str| ObjectId::from_hex(hex.as_bytes());
-        let (Ok(target), Ok(other)) = (id(&self.target.commit), id(other)) else {
+    fn is_behind(&self, other: &Target) -> Result<bool> {
+        let id = |target: &Target| ObjectId::from_hex(target.commit.as_bytes());
+        let (Ok(target), Ok(commit)) = (id(&self.target), id(other)) else {
             return Ok(false);
         };
-        // A commit that is not in the repository, or not related, is not newer.
-        let base = self.repository.gix.merge_base(target, other).ok().flatten();
+        let repository = &self.repository.gix;
+        // A shallow clone of an older commit does not have the newer one.
+        if !repository.has_object(commit) {
+            return Ok(other.time > self.target.time);
+        }
+        // A commit that is not related is not newer.
+        let base = repository.merge_base(target, commit).ok().flatten();
         Ok(base.is_some_and(|base| base == target))
     }
 }

@@ -245,7 +245,7 @@ impl Producer for Archives {
         })
     }
 
-    fn is_behind(&self, _other: &str) -> Result<bool> {
+    fn is_behind(&self, _other: &git_sluice::fleet::Target) -> Result<bool> {
         Ok(false)
     }
 }

@@ -136,8 +136,6 @@ fn nothing_goes_over_a_directory_that_differs() {
     // The full archive of what the directory says that it holds already.
     let full = Archive::of_tree(from, &base());
     assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 12);
-    let _ = directory.apply(&full).success();
-    assert_eq!(found(&directory.directory()), before);
     let output = directory.apply_with(&["--repair"], &full);
     assert_eq!(
         (output.code(), &output.stdout[..]),
@@ -166,6 +164,69 @@ fn a_full_archive_over_another_tree() {
         directory.assert_holds(commit, &with_mine(tree));
         directory.assert_sound();
     }
+}
+
+/// The output of a build stays where a delta deletes the directory, and the delta is complete.
+#[test]
+fn files_of_others_keep_a_directory() {
+    let [from, to] = &ids();
+    let old = tree([
+        ("gone/a", file("a")),
+        ("gone/deep/b", file("b")),
+        ("kept", file("x")),
+    ]);
+    let new = tree([("kept", file("x"))]);
+    let directory = laid_down(from, &old);
+    directory.repo.write("dir/gone/deep/built", "mine\n");
+    let _ = directory
+        .apply(&delta([from, to], [&old, &new], Deletions::Pax))
+        .success();
+    let with_mine = tree([("gone/deep/built", file("mine\n")), ("kept", file("x"))]);
+    directory.assert_holds(to, &with_mine);
+    directory.assert_sound();
+}
+
+/// Other filters give the same commit other files. An archive does not say which filters made it.
+#[test]
+fn another_archive_of_the_same_commit() {
+    let [commit, _] = &ids();
+    let few = tree([("a", file("a")), ("d/b", file("b"))]);
+    let all = tree([("a", file("a")), ("c", file("c"))]);
+    let directory = laid_down(commit, &few);
+    let _ = directory.apply(&Archive::of_tree(commit, &all)).success();
+    directory.assert_holds(commit, &all);
+    directory.assert_sound();
+}
+
+/// Directories that were there before, with files of others in them, get the permissions of the archive.
+#[test]
+fn permissions_of_directories() {
+    let [commit, _] = &ids();
+    let archive = Archive::of_tree(commit, &base());
+    let directory = laid_down(commit, &base());
+    let open = "chmod 0777 dir/doc && chmod 0500 dir/bin && touch dir/doc/mine dir/bin/mine";
+    let _ = directory.repo.shell(open).success();
+    directory.assert_differs("permissions bin\npermissions doc\n");
+    let _ = directory.apply_with(&["--repair", "-"], &archive).success();
+    directory.assert_sound();
+}
+
+/// A copy of the directory by hard links has a list of its own from the first change on.
+#[test]
+fn hard_links_to_the_list() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let directory = laid_down(from, &old);
+    let _ = directory
+        .repo
+        .shell("mv dir first && cp -al first dir")
+        .success();
+    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    assert_eq!(directory.apply(&archive).code(), 0);
+    directory.assert_sound();
+    let _ = directory.repo.shell("rm -r dir && mv first dir").success();
+    directory.assert_holds(from, &old);
+    directory.assert_sound();
 }
 
 /// However an application ends, another full archive can follow.

@@ -80,6 +80,75 @@ fn an_older_commit() {
     fleet.assert_holds("d", &ids[0]);
 }
 
+/// Deltas from the newest commit to these have more bytes than everything.
+#[test]
+fn older_commits_that_have_little_in_common() {
+    let fleet = Fleet::new();
+    let random = |seed, words| {
+        let digits = "for (i = 0; i < words; i++) printf \"%d\", rand() * 1e9";
+        format!("awk -v words={words} 'BEGIN {{ srand({seed}); {digits} }}' >large")
+    };
+    let [oldest, older, newest] = [(2, 20_000), (3, 15_000), (4, 9_000)]
+        .map(|(seed, words)| fleet.commit(&random(seed, words)));
+    for commit in [&newest, &oldest, &older] {
+        assert_eq!(fleet.kinds(commit), ["full"]);
+    }
+    assert_eq!(fleet.view()["target"]["commit"], newest);
+    let next = fleet.commit("echo next >small");
+    // A full archive of the newest commit does away with nothing that somebody needs.
+    for (words, kinds) in [
+        ("", &["delta"][..]),
+        ("--publish-steps=0", &["delta", "full"]),
+    ] {
+        let commit = fleet.commit("echo $(wc -c <small)x >>small");
+        assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
+        for wanted in [&oldest, &older, &newest, &commit] {
+            let _ = fleet.apply("d", &format!("--commit={wanted}")).success();
+            fleet.assert_holds("d", wanted);
+        }
+    }
+    // What the view does not lead to is not said to be there.
+    let told = fleet.told(&next);
+    assert_eq!(told["was_there"], false);
+    let _ = fleet.apply("d", &format!("--commit={next}")).success();
+    fleet.assert_holds("d", &next);
+}
+
+/// A job of an older commit whose shallow clone does not have the newest one.
+#[test]
+fn an_older_commit_of_a_shallow_clone() {
+    let fleet = Fleet::new();
+    let older = fleet.commit("echo older >small && git branch -f older");
+    fleet.repo.git(["branch", "-f", "older"]);
+    let later = "echo later >small && git add -A && GIT_COMMITTER_DATE='2035-01-01T00:00:00Z' git commit -q -m later";
+    let _ = fleet.repo.shell(later).success();
+    let newest = fleet.repo.git(["rev-parse", "HEAD"]);
+    let _ = fleet.publish("HEAD").success();
+    let clone = crate::support::Repo::scratch();
+    let from = format!("file://{}", fleet.repo.path().display());
+    clone.git([
+        "clone",
+        "-q",
+        "--depth=1",
+        "--branch=older",
+        &from,
+        "shallow",
+    ]);
+    let late = Fleet {
+        repo: clone.at("shallow"),
+        top: fleet.top.clone(),
+    };
+    assert_eq!(late.told("HEAD")["is_target"], false);
+    for (wanted, commit) in [
+        (String::new(), &newest),
+        (format!("--commit={older}"), &older),
+    ] {
+        let _ = fleet.apply("d", &wanted).success();
+        fleet.assert_holds("d", commit);
+    }
+    assert_eq!(late.told("--force HEAD")["is_target"], true);
+}
+
 /// A branch that was rewritten, and a base that is gone.
 #[test]
 fn another_history() {
