@@ -175,15 +175,27 @@ fn is_for_git(repository: &gix::Repository, environment: &Environment) -> bool {
     if environment.git_dir.is_some() {
         return false;
     }
-    let cwd = real(&environment.cwd);
-    let found = real(repository.workdir().unwrap_or(repository.git_dir()));
-    let mut below = cwd.ancestors().take_while(|directory| *directory != found);
     let is_sudo = || std::env::var_os("SUDO_UID").is_some() && !geteuid().is_root();
     let is_refused_if_bare = || {
         let setting = repository.config_snapshot().string("safe.bareRepository");
         setting.is_some() && repository.workdir().is_none()
     };
-    is_sudo() || is_refused_if_bare() || below.any(|directory| directory.join(".git").is_file())
+    is_sudo() || is_refused_if_bare() || has_passed_over(repository, &environment.cwd)
+}
+
+/// Whether a file `.git` on the way from `cwd` to the repository names another one, or none.
+fn has_passed_over(repository: &gix::Repository, cwd: &Path) -> bool {
+    for directory in cwd.ancestors() {
+        match fs::metadata(directory.join(".git")) {
+            Err(_) => {}
+            Ok(there) if there.is_file() => {
+                let found = repository.workdir().unwrap_or(repository.git_dir());
+                return real(directory) != real(found);
+            }
+            Ok(_) => return false,
+        }
+    }
+    false
 }
 
 /// Whether the `HEAD` of `git_dir` names a ref or a commit.
