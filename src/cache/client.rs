@@ -200,9 +200,10 @@ impl Write for Rest<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let known = self.client.sent.saturating_sub(self.taken);
         if known == 0 {
-            self.client.write(bytes)?;
+            let written = self.client.write(bytes);
+            // A part may have been written before a failure.
             self.taken = self.client.sent;
-            return Ok(bytes.len());
+            return written.map(|()| bytes.len());
         }
         let bytes = &bytes[..bytes.len().min(piece(known))];
         if !self.compare(bytes) {

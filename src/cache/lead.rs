@@ -108,7 +108,7 @@ impl<'a> Lead<'a> {
         produce: impl Produce<E>,
         account: &mut Account,
     ) -> Result<Vec<u8>, Failure<E>> {
-        let stage = Stage::default();
+        let stage = Stage::from(client.sent());
         thread::scope(|scope| {
             let file = Arc::clone(&self.file);
             let stage = &stage;
@@ -138,7 +138,6 @@ impl<'a> Lead<'a> {
 }
 
 /// What producer and sender tell each other.
-#[derive(Default)]
 struct Stage {
     now: Mutex<Now>,
     changed: Condvar,
@@ -157,6 +156,18 @@ struct Now {
 }
 
 impl Stage {
+    /// The client has `sent` bytes already: from another archive of the key, which was not completed.
+    fn from(sent: u64) -> Self {
+        let now = Now {
+            sent,
+            ..Now::default()
+        };
+        Self {
+            now: Mutex::new(now),
+            changed: Condvar::new(),
+        }
+    }
+
     fn update(&self, change: impl FnOnce(&mut Now)) {
         change(&mut self.lock());
         self.changed.notify_all();

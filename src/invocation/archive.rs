@@ -102,7 +102,7 @@ impl Invocation<'_> {
     /// Whether the caller has the archive already.
     fn is_known(&self, request: &Request) -> bool {
         let tags = self.args.serving.if_none_match.as_deref();
-        let key = request.key.as_ref().ok();
+        let key = request.tag().ok();
         tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
     }
 
@@ -137,6 +137,7 @@ impl Invocation<'_> {
             ));
         }
         let is_filtered = matches!(request.format, Format::Filtered(_));
+        stats.figures.is_filtered = is_filtered;
         let mut destination = match request.cache.is_some() || is_filtered {
             true => destination.into_file()?,
             false => destination,

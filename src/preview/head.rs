@@ -47,8 +47,8 @@ pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         (Some(settings), Ok(key)) => Stored::open(settings, key),
         _ => None,
     };
-    let is_tar = request.format == Format::Tar;
-    let key = request.key.clone();
+    let format = request.format.clone();
+    let tag = request.tag();
     let mut head = Head {
         head: VERSION,
         subject: request.subject(),
@@ -63,14 +63,16 @@ pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         entries_reason: None,
     };
     let Measurement { bytes, entries } = measure(request)?;
-    let length = match (stored, is_tar) {
-        (Some(stored), _) => Ok(stored.bytes()),
-        (None, true) => bytes,
-        (None, false) => Err(COMPRESSED),
+    let length = match (format, stored) {
+        // The tar is stored.
+        (Format::Filtered(_), _) => Err(COMPRESSED),
+        (_, Some(stored)) => Ok(stored.bytes()),
+        (Format::Tar, None) => bytes,
+        _ => Err(COMPRESSED),
     };
     (head.content_length, head.content_length_reason) = parted(length);
     (head.entries, head.entries_reason) = parted(entries);
-    (head.etag, head.etag_reason) = match key {
+    (head.etag, head.etag_reason) = match tag {
         Ok(key) if shareable.holds() => (Some(key.etag()), None),
         Ok(_) => (
             None,

@@ -31,6 +31,8 @@ pub struct Figures {
     pub changes: Option<ChangeCounts>,
     /// Bytes of the archive that were sent.
     pub bytes: u64,
+    /// Whether a command of the configuration gets these bytes, and sends others.
+    pub is_filtered: bool,
     /// The bytes of the archive that were sent, where a range was asked for.
     pub range: Option<SentRange>,
     /// The time of each stage, without the time of the whole run.
@@ -100,6 +102,7 @@ impl Reports {
             changes: figures.changes,
             content_length: self.expected.or_else(|| {
                 let is_whole = failure.is_none() && figures.range.is_none();
+                let is_whole = is_whole && !figures.is_filtered;
                 is_whole.then_some(figures.bytes)
             }),
             bytes_out: figures.bytes,

@@ -110,6 +110,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// The key of the bytes that the caller gets, or why there is none. A command of the configuration gets the archive of
+    /// [`key`](Self::key), and may send any bytes.
+    pub fn tag(&self) -> Result<cache::Key, String> {
+        match self.format {
+            format::Format::Filtered(_) => {
+                Err("a command of the configuration sends the archive".to_owned())
+            }
+            _ => self.key.clone(),
+        }
+    }
+
     /// Warns on `diagnostics` of ignore files that do not exist.
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         let mut lines = Vec::new();

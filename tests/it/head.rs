@@ -185,3 +185,26 @@ fn a_head_is_no_archive() {
     repo.sluice(["--head", "-o", "x.tar", "HEAD"])
         .assert_failure(128, refused);
 }
+
+/// A command of the configuration gets the tar, and sends bytes that nobody knows in advance.
+#[test]
+fn archives_that_a_command_sends() {
+    let repo = Repo::from("basic").with(["-c", "tar.tar.gz.command=gzip -cn"]);
+    let top = Repo::scratch();
+    let cache = format!("--cache={}", top.path().join("cache").display());
+    let summary = top.path().join("summary");
+    let options = [&cache, "--cache-always", "--format=tar.gz", "HEAD"];
+    let told = format!("--summary={}", summary.display());
+    let _ = repo
+        .sluice(options.iter().copied().chain([&*told]))
+        .success();
+    let head = head(&repo, options);
+    assert!(
+        head["etag"].is_null() && head["content_length"].is_null(),
+        "{head}"
+    );
+    assert!(head["etag_reason"].is_string() && head["content_length_reason"].is_string());
+    let text = std::fs::read(summary).expect("every run writes a summary");
+    let summary: Value = serde_json::from_slice(&text).expect("JSON");
+    assert!(summary["content_length"].is_null(), "{summary}");
+}

@@ -46,6 +46,19 @@ fn what_git_is_asked_for() {
     }
 }
 
+/// The end of the disk is told as without a cache.
+#[test]
+fn a_destination_that_takes_a_part() {
+    let repo = Repo::init();
+    let _ = repo
+        .shell("seq 100000 >large && git add large && git commit -qm large")
+        .success();
+    let output =
+        repo.shell("trap '' XFSZ; ulimit -f 8; git-sluice --cache=/dev/null/none -o x HEAD");
+    assert_eq!(output.code(), 128, "{output}");
+    assert_eq!(output.messages(), "fatal: write error: File too large\n");
+}
+
 /// References move, and the archive with them.
 #[test]
 fn decorations_are_never_old() {

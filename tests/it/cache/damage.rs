@@ -45,6 +45,21 @@ fn damaged_entries() {
     cache.assert_tidy();
 }
 
+/// The run makes the archive anew while its client has more of it than the run may be ahead of a reader.
+#[test]
+fn damage_behind_much_that_was_sent() {
+    let (cache, repo) = (Cache::new(), Repo::init());
+    let _ = repo
+        .shell("seq 2500000 >large && git add large && git commit -qm large")
+        .success();
+    let _ = cache.run(&repo, "--cache-always HEAD").success();
+    let entry = cache.path().join(&cache.archives()[0]);
+    let entry = fs::File::options().write(true).open(entry);
+    let damaged = entry.and_then(|entry| entry.write_all_at(b"X", 16 << 20));
+    damaged.expect("our own");
+    cache.assert_role(&repo, "HEAD", "lead");
+}
+
 /// Links, directories and others' permissions: the archive goes past the cache.
 #[test]
 fn directories_that_are_refused() {
