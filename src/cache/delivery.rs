@@ -1,6 +1,6 @@
 //! Serves one client: finds the place of the key, and reads, follows, leads, or goes past the cache.
 
-use std::{fs::File, io::Write, sync::Arc, thread};
+use std::{fs::File, io::Write, sync::Arc, thread, time::Instant};
 
 use super::{
     client::{Client, Stop},
@@ -32,6 +32,7 @@ pub fn deliver<E>(
         settings,
         client: Client::new(order.output),
         is_shareable: order.is_shareable,
+        begun: Instant::now(),
         account,
     };
     let directory = match settings.size < SMALLEST {
@@ -52,6 +53,7 @@ struct Delivery<'a> {
     settings: &'a Settings,
     client: Client<'a>,
     is_shareable: &'a (dyn Fn() -> bool + Sync),
+    begun: Instant,
     account: &'a mut Account,
 }
 
@@ -227,6 +229,15 @@ impl Delivery<'_> {
         let Some(jobs) = self.settings.jobs else {
             return Ok(None);
         };
-        Job::wait(directory, jobs, self.settings.wait)
+        // Who follows a run that waits for its turn waits as well.
+        let since = match self.client.sent() {
+            0 => self.begun,
+            _ => Instant::now(),
+        };
+        let end = self
+            .settings
+            .wait
+            .and_then(|limit| since.checked_add(limit));
+        Job::wait(directory, jobs, end)
     }
 }

@@ -22,17 +22,16 @@ pub(super) struct Busy;
 pub(super) struct Job(#[expect(dead_code, reason = "holds a lock")] File);
 
 impl Job {
-    /// Waits for one of `jobs` turns, no longer than `limit`. `None` where turns cannot be had at all.
+    /// Waits for one of `jobs` turns, no longer than until `end`. `None` where turns cannot be had at all.
     pub(super) fn wait(
         directory: &Directory,
         jobs: usize,
-        limit: Option<Duration>,
+        end: Option<Instant>,
     ) -> Result<Option<Self>, Busy> {
-        let start = Instant::now();
         loop {
             match Self::take(directory, jobs) {
                 Ok(Some(job)) => return Ok(Some(job)),
-                Ok(None) if limit.is_some_and(|limit| start.elapsed() >= limit) => {
+                Ok(None) if end.is_some_and(|end| Instant::now() >= end) => {
                     return Err(Busy);
                 }
                 Ok(None) => thread::sleep(NAP),

@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::MetadataExt,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{Cache, noisy};
@@ -146,6 +146,14 @@ fn turns() {
             .run(&repo, &args)
             .assert_refused(6, &["fatal: ", "hint: "]);
     }
+    // Clients of one archive wait at the same time, not one after the other.
+    let started = Instant::now();
+    let waiting =
+        [(); 6].map(|()| cache.start(&repo, "--cache-jobs=1 --cache-wait=1 --prefix=b/ HEAD"));
+    for client in waiting {
+        client.finish().assert_refused(6, &["fatal: ", "hint: "]);
+    }
+    assert!(started.elapsed() < Duration::from_secs(5));
     let follower = cache.run(&repo, "--cache-jobs=1 --cache-wait=0 HEAD");
     assert_eq!(follower.code(), 0, "{follower}");
     assert_eq!(leader.finish().code(), 0);
