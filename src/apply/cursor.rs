@@ -15,9 +15,8 @@ use std::{
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{
     Dir, DirBuilder, DirBuilderExt as _, File, Metadata, MetadataExt as _, OpenOptions,
-    OpenOptionsExt,
+    OpenOptionsExt, Permissions, PermissionsExt as _,
 };
-use rustix::fs::{AtFlags, Mode};
 
 use crate::error::{Error, Result, filled, strerror};
 
@@ -178,9 +177,7 @@ impl<'r> Cursor<'r> {
         let set_id = 0o7000;
         let wanted = there & (mode | set_id) | 0o700;
         if wanted != there {
-            let mode = Mode::from_raw_mode(wanted);
-            // The handle is for paths only.
-            rustix::fs::chmodat(&directory, ".", mode, AtFlags::empty())?;
+            directory.set_permissions(".", Permissions::from_mode(wanted))?;
         }
         Ok(())
     }
