@@ -25,7 +25,7 @@ pub struct Fleet {
     #[arg(long, value_name = "part", default_value = "0.5", value_parser = part)]
     pub publish_ratio: f64,
 
-    /// Make the commit the newest one of the view although the view has a descendant of it
+    /// Make the commit the newest one of the view, in full if the view has it, and even if the view has a descendant of it
     #[arg(long)]
     pub force: bool,
 

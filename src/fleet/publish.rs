@@ -87,7 +87,8 @@ pub struct Published {
 pub struct Conditions {
     /// When a full archive is published.
     pub limits: Limits,
-    /// Whether a commit that is older than the target of the view becomes the target.
+    /// Whether a commit that is older than the target of the view becomes the target, and whether the target is published
+    /// anew.
     pub force: bool,
 }
 
@@ -99,18 +100,17 @@ pub fn publish(
     conditions: Conditions,
     console: Console<'_>,
 ) -> Result<Published> {
-    let Conditions { limits, force } = conditions;
     let mut publication = Publication {
         bucket,
         producer,
         console,
-        limits,
+        conditions,
         full: None,
         bytes: 0,
     };
     for attempt in 0..ATTEMPTS {
         let (view, version) = View::read(bucket, &place.view)?.unzip();
-        let standing = publication.standing(view.as_ref(), force)?;
+        let standing = publication.standing(view.as_ref())?;
         if standing == Standing::Listed {
             return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
         }
@@ -132,7 +132,7 @@ struct Publication<'a> {
     bucket: &'a dyn Bucket,
     producer: &'a mut dyn Producer,
     console: Console<'a>,
-    limits: Limits,
+    conditions: Conditions,
     /// The full archive, once it is in the bucket.
     full: Option<Step>,
     /// Bytes that were written.
@@ -140,15 +140,18 @@ struct Publication<'a> {
 }
 
 impl Publication<'_> {
-    fn standing(&self, view: Option<&View>, force: bool) -> Result<Standing> {
+    fn standing(&self, view: Option<&View>) -> Result<Standing> {
         let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
             return Ok(Standing::Newest);
         };
         let commit = self.producer.target().commit;
+        if self.conditions.force {
+            return Ok(Standing::Newest);
+        }
         if commit == view.target.commit {
             return Ok(Standing::Listed);
         }
-        if force || !self.producer.is_behind(&view.target)? {
+        if !self.producer.is_behind(&view.target)? {
             return Ok(Standing::Newest);
         }
         match way(&view.steps, None, &commit) {
@@ -163,6 +166,10 @@ impl Publication<'_> {
         let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(view)?))) else {
             return Ok(vec![self.full()?]);
         };
+        // The archives that lead to the commit may be damaged.
+        if self.producer.target().commit == view.target.commit {
+            return Ok(vec![self.full()?]);
+        }
         let Some(delta) = self.delta(&view.target.commit)? else {
             return Ok(vec![self.full()?]);
         };
@@ -171,8 +178,8 @@ impl Publication<'_> {
             return Ok(vec![self.full()?]);
         }
         let bytes = last.bytes_behind.saturating_add(delta.content.size());
-        let is_long = last.steps_behind >= self.limits.steps as usize
-            || bytes as f64 > last.size as f64 * self.limits.part;
+        let is_long = last.steps_behind >= self.conditions.limits.steps as usize
+            || bytes as f64 > last.size as f64 * self.conditions.limits.part;
         let mut steps = vec![self.write(delta, Some(&view.target.commit))?];
         if is_long && standing == Standing::Newest {
             steps.push(self.full()?);
@@ -208,7 +215,7 @@ impl Publication<'_> {
         let age = self.bucket.written(&name)?.map(|written| written.elapsed());
         // A clock that is ahead tells of the future.
         let is_fresh = age.is_some_and(|age| age.unwrap_or_default() < FRESH);
-        if !is_fresh {
+        if !is_fresh || self.conditions.force {
             self.send(&name, &content)?;
             self.bytes += content.size();
         }
@@ -260,7 +267,9 @@ impl Publication<'_> {
             time,
         });
         remembered.extend(retired);
-        let all: Vec<_> = kept.into_iter().chain(steps.iter().cloned()).collect();
+        let is_new = |old: &Step| steps.iter().any(|step| step.sha256 == old.sha256);
+        let kept = kept.into_iter().filter(|step| !is_new(step));
+        let all: Vec<_> = kept.chain(steps.iter().cloned()).collect();
         remembered.retain(|old| {
             let is_listed = all.iter().any(|step| step.sha256 == old.sha256);
             !is_listed && old.time + REMEMBERED.as_secs() > time

@@ -45,6 +45,28 @@ fn a_damaged_archive_changes_nothing() {
     }
 }
 
+/// The publisher has what the bucket lacks.
+#[test]
+fn a_bucket_is_mended() {
+    for (_, damage) in DAMAGES {
+        let (fleet, ids) = Fleet::published();
+        for step in fleet.steps() {
+            damage(&fleet.object(&step));
+        }
+        assert!(fleet.kinds("HEAD").is_empty());
+        for _ in 0..2 {
+            assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        }
+        let steps = fleet.steps();
+        let _ = fleet.apply("new", "").success();
+        fleet.assert_holds("new", &ids[2]);
+        // Published once more, the archive stands in the list once.
+        let last = &steps[steps.len() - 1]["sha256"];
+        let same = steps.iter().filter(|step| &step["sha256"] == last);
+        assert_eq!(same.count(), 1);
+    }
+}
+
 #[test]
 fn another_way_is_taken_and_told() {
     for (words, damage) in DAMAGES {
