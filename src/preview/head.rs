@@ -43,12 +43,12 @@ struct Head {
 /// those that attributes convert.
 pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
     let shareable = request.shareable.clone();
-    let stored = match (&request.cache, &request.key) {
+    let tag = request.tag();
+    let stored = match (&request.cache, &tag) {
         (Some(settings), Ok(key)) => Stored::open(settings, key),
         _ => None,
     };
-    let format = request.format.clone();
-    let tag = request.tag();
+    let is_tar = request.format == Format::Tar;
     let mut head = Head {
         head: VERSION,
         subject: request.subject(),
@@ -63,12 +63,10 @@ pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         entries_reason: None,
     };
     let Measurement { bytes, entries } = measure(request)?;
-    let length = match (format, stored) {
-        // The tar is stored.
-        (Format::Filtered(_), _) => Err(COMPRESSED),
-        (_, Some(stored)) => Ok(stored.bytes()),
-        (Format::Tar, None) => bytes,
-        _ => Err(COMPRESSED),
+    let length = match (stored, is_tar) {
+        (Some(stored), _) => Ok(stored.bytes()),
+        (None, true) => bytes,
+        (None, false) => Err(COMPRESSED),
     };
     (head.content_length, head.content_length_reason) = parted(length);
     (head.entries, head.entries_reason) = parted(entries);
