@@ -323,10 +323,12 @@ struct LastFull {
 
 impl LastFull {
     fn of(view: &View) -> Option<Self> {
-        let (fulls, deltas): (Vec<_>, Vec<_>) =
-            (view.steps.iter().cloned().enumerate()).partition(|(_, step)| step.base.is_none());
-        let deltas = Vec::from_iter(deltas.into_iter().map(|(_, step)| step));
-        fulls.into_iter().rev().find_map(|(at, full)| {
+        let is_full = |step: &Step| step.base.is_none();
+        let deltas = view.steps.iter().filter(|step| !is_full(step)).cloned();
+        let deltas = Vec::from_iter(deltas);
+        let steps = view.steps.iter().enumerate();
+        let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
+        fulls.find_map(|(at, full)| {
             let behind = way(&deltas, Some(&full.target), &view.target.commit)?;
             Some(Self {
                 at,
