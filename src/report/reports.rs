@@ -102,8 +102,7 @@ impl Reports {
             changes: figures.changes,
             content_length: self.expected.or_else(|| {
                 let is_whole = failure.is_none() && figures.range.is_none();
-                let is_whole = is_whole && !figures.is_filtered;
-                is_whole.then_some(figures.bytes)
+                (is_whole && !figures.is_filtered).then_some(figures.bytes)
             }),
             bytes_out: figures.bytes,
             range: figures.range,

@@ -67,8 +67,10 @@ impl Environment {
             Some(list) => parse_parameters(list.as_bytes())
                 .ok_or_else(|| Error::fatal("bogus format in GIT_CONFIG_PARAMETERS"))?,
         };
-        let key = |parameter: &String| parameter.split('=').next().unwrap_or_default().to_owned();
-        if let Some(key) = config.iter().map(key).find(|key| !key.contains('.')) {
+        let mut keys = config
+            .iter()
+            .filter_map(|parameter| parameter.split('=').next());
+        if let Some(key) = keys.find(|key| !key.contains('.')) {
             return Err(Error::fatal("unable to parse command-line config")
                 .after(format!("error: key does not contain a section: {key}")));
         }

@@ -15,7 +15,6 @@ use gix::{
         trust::{DefaultForLevel, Mapping},
     },
 };
-
 use rustix::process::geteuid;
 
 use super::{environment::Environment, promisor, replacements::replacements, work_tree::real};

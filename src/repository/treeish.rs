@@ -271,11 +271,17 @@ fn object_id_without_git(
     }
 }
 
-/// Whether gix reads `name` as git does. gix takes an ending of git-describe(1) for a part of the name,
-/// looks a ref up at a date without a warning if the log begins later, has regular expressions of its own, searches all
-/// refs from a branch without a commit, accepts paths that git refuses, follows only one replacement of a
-/// chain, follows `^` beyond the commits of `shallow`, panics if lines of `shallow` are longer than an id and if a commit
-/// has no tree, and does not check the types that tags state.
+/// Whether gix reads `name` as git does. Differences of gix:
+///
+/// * An ending of git-describe(1) counts as a part of the name.
+/// * A ref at a date comes without a warning if its log begins later.
+/// * Searches of messages have other regular expressions, and from a branch without a commit they go through all refs.
+/// * Paths are accepted that git refuses.
+/// * Only one replacement of a chain is followed.
+/// * `^` leads beyond the commits of `shallow`, whose lines cause a panic if they are longer than an id.
+/// * A commit without a tree causes a panic.
+/// * The types that tags state are not checked.
+///
 /// Fails on a cycle of tags, on which neither gix nor git would ever end.
 fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
     let is_odd =
