@@ -196,6 +196,10 @@ fn another_archive_of_the_same_commit() {
     let _ = directory.apply(&Archive::of_tree(commit, &all)).success();
     directory.assert_holds(commit, &all);
     directory.assert_sound();
+    // Nothing differs from what archives have brought.
+    let archive = Archive::of_tree(commit, &few);
+    let _ = directory.apply_with(&["--repair", "-"], &archive).success();
+    directory.assert_holds(commit, &all);
 }
 
 /// Directories that were there before, with files of others in them, get the permissions of the archive.

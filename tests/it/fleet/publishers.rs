@@ -118,7 +118,7 @@ fn older_commits_that_have_little_in_common() {
 #[test]
 fn an_older_commit_of_a_shallow_clone() {
     let fleet = Fleet::new();
-    let older = fleet.commit("echo older >small && git branch -f older");
+    let older = fleet.commit("echo older >small");
     fleet.repo.git(["branch", "-f", "older"]);
     let later = "echo later >small && git add -A && GIT_COMMITTER_DATE='2035-01-01T00:00:00Z' git commit -q -m later";
     let _ = fleet.repo.shell(later).success();
