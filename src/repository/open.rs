@@ -37,10 +37,10 @@ const KNOWN_EXTENSIONS: [&str; 9] = [
     "submodulepathconfig",
 ];
 
-/// The most packs in which gix looks for revisions. In a repository with more packs, the installed git is
-/// asked. With a given number, gix need not list the packs in advance, nor follow alternates, of which it
-/// refuses some that git follows.
-const MAX_PACKS: u16 = 256;
+/// The most packs in which gix looks for revisions: more than git leaves by itself (`gc.autoPackLimit`). In a repository
+/// with more packs, the installed git is asked. With a given number, gix need not list the packs in advance, nor follow
+/// alternates, of which it refuses some that git follows. gix sets up room for as many at each start.
+const MAX_PACKS: u16 = 64;
 
 /// Open the repository of the current directory or of `GIT_DIR`.
 pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
