@@ -108,9 +108,8 @@ impl State {
         }
     }
 
-    /// Read the state of `root`. The remains of an interrupted write are removed.
+    /// Read the state of `root`.
     pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
-        own::remove(root, NEW_STATE)?;
         let Some(file) = own::open(root, STATE)? else {
             return Ok(None);
         };

@@ -185,10 +185,10 @@ fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<(
     }
 }
 
-/// A regular file; `None` for anything else, and for what is gone by now.
+/// A regular file, perhaps through a symbolic link; `None` for anything else, and for what is gone by now.
 fn listed(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
     let entry = entry?;
-    let metadata = match entry.metadata() {
+    let metadata = match fs::metadata(entry.path()) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         metadata => metadata?,
     };

@@ -45,6 +45,19 @@ fn what_is_listed_stays() {
     fleet.assert_holds("d", &ids[2]);
 }
 
+/// A name of a view for its readers.
+#[test]
+fn what_a_view_behind_a_link_lists_stays() {
+    let (fleet, ids) = Fleet::published();
+    fleet.age();
+    let elsewhere = fleet.top.path().join("view");
+    fs::rename(fleet.view_path(), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, fleet.view_path()).unwrap();
+    assert_eq!(fleet.prune("0")["removed"], 0);
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &ids[2]);
+}
+
 #[test]
 fn what_was_listed_within_the_time_stays() {
     let (fleet, _) = Fleet::published();
