@@ -4,77 +4,17 @@
 //! no owner, no times of single files, `root` as names, checksums of seven digits. The body of a file
 //! follows its header, which is completed when the body is there.
 
-use std::ops::Range;
+mod header;
 
 use super::{Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put};
 use crate::{buffer::Buffer, error::Result};
+use header::{Header, NAME_LEN, Name, Octal, RECORD, set_size, text};
 
-/// The unit of a tar file, in bytes.
-const RECORD: usize = 512;
 /// The size of git's writes. The size of the archive is a multiple.
 const BLOCK: u64 = 20 * RECORD as u64;
 /// The least number of zero bytes at the end.
 const END_LEN: u64 = 2 * RECORD as u64;
-const NAME_LEN: usize = 100;
-const PREFIX_LEN: usize = 155;
 const EXTENDED_MODE: u32 = 0o666;
-
-/// The positions of a header's fields.
-mod field {
-    use std::ops::Range;
-
-    pub(super) const NAME: Range<usize> = 0..100;
-    pub(super) const MODE: Range<usize> = 100..108;
-    pub(super) const UID: Range<usize> = 108..116;
-    pub(super) const GID: Range<usize> = 116..124;
-    pub(super) const SIZE: Range<usize> = 124..136;
-    pub(super) const MTIME: Range<usize> = 136..148;
-    pub(super) const CHECKSUM: Range<usize> = 148..156;
-    pub(super) const TYPE: usize = 156;
-    pub(super) const LINK: Range<usize> = 157..257;
-    pub(super) const MAGIC: Range<usize> = 257..265;
-    pub(super) const USER: Range<usize> = 265..269;
-    pub(super) const GROUP: Range<usize> = 297..301;
-    pub(super) const MAJOR: Range<usize> = 329..337;
-    pub(super) const MINOR: Range<usize> = 337..345;
-    pub(super) const PREFIX: Range<usize> = 345..500;
-}
-
-/// A number of at most eleven octal digits, for the fields of sizes and times. A larger number goes to a
-/// pax record.
-#[derive(Clone, Copy)]
-struct Octal(u64);
-
-impl Octal {
-    const ZERO: Self = Self(0);
-    const MAX: Self = Self(0o77777777777);
-
-    /// `number`, if it fits.
-    fn new(number: u64) -> Option<Self> {
-        (number <= Self::MAX.0).then_some(Self(number))
-    }
-}
-
-/// The common part of all headers; other bytes are NUL. The checksum is computed over these spaces.
-const BLANK: [u8; RECORD] = {
-    let header = put([0; RECORD], field::UID, b"0000000");
-    let header = put(header, field::GID, b"0000000");
-    let header = put(header, field::CHECKSUM, b"        ");
-    let header = put(header, field::MAGIC, b"ustar\x0000");
-    let header = put(header, field::USER, b"root");
-    let header = put(header, field::GROUP, b"root");
-    let header = put(header, field::MAJOR, b"0000000");
-    put(header, field::MINOR, b"0000000")
-};
-
-const fn put(mut header: [u8; RECORD], field: Range<usize>, value: &[u8]) -> [u8; RECORD] {
-    let mut at = 0;
-    while at < value.len() {
-        header[field.start + at] = value[at];
-        at += 1;
-    }
-    header
-}
 
 /// The properties that all entries of an archive share.
 pub struct Tar {
@@ -339,12 +279,8 @@ impl Tar {
                 &records,
             );
         }
-        let (prefix, name): (&[u8], &[u8]) = match &name {
-            Name::Plain(name) => (b"", name),
-            Name::Split(prefix, name) => (prefix, name),
-            Name::Extended(name) => (b"", name.as_bytes()),
-        };
-        self.header(out, &Header { link, ..*fields }, size, prefix, name);
+        let header = Header { link, ..*fields };
+        header.write(out, name.parts(), size, Octal::at_most(self.mtime));
     }
 
     /// Append an extended header (`x`) or a global header (`g`) with its records.
@@ -357,112 +293,10 @@ impl Tar {
             mode: EXTENDED_MODE,
             link: b"",
         };
-        self.header(out, &fields, octal, b"", name);
+        fields.write(out, (b"", name), octal, Octal::at_most(self.mtime));
         out.extend(records);
         out.zeros(padding(size));
     }
-
-    fn header(
-        &self,
-        out: &mut Buffer,
-        fields: &Header<'_>,
-        size: Octal,
-        prefix: &[u8],
-        name: &[u8],
-    ) {
-        let header = out.space(RECORD);
-        header.copy_from_slice(&BLANK);
-        text(&mut header[field::NAME], name);
-        octal(&mut header[field::MODE], u64::from(fields.mode));
-        octal(&mut header[field::SIZE], size.0);
-        let mtime = Octal::new(self.mtime).unwrap_or(Octal::MAX);
-        octal(&mut header[field::MTIME], mtime.0);
-        header[field::TYPE] = fields.kind;
-        text(&mut header[field::LINK], fields.link);
-        text(&mut header[field::PREFIX], prefix);
-        checksum(header);
-    }
-}
-
-/// The fields that differ between headers, except name and size.
-struct Header<'a> {
-    kind: u8,
-    mode: u32,
-    link: &'a [u8],
-}
-
-/// How a name fits into a header.
-enum Name<'a> {
-    Plain(&'a [u8]),
-    /// The prefix field and the name field, with a slash between them.
-    Split(&'a [u8], &'a [u8]),
-    /// The name does not fit; this name replaces it.
-    Extended(String),
-}
-
-impl<'a> Name<'a> {
-    fn fit(member: &Member<'a>) -> Self {
-        let name = member.name;
-        if name.len() <= NAME_LEN {
-            return Self::Plain(name);
-        }
-        // The last slash within reach of the prefix field. A slash at the very end does not count.
-        let reach = if name.ends_with(b"/") {
-            name.len() - 1
-        } else {
-            name.len()
-        };
-        let reach = reach.min(PREFIX_LEN);
-        match name[..reach].iter().rposition(|&byte| byte == b'/') {
-            Some(slash) if slash > 0 && name.len() - slash - 1 <= NAME_LEN => {
-                Self::Split(&name[..slash], &name[slash + 1..])
-            }
-            _ => Self::Extended(format!("{}.data", member.hex_id())),
-        }
-    }
-}
-
-fn text(field: &mut [u8], value: &[u8]) {
-    field[..value.len()].copy_from_slice(value);
-}
-
-/// Fill the field with octal digits and one NUL.
-fn octal(field: &mut [u8], mut value: u64) {
-    let (last, digits) = field.split_last_mut().expect("fields are not empty");
-    *last = 0;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (value & 7) as u8;
-        value >>= 3;
-    }
-}
-
-/// Complete a header whose checksum field holds spaces.
-fn checksum(header: &mut [u8]) {
-    let sum = sum(header);
-    octal(&mut header[field::CHECKSUM], u64::from(sum));
-}
-
-/// Change the size in a complete header.
-fn set_size(header: &mut [u8], size: Octal) {
-    let digits = header[field::CHECKSUM][..7].iter();
-    let old = digits.fold(0, |value, digit| 8 * value + u32::from(digit & 7));
-    let rest = old - sum(&header[field::SIZE]);
-    octal(&mut header[field::SIZE], size.0);
-    let sum = rest + sum(&header[field::SIZE]);
-    octal(&mut header[field::CHECKSUM], u64::from(sum));
-}
-
-/// The sum of at most one record, so that no lane overflows.
-fn sum(bytes: &[u8]) -> u32 {
-    let (chunks, rest) = bytes.as_chunks::<16>();
-    let mut lanes = [0; 16];
-    for chunk in chunks {
-        for (lane, &byte) in lanes.iter_mut().zip(chunk) {
-            *lane += u16::from(byte);
-        }
-    }
-    let lanes = lanes.into_iter().map(u32::from);
-    lanes.chain(rest.iter().map(|&byte| u32::from(byte))).sum()
 }
 
 /// Bytes from the end of a body of `size` bytes to the next record.
