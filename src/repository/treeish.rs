@@ -93,11 +93,9 @@ fn found(
         Some((commit, ObjectKind::Commit)) => {
             refuse_bad_shallow(&repository.gix)?;
             let hash = repository.gix.object_hash();
-            let mut fields = CommitRefIter::from_bytes(&content, hash);
-            let tree = fields.tree_id().map_err(|_| not_a_tree())?;
-            let time = fields
-                .committer()
-                .map_or(0, |committer| timestamp(committer.time));
+            let tree = CommitRefIter::from_bytes(&content, hash).tree_id();
+            let tree = tree.map_err(|_| not_a_tree())?;
+            let time = commit_time(&content);
             let kind = reader.kind(&tree);
             match kind.map_err(|failure| failure.explain(not_a_tree()))? {
                 Some(ObjectKind::Tree) => {}
@@ -189,21 +187,30 @@ pub fn require_ref(repository: &Repository, name: &BStr) -> Result<()> {
     }
 }
 
+/// The time of the committer, found as git finds it (`parse_commit_date` of its commit.c): in the second line behind the
+/// parents. The author and the end of the line may be anything. Zero where there is none.
+fn commit_time(commit: &[u8]) -> u64 {
+    let lines = commit.lines_with_terminator().skip(1);
+    let mut lines = lines.skip_while(|line| line.starts_with(b"parent "));
+    let author = lines.next().filter(|author| author.starts_with(b"author"));
+    let committer = author.and_then(|_| lines.next()?.strip_prefix(b"committer"));
+    let time = committer.and_then(|line| line.strip_suffix(b"\n")?.rsplit_once_str(">"));
+    time.map_or(0, |(_, time)| timestamp(time))
+}
+
 /// Parse seconds as git does: unsigned, so that a time before 1970 lies far in the future. A number that is
 /// too large becomes the largest number.
-fn timestamp(time: &str) -> u64 {
-    let time = time.trim_start();
-    let (negative, digits) = match time.strip_prefix('-') {
+fn timestamp(time: &[u8]) -> u64 {
+    let time = time.trim_ascii_start();
+    let (negative, digits) = match time.strip_prefix(b"-") {
         Some(digits) => (true, digits),
         None => (false, time),
     };
-    let end = digits
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(digits.len());
-    if end == 0 {
-        return 0;
-    }
-    match digits[..end].parse::<u64>() {
+    let end = digits.find_not_byteset(b"0123456789");
+    let digits = &digits[..end.unwrap_or(digits.len())];
+    let digits = std::str::from_utf8(digits).unwrap_or_default();
+    match digits.parse::<u64>() {
+        _ if digits.is_empty() => 0,
         Ok(seconds) if negative => seconds.wrapping_neg(),
         Ok(seconds) => seconds,
         Err(_) => u64::MAX,

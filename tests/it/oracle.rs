@@ -66,7 +66,8 @@ fixtures! {
     basic: "basic" ["HEAD", "HEAD~1", "HEAD~2", "v1", "light", "HEAD:dir", "HEAD^{tree}", "v1^{}"];
     dates: "dates" [
         "far-future", "future", "past-octal", "last-octal", "2038", "2106", "zero", "one",
-        "negative", "words", "nothing", "no-zone", "huge",
+        "negative", "words", "nothing", "no-zone", "huge", "odd-zone", "odd-end", "author-1", "author-2",
+        "author-3", "author-4", "author-5",
     ];
     deep: "deep" ["HEAD"];
     deltas: "deltas" ["HEAD", "HEAD~1", "HEAD~30", "HEAD~59"];
