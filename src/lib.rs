@@ -97,8 +97,8 @@
 //!   `convert` sees paths and no archive.
 //! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
 //!   packs are given back as the walk moves on. Outside the budget, each with a bound of its own or that of
-//!   the object it comes from: the innermost tree, an attribute file while it is read (100 MiB), the attribute
-//!   lines in force (256 MiB), the delta chains of a window, a few hundred bytes for every level of directories.
+//!   the object it comes from: the innermost tree and large ones above it, an attribute file while it is read (100 MiB), the
+//!   attribute lines in force (256 MiB), the delta chains of a window, a few hundred bytes for every level of directories.
 //! * An attribute file or a configuration file that is there and cannot be read ends the run, so that
 //!   nothing is sent that it keeps back.
 //! * Nothing a repository says is believed beyond the bytes that back it: no panic, no endless loop,

@@ -2,7 +2,9 @@
 //!
 //! The walk keeps its own stack, with git's limit on depth, so that no tree can exhaust the process's stack.
 //! The trees on the stack stay within a share of the budget: above the share the walk drops outer trees and
-//! reads them again on the way back. Every name is verified before a caller sees it. The walk decides nothing.
+//! reads them again on the way back. A tree is dropped only after as many bytes of trees were read below it, so that
+//! reading it again never costs more than the walk has cost since. At most twice the bytes of the largest tree stay
+//! beside the innermost one. Every name is verified before a caller sees it. The walk decides nothing.
 
 use std::{
     collections::HashSet,
@@ -49,7 +51,7 @@ pub struct TreeRules {
     /// `core.maxTreeDepth`
     pub max_depth: usize,
     /// The budget in bytes for the trees between the root and the current path. The innermost tree is always
-    /// held.
+    /// held, and so are trees below which less was read than they are long.
     pub max_held: usize,
     /// Failures name no path and no object below the root: the reader may not know all of the tree.
     pub redacted: bool,
@@ -65,10 +67,14 @@ pub struct Trees {
     linkless: HashSet<ObjectId>,
     /// The bytes of all held trees, summed over the walks that share a root by division.
     held: Arc<AtomicUsize>,
+    /// The bytes of all trees that this walk has read.
+    read: usize,
 }
 
 struct Frame {
     id: ObjectId,
+    /// What the walk had read when the tree itself was read.
+    read_at: usize,
     /// The tree's bytes; empty while the tree is dropped.
     content: Buffer,
     at: usize,
@@ -184,6 +190,7 @@ impl Trees {
             spare: Vec::new(),
             linkless: HashSet::new(),
             held: Arc::default(),
+            read: 0,
         }
     }
 
@@ -206,6 +213,7 @@ impl Trees {
         let written = self.stack.is_empty();
         self.stack.push(Frame {
             id,
+            read_at: self.read,
             at: 0,
             end: content.len(),
             content,
@@ -240,10 +248,12 @@ impl Trees {
             Err(failure) => return Err(failure.explain(failed())),
         }
         self.held.fetch_add(content.capacity(), Ordering::Relaxed);
+        self.read += content.len();
         Ok(content)
     }
 
-    /// Drop trees, the outermost first, until the held trees fit the budget. The innermost tree stays.
+    /// Drop trees, the outermost first, until the held trees fit the budget. The innermost tree stays, and trees that
+    /// would be read again too soon.
     fn make_room(&mut self) {
         let Some((_, above)) = self.stack.split_last_mut() else {
             return;
@@ -252,6 +262,9 @@ impl Trees {
         for frame in above {
             if !is_full(&self.held) {
                 return;
+            }
+            if self.read - frame.read_at < frame.content.len() {
+                continue;
             }
             let freed = frame.forget(self.rules.hash);
             self.held.fetch_sub(freed, Ordering::Relaxed);
@@ -271,6 +284,7 @@ impl Trees {
         }
         if let Some(frame) = self.stack.last_mut() {
             frame.recall(content, self.rules.hash);
+            frame.read_at = self.read;
         }
         self.make_room();
         Ok(())
@@ -377,6 +391,7 @@ impl Trees {
             spare: Vec::new(),
             linkless: HashSet::new(),
             held: Arc::clone(&self.held),
+            read: self.read,
         };
         (rest, path_len)
     }

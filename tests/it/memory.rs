@@ -249,6 +249,25 @@ fn forgotten_trees_are_read_again() {
     repo.assert_same_within(&["1", "8"], &["1m", "1g"], [&head]);
 }
 
+/// A tree that is larger than all trees may be together is not read again for each of its directories.
+#[test]
+fn directories_of_a_large_tree() {
+    let repo = Repo::init();
+    let file = blob(&repo, "x");
+    let inner = tree(&repo, &[("100644", b"f", &file)]);
+    let names: Vec<_> = (0..8000).map(|number| format!("{number:080}")).collect();
+    let entries = names
+        .iter()
+        .map(|name| ("40000", name.as_bytes(), &inner[..]));
+    let large = tree(&repo, &entries.collect::<Vec<_>>());
+    let expected = repo.archive([&large]).success();
+    let output = repo.shell(&format!(
+        "ulimit -t 30; exec git-sluice --memory=1m {large}"
+    ));
+    assert_eq!(output.code(), 0, "{}", output.messages());
+    assert_eq!(output.stdout.len(), expected.len());
+}
+
 /// A reader that takes its time does not make us keep what it has not read.
 #[test]
 fn slow_reader() {
