@@ -12,7 +12,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use rustix::fs::{FileType, fstat};
+use rustix::{
+    fs::{FileType, fstat},
+    stdio::{dup2_stdin, dup2_stdout},
+};
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
@@ -136,11 +139,21 @@ fn batch(words: &[OsString]) -> Result<(), Stop> {
     let options = batch::Options::parse(words)?;
     let session = Session::new(current_directory()?, |name| std::env::var_os(name));
     let session = session.with_watch(signals::remove_on_death);
+    let unreadable = |error: io::Error| Error::fatal("cannot read requests").caused_by(error);
     let input = io::stdin().as_fd().try_clone_to_owned();
-    let input = input.map_err(|error| Error::fatal("cannot read requests").caused_by(error))?;
-    let input = BufReader::new(File::from(input));
+    let input = BufReader::new(File::from(input.map_err(unreadable)?));
     let output = Destination::Direct(standard_output()?);
+    leave_standard_streams().map_err(unreadable)?;
     Ok(batch::serve(input, output, options, session)?)
+}
+
+/// Puts the null device in place of standard input and output. A request that names these, as `fd:1` or `/dev/stdin`,
+/// must neither read other requests nor write between the answers.
+fn leave_standard_streams() -> io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    Ok(())
 }
 
 fn current_directory() -> Result<PathBuf> {

@@ -285,6 +285,35 @@ fn reports_in_bands() {
 }
 
 /// `--git-dir` names a repository as `GIT_DIR` does for a process.
+/// Standard input and output carry the requests and the answers of others.
+#[test]
+fn the_conversation_is_no_file() {
+    let repo = Repo::copy("basic");
+    let mut batch = Batch::start_with(&repo, &["--batch-jobs=1"]);
+    let whole = batch.ask(&["HEAD"]);
+    for words in [
+        &["-o", "file.tar", "--manifest=fd:1", "HEAD"][..],
+        &["--access-rules=fd:0", "HEAD"],
+    ] {
+        batch.send(words);
+        batch.send(&["HEAD"]);
+        let refused = batch.receive();
+        assert_eq!(refused.status, 128, "{words:?}");
+        assert!(refused.messages.contains("fd:"), "{}", refused.messages);
+        assert_eq!(batch.receive(), whole, "{words:?}");
+    }
+    for words in [
+        &["-o", "file.tar", "--summary=/dev/stdout", "HEAD"][..],
+        &["-o", "/dev/stdout", "HEAD"],
+        &["--ignore-from=/dev/stdin", "HEAD"],
+    ] {
+        batch.send(words);
+        batch.send(&["HEAD"]);
+        assert_eq!(batch.receive().status, 0, "{words:?}");
+        assert_eq!(batch.receive(), whole, "{words:?}");
+    }
+}
+
 #[test]
 fn git_directories() {
     let repo = Repo::copy("basic");
