@@ -73,7 +73,7 @@ impl Context {
     }
 }
 
-fn cannot_expand(why: &'static str) -> Error {
+pub(super) fn cannot_expand(why: &'static str) -> Error {
     Error::fatal("cannot expand '$Format:…$'").caused_by(why)
 }
 

@@ -4,7 +4,12 @@
 //! once for each format. As in git, an expansion is appended to what the file holds so far, and may
 //! change that.
 
-use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, process::Output};
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    process::Output,
+};
 
 use gix::{
     ObjectId,
@@ -13,7 +18,7 @@ use gix::{
 };
 
 use super::{
-    context::Context,
+    context::{Context, cannot_expand},
     encoding::{encode, is_utf8},
     format::{Format, Piece},
     shareable::Shareable,
@@ -25,6 +30,12 @@ use crate::{
 };
 
 const START: &[u8] = b"$Format:";
+/// Between the formats of one question.
+const SEPARATOR: &[u8] = b"%x00";
+/// The most bytes of formats that one question puts together.
+const MAX_TOGETHER: usize = 64 << 10;
+/// Linux accepts no longer word on a command line, its NUL included.
+const MAX_WORD: usize = 128 << 10;
 /// No zone is farther from UTC, in hours.
 const MAX_HOURS: i32 = 14;
 /// The end of the year 9999: later dates are git's affair.
@@ -76,21 +87,18 @@ impl Substitution {
 
     /// `content` with all formats expanded; nothing if there are none.
     pub(super) fn expand(&mut self, content: &[u8], log: &mut Buffer) -> Result<Option<Vec<u8>>> {
-        let (found, tail) = scan(content);
-        if found.is_empty() {
+        if (Found { rest: content }).next().is_none() {
             return Ok(None);
         }
-        let mut formats = Vec::with_capacity(found.len());
-        for [_, format] in &found {
-            formats.push(Format::parse(format, &mut self.described)?);
-        }
-        self.ask_together(&formats, log)?;
+        self.ask_together(content, log)?;
         let mut out = Vec::with_capacity(content.len() + content.len() / 4);
-        for ([before, _], format) in found.iter().zip(&formats) {
-            out.extend(*before);
-            self.append(format, &mut out, log)?;
+        let mut found = Found { rest: content };
+        for [before, format] in found.by_ref() {
+            let format = Format::parse(format, &mut self.described)?;
+            out.extend(before);
+            self.append(&format, &mut out, log)?;
         }
-        out.extend(tail);
+        out.extend(found.rest);
         Ok(Some(out))
     }
 
@@ -140,27 +148,42 @@ impl Substitution {
         Some(expanded)
     }
 
-    /// Ask for all of `formats` that can be asked for at once, since a question costs more than its
+    /// Ask for all formats of `content` that can be asked for at once, since a question costs more than its
     /// answer.
-    fn ask_together(&mut self, formats: &[Format], log: &mut Buffer) -> Result<()> {
-        let mut wanted: Vec<&Format> = Vec::new();
-        for format in formats {
-            let known = self.answers.contains_key(&format.text)
-                || wanted.iter().any(|other| other.text == format.text);
-            if !known && format.stands_alone() && self.expand_plain(format).is_none() {
-                wanted.push(format);
+    fn ask_together(&mut self, content: &[u8], log: &mut Buffer) -> Result<()> {
+        let mut described = self.described;
+        let (mut wanted, mut known) = (Vec::new(), HashSet::new());
+        for [_, format] in (Found { rest: content }) {
+            let format = Format::parse(format, &mut described)?;
+            if format.stands_alone()
+                && self.expand_plain(&format).is_none()
+                && !self.answers.contains_key(&format.text)
+                && known.insert(format.text.clone())
+            {
+                wanted.push(format.text);
             }
         }
-        if wanted.len() < 2 {
-            return Ok(());
+        let mut wanted = &wanted[..];
+        while wanted.len() > 1 {
+            let mut len = 0;
+            let fits = wanted.iter().take_while(|text| {
+                len += text.len() + SEPARATOR.len();
+                len <= MAX_TOGETHER
+            });
+            let (question, rest) = wanted.split_at(fits.count().max(1));
+            self.ask_for(question, log)?;
+            wanted = rest;
         }
-        let texts: Vec<_> = wanted.iter().map(|format| &format.text[..]).collect();
-        let answer = self.ask(&texts.join(&b"%x00"[..]), log)?;
+        Ok(())
+    }
+
+    /// Ask for the formats with these `texts` in one question, and note the answers.
+    fn ask_for(&mut self, texts: &[Vec<u8>], log: &mut Buffer) -> Result<()> {
+        let answer = self.ask(&texts.join(SEPARATOR), log)?;
         let parts: Vec<_> = answer.split(|&byte| byte == 0).collect();
-        if parts.len() == wanted.len() {
+        if parts.len() == texts.len() {
             let parts = parts.into_iter().map(<[u8]>::to_vec);
-            let keys = wanted.iter().map(|format| format.text.clone());
-            self.answers.extend(keys.zip(parts));
+            self.answers.extend(texts.iter().cloned().zip(parts));
         }
         Ok(())
     }
@@ -175,6 +198,9 @@ impl Substitution {
         self.shareable.withdraw();
         let commit = self.commit.to_hex().to_string();
         let format = [b"--format=format:", format].concat();
+        if format.len() >= MAX_WORD {
+            return Err(cannot_expand("git would be asked for more than 128 KiB"));
+        }
         let output = git::ask(
             &self.location,
             &[
@@ -209,19 +235,23 @@ fn refused(output: Option<&Output>) -> Error {
     }
 }
 
-/// The formats in `content`, each with the text in front of it, and what follows the last.
-fn scan(content: &[u8]) -> (Vec<[&[u8]; 2]>, &[u8]) {
-    let mut found = Vec::new();
-    let mut rest = content;
-    while let Some(start) = rest.find(START) {
-        let inside = &rest[start + START.len()..];
-        let Some(end) = inside.find_byte(b'$') else {
-            break;
-        };
-        found.push([&rest[..start], &inside[..end]]);
-        rest = &inside[end + 1..];
+/// The formats in a content, each with the text in front of it.
+struct Found<'a> {
+    /// What follows the last one.
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Found<'a> {
+    type Item = [&'a [u8]; 2];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.rest.find(START)?;
+        let inside = &self.rest[start + START.len()..];
+        let end = inside.find_byte(b'$')?;
+        let found = [&self.rest[..start], &inside[..end]];
+        self.rest = &inside[end + 1..];
+        Some(found)
     }
-    (found, rest)
 }
 
 /// A time in a commit, written as git writes it.
@@ -273,14 +303,15 @@ impl Date {
 
 #[cfg(test)]
 mod tests {
-    use super::{Date, scan};
+    use super::{Date, Found};
 
     #[test]
     fn formats_end_at_the_next_dollar() {
-        let (found, tail) = scan(b"a$Format:%H$b$Format:$Format:%h\n$ c $Format:%s");
+        let content = b"a$Format:%H$b$Format:$Format:%h\n$ c $Format:%s";
+        let mut found = Found { rest: content };
         let expected: [[&[u8]; 2]; 2] = [[b"a", b"%H"], [b"b", b""]];
-        assert_eq!(found, expected);
-        assert_eq!(tail, b"Format:%h\n$ c $Format:%s");
+        assert_eq!(found.by_ref().collect::<Vec<_>>(), expected);
+        assert_eq!(found.rest, b"Format:%h\n$ c $Format:%s");
     }
 
     #[test]

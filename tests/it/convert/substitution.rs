@@ -227,6 +227,23 @@ fn substituted_files_are_never_streamed() {
     }
 }
 
+/// The texts of all formats together would be too long for a command line.
+#[test]
+fn many_formats() {
+    let all: String = (0..20_000)
+        .map(|number| format!("$Format:{number} %h$\n"))
+        .collect();
+    repo("* export-subst\n", &[("all", all.as_bytes())]).assert_same(["HEAD"]);
+    let long = format!("$Format:{} %h$", "x".repeat(140_000));
+    let output = repo("* export-subst\n", &[("long", long.as_bytes())]).sluice(["HEAD"]);
+    let why = "caused by: git would be asked for more than 128 KiB\n";
+    assert!(
+        output.code() == 128 && output.messages().ends_with(why),
+        "{}",
+        output.messages()
+    );
+}
+
 /// The first in the order of the archive, even if it comes to nothing.
 #[test]
 fn an_archive_is_described_once() {
