@@ -36,6 +36,20 @@ pub struct Defaults {
     pub icase: bool,
 }
 
+impl Defaults {
+    /// Refuse contradictions, as git does once there is a pathspec.
+    fn check(self) -> Result<()> {
+        let refused = if self.glob && self.noglob {
+            "global 'glob' and 'noglob' pathspec settings are incompatible"
+        } else if self.literal && (self.glob || self.icase) {
+            "global 'literal' pathspec setting is incompatible with all other global pathspec settings"
+        } else {
+            return Ok(());
+        };
+        Err(Error::fatal(refused))
+    }
+}
+
 /// The bytes that begin a wildcard or an escape.
 const WILDCARDS: &[u8] = b"*?[\\";
 
@@ -85,6 +99,7 @@ impl Pathspecs {
         let mut parsed = Self::default();
         let mut asking = 0;
         for given in specs {
+            defaults.check()?;
             let mut spec = Pathspec::parse(&given, cwd, top, defaults)?;
             let number = parsed.given.len();
             if let Some(requirements) = &mut spec.requirements {

@@ -6,10 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::ByteSlice;
+use gix::bstr::{BStr, BString, ByteSlice};
 
+use super::settings::truth;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, filled},
     pathspec::Defaults,
     process::{
         directory::Directory,
@@ -39,7 +40,7 @@ pub struct Environment {
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
     pub alternates: Option<OsString>,
     /// The settings of `git -c`: `key=value` or `key`.
-    pub config: Vec<String>,
+    pub config: Vec<BString>,
     /// The default syntax of pathspecs.
     pub pathspecs: Defaults,
     /// `GIT_ATTR_SOURCE`
@@ -55,11 +56,9 @@ pub struct Environment {
 impl Environment {
     /// Read the environment through `variable`, for a process in the directory `cwd`.
     pub fn read(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
-        let flag = |name: &str| {
-            variable(name).is_some_and(|value| {
-                let value = value.to_string_lossy().to_ascii_lowercase();
-                !matches!(value.as_str(), "" | "0" | "false" | "no" | "off")
-            })
+        let flag = |name: &str| match variable(name) {
+            Some(value) => flag(name, value.as_bytes().as_bstr()),
+            None => Ok(false),
         };
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let config = match set("GIT_CONFIG_PARAMETERS") {
@@ -69,17 +68,17 @@ impl Environment {
         };
         let mut keys = config
             .iter()
-            .filter_map(|parameter| parameter.split('=').next());
-        if let Some(key) = keys.find(|key| !key.contains('.')) {
+            .filter_map(|parameter| parameter.split_str("=").next());
+        if let Some(key) = keys.find(|key| !key.contains(&b'.')) {
             return Err(Error::fatal("unable to parse command-line config")
-                .after(format!("error: key does not contain a section: {key}")));
+                .after(filled("error: key does not contain a section: {}", &[key])));
         }
         Ok(Self {
             cwd,
             git_dir: set("GIT_DIR").map(PathBuf::from),
             has_work_tree: set("GIT_WORK_TREE").is_some(),
             implicit_work_tree: variable("GIT_IMPLICIT_WORK_TREE").is_none()
-                || flag("GIT_IMPLICIT_WORK_TREE"),
+                || flag("GIT_IMPLICIT_WORK_TREE")?,
             ceilings: set("GIT_CEILING_DIRECTORIES")
                 .map(|list| {
                     std::env::split_paths(&list)
@@ -91,14 +90,14 @@ impl Environment {
             alternates: set("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
             config,
             pathspecs: Defaults {
-                literal: flag("GIT_LITERAL_PATHSPECS"),
-                glob: flag("GIT_GLOB_PATHSPECS"),
-                noglob: flag("GIT_NOGLOB_PATHSPECS"),
-                icase: flag("GIT_ICASE_PATHSPECS"),
+                literal: flag("GIT_LITERAL_PATHSPECS")?,
+                glob: flag("GIT_GLOB_PATHSPECS")?,
+                noglob: flag("GIT_NOGLOB_PATHSPECS")?,
+                icase: flag("GIT_ICASE_PATHSPECS")?,
             },
             location: GitLocation::default(),
             attr_source: variable("GIT_ATTR_SOURCE"),
-            no_lazy_fetch: flag(NO_LAZY_FETCH),
+            no_lazy_fetch: flag(NO_LAZY_FETCH)?,
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
         })
     }
@@ -147,9 +146,9 @@ impl Environment {
     }
 
     /// The keys that were given without a value.
-    pub fn bare_keys(&self) -> impl Iterator<Item = &str> {
-        let keys = self.config.iter().map(String::as_str);
-        keys.filter(|parameter| !parameter.contains('='))
+    pub fn bare_keys(&self) -> impl Iterator<Item = &BStr> {
+        let keys = self.config.iter().map(|parameter| parameter.as_bstr());
+        keys.filter(|parameter| !parameter.contains(&b'='))
     }
 
     /// The configuration that applies outside any repository.
@@ -159,22 +158,29 @@ impl Environment {
             git::repository_refusal(&self.location).unwrap_or_else(unreadable)
         })?;
         for parameter in &self.config {
-            let (key, value) = match parameter.split_once('=') {
+            let (key, value) = match parameter.split_once_str("=") {
                 Some((key, value)) => (key, value),
                 // A key without a value is a boolean that is true.
-                None => (parameter.as_str(), "true"),
+                None => (&parameter[..], &b"true"[..]),
             };
-            config
-                .set_raw_value(key, value)
-                .map_err(|error| Error::fatal(format!("bad config '{key}'")).caused_by(error))?;
+            let set = config.set_raw_value(key.as_bstr(), value.as_bstr());
+            set.map_err(|error| Error::fatal(filled("bad config '{}'", &[key])).caused_by(error))?;
         }
         Ok(config)
     }
 }
 
+/// Parse the boolean `value` of the variable `name`.
+fn flag(name: &str, value: &BStr) -> Result<bool> {
+    truth(name, value).map_err(|_| {
+        let template = "bad boolean environment value '{}' for '{}'";
+        Error::fatal(filled(template, &[value, name.as_bytes()]))
+    })
+}
+
 /// Parse `'a.b'='c' 'flag' 'old.style=x'`, the form of `git -c`: words in single quotes. A quote or an
 /// exclamation mark is written outside the quotes, after a backslash.
-fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
+fn parse_parameters(mut list: &[u8]) -> Option<Vec<BString>> {
     let mut parameters = Vec::new();
     loop {
         list = list.trim_ascii_start();
@@ -190,7 +196,7 @@ fn parse_parameters(mut list: &[u8]) -> Option<Vec<String>> {
                 parameter.extend(quoted(&mut list)?);
             }
         }
-        parameters.push(String::from_utf8(parameter).ok()?);
+        parameters.push(parameter.into());
     }
 }
 
@@ -213,6 +219,8 @@ fn quoted(list: &mut &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use gix::bstr::BString;
+
     use super::parse_parameters;
 
     #[test]
@@ -221,7 +229,7 @@ mod tests {
         let expected = ["a.b=c d", "flag", "old.style=x", "q=it's!", "empty=", "on"];
         assert_eq!(
             parse_parameters(list).as_deref(),
-            Some(&expected.map(str::to_owned)[..])
+            Some(&expected.map(BString::from)[..])
         );
         assert_eq!(parse_parameters(b"bare"), None);
         assert_eq!(parse_parameters(b"'open"), None);

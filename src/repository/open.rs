@@ -69,7 +69,7 @@ fn options(environment: &Environment, level: Trust) -> Options {
         .object_store_slots(Slots::Given(MAX_PACKS))
         .bail_if_untrusted(true)
         .lossy_config(true)
-        .cli_overrides(environment.config.iter().map(String::as_str))
+        .cli_overrides(environment.config.iter().cloned())
 }
 
 /// The options for a repository whose owner does not matter.

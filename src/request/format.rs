@@ -77,13 +77,13 @@ impl Formats {
     /// Reads the formats that `config` adds to the built-in ones. `bare_keys` are keys without a value.
     pub fn read<'k>(
         config: &gix::config::File,
-        mut bare_keys: impl Iterator<Item = &'k str>,
+        mut bare_keys: impl Iterator<Item = &'k BStr>,
     ) -> Result<Self> {
-        let is_command = |key: &&str| key.starts_with("tar.") && key.ends_with(".command");
+        let is_command = |key: &&BStr| key.starts_with(b"tar.") && key.ends_with(b".command");
         if let Some(key) = bare_keys.find(is_command) {
+            let refused = filled("unable to parse '{}' from command-line config", &[key]);
             return Err(
-                Error::fatal(format!("unable to parse '{key}' from command-line config"))
-                    .after(format!("error: missing value for '{key}'")),
+                Error::fatal(refused).after(filled("error: missing value for '{}'", &[key]))
             );
         }
         let mut filters = vec![

@@ -1,6 +1,6 @@
 //! Configuration that git refuses: files that cannot be read, and values that make no sense.
 
-use std::fs;
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 
 use crate::process::Output;
 use crate::support::{Repo, skip};
@@ -134,6 +134,17 @@ fn bad_values() {
         ours.assert_failure(128, &theirs.messages());
         assert_eq!(theirs.code(), 128, "{line}");
     }
+}
+
+/// As the user's shell spells it.
+#[test]
+fn values_that_are_not_utf8() {
+    let repo = Repo::copy("basic");
+    let name = OsStr::from_bytes(b"caf\xe9");
+    fs::write(repo.path().join(name), "dir export-ignore\n").expect("our own");
+    let setting = OsStr::from_bytes(b"core.attributesFile=caf\xe9");
+    repo.with([OsStr::new("-c"), setting])
+        .assert_same(["HEAD"]);
 }
 
 /// A boolean without a value holds; a number or a command without one is refused.

@@ -172,6 +172,21 @@ fn variables_and_options_of_git() {
             repo.assert_same(["HEAD", pathspec]);
         }
     }
+    for (kinds, value) in [
+        ("LITERAL", "00"),
+        ("GLOB", "0x0"),
+        ("ICASE", "2"),
+        ("GLOB NOGLOB", "1"),
+        ("LITERAL GLOB", "1"),
+        ("LITERAL ICASE", "1"),
+        ("LITERAL NOGLOB", "1"),
+    ] {
+        let kinds = kinds.split(' ');
+        let repo = kinds.fold(repo.clone(), |repo, kind| {
+            repo.env(format!("GIT_{kind}_PATHSPECS"), value)
+        });
+        repo.assert_same(["HEAD", "d*"]);
+    }
     repo.clone()
         .with(["--literal-pathspecs"])
         .assert_same(["HEAD", "dir"]);
