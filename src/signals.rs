@@ -18,14 +18,18 @@ use git_sluice::{
     output::Unfinished,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ},
+    consts::{
+        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+    },
     flag::register_usize,
     iterator::Signals,
     low_level::emulate_default_handler,
 };
 
-/// The signals from users and shells, and the kernel's signal about a file that is too large.
-const DEADLY: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ];
+/// The signals from users, shells and timers, and the kernel's about a file that is too large and a run that takes too long.
+const DEADLY: [c_int; 10] = [
+    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+];
 
 /// Non-zero once a signal that ends the program has arrived.
 static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);

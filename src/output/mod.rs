@@ -63,7 +63,8 @@ impl Destination {
                 Some((file, metadata))
             }
             Ok(_) => return Ok(Self::InPlace(InPlace::open(path).map_err(failed)?)),
-            Err(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
         };
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             let is_directory = rustix::io::Errno::ISDIR.raw_os_error();

@@ -143,8 +143,7 @@ fn values_that_are_not_utf8() {
     let name = OsStr::from_bytes(b"caf\xe9");
     fs::write(repo.path().join(name), "dir export-ignore\n").expect("our own");
     let setting = OsStr::from_bytes(b"core.attributesFile=caf\xe9");
-    repo.with([OsStr::new("-c"), setting])
-        .assert_same(["HEAD"]);
+    repo.with([OsStr::new("-c"), setting]).assert_same(["HEAD"]);
 }
 
 /// A boolean without a value holds; a number or a command without one is refused.

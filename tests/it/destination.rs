@@ -23,6 +23,9 @@ fn output_that_cannot_be_opened() {
         ["-o", "file.txt/x", "HEAD"],
         &because("file.txt/x", "Not a directory"),
     );
+    let long = "n".repeat(300);
+    let refused = because(&*long, "File name too long");
+    repo.assert_both_die(["-o", &long, "HEAD"], &refused);
 }
 
 /// git leaves what it has; we leave nothing, and what was there before stays.
@@ -171,7 +174,7 @@ fn directory_that_may_not_be_written_to() {
 fn signals_leave_no_file() {
     let repo = Repo::copy("big");
     let whole = repo.archive(["HEAD"]).success().len() as u64;
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::ALARM] {
         for delay in [20, 100, 300] {
             let run = repo.start(["-o", "out.tar", "HEAD"]);
             thread::sleep(Duration::from_millis(delay));
