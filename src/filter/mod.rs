@@ -15,7 +15,7 @@ mod policy;
 
 use std::sync::Arc;
 
-use crate::tree::Mount;
+use crate::tree::{Mode, Mount};
 use access::AccessRules;
 pub use disposition::{Disposition, OmissionReason, StandIn};
 use ignore::{Ignore, Rule};
@@ -36,6 +36,8 @@ pub struct Filter {
     pub policy: Policy,
     /// The place of the tree. Access rules, limits and the user's ignore rules see paths in the archived tree.
     pub mount: Mount,
+    /// Whether submodules are archived with their contents. To the ignore rules, submodules are directories then.
+    pub enters_submodules: bool,
 }
 
 /// The verdict on a directory.
@@ -77,16 +79,26 @@ impl Filter {
     }
 
     /// Whether the file, link or submodule at `path` is ignored.
-    pub fn ignores(&self, path: &[u8]) -> bool {
-        self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path))
+    pub fn ignores(&self, path: &[u8], mode: Mode) -> bool {
+        match self.is_entered(mode) {
+            true => self.prunes(path),
+            false => self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path)),
+        }
+    }
+
+    fn is_entered(&self, mode: Mode) -> bool {
+        self.enters_submodules && mode == Mode::Submodule
     }
 
     fn prunes(&self, path: &[u8]) -> bool {
         self.ignore.prunes(path) || self.given.prunes(&self.mount.path(path))
     }
 
-    /// The first rule that ignores the file at `path`.
-    pub fn rule(&self, path: &[u8]) -> Option<&Rule> {
+    /// The first rule that ignores the file, link or submodule at `path`.
+    pub fn rule(&self, path: &[u8], mode: Mode) -> Option<&Rule> {
+        if self.is_entered(mode) {
+            return self.pruning_rule(path);
+        }
         let own = self.ignore.rule(path);
         own.or_else(|| self.given.rule(&self.mount.path(path)))
     }

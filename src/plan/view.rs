@@ -178,7 +178,7 @@ impl View {
         id: ObjectId,
     ) -> Option<Leaf> {
         let treatment = self.selection.treatment(path, mode.kind())?;
-        if self.filter.ignores(path) {
+        if self.filter.ignores(path, mode) {
             return Some(Leaf::omitted(mode, OmissionReason::Ignored));
         }
         let policy = &self.filter.policy;

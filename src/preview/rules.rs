@@ -139,12 +139,12 @@ impl Explainer {
         Some(match leaf.disposition {
             Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
             Disposition::Placeholder(reason, stand_in) => {
-                let why = self.why(path, reason, leaf.size);
+                let why = self.why(path, mode, reason, leaf.size);
                 let shape = shape(stand_in);
                 Explanation::sent(filled("sent as {}: {}", &[shape.as_bytes(), &why]))
             }
             Disposition::Omitted(reason) => {
-                let why = self.why(path, reason, leaf.size);
+                let why = self.why(path, mode, reason, leaf.size);
                 Explanation::omitted(filled("omitted: {}", &[&why]))
             }
         })
@@ -167,9 +167,9 @@ impl Explainer {
         words
     }
 
-    fn why(&self, path: &[u8], reason: OmissionReason, size: Option<u64>) -> BString {
+    fn why(&self, path: &[u8], mode: Mode, reason: OmissionReason, size: Option<u64>) -> BString {
         match reason {
-            OmissionReason::Ignored => match self.view.filter.rule(path) {
+            OmissionReason::Ignored => match self.view.filter.rule(path, mode) {
                 Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
                 None => reason.as_str().into(),
             },

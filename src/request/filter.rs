@@ -189,6 +189,7 @@ impl<'a> FilterRules<'a> {
             secret_ignore,
             policy: self.policy.clone(),
             mount: Mount::default(),
+            enters_submodules: self.enters_submodules(),
         })
     }
 
@@ -209,6 +210,7 @@ impl<'a> FilterRules<'a> {
             secret_ignore: above.secret_ignore || own.any_secret,
             policy: self.policy.clone(),
             mount,
+            enters_submodules: above.enters_submodules,
         })
     }
 

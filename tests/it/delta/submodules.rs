@@ -13,10 +13,12 @@ const ATTRIBUTES: [&str; 4] = [
     "d export-ignore\n",
     "",
 ];
-const OPTIONS: [&[&str]; 6] = [
+const OPTIONS: [&[&str]; 8] = [
     &[],
     &["--prefix=p/"],
     &["--ignore=libs/**"],
+    &["--ignore=o*e", "--ignore=**/m"],
+    &["--ignore=one/", "--ignore=**/sub/*"],
     &["--max-size=2", "--binary=omit"],
     &["--threads=1", "--", "*.txt"],
     &["--", ":(exclude)d"],

@@ -342,6 +342,51 @@ fn filters_see_whole_paths() {
     assert!(!own.contains(&"libs/lib/a.c".to_owned()) && own.contains(&"z.txt".to_owned()));
 }
 
+/// Ignore rules take a submodule for the directory that it is in the archive.
+#[test]
+fn ignore_rules_see_directories() {
+    let superproject = &project().superproject;
+    let all = superproject.sluice([RECURSE, "HEAD"]).success();
+    let explain = |rule: &str, path: &str| {
+        let explain = format!("--explain={path}");
+        text(
+            &superproject
+                .sluice([RECURSE, rule, &explain, "HEAD"])
+                .success(),
+        )
+    };
+    for rule in ["--ignore=libs/l*b", "--ignore=**/lib", "--ignore=libs/???"] {
+        let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
+        assert!(archive == all, "{rule}");
+        assert_eq!(explain(rule, "libs/lib"), "libs/lib: sent\n");
+    }
+    for rule in [
+        "--ignore=libs/lib",
+        "--ignore=libs/lib/",
+        "--ignore=**/lib/**",
+    ] {
+        let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
+        assert_eq!(names(&archive), [".gitattributes", ".gitmodules", "z.txt"]);
+        let pattern = &rule["--ignore=".len()..];
+        let ignored = format!("libs/lib: omitted: '{pattern}' (--ignore, line 1) ignores it\n");
+        assert_eq!(explain(rule, "libs/lib"), ignored);
+    }
+    let lib = superproject.clone().at("libs/lib");
+    lib.write("a.c", "other\n");
+    commit(&lib);
+    commit(superproject);
+    let changed = [
+        "--ignore=libs/l*b",
+        "--base=HEAD~",
+        "--verify-delta",
+        "HEAD",
+    ];
+    assert_eq!(
+        files(superproject, &changed),
+        ["libs/lib/a.c", "libs/lib/version"]
+    );
+}
+
 /// An ignore file that no tree has is warned of once, however many trees there are.
 #[test]
 fn an_ignore_file_that_is_nowhere() {
