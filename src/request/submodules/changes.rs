@@ -72,10 +72,14 @@ impl Comparer<'_> {
                 let store = entered.get(path)?;
                 Some(all[store.0 - 1].clone())
             };
-            let (was, is) = (of(old, self.old), of(new, self.new));
+            let (was, mut is) = (of(old, self.old), of(new, self.new));
             let commit = |submodule: &Option<Submodule>| submodule.as_ref()?.treeish.commit;
             if commit(&was) == commit(&is) {
                 continue;
+            }
+            if let (Some(was), Some(is)) = (&was, &mut is) {
+                // The archive may repeat the comparison.
+                is.tree.reader = reader(was, is);
             }
             let none = Arc::default();
             let entered = |submodule: &Option<Submodule>| {
@@ -113,7 +117,7 @@ impl Comparer<'_> {
             let side = Side::new(id, tree.view.clone(), tree.rules);
             (id, side.entering(Arc::clone(&tree.entered)))
         };
-        let mut reader = reader(old, new);
+        let mut reader = new.tree.reader.clone();
         let (old_tree, new_tree) = (&old.tree.tree, &new.tree.tree);
         let rules = viewing.delta_rules(
             &mut reader,

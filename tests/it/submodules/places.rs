@@ -164,6 +164,23 @@ fn renamed_submodules_are_found() {
     assert!(files(superproject, &["HEAD"]).contains(&"moved/sub/deep/top.txt".to_owned()));
 }
 
+/// The comparison, its repetition and the archive find the objects of both repositories.
+#[test]
+fn two_repositories_at_one_path() {
+    let project = project();
+    let superproject = &project.superproject;
+    superproject.git(["rm", "-q", "libs/lib"]);
+    add_submodule(superproject, "other", "../deep", "libs/lib");
+    commit(superproject);
+    let expected = [".gitmodules", "libs/lib/dir/x.txt", "libs/lib/top.txt"];
+    for memory in ["--memory=1", "--memory=128m"] {
+        let args = [memory, "--base=HEAD~", "--verify-delta", "HEAD"];
+        assert_eq!(files(superproject, &args), expected);
+    }
+    let list = superproject.sluice([RECURSE, "--base=HEAD~", "--dry-run", "HEAD"]);
+    assert_eq!((list.code(), list.messages().as_ref()), (0, ""));
+}
+
 #[test]
 fn submodules_that_are_not_there() {
     let project = project();
