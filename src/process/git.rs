@@ -43,6 +43,8 @@ pub struct GitLocation {
     pub directory: Directory,
     /// The git directory, by its full path.
     pub git_dir: Option<PathBuf>,
+    /// The work tree that programs with this git directory see, whatever the configuration says.
+    pub work_tree: Option<PathBuf>,
 }
 
 impl GitLocation {
@@ -54,6 +56,9 @@ impl GitLocation {
             OF_ANOTHER.iter().for_each(|name| {
                 command.env_remove(name);
             });
+        }
+        if let Some(work_tree) = &self.work_tree {
+            command.env("GIT_WORK_TREE", work_tree);
         }
     }
 

@@ -114,6 +114,7 @@ impl Environment {
         let location = GitLocation {
             directory: Directory::Other(cwd.clone()),
             git_dir: git_dir.map(|git_dir| cwd.join(git_dir)),
+            work_tree: None,
         };
         let environment = Self::read(cwd, variable)?;
         Ok(Self {
@@ -131,6 +132,8 @@ impl Environment {
             location: GitLocation {
                 directory: self.directory().clone(),
                 git_dir: Some(git_dir.clone()),
+                // git refuses a git directory whose work tree is gone.
+                work_tree: Some(git_dir.clone()),
             },
             git_dir: Some(git_dir),
             config: self.config.clone(),

@@ -96,7 +96,7 @@ impl Promisor {
 
     /// Whether they are those of the repository at `location`.
     pub(super) fn is_at(&self, location: &GitLocation) -> bool {
-        self.location == *location
+        self.location.git_dir == location.git_dir
     }
 
     /// Fetches the `missing` objects: all at once from each remote in turn, as long as some are missing. Returns those

@@ -405,10 +405,14 @@ impl Survey<'_> {
 fn command_context(repository: &Repository) -> CommandContext {
     let git_dir = repository.gix.git_dir();
     let top = repository.work_tree.as_deref().filter(|top| top.is_dir());
+    let mut location = repository.location.clone();
+    if top.is_some() {
+        location.work_tree = None;
+    }
     let around = git_dir.parent().filter(|_| git_dir.ends_with(".git"));
     CommandContext {
         directory: Some(top.or(around).unwrap_or(git_dir).to_owned()),
         prefix: BString::default(),
-        location: repository.location.clone(),
+        location,
     }
 }

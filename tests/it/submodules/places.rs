@@ -164,6 +164,25 @@ fn renamed_submodules_are_found() {
     assert!(files(superproject, &["HEAD"]).contains(&"moved/sub/deep/top.txt".to_owned()));
 }
 
+/// The work tree plays no part: neither where git is asked nor where a command runs.
+#[test]
+fn work_trees_that_are_gone() {
+    let project = project();
+    let superproject = &project.superproject;
+    let lib = superproject.clone().at("libs/lib");
+    lib.write(".gitattributes", "a.c filter=told\nversion export-subst\n");
+    lib.write("version", "$Format:%s %d$\n");
+    commit(&lib);
+    lib.git(["config", "filter.told.smudge", "cat; git rev-parse HEAD"]);
+    commit(superproject);
+    let expected = superproject.sluice([RECURSE, "HEAD"]).success();
+    superproject.git(["rm", "-q", "libs/lib"]);
+    commit(superproject);
+    let output = superproject.sluice([RECURSE, "HEAD~"]);
+    assert_eq!((output.code(), output.messages().as_ref()), (0, ""));
+    assert!(output.stdout == expected);
+}
+
 /// The comparison, its repetition and the archive find the objects of both repositories.
 #[test]
 fn two_repositories_at_one_path() {
