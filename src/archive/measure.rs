@@ -175,7 +175,11 @@ impl Measurer {
         size: Option<ContentSize>,
     ) -> Result<Known> {
         let disposition = match size {
-            Some(size) => self.archiver.blob_policy.decide(window.path(entry), size),
+            Some(size) => {
+                let odb = &self.archiver.stores.get(window.store).odb;
+                let policy = &self.archiver.blob_policy;
+                policy.decide(window.path(entry), size, odb.is_partial)
+            }
             None => entry.disposition,
         };
         match disposition {

@@ -21,7 +21,7 @@ pub struct Policy {
     pub links_as_files: bool,
     /// Whether submodules are omitted. Otherwise they are empty directories.
     pub no_submodules: bool,
-    /// The treatment of content that is not in the repository. If `None`, missing content fails the run.
+    /// The treatment of content that a partial clone lacks. If `None`, missing content fails the run.
     pub missing: Option<Remedy>,
     /// The treatment of LFS objects that are not in the local store. If `None`, a missing object fails the run.
     pub missing_lfs_object: Option<Remedy>,
@@ -97,11 +97,12 @@ impl Policy {
         }
     }
 
-    /// The disposition of a file that is not in the repository.
-    pub fn missing(&self) -> Disposition {
+    /// The disposition of a file that is not in the repository. If the repository is not `is_partial`, the repository
+    /// is damaged, and the file fails the run.
+    pub fn missing(&self, is_partial: bool) -> Disposition {
         match self.missing {
-            Some(remedy) => remedy.disposition(OmissionReason::Missing),
-            None => Disposition::Content,
+            Some(remedy) if is_partial => remedy.disposition(OmissionReason::Missing),
+            Some(_) | None => Disposition::Content,
         }
     }
 }

@@ -46,10 +46,11 @@ impl BlobPolicy {
         self.policy.by_size(size, || self.naming.path_in_tree(name))
     }
 
-    /// Decide about the file that is called `name` in the archive by the `size` of its content.
-    pub fn decide(&self, name: &[u8], size: ContentSize) -> Disposition {
+    /// Decide about the file that is called `name` in the archive by the `size` of its content, which may be missing if the
+    /// repository `is_partial`.
+    pub fn decide(&self, name: &[u8], size: ContentSize, is_partial: bool) -> Disposition {
         match size {
-            ContentSize::Blob(Size::Missing) => self.policy.missing(),
+            ContentSize::Blob(Size::Missing) => self.policy.missing(is_partial),
             ContentSize::Blob(Size::Exactly(size)) => self.by_size(name, size),
             ContentSize::Blob(Size::Small | Size::Unknown) => Disposition::Content,
             ContentSize::LfsObject { size, is_here } => self.by_lfs_object(name, (size, is_here)),
@@ -69,7 +70,7 @@ impl BlobPolicy {
         (entry, name): (&mut Entry, &[u8]),
     ) {
         let Some(place) = place else {
-            return leave_out(entry, self.policy.missing());
+            return leave_out(entry, self.policy.missing(odb.config().is_partial));
         };
         if let (Some(limit), None) = (&self.policy.limit, entry.size)
             && let Size::Exactly(size) = sizer.size_near(odb, id, place, limit.bytes)

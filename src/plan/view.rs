@@ -232,7 +232,7 @@ impl View {
             Size::Exactly(size) => (policy.by_size(size, in_archive), Some(size)),
             Size::Missing => {
                 reader.note_missing(&id, || Role::File(path.into()));
-                (policy.missing(), None)
+                (policy.missing(reader.odb.config().is_partial), None)
             }
             // A damaged object exists: the later read reports the damage.
             Size::Small | Size::Unknown => (Disposition::Content, None),

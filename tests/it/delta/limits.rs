@@ -127,6 +127,9 @@ fn missing_blobs() {
     let output = history.delta(ENDS, &[]);
     assert_eq!(output.code(), 255, "{output}");
     assert!(!crate::tar_listing::is_complete(&output.stdout), "{output}");
+    history
+        .repo
+        .git(["config", "remote.origin.promisor", "true"]);
     for (option, expected) in [
         ("--missing=omit", "D a 100644\n"),
         (

@@ -1,6 +1,6 @@
 //! What a partial clone lacks, without a fetch: a failure, or something in its place.
 
-use super::{files, manifest, spoil, summary, unpack};
+use super::{files, manifest, remove, spoil, summary, unpack};
 use crate::support::{Repo, installed};
 use crate::tar_listing;
 
@@ -151,6 +151,31 @@ fn what_is_missing_is_told() {
     assert_eq!((output.code(), output.messages().as_ref()), (0, expected));
     let whole = Repo::from("filters").sluice(["--missing=omit", "HEAD"]);
     assert_eq!((whole.code(), whole.messages().as_ref()), (0, ""));
+}
+
+/// What a repository lacks that is no partial clone was lost: a hollow archive must not hide the loss.
+#[test]
+fn loss_is_no_absence() {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    remove(&repo, "HEAD:run.sh");
+    let expected = repo.sluice(["--raw", "--submodules=omit", "HEAD"]);
+    assert_eq!(expected.code(), 255, "{expected}");
+    for args in [
+        &["--missing=omit"][..],
+        &["--missing=placeholder"],
+        &["--missing=placeholder", "--max-size=1g"],
+        &["--profile=zoekt"],
+        &["--profile=searcher"],
+    ] {
+        let output = repo.sluice(args.iter().chain(&["HEAD"]));
+        let failure = (255, expected.messages());
+        assert_eq!((output.code(), output.messages()), failure, "{args:?}");
+        assert!(!tar_listing::is_complete(&output.stdout), "{args:?}");
+    }
+    let head = repo.sluice(["--missing=omit", "--head", "HEAD"]).success();
+    let head: serde_json::Value = serde_json::from_slice(&head).expect("it is JSON");
+    assert_eq!(head["content_length"], serde_json::Value::Null);
 }
 
 /// An object that is there and damaged is not missing.

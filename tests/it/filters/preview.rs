@@ -152,6 +152,7 @@ fn what_is_missing_explains_itself() {
     let repo = Repo::copy("filters");
     unpack(&repo);
     super::remove(&repo, "HEAD:run.sh");
+    repo.git(["config", "remote.origin.promisor", "true"]);
     let explain = "--explain=run.sh";
     for (how, ruling) in [
         (
