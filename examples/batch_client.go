@@ -1,10 +1,11 @@
-// Writes what has changed in repositories since a revision, or all of it: one process answers for all repositories.
+// Writes what has changed in repositories since a revision, or all of it, and a manifest: one process answers for all.
 //
 //	go run batch_client.go <base> <revision> <repository>...
 package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 )
 
 const noBase, tooManyChanges = 3, 5
+const archive, messages, status, manifest = 1, 2, 3, 4
 
 type batch struct {
 	requests io.Writer
@@ -34,27 +36,26 @@ func start() *batch {
 	return &batch{requests, bufio.NewReader(answers)}
 }
 
-// ask writes the answer to output and returns the exit status.
-func (b *batch) ask(output io.Writer, words ...string) (status int) {
+// ask writes each channel of the answer to its output and returns the exit status.
+func (b *batch) ask(outputs map[byte]io.Writer, words ...string) (code int, err error) {
 	request := ""
 	for _, word := range words {
-		request += fmt.Sprintf("%04xargument %s", len(word)+13, word)
+		request += fmt.Sprintf("%04xargument %s\n", len(word)+14, word)
 	}
 	must(io.WriteString(b.requests, request+"0000"))
-	if agreement := string(b.packet()); agreement != "ACK\n" || b.packet() != nil {
-		panic(agreement)
+	agreement, _ := string(b.packet()), b.packet() // A flush.
+	if agreement != "ACK\n" {
+		return 0, errors.New(agreement)
 	}
 	for packet := b.packet(); packet != nil; packet = b.packet() {
-		switch text := packet[1:]; packet[0] {
-		case 1:
-			must(output.Write(text))
-		case 2:
-			must(os.Stderr.Write(text))
+		switch channel, content := packet[0], packet[1:]; channel {
+		case status:
+			must(fmt.Sscanf(string(content), "status %d", &code))
 		default:
-			must(fmt.Sscanf(string(text), "status %d", &status))
+			must(outputs[channel].Write(content))
 		}
 	}
-	return status
+	return code, nil
 }
 
 // packet returns the next packet, nil for a flush.
@@ -70,15 +71,23 @@ func (b *batch) packet() []byte {
 	return packet
 }
 
+// write writes archive and manifest of a repository to new files and returns the exit status.
+func (b *batch) write(repository string, words ...string) int {
+	name := filepath.Base(repository)
+	tar, lines := must(os.Create(name+".tar")), must(os.Create(name+".jsonl"))
+	outputs := map[byte]io.Writer{archive: tar, messages: os.Stderr, manifest: lines}
+	code := must(b.ask(outputs, append([]string{"-C", repository, "--manifest=band:4"}, words...)...))
+	must(0, errors.Join(tar.Close(), lines.Close()))
+	return code
+}
+
 func main() {
 	base, revision, batch := os.Args[1], os.Args[2], start()
 	for _, repository := range os.Args[3:] {
-		archive := must(os.Create(filepath.Base(repository) + ".tar"))
-		status := batch.ask(archive, "-C", repository, "--base="+base, revision)
-		if status == noBase || status == tooManyChanges {
-			status = batch.ask(archive, "-C", repository, revision)
+		code := batch.write(repository, "--base="+base, "--max-changed-ratio=0.5", revision)
+		if code == noBase || code == tooManyChanges {
+			code = batch.write(repository, revision)
 		}
-		must(0, archive.Close())
-		fmt.Println(repository, status)
+		fmt.Println(repository, code)
 	}
 }

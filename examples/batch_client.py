@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what has changed in repositories since a revision, or all of it: one process answers for all repositories.
+"""Writes what has changed in repositories since a revision, or all of it, and a manifest: one process answers for all.
 
     python3 batch_client.py <base> <revision> <repository>...
 """
 import os, subprocess, sys
 
 NO_BASE, TOO_MANY_CHANGES = 3, 5
+ARCHIVE, MESSAGES, STATUS, MANIFEST = 1, 2, 3, 4
 
 
 class Batch:
@@ -13,23 +14,22 @@ class Batch:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(["git-sluice", "--batch"], **pipes)
 
-    def ask(self, output, *words):
-        """Writes the answer to `output`. Returns the exit status."""
-        packets = [b"argument " + os.fsencode(word) for word in words]
+    def ask(self, outputs, *words):
+        """Writes each channel of the answer to its file in `outputs`. Returns the exit status."""
+        packets = [b"argument %b\n" % os.fsencode(word) for word in words]
         request = b"".join(b"%04x%b" % (len(packet) + 4, packet) for packet in packets)
         self.process.stdin.write(request + b"0000")
         self.process.stdin.flush()
-        agreement = self.packet()
-        if agreement != b"ACK\n" or self.packet():
+        agreement, _flush = self.packet(), self.packet()
+        if agreement != b"ACK\n":
             raise ValueError(agreement)
         status = 0
         while packet := self.packet():
-            if packet[0] == 1:
-                output.write(packet[1:])
-            elif packet[0] == 2:
-                sys.stderr.buffer.write(packet[1:])
+            channel, content = packet[0], packet[1:]
+            if channel == STATUS:
+                status = int(content.removeprefix(b"status "))
             else:
-                status = int(packet[1:].removeprefix(b"status "))
+                outputs[channel].write(content)
         return status
 
     def packet(self):
@@ -38,12 +38,19 @@ class Batch:
         return self.process.stdout.read(size - 4) if size else None
 
 
+def write(batch, repository, *words):
+    """Writes archive and manifest of a repository to new files. Returns the exit status."""
+    name = os.path.basename(repository)
+    with open(name + ".tar", "wb") as archive, open(name + ".jsonl", "wb") as manifest:
+        outputs = {ARCHIVE: archive, MESSAGES: sys.stderr.buffer, MANIFEST: manifest}
+        return batch.ask(outputs, "-C", repository, "--manifest=band:4", *words)
+
+
 if __name__ == "__main__":
     base, revision, *repositories = sys.argv[1:]
     batch = Batch()
     for repository in repositories:
-        with open(os.path.basename(repository) + ".tar", "wb") as archive:
-            status = batch.ask(archive, "-C", repository, "--base=" + base, revision)
-            if status in (NO_BASE, TOO_MANY_CHANGES):
-                status = batch.ask(archive, "-C", repository, revision)
+        status = write(batch, repository, "--base=" + base, "--max-changed-ratio=0.5", revision)
+        if status in (NO_BASE, TOO_MANY_CHANGES):
+            status = write(batch, repository, revision)
         print(repository, status)

@@ -1,4 +1,4 @@
-//! Writes what has changed in repositories since a revision, or all of it: one process answers for all repositories.
+//! Writes what has changed in repositories since a revision, or all of it, and a manifest: one process answers for all.
 //!
 //! ```text
 //! cargo run --example batch_client <base> <revision> <repository>...
@@ -33,29 +33,43 @@ impl Batch {
         Ok(Self { requests, answers })
     }
 
-    /// Writes the answer to `output`. Returns the exit status.
-    fn ask(&mut self, mut output: impl Write, words: &[&str]) -> Result<u8> {
-        let packet = |word: &&str| format!("{:04x}argument {word}", word.len() + 13);
+    /// Writes the answer to `archive` and `manifest`. Returns the exit status.
+    fn ask(
+        &mut self,
+        mut archive: impl Write,
+        mut manifest: impl Write,
+        words: &[&str],
+    ) -> Result<u8> {
+        let packet = |word: &&str| format!("{:04x}argument {word}\n", word.len() + 14);
         let request: String = words.iter().map(packet).collect();
         self.requests.write_all((request + "0000").as_bytes())?;
-        let agreement = self.packet()?;
-        if agreement.as_deref() != Some(b"ACK\n") || self.packet()?.is_some() {
+        let (agreement, _flush) = (self.packet()?, self.packet()?);
+        if agreement.as_deref() != Some(b"ACK\n") {
             return Err(format!("no agreement: {agreement:?}").into());
         }
         let mut status = 0;
         while let Some(packet) = self.packet()? {
             match packet.split_first() {
-                Some((1, data)) => output.write_all(data)?,
+                Some((1, data)) => archive.write_all(data)?,
                 Some((2, message)) => io::stderr().write_all(message)?,
-                _ => {
-                    status = str::from_utf8(&packet[1..])?
-                        .trim()
-                        .replace("status ", "")
-                        .parse()?
+                Some((3, text)) => {
+                    let text = str::from_utf8(text)?.trim();
+                    status = text.replace("status ", "").parse()?;
                 }
+                Some((4, lines)) => manifest.write_all(lines)?,
+                _ => return Err("a channel that nobody asked for".into()),
             }
         }
         Ok(status)
+    }
+
+    /// Writes archive and manifest of a repository to new files. Returns the exit status.
+    fn write(&mut self, repository: &str, words: &[&str]) -> Result<u8> {
+        let name = Path::new(repository).file_name().ok_or("no name")?;
+        let archive = File::create(format!("{}.tar", name.display()))?;
+        let manifest = File::create(format!("{}.jsonl", name.display()))?;
+        let words = [&["-C", repository, "--manifest=band:4"], words].concat();
+        self.ask(archive, manifest, &words)
     }
 
     /// The next packet; `None` for a flush.
@@ -80,11 +94,9 @@ fn main() -> Result<()> {
     let mut batch = Batch::start()?;
     let base = format!("--base={base}");
     for repository in repositories {
-        let name = Path::new(repository).file_name().ok_or("no name")?;
-        let mut archive = File::create(format!("{}.tar", name.display()))?;
-        let mut status = batch.ask(&mut archive, &["-C", repository, &base, revision])?;
+        let mut status = batch.write(repository, &[&base, "--max-changed-ratio=0.5", revision])?;
         if [NO_BASE, TOO_MANY_CHANGES].contains(&status) {
-            status = batch.ask(&mut archive, &["-C", repository, revision])?;
+            status = batch.write(repository, &[revision])?;
         }
         writeln!(io::stdout(), "{repository} {status}")?;
     }

@@ -645,7 +645,7 @@ fn nothing_is_left_open() {
     assert_eq!(counts[8..12], counts[56..60]);
 }
 
-/// The clients under `examples` ask for deltas, and for the whole where there is no base.
+/// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base.
 #[track_caller]
 fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     let place = Repo::scratch();
@@ -658,10 +658,13 @@ fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     let mut client = start(&place, &examples);
     let output = run_with_input(client.args(["old", "HEAD", "one", "two"]), b"");
     assert_eq!(output.stdout, b"one 0\ntwo 0\n", "{output}");
-    let archive = |name: &str| fs::read(place.path().join(name)).unwrap();
+    let written = |name: &str| fs::read(place.path().join(name)).unwrap();
     let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
-    assert!(archive("one.tar") == delta);
-    assert!(archive("two.tar") == repos[1].archive(["HEAD"]).success());
+    assert!(written("one.tar") == delta);
+    assert!(written("two.tar") == repos[1].archive(["HEAD"]).success());
+    for manifest in ["one.jsonl", "two.jsonl"] {
+        assert!(written(manifest).ends_with(b"{\"end\":true,\"entries\":1}\n"));
+    }
 }
 
 #[test]
