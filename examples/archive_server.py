@@ -20,11 +20,12 @@ class Archives(BaseHTTPRequestHandler):
 
     def do_GET(self):
         asked = re.fullmatch(r"/(\w[\w./-]*?)\.(tar|tar\.gz|zip)", self.path)
-        options = asked and [f"--format={asked[2]}", f"--prefix={asked[1].replace('/', '-')}/", asked[1]]
-        head = asked and sluice("--head", *options).communicate()[0]
+        options = asked and [f"--format={asked[2]}", f"--prefix={asked[1].replace('/', '-')}/"]
+        head = asked and sluice("--head", *options, asked[1]).communicate()[0]
         if not head:
             return self.answer(404)
         head = json.loads(head)
+        options.append(head.get("commit", head["tree"]))  # A branch may move meanwhile.
         tag, length = head["etag"], head["content_length"]
         if tag and tag in re.findall(r'"[^"]*"', self.headers.get("If-None-Match", "")):
             return self.answer(304, ETag=tag)

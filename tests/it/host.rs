@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::process::{Output, Running};
-use crate::support::{Repo, installed};
+use crate::support::{Repo, binary, installed};
 
 /// The server of `examples/`, and a directory for its clients.
 struct Host {
@@ -161,6 +161,26 @@ fn a_download_that_broke_goes_on() {
     // Another archive than the one that was begun is sent as a whole.
     let other = host.curl("-r 100- -H 'If-Range: \"other\"'", "HEAD.tar");
     assert!(other.success() == archive);
+}
+
+/// Headers and archive are those of one commit, although the branch moves in between.
+#[test]
+fn a_branch_that_moves() {
+    let repo = Repo::copy("basic");
+    let archive = repo.sluice(["--prefix=HEAD/", "HEAD"]).success();
+    let programs = Repo::scratch();
+    let script = format!(
+        "#!/bin/sh\n{} \"$@\" || exit\ncase $* in *--head*) git update-ref HEAD HEAD~ ;; esac\n",
+        binary()
+    );
+    programs.write("git-sluice", script);
+    let path = programs.shell("chmod +x git-sluice; printf %s:%s \"$PWD\" \"$PATH\"");
+    let path = String::from_utf8(path.success()).expect("text");
+    let Some(host) = Host::start(repo.env("PATH", path)) else {
+        return;
+    };
+    assert!(host.curl("", "HEAD.tar").success() == archive);
+    assert!(host.curl("", "HEAD.tar").success() != archive);
 }
 
 /// An archive that is cut short is no answer, whether its length was known or not.
