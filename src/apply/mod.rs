@@ -183,16 +183,18 @@ fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) ->
     let state = State::read(root.directory())?;
     let is_listed = is_listed(root, state.as_ref())?;
     let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
-    let content = state.as_ref().map(|state| &state.content);
-    let held = match (content, check) {
-        (_, Check::Nothing) | (None | Some(Content::Applying { .. }), _) => return Ok(verdict),
-        (Some(Content::Holds(held)), Check::Verify | Check::Repair) => held,
-    };
     let is_same = state.as_ref() == Some(&State::applied(claim));
-    match compare(root, held, reports.differences, &mut reports.console)? {
+    let is_full = claim.base.is_none();
+    let held = match (state, check) {
+        (_, Check::Nothing) | (None, _) => return Ok(verdict),
+        // A full archive takes the place of what an interrupted application has left.
+        (Some(state), _) if is_full && state.is_on_the_way() => return Ok(verdict),
+        (state, Check::Verify | Check::Repair) => State::held(state)?,
+    };
+    match compare(root, &held, reports.differences, &mut reports.console)? {
         None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
         None => Ok(verdict),
-        Some(_) if check == Check::Repair && claim.base.is_none() => Ok(Verdict::Replace),
+        Some(_) if check == Check::Repair && is_full => Ok(Verdict::Replace),
         Some(differs) => Err(differs),
     }
 }

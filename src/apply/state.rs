@@ -142,12 +142,17 @@ impl State {
             Some(Content::Applying { target, .. }) => Err(Error::fatal(format!(
                 "cannot verify: the directory is on the way to {target}"
             ))
-            .hinted("apply the complete archive of that first")),
+            .hinted("apply the complete archive of that first, without --verify and --repair")),
             None => Err(
                 Error::fatal("cannot verify: the directory does not say what it holds")
                     .hinted(how_to_say()),
             ),
         }
+    }
+
+    /// Whether an application has not ended.
+    pub(super) fn is_on_the_way(&self) -> bool {
+        matches!(self.content, Content::Applying { .. })
     }
 
     /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other

@@ -19,7 +19,7 @@ use super::{
     way::way,
 };
 use crate::{
-    apply::{self, Archive, Check, Content, Id, Origin, Reports, State},
+    apply::{self, Archive, Check, Content, Id, Origin, Reports},
     bucket::{Bucket, Digest, Hashing},
     buffer::spool::{Spool, Spooled},
     error::{Error, ExitKind, Result, push_line},
@@ -85,38 +85,33 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
 enum Start {
     /// At what the directory holds.
     Held,
-    /// At nothing: what the directory holds differs from what archives have brought.
+    /// At nothing: what the directory holds differs from what archives have brought, or cannot be compared.
     Anew,
 }
 
 impl Update<'_> {
     /// Compares the directory, if that is asked for.
     fn start(&self, reports: &mut Reports<'_>) -> Result<Start> {
-        let state = apply::state(self.directory)?;
-        let holds = matches!(
-            state,
-            Some(State {
-                content: Content::Holds(_),
-                ..
-            })
-        );
-        match self.check {
-            Check::Verify if holds => {
-                let Reports {
-                    differences,
-                    console,
-                    ..
-                } = reports;
+        let content = apply::state(self.directory)?.map(|state| state.content);
+        let Reports {
+            differences,
+            console,
+            ..
+        } = reports;
+        match (self.check, content) {
+            (Check::Nothing, _) | (_, None) => Ok(Start::Held),
+            (Check::Verify, Some(_)) => {
                 apply::check(self.directory, differences, console).map(|()| Start::Held)
             }
+            // No list says what an interrupted application has left.
+            (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::Anew),
             // The differences are told by the application.
-            Check::Repair if holds => {
-                match apply::check(self.directory, &mut io::sink(), &mut reports.console) {
+            (Check::Repair, Some(Content::Holds(_))) => {
+                match apply::check(self.directory, &mut io::sink(), console) {
                     Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
                     checked => checked.map(|()| Start::Held),
                 }
             }
-            _ => Ok(Start::Held),
         }
     }
 

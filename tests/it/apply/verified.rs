@@ -166,6 +166,28 @@ fn a_full_archive_over_another_tree() {
     }
 }
 
+/// The list does not say which files of a mixture are those of the base.
+#[test]
+fn a_delta_that_was_cut_short_is_not_compared() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    let directory = laid_down(from, &old);
+    directory.set_state(&applying(from, to));
+    for option in ["--verify", "--repair"] {
+        let output = directory.apply_with(&[option, "-"], &archive);
+        let refused = format!("cannot verify: the directory is on the way to {to}");
+        directory.assert_not_applied(&output, &refused, &applying(from, to));
+        // A full archive takes the place of everything.
+        let full = Archive::of_tree(to, &new);
+        let _ = directory.apply_with(&[option, "-"], &full).success();
+        directory.assert_holds(to, &new);
+        directory.set_state(&applying(from, to));
+    }
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &new);
+}
+
 /// The output of a build stays where a delta deletes the directory, and the delta is complete.
 #[test]
 fn files_of_others_keep_a_directory() {

@@ -220,6 +220,27 @@ fn a_directory_that_differs() {
     assert_eq!((output.code(), output.messages()), (0, String::new()));
 }
 
+/// Nothing says what the files of a mixture were: whatever has changed meanwhile has to go.
+#[test]
+fn an_interrupted_delta_is_not_compared() {
+    let (fleet, ids) = Fleet::published();
+    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    let in_the_directory = |script: &str| fleet.top.shell(&format!("cd d && {script}")).success();
+    in_the_directory("rm small && mkdir small && touch small/x");
+    assert_eq!(fleet.apply("d", "").code(), 128);
+    let on_the_way = format!("applying {} {}", ids[1], ids[2]);
+    assert_eq!(fleet.state("d"), on_the_way);
+    in_the_directory("rm -r small && echo changed >large");
+    let output = fleet.apply("d", "--verify");
+    output.assert_refused(
+        128,
+        &["cannot verify: the directory is on the way to", &ids[2]],
+    );
+    assert_eq!(fleet.state("d"), on_the_way);
+    let _ = fleet.apply("d", "--repair").success();
+    fleet.assert_holds("d", &ids[2]);
+}
+
 /// What no archive has brought is not overwritten.
 #[test]
 fn a_directory_of_somebody_else() {
