@@ -87,6 +87,9 @@ pub struct AttributeSettings {
     pub drivers: HashMap<String, Arc<Driver>>,
     /// What is sent of LFS files.
     pub lfs: LfsFiles,
+    /// Whether a missing attribute file of a tree ends the run. Otherwise the file is empty, as for git, which fails when
+    /// it comes to archive the file.
+    pub needs_files: bool,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<String, Option<bool>>,
     /// The contents of `files` and `info`, once read. Clones share them.
@@ -207,6 +210,9 @@ impl Attributes {
         let name = name.as_bstr();
         let source = &self.settings.source;
         let content = source.read(reader, directory, name, find)?;
+        if content.is_missing && self.settings.needs_files && !reader.notes_missing() {
+            return Err(source::missing(name));
+        }
         let root = directory.is_empty();
         let mut complaints = content.complaint;
         let origin = FileOrigin {

@@ -19,7 +19,7 @@ use crate::{
     buffer::Buffer,
     decode::{Failure, reader::Reader, wanted::Role},
     error::{Error, Result, filled, push_line, strerror},
-    tree::file_at,
+    tree::{ABSENT, file_at},
 };
 
 /// The name of attribute files.
@@ -55,6 +55,8 @@ pub struct FileContent {
     pub bytes: Vec<u8>,
     /// The file is an object of a tree.
     pub in_tree: bool,
+    /// The repository lacks the object.
+    pub is_missing: bool,
     /// Git's warning about a file that git does not read.
     pub complaint: Vec<u8>,
 }
@@ -86,11 +88,16 @@ impl AttributeSource {
 
 fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileContent> {
     let mut bytes = Buffer::default();
+    let mut content = FileContent {
+        in_tree: true,
+        ..FileContent::default()
+    };
     let size = match reader.read(&id, &mut bytes) {
         Ok(Some(_)) => Ok(bytes.len() as u64),
         // As in git, a missing attribute file is empty; an inaccessible one is not missing.
         Ok(None) => {
             reader.note_missing(&id, || Role::Rules(name.to_owned()));
+            content.is_missing = true;
             reader.odb.refusal().map_or(Ok(0), Err)
         }
         // A damaged header may claim any size.
@@ -100,10 +107,6 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileConte
         Err(Failure::Refused(error)) => Err(error),
         Err(failure) => Err(unreadable(name, failure)),
     }?;
-    let mut content = FileContent {
-        in_tree: true,
-        ..FileContent::default()
-    };
     match size >= MAX_FILE {
         true => content.complain("ignoring overly large gitattributes blob '{}'", &[name]),
         false => content.bytes = bytes.to_vec(),
@@ -113,6 +116,12 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileConte
 
 fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::fatal(filled("cannot read attribute file '{}'", &[name])).caused_by(cause)
+}
+
+/// The failure that the repository lacks the file.
+pub(super) fn missing(name: &BStr) -> Error {
+    let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches it";
+    unreadable(name, ABSENT).hinted(filled(hint, &[name]))
 }
 
 /// Read the file at `path`. Messages call the file `name`.

@@ -110,6 +110,7 @@ impl RepositorySettings {
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
                 drivers: drivers(config)?,
                 lfs: LfsFiles::default(),
+                needs_files: false,
                 diff_binary: HashMap::new(),
                 outside: Arc::default(),
             },

@@ -113,6 +113,11 @@ impl<'a> FilterRules<'a> {
         }
     }
 
+    /// Whether the archive does without files that `repository` lacks.
+    pub(super) fn does_without(&self, repository: &Repository) -> bool {
+        self.policy.missing.is_some() && repository.objects.is_partial
+    }
+
     /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
     pub(super) fn fetches(&self) -> bool {
         let missing = self.settings.missing.unwrap_or(OnMissing::Fetch);

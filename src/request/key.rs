@@ -262,6 +262,8 @@ impl Decisive<'_> {
             drivers,
             // Follows from the settings of filters. Where an object is does not change the object.
             lfs: _,
+            // An archive that may lack files has no key.
+            needs_files: _,
             diff_binary,
             outside: _,
         } = attributes;

@@ -234,6 +234,7 @@ impl<'a> Inputs<'a> {
         let top = inputs.top(repository);
         let mut attributes = inputs.attributes(repository, &top, format, &mut reader)?;
         attributes.lfs = filters.lfs_files(repository);
+        attributes.needs_files = filters.does_without(repository);
         let below = &repository.prefix;
         let top = Top {
             path: top.as_os_str().as_bytes().as_bstr(),

@@ -106,6 +106,7 @@ impl Viewing<'_> {
     ) -> Result<View> {
         let mut attributes = repository.settings.attributes.clone();
         attributes.lfs = self.filters.lfs_files(repository);
+        attributes.needs_files = self.filters.does_without(repository);
         if self.text {
             attributes.diff_binary = settings::diff_binary(&repository.gix)?;
         }

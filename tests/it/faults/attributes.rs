@@ -126,6 +126,37 @@ fn a_missing_attribute_file_is_empty() {
     }
 }
 
+/// Where missing files are no failure, nothing else would tell that the rules are not known.
+#[test]
+fn an_archive_without_missing_files_needs_attribute_files() {
+    for directory in ["", "d/"] {
+        let repo = with_secrets();
+        repo.git(["config", "remote.origin.promisor", "true"]);
+        let id = repo.git(["rev-parse", &format!("HEAD:{directory}.gitattributes")]);
+        fs::remove_file(file_of(&repo, &id)).expect("our own");
+        for missing in ["--missing=omit", "--missing=placeholder"] {
+            let output = repo.sluice([missing].iter().chain(&FILES));
+            assert_silent_about_secrets(&output);
+            let expected = format!(
+                "fatal: cannot read attribute file '{directory}.gitattributes'\n\
+                 caused by: object does not exist\n\
+                 hint: in a partial clone, \
+                 'git cat-file -p <tree-ish>:{directory}.gitattributes' fetches it\n"
+            );
+            assert_eq!(
+                (output.code(), output.messages().as_ref()),
+                (128, &*expected)
+            );
+            let list = repo.sluice([missing, "--list-missing", "HEAD"]);
+            let text = String::from_utf8_lossy(&list.stdout);
+            assert!(list.code() == 9 && text.contains(&id), "{list}");
+            // There no attribute counts.
+            assert_eq!(repo.sluice([missing, "--raw", "HEAD"]).code(), 0);
+        }
+        assert_eq!(repo.sluice(["--missing=error", "HEAD", "plain"]).code(), 0);
+    }
+}
+
 #[test]
 fn an_inaccessible_attribute_file_is_not_missing() {
     let repo = with_secrets();

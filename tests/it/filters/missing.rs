@@ -4,7 +4,9 @@ use super::{files, manifest, remove, spoil, summary, unpack};
 use crate::support::{Repo, installed};
 use crate::tar_listing;
 
-/// A clone without blobs, whose remote is gone: whoever asks it fails.
+const ATTRIBUTES: &str = "attributes/.gitattributes";
+
+/// A clone without blobs but an attribute file, whose remote is gone: whoever asks it fails.
 fn partial() -> Repo {
     let origin = Repo::copy("filters");
     origin.git(["config", "uploadpack.allowFilter", "true"]);
@@ -13,17 +15,22 @@ fn partial() -> Repo {
     partial.git(["clone", "-q", "--bare", "--filter=blob:none", &url, "."]);
     let gone = "file:///nonexistent/origin";
     partial.git(["remote", "set-url", "origin", gone]);
-    partial
+    with_file(partial, ATTRIBUTES)
 }
 
-/// Nothing but the ignore rules of the tree is there.
+/// The same, with the ignore rules of the tree.
 fn with_rules(partial: Repo) -> Repo {
-    let rules = Repo::from("filters")
+    with_file(partial, ".sourcegraph/ignore")
+}
+
+/// The same, with the file at `path`.
+fn with_file(partial: Repo, path: &str) -> Repo {
+    let file = Repo::from("filters")
         .command("git")
-        .args(["cat-file", "blob", "HEAD:.sourcegraph/ignore"])
+        .args(["cat-file", "blob", &format!("HEAD:{path}")])
         .output()
         .expect("git runs");
-    crate::forge::blob(&partial, rules.stdout);
+    crate::forge::blob(&partial, file.stdout);
     partial
 }
 
@@ -70,15 +77,16 @@ fn what_is_missing_is_a_failure() {
 fn what_is_missing_may_be_left_out() {
     let repo = partial();
     let before = repo.git(["count-objects", "-v"]);
-    assert_eq!(files(&repo, &["--missing=omit"]), [""; 0]);
+    assert_eq!(files(&repo, &["--missing=omit"]), [ATTRIBUTES]);
     let (told, output) = summary(&repo, &["--missing=omit", "HEAD"]);
     let _ = output.success();
     let blobs = repo
         .git(["ls-tree", "-r", "HEAD"])
         .matches(" blob ")
         .count();
-    assert_eq!(told["omitted"]["missing"], blobs);
-    assert_eq!(told["files"], 0);
+    // The attribute file is there, and leaves out a file.
+    assert_eq!(told["omitted"]["missing"], blobs - 2);
+    assert_eq!(told["files"], 1);
     assert_eq!(repo.git(["count-objects", "-v"]), before);
 }
 
