@@ -87,7 +87,7 @@ impl Gitmodules {
         Ok(known)
     }
 
-    /// Adds the submodule `name` at `path`. As in git, the first path of a name counts.
+    /// Adds the submodule `name` at `path`. As in git, the first path of a name counts, and the last name of a path.
     fn add(&mut self, name: &BStr, path: &BStr, warnings: &mut Vec<u8>) {
         if path.starts_with(b"-") {
             let template = "ignoring 'submodule.{}.path' which may be interpreted as a command-line option: {}";
@@ -95,9 +95,7 @@ impl Gitmodules {
             return;
         }
         if self.names.insert(name.into()) {
-            self.by_path
-                .entry(path.into())
-                .or_insert_with(|| name.into());
+            self.by_path.insert(path.into(), name.into());
         }
     }
 
@@ -176,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_path_and_the_first_name_count() {
+    fn the_first_path_and_the_last_name_count() {
         let text = "[submodule \"a\"]\npath = one\npath = two\n[submodule \"b\"]\npath = one\n";
         let modules = parse(text).0.expect("a sound file");
-        assert_eq!(modules.name(b"one").expect("known"), "a");
+        assert_eq!(modules.name(b"one").expect("known"), "b");
         assert!(modules.name(b"two").is_none());
     }
 

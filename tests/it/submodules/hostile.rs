@@ -125,9 +125,10 @@ fn lines_that_are_no_configuration() {
     let _ = repo.sluice([RECURSE, "HEAD"]).success();
 }
 
-/// Two submodules of one path, two paths of one submodule, and names that differ in case.
+/// Two submodules of one path, of which the last one counts, two paths of one submodule, of which the first one does,
+/// and names that differ in case.
 #[test]
-fn the_first_of_two_counts() {
+fn one_of_two_counts() {
     let project = project();
     let text = "[submodule \"A\"]\n\tpath = lib\n[submodule \"a\"]\n\tpath = lib\n\
         [submodule \"A\"]\n\tpath = other\n";
@@ -140,14 +141,14 @@ fn the_first_of_two_counts() {
             .place
             .git(["clone", "-q", "--bare", from, path.to_str().unwrap()]);
     };
-    clone("lib", "a");
-    clone("deep", "a/modules/deep");
-    assert_nothing(
-        &repo,
-        &["could not find a repository for submodule path 'lib' (name 'A')"],
-    );
     clone("lib", "A");
     clone("deep", "A/modules/deep");
+    assert_nothing(
+        &repo,
+        &["could not find a repository for submodule path 'lib' (name 'a')"],
+    );
+    clone("lib", "a");
+    clone("deep", "a/modules/deep");
     let _ = repo.sluice([RECURSE, "HEAD"]).success();
 }
 
