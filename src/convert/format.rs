@@ -70,9 +70,9 @@ impl Format {
         let modified = usize::from(matches!(rest.first(), Some(b'+' | b'-' | b' ')));
         let (modifier, bare) = rest.split_at(modified);
         refuse(bare)?;
-        self.looks_back |= looks_back(rest);
-        self.counts_columns |= counts_columns(rest);
-        self.note_wrapping(rest);
+        self.looks_back |= modifier == b"-" || looks_back(bare);
+        self.counts_columns |= counts_columns(bare);
+        self.note_wrapping(modifier, bare);
         if bare.starts_with(b"(describe") && std::mem::replace(described, true) {
             self.leave_out(modifier);
             return Ok(modified);
@@ -88,14 +88,14 @@ impl Format {
         Ok(len)
     }
 
-    /// Record whether `rest` begins with a placeholder that wraps lines. If git pads it, git takes the
-    /// start of the padded text for the start of the file.
-    fn note_wrapping(&mut self, rest: &[u8]) {
-        let wraps = rest.starts_with(b"w(");
+    /// Record whether `bare` begins with a placeholder that wraps lines, which git does not expand with a `modifier`. If
+    /// git pads it, git takes the start of the padded text for the start of the file.
+    fn note_wrapping(&mut self, modifier: &[u8], bare: &[u8]) {
+        let wraps = modifier.is_empty() && bare.starts_with(b"w(");
         self.wraps_before |= wraps && !self.padded && !self.wraps_all;
         self.wraps |= wraps;
         self.wraps_all |= wraps && self.padded;
-        match rest.first() {
+        match bare.first() {
             Some(b'<' | b'>') => self.padded = true,
             // The padding applies to the placeholder after a colour.
             Some(b'C') => {}
@@ -195,9 +195,9 @@ fn reads_head(placeholder: &[u8]) -> bool {
     !without
 }
 
-/// Whether `placeholder` removes preceding line ends or spaces, or counts columns.
+/// Whether `placeholder` removes preceding spaces or counts columns.
 fn looks_back(placeholder: &[u8]) -> bool {
-    ["-", "<|", ">|", ">>", "><|"]
+    ["<|", ">|", ">>", "><|"]
         .iter()
         .any(|start| placeholder.starts_with(start.as_bytes()))
 }
@@ -268,6 +268,8 @@ mod tests {
             ("%<|(3)%h", false, true),
             ("%><(3)%h", false, false),
             ("%><|(3)%h", false, true),
+            ("%+<|(3)%h", false, true),
+            ("% >>(3)%h", false, true),
         ] {
             let parsed = parse(format);
             assert_eq!(
@@ -286,6 +288,8 @@ mod tests {
             ("%>|(5) text %% %Cred%w(20)%s", true, true, true),
             ("%<(5)%s%w(20)%b", true, false, false),
             ("%+w(20)", false, false, false),
+            ("%-<(5)%w(20)%s", true, true, false),
+            ("%+<|(5)%s", false, false, true),
             ("%>>|(5)%s", false, false, true),
         ] {
             let parsed = parse(format);
