@@ -288,11 +288,15 @@ fn object_id_without_git(
 /// * `^` leads beyond the commits of `shallow`, whose lines cause a panic if they are longer than an id.
 /// * A commit without a tree causes a panic.
 /// * The types that tags state are not checked.
+/// * The empty tree is known by either hash.
 ///
 /// Fails on a cycle of tags, on which neither gix nor git would ever end.
 fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
-    let is_odd =
-        name.ends_with(b"-dirty") || names_a_date(name) || searches(name) || has_odd_path(name);
+    let is_odd = name.ends_with(b"-dirty")
+        || names_a_date(name)
+        || searches(name)
+        || has_odd_path(name)
+        || names_other_empty_tree(repository, name);
     if is_odd || !matches!(repository.shallow_commits(), Ok(None)) {
         return Ok(false);
     }
@@ -317,6 +321,16 @@ fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) ->
 /// Whether `name` is that of the newest commit whose message matches (`:/text`, `main^{/text}`).
 fn searches(name: &BStr) -> bool {
     name.starts_with(b":/") || name.contains_str("^{/")
+}
+
+/// Whether `name` contains the id of an empty tree by another hash than that of the repository.
+fn names_other_empty_tree(repository: &gix::Repository, name: &BStr) -> bool {
+    let name = name.to_ascii_lowercase();
+    let others = [Kind::Sha1, Kind::Sha256]
+        .into_iter()
+        .filter(|hash| *hash != repository.object_hash());
+    let mut ids = others.map(|hash| ObjectId::empty_tree(hash).to_string());
+    ids.any(|id| name.contains_str(id))
 }
 
 /// Whether `name` has a path of a tree or of the index that is not in the form of git's own.

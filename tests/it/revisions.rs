@@ -240,3 +240,20 @@ fn the_empty_tree() {
     repo.assert_same([empty]);
     repo.assert_same([forge::commit(&repo, &[("40000", b"nothing", empty)])]);
 }
+
+/// The name of the empty tree is that of the hash of the repository.
+#[test]
+fn the_empty_tree_of_another_hash() {
+    let [sha1, sha256] = [
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    ];
+    let repo = Repo::from("sha256");
+    repo.assert_same([sha256]);
+    for suffix in ["", "^{tree}", ":", ":a", "~1", "..HEAD"] {
+        assert_no_name(&repo, format!("{sha1}{suffix}"));
+    }
+    repo.assert_same([&repo.git(["rev-parse", "HEAD"])[..40]]);
+    assert_no_name(&Repo::from("revisions"), sha256);
+    assert_eq!(repo.sluice([&format!("--base={sha1}"), "HEAD"]).code(), 3);
+}
