@@ -62,6 +62,8 @@ impl Viewing<'_> {
             other_ignore: self.filters.differ(reader, old, new),
             attributes: !raw && matches!(self.attributes.source, AttributeSource::Archived),
             other_commit: !raw && other_commit,
+            // The next delta goes over this one, on machines that shall all hold the same.
+            reads_unchanged: self.args.fleet.publish.is_some(),
         }
     }
 

@@ -28,6 +28,8 @@ pub struct DeltaRules {
     pub attributes: bool,
     /// `$Format:…$` expands differently on the two sides.
     pub other_commit: bool,
+    /// Unchanged directories are read: an attribute file in one of them may make `$Format:…$` expand.
+    pub reads_unchanged: bool,
 }
 
 /// A comparison of two trees.
@@ -162,9 +164,10 @@ impl Diff {
         let other_attributes = both && rules.attributes && {
             self.old.trees.attribute_file() != self.new.trees.attribute_file()
         };
+        let may_substitute = rules.reads_unchanged || self.new.view.may_substitute();
         self.frames.push(Frame {
             wide: is_root && rules.other_ignore || other_attributes,
-            expands: new.is_some() && rules.other_commit && self.new.view.may_substitute(),
+            expands: new.is_some() && rules.other_commit && may_substitute,
             // The root has no entry in the archive.
             written: is_root,
             ..Frame::new(self.path.len(), old, new)

@@ -6,7 +6,8 @@
 //!
 //! One kind of change is missed: in an unchanged directory, a file whose `$Format:…$` is expanded because
 //! of an attribute file in an unchanged directory below the root. Its blob is equal, but its content is
-//! not. Only reading all trees would find such files, as [`verify()`] does.
+//! not. Only reading all trees finds such files, as [`verify()`] does, and a comparison that
+//! [reads what is unchanged](DeltaRules::reads_unchanged).
 
 mod change;
 mod deletions;

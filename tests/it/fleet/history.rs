@@ -131,6 +131,23 @@ fn converted_files() {
     assert_eq!(fleet.steps().len(), 4);
 }
 
+/// The attribute file that makes it expand is in an unchanged directory too.
+#[test]
+fn a_file_that_expands_in_an_unchanged_directory() {
+    let fleet = Fleet::new();
+    let first = "mkdir -p dir/deeper/x && cd dir/deeper \
+        && echo '* export-subst' >.gitattributes && echo '$Format:%H$' >x/expanded";
+    fleet.commit(first);
+    let _ = fleet.publish("HEAD").success();
+    let _ = fleet.apply("d", "").success();
+    let next = fleet.commit("echo other >unrelated");
+    assert_eq!(fleet.kinds("HEAD"), ["delta"]);
+    for directory in ["d", "new"] {
+        let _ = fleet.apply(directory, "").success();
+        fleet.assert_holds(directory, &next);
+    }
+}
+
 #[test]
 fn a_prefix_and_a_pathspec() {
     let fleet = Fleet::new();
