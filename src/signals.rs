@@ -7,7 +7,7 @@ use std::{
     ffi::c_int,
     fs, io,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -36,17 +36,19 @@ static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// The files that are removed at the end.
 static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
-static WATCHING: OnceLock<()> = OnceLock::new();
+static WATCHING: Mutex<bool> = Mutex::new(false);
 
 /// Remove the file when a signal ends the program. A batch has many files, several at a time.
 pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
     let mut files = remembered();
     files.retain(Unfinished::is_used);
     files.push(unfinished);
-    match WATCHING.set(()) {
-        Ok(()) => watch(),
-        Err(()) => Ok(()),
+    let mut is_watching = WATCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_watching {
+        watch()?;
+        *is_watching = true;
     }
+    Ok(())
 }
 
 /// The files. A panic cannot leave half of one.
@@ -61,7 +63,9 @@ fn watch() -> Result<()> {
         .into_iter()
         .filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(deadly.clone()).map_err(failed)?;
-    thread::spawn(move || signals.forever().for_each(die));
+    thread::Builder::new()
+        .spawn(move || signals.forever().for_each(die))
+        .map_err(failed)?;
     // After the start of the thread that handles them, since [`await_death`] could otherwise wait forever.
     for signal in deadly {
         register_usize(signal, Arc::clone(&ARRIVED), 1).map_err(failed)?;

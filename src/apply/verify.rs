@@ -90,7 +90,7 @@ pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Res
     Ok(found)
 }
 
-/// Compare the records that count, on several threads.
+/// Compare the records that count, on several threads, or on the calling one if no other can start.
 fn compare(
     root: &Root,
     mut list: List,
@@ -101,16 +101,29 @@ fn compare(
         let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
         let (end, ended) = bounded::<()>(0);
         let compared = progress.compared;
-        let threads: Vec<_> = (0..threads::number())
-            .map(|_| {
-                let (queue, end) = (queue.clone(), end.clone());
-                scope.spawn(move || {
-                    let _end = end;
-                    Verifier::new(root, latest, compared).run(queue)
-                })
-            })
-            .collect();
+        let start = |_| {
+            let (queue, end) = (queue.clone(), end.clone());
+            let verify = move || {
+                let _end = end;
+                Verifier::new(root, latest, compared).run(queue)
+            };
+            thread::Builder::new().spawn_scoped(scope, verify).ok()
+        };
+        let threads: Vec<_> = (0..threads::number()).map_while(start).collect();
+        let mut alone = threads
+            .is_empty()
+            .then(|| Verifier::new(root, latest, compared));
         drop((queue, end));
+        let mut deliver = |batch: Batch| match &mut alone {
+            Some(verifier) => {
+                progress.update();
+                verifier.compare(&batch)
+            }
+            None => {
+                progress.send(&batches, batch);
+                Ok(())
+            }
+        };
         let mut batch = Batch::default();
         list.each_line(|number, line| {
             batch.records.extend_from_slice(line);
@@ -119,14 +132,14 @@ fn compare(
                     first: number + 1,
                     records: Vec::new(),
                 };
-                progress.send(&batches, std::mem::replace(&mut batch, next));
+                deliver(std::mem::replace(&mut batch, next))?;
             }
             Ok(())
         })?;
-        progress.send(&batches, batch);
+        deliver(batch)?;
         drop(batches);
         progress.wait(&ended);
-        let mut found = Differences::new();
+        let mut found = alone.map_or_else(Differences::new, |verifier| verifier.found);
         for thread in threads {
             found.extend(threads::join(thread)?);
         }
@@ -207,20 +220,25 @@ impl<'r> Verifier<'r> {
 
     fn run(mut self, batches: Receiver<Batch>) -> Result<Differences> {
         for batch in batches {
-            let lines = batch.records.split_inclusive(|&byte| byte == 0);
-            for (number, line) in (batch.first..).zip(lines) {
-                let record = Record::of_line(line)?;
-                if self.latest.counts(number, &record) {
-                    if let Some(difference) = self.difference(&record)? {
-                        self.found.insert(record.path.into(), difference);
-                    }
-                    self.compared.entries.fetch_add(1, Ordering::Relaxed);
-                }
-                let bytes = record.kind.bytes();
-                self.compared.bytes.fetch_add(bytes, Ordering::Relaxed);
-            }
+            self.compare(&batch)?;
         }
         Ok(self.found)
+    }
+
+    fn compare(&mut self, batch: &Batch) -> Result<()> {
+        let lines = batch.records.split_inclusive(|&byte| byte == 0);
+        for (number, line) in (batch.first..).zip(lines) {
+            let record = Record::of_line(line)?;
+            if self.latest.counts(number, &record) {
+                if let Some(difference) = self.difference(&record)? {
+                    self.found.insert(record.path.into(), difference);
+                }
+                self.compared.entries.fetch_add(1, Ordering::Relaxed);
+            }
+            let bytes = record.kind.bytes();
+            self.compared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {

@@ -10,7 +10,7 @@
 
 use std::{
     mem,
-    thread::{Scope, ScopedJoinHandle},
+    thread::{Builder, Scope, ScopedJoinHandle},
 };
 
 use bytes::Bytes;
@@ -142,7 +142,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         }
         match threads.batches.try_send(batch) {
             Ok(()) => Ok(()),
-            // Disconnected where there is no other thread, on one processor.
+            // Disconnected where there is no other thread, as on one processor.
             Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
                 self.writer.write(&batch)
             }
@@ -151,17 +151,18 @@ impl<'scope, 'env> Writers<'scope, 'env> {
 }
 
 impl<'scope> Threads<'scope> {
-    /// Starts one thread less than [`threads::number`], for the calling one.
+    /// Starts one thread less than [`threads::number`], for the calling one, or as many as the system allows.
     fn start<'env>(scope: &'scope Scope<'scope, 'env>, writer: impl Fn() -> Writer<'env>) -> Self {
         let number = threads::number() - 1;
         let (batches, orders) = bounded::<Batch>(WAITING * number);
         let start = |_| {
             let (mut writer, orders) = (writer(), orders.clone());
-            scope.spawn(move || orders.iter().try_for_each(|batch| writer.write(&batch)))
+            let write = move || orders.iter().try_for_each(|batch| writer.write(&batch));
+            Builder::new().spawn_scoped(scope, write).ok()
         };
         Self {
             batches,
-            handles: (0..number).map(start).collect(),
+            handles: (0..number).map_while(start).collect(),
         }
     }
 }

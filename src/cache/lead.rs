@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crossbeam_channel::bounded;
+
 use super::{
     client::{Client, Rest, Stop},
     directory::Directory,
@@ -112,11 +114,14 @@ impl<'a> Lead<'a> {
         thread::scope(|scope| {
             let file = Arc::clone(&self.file);
             let stage = &stage;
-            let sender = scope.spawn(move || {
+            let (give, given) = bounded::<&mut Client<'_>>(1);
+            let send = move || {
+                let client = given.recv().map_err(|_| lost())?;
                 let outcome = send(client, &file, stage);
                 stage.update(|now| now.is_over = true);
-                (client, outcome)
-            });
+                outcome.map(|()| client)
+            };
+            let sender = thread::Builder::new().spawn_scoped(scope, send);
             let mut writer = Writer {
                 stored: Stored {
                     sums: self.keep.then(Sums::default),
@@ -127,10 +132,21 @@ impl<'a> Lead<'a> {
                     announced: 0,
                     told: Instant::now(),
                 },
-                sender: Some(sender),
+                sender: None,
                 direct: None,
                 reason: None,
             };
+            match sender {
+                Ok(sender) => {
+                    writer.sender = Some(sender);
+                    // Fails only if the sender has panicked, and then says so itself.
+                    let _ = give.send(client);
+                }
+                Err(error) => {
+                    writer.stored.abandon();
+                    writer.go_on(client, Trouble::new("cannot start a thread", &error));
+                }
+            }
             let outcome = produce(&mut writer);
             writer.end(outcome, account)
         })
@@ -358,7 +374,11 @@ impl Stored<'_> {
     }
 }
 
-type Sender<'scope, 'c, 'a> = ScopedJoinHandle<'scope, (&'c mut Client<'a>, Result<(), Stop>)>;
+type Sender<'scope, 'c, 'a> = ScopedJoinHandle<'scope, Result<&'c mut Client<'a>, Stop>>;
+
+fn lost() -> Stop {
+    Stop::Client(io::Error::other("the client was lost"))
+}
 
 /// Takes the archive from the producer: into the file, or, once that cannot be, to the client.
 struct Writer<'scope, 's, 'c, 'a> {
@@ -374,19 +394,22 @@ struct Writer<'scope, 's, 'c, 'a> {
 impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
     /// Waits until the sender has sent the whole file.
     fn client(&mut self) -> Result<&'c mut Client<'a>, Stop> {
-        let lost = || Stop::Client(io::Error::other("the client was lost"));
         let sender = self.sender.take().ok_or_else(lost)?;
-        let (client, outcome) = sender.join().map_err(|_| lost())?;
-        outcome.map(|()| client)
+        sender.join().map_err(|_| lost())?
     }
 
     /// Ends the file in favour of the client.
-    fn abandon(&mut self, Trouble(reason): Trouble) -> io::Result<()> {
+    fn abandon(&mut self, trouble: Trouble) -> io::Result<()> {
         self.stored.abandon();
-        self.reason = Some(reason);
         let client = self.client().map_err(Stop::into_io)?;
-        self.direct = Some(client.rest_from(self.stored.produced));
+        self.go_on(client, trouble);
         Ok(())
+    }
+
+    /// Writes the rest of the archive to `client`.
+    fn go_on(&mut self, client: &'c mut Client<'a>, Trouble(reason): Trouble) {
+        self.direct = Some(client.rest_from(self.stored.produced));
+        self.reason = Some(reason);
     }
 
     /// Stops, since no reader is left. Returns the failure of the client.

@@ -38,8 +38,9 @@ fn exchange(mut child: Child, input: &[u8], out: &mut Vec<u8>) -> bool {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let is_read = thread::scope(|scope| {
         // An input that is not read to its end shows in the exit status.
-        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-        stdout.is_some_and(|mut stdout| stdout.read_to_end(out).is_ok())
+        let feed = || stdin.map(|mut stdin| stdin.write_all(input));
+        let feeder = thread::Builder::new().spawn_scoped(scope, feed);
+        feeder.is_ok() && stdout.is_some_and(|mut stdout| stdout.read_to_end(out).is_ok())
     });
     let status = child.wait();
     is_read && status.is_ok_and(|status| status.success())

@@ -179,7 +179,7 @@ impl Journey<'_> {
         let bytes = Arc::clone(&fetching.bytes);
         thread::scope(|scope| {
             let (sender, fetched) = bounded(AHEAD);
-            scope.spawn(move || {
+            let fetch_all = move || {
                 for step in route {
                     let archive = fetch(self.bucket, step, &bytes);
                     let is_last = archive.is_err();
@@ -187,7 +187,10 @@ impl Journey<'_> {
                         return;
                     }
                 }
-            });
+            };
+            thread::Builder::new()
+                .spawn_scoped(scope, fetch_all)
+                .map_err(|error| Error::fatal("cannot start a thread").caused_by(error))?;
             for step in route {
                 let Some(archive) = fetching.wait(&fetched, &mut reports.console) else {
                     break;

@@ -124,8 +124,10 @@ pub fn fetch(
         .map_err(failed)?;
     let (stdin, stderr) = (git.stdin.take(), git.stderr.take());
     let said = thread::scope(|scope| {
-        scope.spawn(move || stdin.map(|stdin| write_ids(stdin, ids)));
-        stderr.map_or(Ok(Vec::new()), |stderr| pass_on(stderr, diagnostics))
+        let feed = move || stdin.map(|stdin| write_ids(stdin, ids));
+        let feeder = thread::Builder::new().spawn_scoped(scope, feed);
+        let said = stderr.map_or(Ok(Vec::new()), |stderr| pass_on(stderr, diagnostics));
+        feeder.and(said)
     });
     let status = git.wait().map_err(failed)?;
     let said = said.map_err(failed)?;

@@ -126,10 +126,11 @@ fn spawn(mut writer: Command, git_dir: &Path, arguments: Vec<OsString>) -> Resul
 fn forward<W: Write + Send>(mut writer: Child, bands: &SideBand<W>) -> IoResult<bool> {
     let (data, messages) = (writer.stdout.take(), writer.stderr.take());
     let sent = thread::scope(|scope| {
-        let messages = scope.spawn(move || send(messages, bands.messages()));
+        let speak = move || send(messages, bands.messages());
+        let speaker = thread::Builder::new().spawn_scoped(scope, speak);
         let data = send(data, bands.data());
         // It only reads and writes, and a panic would be a message lost.
-        data.and(messages.join().unwrap_or(Ok(())))
+        data.and(speaker?.join().unwrap_or(Ok(())))
     });
     let status = writer.wait();
     sent?;

@@ -61,6 +61,7 @@ mod seekable;
 mod sparse;
 mod subdirectory;
 mod submodules;
+mod threads;
 mod tidy;
 mod usage;
 mod upstream;
