@@ -1,7 +1,7 @@
 //! The directory of the cache, as a handle. Files in it are opened by their names alone, never through a link.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     path::Path,
     time::{Duration, SystemTime},
@@ -43,9 +43,13 @@ pub(super) struct Listed {
 }
 
 impl Directory {
-    /// Opens the directory at `path`, and makes it first if it is missing.
+    /// Opens the directory at `path`, and makes it first if it is missing, with those above it.
     pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
         let failed = |error: Errno| Trouble::new("cannot open the directory", &error.into());
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)
+                .map_err(|error| Trouble::new("cannot make the directory", &error))?;
+        }
         match mkdir(path, DIRECTORY_MODE) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed(error)),

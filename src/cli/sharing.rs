@@ -1,6 +1,8 @@
 //! The options of a directory in which archives are shared.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, time::Duration};
+
+use clap::ValueHint;
 
 use super::amount::size;
 
@@ -12,9 +14,9 @@ pub struct Sharing {
     /// others read along
     ///
     /// The directory belongs to one user and is made if it is missing. The variable GIT_SLUICE_CACHE and the
-    /// configuration sluice.cache name it for runs without this option.
-    #[arg(long, value_name = "dir", overrides_with = "no_cache")]
-    pub cache: Option<PathBuf>,
+    /// configuration sluice.cache name it for runs without this option. An empty name means none.
+    #[arg(long, value_name = "dir", value_hint = ValueHint::DirPath, overrides_with = "no_cache")]
+    pub cache: Option<OsString>,
 
     /// Make the archive anew, whatever the environment and the configuration say
     #[arg(long, overrides_with = "cache")]

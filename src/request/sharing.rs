@@ -38,8 +38,9 @@ pub(super) fn settings(
         return Ok(None);
     }
     let config = Config(repository);
-    let directory = match cache.as_ref().or(environment.cache.as_ref()) {
-        Some(directory) => Some(directory.clone()),
+    let given = cache.as_ref().map(PathBuf::from);
+    let directory = match given.or_else(|| environment.cache.clone()) {
+        Some(directory) => Some(directory),
         None => config.path("sluice.cache")?,
     };
     let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) else {

@@ -1,6 +1,6 @@
 //! Who leads, what is kept, and that no way of asking and no place for the archive makes a difference.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use super::{Cache, noisy};
 use crate::support::Repo;
@@ -76,6 +76,27 @@ fn every_format_is_shared() {
     }
 }
 
+/// The owner alone sees the directory, and others what is above it.
+#[test]
+fn a_directory_below_others_that_are_missing() {
+    let repo = Repo::from("basic");
+    let cache = Cache::new();
+    let above = cache.top.path().join("a/b");
+    let option = format!("--cache={}/c", above.display());
+    let run = |words: &str| {
+        let words = words
+            .split_whitespace()
+            .chain([&option[..], "--cache-always", "HEAD"]);
+        repo.sluice(words).success()
+    };
+    assert!(run("") == repo.archive(["HEAD"]).success());
+    let mode = |path: &Path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
+    assert_eq!(mode(&above.join("c")), 0o700);
+    let usual = cache.top.path().join("usual");
+    fs::create_dir(&usual).expect("our own");
+    assert_eq!(mode(&above), mode(&usual));
+}
+
 /// The option, the variable, the configuration; and what switches each off.
 #[test]
 fn where_the_directory_is_named() {
@@ -98,6 +119,7 @@ fn where_the_directory_is_named() {
         .success();
     let empty = repo.clone().env("GIT_SLUICE_CACHE", "");
     let _ = empty.sluice(["HEAD"]).success();
+    let _ = repo.sluice(["--cache=", "HEAD"]).success();
     assert!(!kept(&by_configuration));
     let _ = there.sluice(["HEAD~0"]).success();
     assert!(!kept(&by_configuration));
