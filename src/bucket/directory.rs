@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{
     digest::Hashing,
-    files::{Bucket, Listed, Sent, Take, Version, Versioned},
+    files::{Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned},
 };
 use crate::{
     buffer::spool::Spooled,
@@ -21,8 +21,6 @@ use crate::{
     process::directory::NamedFile,
 };
 
-/// The beginning of the names of files that are being written.
-const UNFINISHED: &str = ".unfinished-";
 /// Permissions before the umask: all readers may be other users.
 const MODE: u32 = 0o666;
 /// Bytes read at once.

@@ -4,6 +4,9 @@ use std::time::SystemTime;
 
 use crate::{buffer::spool::Spooled, error::Result};
 
+/// The beginning of the names of files that are being written. No other file has such a name.
+pub const UNFINISHED: &str = ".unfinished-";
+
 /// A place for files. All failures but those of a callback are of the kind
 /// [`Unreachable`](crate::error::ExitKind::Unreachable).
 pub trait Bucket: Sync {

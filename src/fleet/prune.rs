@@ -1,4 +1,4 @@
-//! Removes archives that no view lists.
+//! Removes archives that no view lists, and what interrupted publishers have written.
 
 use std::{
     collections::HashSet,
@@ -12,7 +12,7 @@ use super::{
     view::View,
 };
 use crate::{
-    bucket::{Bucket, Digest, Listed},
+    bucket::{Bucket, Digest, Listed, UNFINISHED},
     error::Result,
 };
 
@@ -30,12 +30,14 @@ pub struct Pruned {
     kept: u64,
 }
 
-/// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older.
+/// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older. Files that
+/// somebody began to write before that go as well.
 ///
 /// A view that cannot be read ends the run, before anything is removed.
 pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
     // The archives come first: one that is published later is not among them.
     let archives = bucket.list(OBJECTS)?;
+    let views = bucket.list(VIEWS)?;
     let mut pruned = Pruned {
         pruned: 1,
         views: 0,
@@ -43,16 +45,20 @@ pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
         bytes: 0,
         kept: 0,
     };
-    let listed = listed(bucket, grace, &mut pruned)?;
+    let listed = listed(bucket, &views, grace, &mut pruned)?;
+    let is_unfinished = |file: &Listed| file.name.starts_with(UNFINISHED);
+    let unfinished = views.into_iter().filter(is_unfinished);
+    let archives = archives.into_iter().map(|file| (OBJECTS, file));
+    let files = archives.chain(unfinished.map(|file| (VIEWS, file)));
     let is_old = |written: SystemTime| written.elapsed().is_ok_and(|age| age >= grace);
-    for Listed {
-        name,
-        size,
-        written,
-    } in archives
-    {
+    for (folder, file) in files {
+        let Listed {
+            name,
+            size,
+            written,
+        } = file;
         let is_listed = digest_of(&name).is_some_and(|digest| listed.contains(&digest));
-        let file = format!("{OBJECTS}/{name}");
+        let file = format!("{folder}/{name}");
         let is_unwanted = !is_listed && is_old(written);
         // A publisher that wants to list it has written it anew.
         if is_unwanted && bucket.written(&file)?.is_some_and(is_old) {
@@ -66,12 +72,17 @@ pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
     Ok(pruned)
 }
 
-/// The archives that views list, or have listed within `grace`.
-fn listed(bucket: &dyn Bucket, grace: Duration, pruned: &mut Pruned) -> Result<HashSet<Digest>> {
+/// The archives that `views` list, or have listed within `grace`.
+fn listed(
+    bucket: &dyn Bucket,
+    views: &[Listed],
+    grace: Duration,
+    pruned: &mut Pruned,
+) -> Result<HashSet<Digest>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = now.unwrap_or_default().saturating_sub(grace).as_secs();
     let mut listed = HashSet::new();
-    for file in bucket.list(VIEWS)? {
+    for file in views {
         let Some(name) = ViewName::of_file(&file.name) else {
             continue;
         };

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -23,13 +24,16 @@ impl Fleet {
     /// All archives are of yesterday.
     fn age(&self) {
         for name in self.objects() {
-            let file = fs::File::options()
-                .write(true)
-                .open(self.bucket().join("v1/objects").join(name));
-            let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60 + 1);
-            file.unwrap().set_modified(yesterday).unwrap();
+            age(&self.bucket().join("v1/objects").join(name));
         }
     }
+}
+
+/// The file is of yesterday.
+fn age(path: &Path) {
+    let file = fs::File::options().write(true).open(path);
+    let yesterday = SystemTime::now() - Duration::from_secs(24 * 60 * 60 + 1);
+    file.unwrap().set_modified(yesterday).unwrap();
 }
 
 #[test]
@@ -92,6 +96,24 @@ fn what_was_never_listed_goes_when_it_is_old() {
     let told = fleet.prune("1d");
     assert_eq!((&told["removed"], &told["bytes"]), (&3.into(), &15.into()));
     assert_eq!(fleet.objects().len(), 3);
+}
+
+#[test]
+fn an_unfinished_view_goes_when_it_is_old() {
+    let (fleet, ids) = Fleet::published();
+    let views = fleet.bucket().join("v1/views");
+    for name in [".unfinished-x", "other"] {
+        fs::write(views.join(name), "12345").unwrap();
+    }
+    assert_eq!(fleet.prune("1d")["removed"], 0);
+    for file in fs::read_dir(&views).unwrap() {
+        age(&file.unwrap().path());
+    }
+    let told = fleet.prune("1d");
+    assert_eq!((&told["removed"], &told["bytes"]), (&1.into(), &5.into()));
+    assert!(!views.join(".unfinished-x").exists() && views.join("other").exists());
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &ids[2]);
 }
 
 /// Another publisher finds an old archive that nobody lists, and lists it: it is young again.
