@@ -178,6 +178,13 @@ pub fn apply(
     }
 }
 
+/// Check that [`apply`] takes the archive of these bytes, as far as the archive itself decides.
+pub fn check_archive(content: impl Read) -> Result<()> {
+    let mut reader = Reader::new(input::plain(content)?);
+    let (claim, first) = Claim::read(&mut reader)?;
+    Steps::new(&claim).check(first, &mut reader, || ())
+}
+
 /// Decide about an archive with this `claim`.
 fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) -> Result<Verdict> {
     let state = State::read(root.directory())?;

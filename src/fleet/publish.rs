@@ -14,6 +14,7 @@ use super::{
     way::way,
 };
 use crate::{
+    apply,
     bucket::{Bucket, Digest},
     buffer::spool::Spooled,
     error::{Error, ExitKind, Result},
@@ -211,6 +212,8 @@ impl Publication<'_> {
             entries,
             deletions,
         } = made;
+        apply::check_archive(content.reader())
+            .map_err(|error| Error::fatal("cannot publish").caused_by(error.without_label()))?;
         let name = object(&sha256);
         let age = self.bucket.written(&name)?.map(|written| written.elapsed());
         // A clock that is ahead tells of the future.

@@ -243,6 +243,29 @@ fn killed_at_any_moment() {
     fleet.assert_holds("d", &last);
 }
 
+/// No machine could apply it.
+#[test]
+fn what_is_not_applied_is_not_published() {
+    let fleet = Fleet::new();
+    let refused = |words: &str, path: &str, why: &str| {
+        let message = format!(
+            "fatal: cannot publish\n\
+             caused by: the archive cannot be applied: path '{path}' {why}\n"
+        );
+        fleet.publish(words).assert_failure(128, &message);
+    };
+    refused("--prefix=../w/ HEAD", "../w/", "leads out of the directory");
+    refused("--prefix=/w/ HEAD", "/w/", "is absolute");
+    assert!(!fleet.view_path().exists());
+    let _ = fleet.publish("HEAD").success();
+    for name in [".git-sluice", ".git-sluice.new", ".git-sluice.files"] {
+        fleet.commit(&format!("echo x >{name}"));
+        refused("HEAD", name, "is where the state is kept");
+        let _ = fleet.publish(&format!("HEAD . :!{name}")).success();
+        fleet.commit(&format!("rm {name}"));
+    }
+}
+
 #[test]
 fn what_cannot_be_published() {
     let fleet = Fleet::new();
