@@ -192,9 +192,10 @@ impl Args {
     fn check_looks(&self) -> Result<()> {
         let asked = &self.filters;
         let is_ranged = self.serving.range.is_some();
+        let explains = !asked.explain.is_empty();
         let looks = [
             ("dry-run", asked.dry_run),
-            ("explain", !asked.explain.is_empty()),
+            ("explain", explains),
             ("head", self.serving.head),
         ];
         let lists = [("list-missing", self.ours.list_missing)];
@@ -204,7 +205,8 @@ impl Args {
         ];
         let products = [
             ("summary", asked.summary.is_some()),
-            ("explain", asked.dry_run && !asked.explain.is_empty()),
+            ("explain", asked.dry_run && explains),
+            ("head", self.serving.head && (asked.dry_run || explains)),
             ("range", is_ranged),
         ];
         let conditions = [("if-none-match", self.serving.if_none_match.is_some())];

@@ -179,6 +179,8 @@ fn who_only_looks_gets_nothing_else() {
         ("--dry-run", "--output=archive.tar"),
         ("--explain=run.sh", "-oarchive.tar"),
         ("--explain=run.sh", "--dry-run"),
+        ("--dry-run", "--head"),
+        ("--explain=run.sh", "--head"),
         ("--dry-run", "--manifest=m"),
         ("--dry-run", "--summary=s"),
         ("--dry-run", "--fail-if-empty"),
