@@ -15,6 +15,9 @@ pub fn size(text: &str) -> Result<u64, String> {
     let (Some(power), Ok(amount)) = (power, number.parse::<f64>()) else {
         return Err("not a number of bytes, such as 4096, 64k or 1m".to_owned());
     };
+    if amount >= u64::MAX as f64 {
+        return Err("too large".to_owned());
+    }
     let Ok(whole) = number.parse::<u64>() else {
         let smaller = power.saturating_sub(1);
         let rounded = (amount * 1024_f64.powi((power - smaller) as i32)).round();
@@ -66,6 +69,8 @@ mod tests {
             ("0.5KiB", "not a whole number; use 512"),
             ("1.5", "not a whole number; use 2"),
             ("99999999999g", "too large"),
+            ("18446744073709551616", "too large"),
+            ("99999999999999999999.5k", "too large"),
         ] {
             assert_eq!(size(text), Err(message.to_owned()), "{text}");
         }

@@ -41,6 +41,7 @@ fn amounts() {
         ("--memory <n>", "1t", bytes),
         ("--binary-within <n>", "", bytes),
         ("--cache-size <n>", "99999999999g", "too large"),
+        ("--max-size <n>", "99999999999999999999", "too large"),
         (
             "--max-changed-ratio <part>",
             "x",
