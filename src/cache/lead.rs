@@ -455,6 +455,10 @@ impl Write for Writer<'_, '_, '_, '_> {
         if let Some(direct) = &mut self.direct {
             return direct.write(bytes);
         }
+        // A producer that failed may flush its buffer. Somebody may still read the file that was left.
+        if self.sender.is_none() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         if let Err(trouble) = self.stored.push(bytes) {
             self.abandon(trouble)?;
             return self.write(bytes);

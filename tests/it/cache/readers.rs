@@ -1,7 +1,14 @@
 //! Clients that read one archive at a time: slow ones, and such that go away or die.
 
-use std::{io::Read, thread, time::Duration};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::{fd::OwnedFd, unix::fs::FileExt},
+    thread,
+    time::Duration,
+};
 
+use git_sluice::cache::{Account, Failure, Key, Order, Settings, deliver};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};
@@ -109,4 +116,45 @@ fn leaders_that_are_killed() {
         cache.assert_tidy();
     }
     assert!(in_the_middle > 20, "{in_the_middle} leaders were at work");
+}
+
+/// Who has opened the file of the archive reads what is written there, even if the leader has left it.
+#[test]
+fn nothing_is_written_behind_the_last_reader() {
+    let cache = Cache::new();
+    let settings = Settings {
+        directory: cache.path(),
+        size: 64 << 20,
+        age: Duration::from_secs(60),
+        always: false,
+        jobs: None,
+        wait: None,
+    };
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = File::from(OwnedFd::from(writer));
+    let order = Order {
+        key: Ok(Key([7; 32])),
+        output: &output,
+        is_shareable: &|| true,
+    };
+    let content = |file: &File| {
+        let mut content = vec![0; 1 << 20];
+        let len = file.read_at(&mut content, 0).expect("our own");
+        content.truncate(len);
+        content
+    };
+    let produce = |archive: &mut (dyn Write + Send)| {
+        let names = cache.names();
+        let part = names.iter().find(|name| name.ends_with(".part"));
+        let part = File::open(cache.path().join(part.expect("it leads"))).expect("readable");
+        while archive.write_all(&[1; 512]).is_ok() {}
+        let left = content(&part);
+        assert!(archive.write_all(&[2; 512]).is_err());
+        assert!(content(&part) == left);
+        Err(())
+    };
+    let outcome = deliver(&settings, order, produce, &mut Account::default());
+    assert!(matches!(outcome, Err(Failure::Producer(()))));
+    cache.assert_tidy();
 }
