@@ -46,11 +46,15 @@ impl Directory {
     /// Opens the directory at `path`, and makes it first if it is missing, with those above it.
     pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
         let failed = |error: Errno| Trouble::new("cannot open the directory", &error.into());
-        if let Some(above) = path.parent() {
-            fs::create_dir_all(above)
-                .map_err(|error| Trouble::new("cannot make the directory", &error))?;
-        }
-        match mkdir(path, DIRECTORY_MODE) {
+        let made = match (mkdir(path, DIRECTORY_MODE), path.parent()) {
+            (Err(Errno::NOENT), Some(above)) => {
+                fs::create_dir_all(above)
+                    .map_err(|error| Trouble::new("cannot make the directory", &error))?;
+                mkdir(path, DIRECTORY_MODE)
+            }
+            (made, _) => made,
+        };
+        match made {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed(error)),
         }

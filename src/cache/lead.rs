@@ -114,6 +114,7 @@ impl<'a> Lead<'a> {
         thread::scope(|scope| {
             let file = Arc::clone(&self.file);
             let stage = &stage;
+            // The thread gets the client once it runs: what a thread owns that cannot start is lost.
             let (give, given) = bounded::<&mut Client<'_>>(1);
             let send = move || {
                 let client = given.recv().map_err(|_| lost())?;
