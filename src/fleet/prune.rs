@@ -22,16 +22,16 @@ pub struct Pruned {
     pruned: u32,
     /// Views that were read.
     views: u64,
-    /// Archives that were removed.
+    /// Files that were removed.
     removed: u64,
-    /// Their bytes.
+    /// The bytes of these files.
     bytes: u64,
-    /// Archives that stay.
+    /// Files that stay, views not counted.
     kept: u64,
 }
 
-/// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older. Files that
-/// somebody began to write before that go as well.
+/// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older. Removes also
+/// views that a publisher has left unfinished for as long.
 ///
 /// A view that cannot be read ends the run, before anything is removed.
 pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
