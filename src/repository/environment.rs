@@ -57,7 +57,7 @@ impl Environment {
     /// Read the environment through `variable`, for a process in the directory `cwd`.
     pub fn read(cwd: PathBuf, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let flag = |name: &str| match variable(name) {
-            Some(value) => flag(name, value.as_bytes().as_bstr()),
+            Some(value) => boolean(name, value.as_bytes().as_bstr()),
             None => Ok(false),
         };
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -174,7 +174,7 @@ impl Environment {
 }
 
 /// Parse the boolean `value` of the variable `name`.
-fn flag(name: &str, value: &BStr) -> Result<bool> {
+fn boolean(name: &str, value: &BStr) -> Result<bool> {
     truth(name, value).map_err(|_| {
         let template = "bad boolean environment value '{}' for '{}'";
         Error::fatal(filled(template, &[value, name.as_bytes()]))
