@@ -1,21 +1,21 @@
 //! `--batch`: the answers of one process are those of a process for each request, whatever happens in between.
 
+mod clients;
+mod repositories;
+
 use std::{
     fs,
     io::{BufReader, Read, Write},
-    os::unix::fs::chown,
-    path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Stdio},
     thread,
     time::Duration,
 };
 
-use git_sluice::repository::{Repository, environment::Environment, kept::KeptRepositories};
 use gix_packetline::blocking_io::encode;
 
 use crate::{
     process::run_with_input,
-    support::{BUILT, Repo, binary, installed, skip},
+    support::{Repo, binary},
     tar_listing::{is_complete, names},
 };
 
@@ -394,144 +394,6 @@ fn many_requests_at_once() {
     assert_eq!(batch.end(), 0);
 }
 
-/// A change of a repository.
-type Change = fn(&Repo);
-
-/// Changes of all that decides about an archive.
-const CHANGES: [(&str, Change); 12] = [
-    ("nothing", |_| ()),
-    ("a commit", |repo| {
-        repo.write("new", "new\n");
-        repo.git(["add", "new"]);
-        repo.git(["commit", "-qm", "new"]);
-    }),
-    ("another branch", |repo| {
-        repo.git(["symbolic-ref", "HEAD", "refs/heads/none"]);
-    }),
-    ("a repack", |repo| {
-        repo.git(["commit", "-q", "--allow-empty", "-m", "empty"]);
-        repo.git(["gc", "-q", "--prune=now"]);
-    }),
-    ("the configuration", |repo| {
-        repo.git(["config", "tar.umask", "0077"]);
-    }),
-    ("configuration that is included", |repo| {
-        repo.write("more", "[tar]\n\tumask = 0007\n");
-        repo.git(["config", "include.path", "../more"]);
-    }),
-    ("bad configuration", |repo| {
-        fs::write(repo.path().join(".git/config"), "[core\n").unwrap();
-    }),
-    ("attributes", |repo| {
-        let info = repo.path().join(".git/info");
-        fs::create_dir_all(&info).unwrap();
-        fs::write(info.join("attributes"), "* export-ignore\n").unwrap();
-    }),
-    ("a replacement", |repo| {
-        repo.git(["replace", "HEAD", "HEAD~1"]);
-    }),
-    ("another repository", |repo| {
-        let other = Repo::copy("basic");
-        other.git(["commit", "-q", "--allow-empty", "-m", "other"]);
-        let git = repo.path().join(".git");
-        fs::rename(&git, repo.path().join("old")).unwrap();
-        fs::rename(other.path().join(".git"), &git).unwrap();
-    }),
-    ("no repository", |repo| {
-        fs::rename(repo.path().join(".git"), repo.path().join("old")).unwrap();
-    }),
-    ("objects elsewhere", |repo| {
-        let objects = repo.path().join(".git/objects");
-        fs::rename(&objects, repo.path().join("old")).unwrap();
-        fs::create_dir_all(objects.join("info")).unwrap();
-        fs::write(objects.join("info/alternates"), "../../old\n").unwrap();
-    }),
-];
-
-/// Every request sees the repository as it is then, whether the repository stays open or was opened just now.
-#[test]
-fn changes_are_seen() {
-    let place = Repo::scratch();
-    let mut batch = Batch::start(&place);
-    let repos = CHANGES.map(|(name, change)| (name, change, Repo::copy("basic")));
-    let mut same = |what: &str, repo: &Repo| {
-        let directory = repo.path().display().to_string();
-        let words = ["-C", &directory, "-v", "HEAD"];
-        assert_eq!(batch.ask(&words), alone(repo, &words[2..]), "{what}");
-    };
-    for pause in [Duration::ZERO, OLD_ENOUGH] {
-        thread::sleep(pause);
-        for (name, _, repo) in &repos {
-            same(name, repo);
-            same(name, repo);
-        }
-    }
-    for (name, change, repo) in &repos {
-        change(repo);
-        same(name, repo);
-        same(name, repo);
-    }
-}
-
-/// After this time, files count as old: a change would leave a trace.
-const OLD_ENOUGH: Duration = Duration::from_millis(2100);
-
-/// A repository stays open once it was opened twice without a change in between, until others take its room.
-#[test]
-fn repositories_stay_open() {
-    let repos = [Repo::copy("basic"), Repo::copy("basic")];
-    thread::sleep(OLD_ENOUGH);
-    let is_same = |one: &Repository, other: &Repository| {
-        std::ptr::eq(one.gix.objects.store_ref(), other.gix.objects.store_ref())
-    };
-    // One repository by number, one by memory, and none.
-    for (max, memory, is_kept) in [
-        (1, 1 << 20, true),
-        (9, 200 << 10, true),
-        (9, 1 << 10, false),
-    ] {
-        let kept = KeptRepositories::new(max, memory);
-        let open = |repo: &Repo| {
-            let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
-            kept.open(&environment).unwrap().unwrap()
-        };
-        let [first, second, third, fourth] = [(); 4].map(|()| open(&repos[0]));
-        assert!(!is_same(&first, &second));
-        assert_eq!(
-            is_same(&second, &third) && is_same(&third, &fourth),
-            is_kept
-        );
-        open(&repos[1]);
-        assert!(!is_same(&second, &open(&repos[0])));
-    }
-}
-
-/// Each request checks the owner of its repository. A repository that stays open is refused once it belongs to somebody
-/// else.
-#[test]
-fn owners_are_looked_at() {
-    if !rustix::process::geteuid().is_root() {
-        return skip("only root can give a repository to somebody else");
-    }
-    let place = Repo::scratch();
-    let [one, two] = repositories_in(&place);
-    let mut batch = Batch::start(&place);
-    thread::sleep(OLD_ENOUGH);
-    let ask = |batch: &mut Batch, name| batch.ask(&["-C", name, "HEAD"]);
-    for _ in 0..3 {
-        assert_eq!(ask(&mut batch, "one").status, 0);
-    }
-    for directory in ["", ".git"] {
-        chown(one.path().join(directory), Some(65534), Some(65534)).unwrap();
-    }
-    for _ in 0..2 {
-        let refused = ask(&mut batch, "one");
-        assert_eq!(refused, alone(&one, &["HEAD"]));
-        assert!(refused.messages.contains("dubious ownership"));
-        assert_eq!(ask(&mut batch, "two"), alone(&two, &["HEAD"]));
-    }
-}
-
 /// What is no request is refused, and the next one is answered.
 #[test]
 fn what_is_no_request() {
@@ -643,59 +505,4 @@ fn nothing_is_left_open() {
         counts.push(open(&batch));
     }
     assert_eq!(counts[8..12], counts[56..60]);
-}
-
-/// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base.
-#[track_caller]
-fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
-    let place = Repo::scratch();
-    let repos = repositories_in(&place);
-    repos[0].git(["tag", "old"]);
-    repos[0].write("more", "more");
-    repos[0].git(["add", "."]);
-    repos[0].git(["commit", "-qm", "more"]);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let mut client = start(&place, &examples);
-    let output = run_with_input(client.args(["old", "HEAD", "one", "two"]), b"");
-    assert_eq!(output.stdout, b"one 0\ntwo 0\n", "{output}");
-    let written = |name: &str| fs::read(place.path().join(name)).unwrap();
-    let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
-    assert!(written("one.tar") == delta);
-    assert!(written("two.tar") == repos[1].archive(["HEAD"]).success());
-    for manifest in ["one.jsonl", "two.jsonl"] {
-        assert!(written(manifest).ends_with(b"{\"end\":true,\"entries\":1}\n"));
-    }
-}
-
-#[test]
-fn a_client_in_python() {
-    if installed("python3") {
-        check_client(|place, examples| {
-            let mut python = place.command("python3");
-            python.arg(examples.join("batch_client.py"));
-            python
-        });
-    }
-}
-
-#[test]
-fn a_client_in_go() {
-    if installed("go") {
-        check_client(|place, examples| {
-            let mut go = place.command("go");
-            go.env("GOCACHE", place.path().join("cache"))
-                .env("GOTOOLCHAIN", "local");
-            go.arg("run").arg(examples.join("batch_client.go"));
-            go
-        });
-    }
-}
-
-#[test]
-fn a_client_in_rust() {
-    let beside = Path::new(BUILT).with_file_name("examples/batch_client");
-    match beside.exists() {
-        true => check_client(|place, _| place.command(beside)),
-        false => skip("the examples are not built: a test of all targets builds them"),
-    }
 }

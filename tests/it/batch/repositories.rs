@@ -1,0 +1,146 @@
+//! Repositories stay open between requests, and no change of one is missed.
+
+use std::{fs, os::unix::fs::chown, thread, time::Duration};
+
+use git_sluice::repository::{Repository, environment::Environment, kept::KeptRepositories};
+
+use super::{Batch, alone, repositories_in};
+use crate::support::{Repo, skip};
+
+/// A change of a repository.
+type Change = fn(&Repo);
+
+/// Changes of all that decides about an archive.
+const CHANGES: [(&str, Change); 12] = [
+    ("nothing", |_| ()),
+    ("a commit", |repo| {
+        repo.write("new", "new\n");
+        repo.git(["add", "new"]);
+        repo.git(["commit", "-qm", "new"]);
+    }),
+    ("another branch", |repo| {
+        repo.git(["symbolic-ref", "HEAD", "refs/heads/none"]);
+    }),
+    ("a repack", |repo| {
+        repo.git(["commit", "-q", "--allow-empty", "-m", "empty"]);
+        repo.git(["gc", "-q", "--prune=now"]);
+    }),
+    ("the configuration", |repo| {
+        repo.git(["config", "tar.umask", "0077"]);
+    }),
+    ("configuration that is included", |repo| {
+        repo.write("more", "[tar]\n\tumask = 0007\n");
+        repo.git(["config", "include.path", "../more"]);
+    }),
+    ("bad configuration", |repo| {
+        fs::write(repo.path().join(".git/config"), "[core\n").unwrap();
+    }),
+    ("attributes", |repo| {
+        let info = repo.path().join(".git/info");
+        fs::create_dir_all(&info).unwrap();
+        fs::write(info.join("attributes"), "* export-ignore\n").unwrap();
+    }),
+    ("a replacement", |repo| {
+        repo.git(["replace", "HEAD", "HEAD~1"]);
+    }),
+    ("another repository", |repo| {
+        let other = Repo::copy("basic");
+        other.git(["commit", "-q", "--allow-empty", "-m", "other"]);
+        let git = repo.path().join(".git");
+        fs::rename(&git, repo.path().join("old")).unwrap();
+        fs::rename(other.path().join(".git"), &git).unwrap();
+    }),
+    ("no repository", |repo| {
+        fs::rename(repo.path().join(".git"), repo.path().join("old")).unwrap();
+    }),
+    ("objects elsewhere", |repo| {
+        let objects = repo.path().join(".git/objects");
+        fs::rename(&objects, repo.path().join("old")).unwrap();
+        fs::create_dir_all(objects.join("info")).unwrap();
+        fs::write(objects.join("info/alternates"), "../../old\n").unwrap();
+    }),
+];
+
+/// Every request sees the repository as it is then, whether the repository stays open or was opened just now.
+#[test]
+fn changes_are_seen() {
+    let place = Repo::scratch();
+    let mut batch = Batch::start(&place);
+    let repos = CHANGES.map(|(name, change)| (name, change, Repo::copy("basic")));
+    let mut same = |what: &str, repo: &Repo| {
+        let directory = repo.path().display().to_string();
+        let words = ["-C", &directory, "-v", "HEAD"];
+        assert_eq!(batch.ask(&words), alone(repo, &words[2..]), "{what}");
+    };
+    for pause in [Duration::ZERO, OLD_ENOUGH] {
+        thread::sleep(pause);
+        for (name, _, repo) in &repos {
+            same(name, repo);
+            same(name, repo);
+        }
+    }
+    for (name, change, repo) in &repos {
+        change(repo);
+        same(name, repo);
+        same(name, repo);
+    }
+}
+
+/// After this time, files count as old: a change would leave a trace.
+const OLD_ENOUGH: Duration = Duration::from_millis(2100);
+
+/// A repository stays open once it was opened twice without a change in between, until others take its room.
+#[test]
+fn repositories_stay_open() {
+    let repos = [Repo::copy("basic"), Repo::copy("basic")];
+    thread::sleep(OLD_ENOUGH);
+    let is_same = |one: &Repository, other: &Repository| {
+        std::ptr::eq(one.gix.objects.store_ref(), other.gix.objects.store_ref())
+    };
+    // One repository by number, one by memory, and none.
+    for (max, memory, is_kept) in [
+        (1, 1 << 20, true),
+        (9, 200 << 10, true),
+        (9, 1 << 10, false),
+    ] {
+        let kept = KeptRepositories::new(max, memory);
+        let open = |repo: &Repo| {
+            let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
+            kept.open(&environment).unwrap().unwrap()
+        };
+        let [first, second, third, fourth] = [(); 4].map(|()| open(&repos[0]));
+        assert!(!is_same(&first, &second));
+        assert_eq!(
+            is_same(&second, &third) && is_same(&third, &fourth),
+            is_kept
+        );
+        open(&repos[1]);
+        assert!(!is_same(&second, &open(&repos[0])));
+    }
+}
+
+/// Each request checks the owner of its repository. A repository that stays open is refused once it belongs to somebody
+/// else.
+#[test]
+fn owners_are_looked_at() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can give a repository to somebody else");
+    }
+    let place = Repo::scratch();
+    let [one, two] = repositories_in(&place);
+    let mut batch = Batch::start(&place);
+    thread::sleep(OLD_ENOUGH);
+    let ask = |batch: &mut Batch, name| batch.ask(&["-C", name, "HEAD"]);
+    for _ in 0..3 {
+        assert_eq!(ask(&mut batch, "one").status, 0);
+    }
+    for directory in ["", ".git"] {
+        chown(one.path().join(directory), Some(65534), Some(65534)).unwrap();
+    }
+    for _ in 0..2 {
+        let refused = ask(&mut batch, "one");
+        assert_eq!(refused, alone(&one, &["HEAD"]));
+        assert!(refused.messages.contains("dubious ownership"));
+        assert_eq!(ask(&mut batch, "two"), alone(&two, &["HEAD"]));
+    }
+}
