@@ -4,8 +4,8 @@ mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
-    buffer::Buffer,
-    decode::{Decoder, slot::Allowance},
+    base::buffer::Buffer,
+    git::objects::{Decoder, slot::Allowance},
     plan::Blob,
 };
 

@@ -8,7 +8,7 @@ use criterion::{
     BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
 use flate2::{Compress, Compression, FlushCompress};
-use git_sluice::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use git_sluice::format::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
 const SIZE: usize = 8 << 20;

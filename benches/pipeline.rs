@@ -6,8 +6,8 @@ mod support;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     archive::{Outputs, RunStats, run},
-    pipeline::processor_count,
-    report::{Console, Meter, Total},
+    base::pipeline::processor_count,
+    output::report::{Console, Meter, Total},
 };
 
 fn pipeline(criterion: &mut Criterion) {

@@ -1,146 +1,103 @@
-//! `git sluice` streams a git tree as an archive: the bytes of `git archive`, several times faster,
-//! in bounded memory.
-//!
-//! ```text
-//!  arguments ─> request ─> plan ──────────────> decode ──────> emit ─> standard output / file
-//!  (cli)        (what it   trees ─> walk ─>     bytes of a     tar, zip,
-//!               means)     select ─> locate     blob, then     compressors
-//!                                               converted
-//!                          └──────── pipeline: ordered, bounded in bytes ────────┘
-//!
-//!  with --cache:
-//!               request ─> key ─> cache ───────────────────────────> standard output / file
-//!                                 │  ^ a file that grows        └──> those of other processes
-//!                     not there:  └──┘ plan ─> … ─> emit
-//! ```
+//! git-sluice streams a git tree as an archive. It writes the bytes of `git archive` several times faster, and keeps its
+//! memory within a limit.
 //!
 //! # The library
 //!
-//! [`Session`] answers requests of programs in Rust, each a [`CommandLine`] whose archive and reports go to [`Sinks`], and
-//! whose end is a [`Failure`] or none. These four names at the top of the crate are the interface that semantic
-//! versioning covers, with the options, the JSON and the exit statuses that the README lists. All modules are public for the
-//! benchmarks, fuzz targets and tests of this package, and change without notice.
+//! A [`Session`] keeps repositories open and answers requests. Each request is a [`CommandLine`] whose archive and reports
+//! go to [`Sinks`], and a request that fails returns a [`Failure`].
 //!
-//! # Layers
+//! ```no_run
+//! use std::{env, fs::File};
 //!
-//! From the top down: a module imports only modules that stand below it in this list, and no two files import
-//! each other. The test `layers` holds both.
+//! use git_sluice::{CommandLine, Session, Sinks};
 //!
-//! The doors, each a thing that a user asks for:
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let session = Session::new(env::current_dir()?, |name| env::var_os(name));
+//! let words = ["--profile=zoekt", "--manifest=band:4", "--base=v1.0", "v1.1"];
+//! let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
+//! session.answer(CommandLine::new("project.git", words), sinks)?;
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! * [`batch`] answers many requests in one process, each a command line.
-//! * [`session`] answers requests of a program in Rust, and those of a batch.
-//! * [`remote`] serves archives to `git archive --remote`.
-//! * [`invocation`] carries one command line out, on streams that it is given: the binary gives those of the process.
-//! * [`fleet`] publishes archives in a bucket, and brings directories to what is published.
-//! * [`apply`] is the other side of a delta: reads one back over a directory that holds its base.
-//! * [`preview`] tells what would be sent, before the first byte: to a person, with the rule that decides about a
-//!   path; to a server, with entity tag and length; to a job, with what the repository lacks.
-//! * [`archive`] carries a request out, wholly or for a range of bytes, or measures its archive: joins plan, decode and
-//!   emit, and is the one module that knows all three.
+//! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the README
+//! lists. All modules are public for the benchmarks, fuzz targets and tests of this package, and change without notice.
 //!
-//! A request and its plan:
+//! # From arguments to archive bytes
 //!
-//! * [`request`] is the meaning of the command line, with the key of the archive. No later module looks at a flag. An
-//!   archive with submodules has several repositories, its *stores*: the request finds, opens and checks all of them.
-//! * [`cli`] is the command line as it was typed.
-//! * [`plan`] walks the trees and says what to write, in git's order, with the place of each blob.
-//!   The plan streams: windows of a few thousand entries, the next one planned while the last is decoded.
-//!   All threads look up where blobs lie and how large they are; a walk that threads would wait for is
-//!   divided between them. With submodules the plan is a stack of walks, each through the tree of one repository, and
-//!   every window names its store.
-//! * [`report`] writes what the calling program reads beside the archive: manifest, summary, progress.
-//! * [`pipeline`] runs plan, work and writing on a few threads, in order, within a budget.
-//! * [`repository`] opens the repository as git does and resolves the revision, with gix. Its promisor remotes are
-//!   asked for what is missing.
+//! ```text
+//!  arguments ─> request ─> plan ─────────────> objects ─────> format ─> standard output / file
+//!  (cli)        (what it   trees, filters,     bytes of a     tar, zip,
+//!               means)     attributes, and     blob, then     compressors
+//!                          where each blob     converted
+//!                          lies
+//!                          └──────── pipeline: ordered, bounded in bytes ────────┘
 //!
-//! Decisions about an entry:
+//!  with --cache:
+//!               request ─> key ─> cache ──────────────────────> standard output / file
+//!                                 │  ^ a file that grows   └──> those of other processes
+//!                      on a miss: └──┘ plan ─> … ─> format
+//! ```
 //!
-//! * [`filter`] says what a reader does not want or may not see: ignore rules, limits, access rules.
-//! * [`pathspec`] says what the user asked for.
-//! * [`attributes`] says what the repository says of its paths: what stays out, and how content is treated.
-//! * [`convert`] turns stored content into archived content: line endings, encodings, filters,
-//!   `$Format:…$`. A conversion that depends on the order of the archive waits for the writer's turn.
+//! # Folders
 //!
-//! Objects:
+//! A file imports only from its own folder and from folders below it in this table, and no two files import each other. The
+//! test `layers` checks both.
 //!
-//! * [`tree`] reads tree objects: their entries, the names that may be in them, a walk.
-//! * [`decode`] turns a place into bytes, in a buffer of the caller's, through the delta chains that
-//!   the plan laid out; an object that is too large for memory is streamed.
-//! * [`odb`] knows where objects lie: packs, loose files, alternates, replacements.
-//! * [`lfs`] tells which blobs are pointers of Git LFS, and reads the objects that they stand for from the local store.
+//! | folder | what it does |
+//! |---|---|
+//! | [`commands`] | Carries out what the user asks for: an archive, an answer about one, a batch, a server, the [`Session`]. |
+//! | [`directory`] | Brings directories up to date without a repository: applies archives, publishes them in buckets. |
+//! | [`archive`] | Carries a request out, whole, for a range of bytes, or to measure it. Only this folder knows plan, objects and format. |
+//! | [`request`] | Decides what the arguments mean, once: repositories, revision, filters, format, and the key of the archive. |
+//! | [`plan`] | Walks trees and lists the entries of the archive in git's order, with the place of each blob. |
+//! | [`output`] | Writes the archive to its destination, and the reports about it: manifest, summary, progress. |
+//! | [`cache`] | Shares one archive between many readers through a directory. Knows keys, files and bytes only. |
+//! | [`filter`] | Decides what the reader does not want or may not see: ignore rules, limits, access rules. |
+//! | [`git`] | Reads a repository as git does: refs, objects, attributes, pathspecs, conversions. |
+//! | [`format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
+//! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
+//! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
 //!
-//! Archives:
-//!
-//! * [`emit`] turns names and bytes into archive bytes.
-//! * [`deflate`] makes the bytes of zlib and of gzip, faster and on several threads.
-//! * [`cache`] delivers one archive to many readers, through a directory that processes share. The cache knows keys,
-//!   files and bytes, and neither git nor archives.
-//! * [`bucket`] is a place for published archives: a directory, or an object store. A bucket knows names and bytes.
-//! * [`output`] is the destination of an archive: standard output, or a file that appears when it is complete.
-//!
-//! The ground:
-//!
-//! * [`process`] starts commands of the configuration, asks the installed git, and reads packets of git's protocols.
-//! * [`pool`] runs the jobs of compressors on several threads.
-//! * [`buffer`] holds bytes: in memory, or beyond a limit in an unnamed temporary file.
-//! * [`error`] says what went wrong, in git's words.
+//! The plan streams: it hands over windows of a few thousand entries and plans the next window while the last is decoded.
+//! All threads look up blobs, and threads that would wait for a walk share it. With submodules the plan is a stack of walks,
+//! each through the tree of one repository, and every window names its repository.
 //!
 //! # What holds
 //!
-//! * The archive is `git archive`'s, byte for byte; threads, budget and caches never change it.
-//! * It is complete or visibly broken: a failure before the first byte writes nothing, one after it
-//!   ends the stream inside of an entry. A file named with `-o` appears when it is complete.
-//! * The plan reads trees, attribute files and headers of pack entries, and no blob but pointers of Git LFS
-//!   where their objects are sent. An ignored directory is not read.
-//! * `emit` does not know git; `pipeline` knows neither git nor tar; `decode` sees no path;
-//!   `convert` sees paths and no archive.
-//! * Every queue and cache is bounded in bytes; an object above the bound is streamed. Mapped pages of
-//!   packs are given back as the walk moves on. Outside the budget, each with a bound of its own or that of
-//!   the object it comes from: the innermost tree and large ones above it, an attribute file while it is read (100 MiB), the
-//!   attribute lines in force (256 MiB), the delta chains of a window, a few hundred bytes for every level of directories.
-//! * An attribute file or a configuration file that is there and cannot be read ends the run, so that
-//!   nothing is sent that it keeps back.
-//! * Nothing a repository says is believed beyond the bytes that back it: no panic, no endless loop,
-//!   no entry that leaves the directory it is extracted to.
-//! * Commands of the configuration (filters) are run, and the installed git is asked, only where the
-//!   attributes of a file that is archived say so, or where gix cannot go on.
-//! * Nothing but the binary touches arguments, standard streams, signals and environment variables
-//!   (gix reads git's own).
-//! * Objects that a partial clone lacks are fetched where `git archive` fetches, before the first byte and by the
-//!   installed git: those that are selected, and none that git would not fetch. What a submodule lacks comes from its own
-//!   promisor remotes. An answer about an archive fetches nothing, nor does a server.
+//! * The archive is `git archive`'s, byte for byte. Threads, memory limit and caches never change it.
+//! * An archive is complete or visibly broken. A failure before the first byte writes nothing, and a later one ends the
+//!   stream inside an entry. A file named with `-o` appears when it is complete.
+//! * The plan reads trees, attribute files and headers of pack entries. It reads a blob only if it could be a pointer of Git
+//!   LFS whose object is sent. It does not read an ignored directory.
+//! * `format` does not know git, `base::pipeline` knows neither git nor tar, `git::objects` sees no path, and `git::convert`
+//!   sees paths but no archive.
+//! * Every queue and cache has a limit in bytes, and an object above the limit is streamed. The walk returns mapped pages of
+//!   packs to the system as it moves on. The memory limit does not count the following, which have limits of their own or that
+//!   of their object: the innermost tree and large ones above it, an attribute file while it is read (100 MiB), the attribute
+//!   lines in force (256 MiB), the delta chains of a window, and a few hundred bytes for every level of directories.
+//! * An attribute file or a configuration file that exists but cannot be read ends the run, because it could keep files back.
+//! * Nothing that a repository claims is believed beyond the bytes that back it: no panic, no endless loop, no entry that
+//!   leaves the directory it is extracted to.
+//! * git-sluice runs commands of the configuration (filters), and asks the installed git, only if the attributes of an
+//!   archived file say so or if gix cannot continue.
+//! * Only the binary touches arguments, standard streams, signals and environment variables, except that gix reads git's own
+//!   variables.
+//! * Missing objects of a partial clone are fetched when `git archive` would fetch them, before the first byte and by the
+//!   installed git, and only those that git would fetch. Objects of a submodule come from its own promisor remotes. Answers
+//!   about an archive and servers fetch nothing.
 
-pub mod batch;
-pub mod session;
-pub mod remote;
-pub mod invocation;
-pub mod fleet;
-pub mod apply;
-pub mod preview;
+pub mod commands;
+pub mod directory;
 pub mod archive;
 pub mod request;
-pub mod cli;
 pub mod plan;
-pub mod report;
-pub mod pipeline;
-pub mod repository;
-pub mod filter;
-pub mod pathspec;
-pub mod attributes;
-pub mod convert;
-pub mod tree;
-pub mod decode;
-pub mod odb;
-pub mod lfs;
-pub mod emit;
-pub mod deflate;
-pub mod cache;
-pub mod bucket;
 pub mod output;
-pub mod process;
-pub mod pool;
-pub mod buffer;
-pub mod error;
+pub mod cache;
+pub mod filter;
+pub mod git;
+pub mod format;
+pub mod cli;
+pub mod base;
 
-pub use session::{CommandLine, Failure, Session, Sinks};
+pub use commands::session::{CommandLine, Failure, Session, Sinks};

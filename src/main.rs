@@ -19,19 +19,22 @@ use rustix::{
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
-    batch,
+    base::error::{Error, ExitKind, Result},
     cli::{Stop, Typed, Vocabulary, completion_helper, is_completion_helper},
-    error::{Error, ExitKind, Result},
-    invocation::{self, Streams},
-    output::Destination,
-    process::git,
-    remote::{self, server},
-    repository::{
-        Repository,
-        environment::{Environment, NO_LAZY_FETCH},
+    commands::{
+        self, Streams, batch,
+        session::Session,
+        upload_archive::{self, server},
     },
+    git::{
+        program,
+        repository::{
+            Repository,
+            environment::{Environment, NO_LAZY_FETCH},
+        },
+    },
+    output::Destination,
     request,
-    session::Session,
 };
 
 /// Pipes hold this much if the system allows: fewer turns between us and the reader.
@@ -96,13 +99,13 @@ fn run() -> u8 {
 fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
     let mut vocabulary = Vocabulary::default();
     match words.first().and_then(|word| word.to_str()) {
-        Some(remote::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
+        Some(upload_archive::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
         Some(batch::BATCH) => batch(&words[1..]),
         Some(word) if words.len() == 1 && is_completion_helper(word) => {
             let told = standard_output()?.write_all(completion_helper().as_bytes());
             told.map_err(|error| Error::write(&error).into())
         }
-        Some(remote::WRITER) => {
+        Some(upload_archive::WRITER) => {
             let typed = Typed::of_client(&mut vocabulary, words.drain(1..));
             invoke(typed, request::Access::Remote)
         }
@@ -110,7 +113,7 @@ fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
             let exists = |file: &OsStr| Path::new(file).exists();
             let typed = Typed::first_pass(&mut vocabulary, words.into_iter(), exists)?;
             match typed.remote {
-                Some(_) => Err(git::become_archive(&typed.for_git()?).into()),
+                Some(_) => Err(program::become_archive(&typed.for_git()?).into()),
                 None => invoke(typed, request::Access::Local),
             }
         }
@@ -125,7 +128,7 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
     let program = std::env::current_exe()
         .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
     let mut writer = Command::new(program);
-    writer.arg(remote::WRITER);
+    writer.arg(upload_archive::WRITER);
     if std::env::var_os(NO_LAZY_FETCH).is_none() {
         // A client must not make the server run what the configuration of a remote names.
         writer.env(NO_LAZY_FETCH, "1");
@@ -183,7 +186,7 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
-    invocation::carry_out(typed, access, &environment, open, streams)
+    commands::carry_out(typed, access, &environment, open, streams)
 }
 
 /// Whether the standard input is a pipe or a file.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use git_sluice::{
-    error::{Error, Result},
+    base::error::{Error, Result},
     output::Unfinished,
 };
 use signal_hook::{

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use git_sluice::report::Screen;
+use git_sluice::output::report::Screen;
 use rustix::termios::{tcgetwinsize, ttyname};
 
 /// The columns of a terminal that does not know its size.

@@ -9,11 +9,13 @@ use std::{
 
 use criterion::Throughput;
 use git_sluice::{
+    base::pipeline::Source,
     cli::{Typed, Vocabulary},
-    decode::repeated::Repeated,
-    pipeline::Source,
+    git::{
+        objects::repeated::Repeated,
+        repository::{Repository, environment::Environment, promisor::FetchAccount},
+    },
     plan::{Job, Locators, Planner, walk::Walk},
-    repository::{Repository, environment::Environment, promisor::FetchAccount},
     request::{Access, Inputs, Request, Scope, format::Formats},
 };
 use tempfile::TempDir;

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use git_sluice::attributes::file::{FileOrigin, Line, is_valid_name, parse};
+use git_sluice::git::attributes::file::{FileOrigin, Line, is_valid_name, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

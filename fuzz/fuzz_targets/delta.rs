@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use git_sluice::decode::delta::{Delta, Instruction, next_instruction};
+use git_sluice::git::objects::delta::{Delta, Instruction, next_instruction};
 use libfuzzer_sys::fuzz_target;
 
 /// Results above this are not made.

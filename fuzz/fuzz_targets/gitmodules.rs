@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use git_sluice::repository::gitmodules::Gitmodules;
+use git_sluice::git::repository::gitmodules::Gitmodules;
 use gix::{ObjectId, hash::Kind};
 use libfuzzer_sys::fuzz_target;
 

@@ -7,7 +7,7 @@
 
 use std::{cell::RefCell, fs};
 
-use git_sluice::odb::Place;
+use git_sluice::git::odb::Place;
 use git_sluice_fuzz::{Objects, id_of};
 use gix::ObjectId;
 use libfuzzer_sys::fuzz_target;

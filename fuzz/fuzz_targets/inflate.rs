@@ -11,7 +11,7 @@
 use std::io::Read;
 
 use flate2::read::DeflateDecoder;
-use git_sluice::{buffer::Buffer, decode::Inflater};
+use git_sluice::{base::buffer::Buffer, git::objects::Inflater};
 use libfuzzer_sys::fuzz_target;
 
 /// The header of most zlib streams.

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use git_sluice::lfs::Pointer;
+use git_sluice::git::lfs::Pointer;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use git_sluice::process::pkt_line::{MAX_CONTENT, read_content, read_line};
+use git_sluice::git::pkt_line::{MAX_CONTENT, read_content, read_line};
 use libfuzzer_sys::fuzz_target;
 
 const DIGITS: usize = 4;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::store::{Store, Stores};
 use crate::{
-    buffer::Buffer,
-    decode::{Decoder, slot::Allowance},
-    emit::{Format, Part, Records},
-    odb::pack::Damage,
+    base::buffer::Buffer,
+    format::{Format, Part, Records},
+    git::{
+        objects::{Decoder, slot::Allowance},
+        odb::pack::Damage,
+    },
+    output::report::{Counts, Lines},
     plan::{BlobPolicy, Window, extra::Extra},
-    report::{Counts, Lines},
 };
 
 /// The object was not found anywhere.

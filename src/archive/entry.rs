@@ -10,20 +10,24 @@ use super::{
     extra,
 };
 use crate::{
-    buffer::Buffer,
-    convert,
-    decode::{
-        Decoder, Failure, recovery,
-        size::{Size, Sizer},
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, filled},
     },
-    emit::{Format, Layout, Member, MemberKind},
-    error::{Error, Result, filled},
     filter::{Disposition, OmissionReason, StandIn},
-    lfs::POINTER_LEN,
-    odb::Odb,
+    format::{Format, Layout, Member, MemberKind},
+    git::{
+        convert,
+        lfs::POINTER_LEN,
+        objects::{
+            Decoder, Failure, recovery,
+            size::{Size, Sizer},
+        },
+        odb::Odb,
+        tree::Mode,
+    },
+    output::report::{Past, Place, Record},
     plan::{Blob, Entry, Window},
-    report::{Past, Place, Record},
-    tree::Mode,
 };
 
 /// The outcome for an entry.

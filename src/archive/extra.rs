@@ -6,9 +6,11 @@ use std::{
 };
 
 use crate::{
-    buffer::Buffer,
-    decode::Failure,
-    error::{Error, filled, strerror},
+    base::{
+        buffer::Buffer,
+        error::{Error, filled, strerror},
+    },
+    git::objects::Failure,
     plan::extra::{Content, Extra},
 };
 

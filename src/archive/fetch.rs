@@ -11,14 +11,16 @@ use gix::bstr::{BStr, ByteSlice};
 
 use super::survey::survey;
 use crate::{
-    decode::{
-        reader::Reader,
-        wanted::{Missing, Role, Wanted},
+    base::error::Result,
+    git::{
+        objects::{
+            reader::Reader,
+            wanted::{Missing, Role, Wanted},
+        },
+        odb::Odb,
+        program::GitLocation,
+        repository::promisors::{Fetched, Promisors},
     },
-    error::Result,
-    odb::Odb,
-    process::git::GitLocation,
-    repository::promisors::{Fetched, Promisors},
     request::{Request, Scope},
 };
 

@@ -15,17 +15,19 @@ use super::{
     extra,
 };
 use crate::{
-    decode::{
-        Failure,
-        chain::{Chains, NodeId},
-        recovery,
-        stream::{self, Taker},
-    },
-    emit::{Format, Layout, Member, MemberKind, Outline, Part},
+    base::pipeline::Sink,
     filter::Disposition,
-    lfs::LfsObject,
-    odb::{Odb, loose, pack::Damage},
-    pipeline::Sink,
+    format::{Format, Layout, Member, MemberKind, Outline, Part},
+    git::{
+        lfs::LfsObject,
+        objects::{
+            Failure,
+            chain::{Chains, NodeId},
+            recovery,
+            stream::{self, Taker},
+        },
+        odb::{Odb, loose, pack::Damage},
+    },
     plan::{Blob, Entry, Window, extra::Extra},
 };
 

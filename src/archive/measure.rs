@@ -12,13 +12,14 @@ use super::{
     prepare::{self, Prepared},
 };
 use crate::{
-    buffer::Buffer,
-    convert::Shareable,
-    decode::reader::Reader,
-    emit::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
-    error::{Error, Result},
+    base::{
+        buffer::Buffer,
+        error::{Error, Result},
+        pipeline::{self, Limits, Sink, Worker},
+    },
     filter::Disposition,
-    pipeline::{self, Limits, Sink, Worker},
+    format::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
+    git::{convert::Shareable, objects::reader::Reader},
     plan::{Blob, ContentSize, Entry, Planner, StoreId, Window},
     request::{Request, format},
 };

@@ -12,18 +12,19 @@ use super::{
     store::{Store, Stores},
 };
 use crate::{
-    convert::{Converter, Origin, Shareable},
-    decode::{reader::Reader, repeated::Repeated, slot::Allowance},
-    emit::tar::{Globals, Tar},
-    error::Result,
+    base::{error::Result, pipeline::Limits},
+    format::tar::{Globals, Tar},
+    git::{
+        convert::{Converter, Origin, Shareable},
+        objects::{reader::Reader, repeated::Repeated, slot::Allowance},
+        repository::{settings::Umask, treeish::Treeish},
+    },
     output,
-    pipeline::Limits,
     plan::{
         Locators, Planner, Route,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
-    repository::{settings::Umask, treeish::Treeish},
     request::{DeletionFormat, Delta, Request, Scope, format::Format},
 };
 

@@ -16,12 +16,14 @@ use super::{
     run::{Outputs, RunStats, Slice, run_slice},
 };
 use crate::{
+    base::{
+        error::{Error, Result},
+        pipeline::{self, Sink},
+    },
     cache::{Account, Key, Role, Settings, Stored},
     cli::ByteRange,
-    error::{Error, Result},
-    pipeline::{self, Sink},
+    output::report::SentRange,
     plan::{Window, part::Entries},
-    report::SentRange,
     request::{Request, format::Format},
 };
 

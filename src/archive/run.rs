@@ -14,23 +14,27 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    buffer::Buffer,
-    deflate::{self, Gzip},
-    emit::{
+    base::{
+        buffer::Buffer,
+        error::{Error, Result},
+        pipeline,
+    },
+    format::{
         self,
+        deflate::{self, Gzip},
         zip::Zip,
         zstd::{self, Zstd},
     },
-    error::{Error, Result},
-    output::RecordWriter,
-    pipeline,
+    git::tree::Mode,
+    output::{
+        RecordWriter,
+        report::{Console, Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
+    },
     plan::{
         Window,
         part::{Entries, Part},
     },
-    report::{Console, Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
     request::{Delta, Request, Scope, format::Format},
-    tree::Mode,
 };
 
 /// Bytes of lines of the manifest that are written at once.
@@ -178,7 +182,7 @@ pub(super) fn run_slice(
     stream(tar, request, slice, outputs.destination, diagnostics, stats)
 }
 
-fn stream<F: emit::Format>(
+fn stream<F: format::Format>(
     format: F,
     request: Request,
     slice: Slice,

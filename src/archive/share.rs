@@ -4,9 +4,9 @@ use std::{fs::File, io::Write};
 
 use super::run::{Outputs, RunStats, run};
 use crate::{
+    base::error::{Error, Result},
     cache::{self, Account, Failure, Order},
-    error::{Error, Result},
-    report::{Console, Counts, Meter},
+    output::report::{Console, Counts, Meter},
     request::{Request, Scope, format::Format},
 };
 

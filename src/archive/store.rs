@@ -8,9 +8,7 @@ use gix::{
 };
 
 use crate::{
-    convert::Converter,
-    decode::Failure,
-    odb,
+    git::{convert::Converter, objects::Failure, odb},
     plan::{Locators, StoreId, walk::Entered},
 };
 

@@ -2,9 +2,11 @@
 
 use super::prepare::{self, Prepared};
 use crate::{
-    decode::wanted::Wanted,
-    error::{Error, Result},
-    pipeline::Source,
+    base::{
+        error::{Error, Result},
+        pipeline::Source,
+    },
+    git::objects::wanted::Wanted,
     request::Request,
 };
 

@@ -7,12 +7,14 @@ use super::{
     large::Attempt,
 };
 use crate::{
-    buffer::Buffer,
-    decode::{Decoder, Failure},
-    emit::{Format, Records},
-    error::Result,
+    base::{
+        buffer::Buffer,
+        error::Result,
+        pipeline::{Sink, Worker},
+    },
     filter::Disposition,
-    pipeline::{Sink, Worker},
+    format::{Format, Records},
+    git::objects::{Decoder, Failure},
     plan::{Job, Window},
 };
 

@@ -4,13 +4,15 @@ use std::io::Write;
 
 use super::archiver::Piece;
 use crate::{
-    buffer::Buffer,
-    convert::Shareable,
-    emit::{Format, Part},
-    error::{Error, Result},
+    base::{
+        buffer::Buffer,
+        error::{Error, Result},
+        pipeline::Sink,
+    },
     filter::OmissionReason,
-    pipeline::Sink,
-    report::{Console, Counts, Done, Manifest, Meter},
+    format::{Format, Part},
+    git::convert::Shareable,
+    output::report::{Console, Counts, Done, Manifest, Meter},
 };
 
 /// The warning about files that are not in the repository: the archive lacks them or has them empty.

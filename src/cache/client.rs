@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{entry::DATA, order::Failure};
-use crate::output::patiently;
+use crate::base::io::retry_would_block;
 
 /// Bytes that are compared, or copied where the kernel does not send, at once.
 const PIECE: usize = 256 << 10;
@@ -112,7 +112,7 @@ impl<'a> Client<'a> {
     fn send(&mut self, file: &File, until: u64) -> Result<(), Stop> {
         let mut at = DATA + self.sent;
         let count = usize::try_from(until - self.sent).unwrap_or(usize::MAX);
-        let sent = patiently(self.output, |output| {
+        let sent = retry_would_block(self.output, |output| {
             send_file(output, file, &mut at, count)
         });
         match sent {
@@ -140,7 +140,7 @@ impl<'a> Client<'a> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            match patiently(self.output, |mut output| output.write(rest)) {
+            match retry_would_block(self.output, |mut output| output.write(rest)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.sent += count as u64;

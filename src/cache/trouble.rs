@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::error::strerror;
+use crate::base::error::strerror;
 
 /// Something is wrong with the directory or with a file in it. The request goes on without the cache.
 #[derive(Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use gix::{
     quote::ansi_c,
 };
 
-use crate::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, filled};
 
 /// A file of the archive that is in no tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use clap::{ArgAction, CommandFactory, Parser};
 
-use crate::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, filled};
 pub use amount::size;
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};

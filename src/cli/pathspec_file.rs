@@ -9,7 +9,7 @@ use gix::{
     quote::ansi_c,
 };
 
-use crate::error::{Error, Result, strerror};
+use crate::base::error::{Error, Result, strerror};
 
 /// The pathspecs that `reader` holds: one a line, in quotes as in C if it starts with one; or, with
 /// `nul`, a NUL after each and nothing quoted.

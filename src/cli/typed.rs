@@ -15,7 +15,7 @@ use super::{
     grammar::{Item, Opt, Scanner},
     guide::after_help,
 };
-use crate::error::{Error, ExitKind, Result};
+use crate::base::error::{Error, ExitKind, Result};
 
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];

@@ -15,7 +15,7 @@ mod policy;
 
 use std::sync::Arc;
 
-use crate::tree::{Mode, Mount};
+use crate::git::tree::{Mode, Mount};
 use access::AccessRules;
 pub use disposition::{Disposition, OmissionReason, StandIn};
 use ignore::{Ignore, Rule};

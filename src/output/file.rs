@@ -174,7 +174,7 @@ pub fn umask() -> u32 {
 mod tests {
     use std::{fs, io::Write, sync::mpsc, thread, time::Duration};
 
-    use crate::{output::Destination, process::directory::Directory};
+    use crate::{base::working_directory::Directory, output::Destination};
 
     /// The process is about to end when it removes the file, and the run must not notice first.
     #[test]

@@ -13,8 +13,8 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
-    error::{Error, Result, filled, strerror},
-    process::command::{CommandContext, death},
+    base::error::{Error, Result, filled, strerror},
+    git::command::{CommandContext, death},
 };
 
 /// A running command that receives the archive.

@@ -5,6 +5,8 @@
 //! (a device, a pipe, a symbolic link) is written in place and never replaced. A file with several names,
 //! or whose attributes cannot be kept, is written in place too.
 
+pub mod report;
+
 mod file;
 mod filter;
 mod records;
@@ -16,13 +18,15 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
-
 use gix::bstr::BStr;
 
 use crate::{
-    error::{Error, Result, filled, strerror},
-    process::{command::CommandContext, directory::NamedFile},
+    base::{
+        error::{Error, Result, filled, strerror},
+        io::retry_would_block,
+        working_directory::NamedFile,
+    },
+    git::command::CommandContext,
 };
 use file::has_one_name;
 pub use file::{InPlace, Replacement, Unfinished, umask};
@@ -146,8 +150,8 @@ impl Destination {
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Direct(file) => patiently(file, |mut file| file.write(bytes)),
-            Self::InPlace(file) => patiently(file.emptied()?, |mut file| file.write(bytes)),
+            Self::Direct(file) => retry_would_block(file, |mut file| file.write(bytes)),
+            Self::InPlace(file) => retry_would_block(file.emptied()?, |mut file| file.write(bytes)),
             Self::Replacing(replacement) => replacement.file.write(bytes),
             Self::Stream(stream) => stream.write(bytes),
             Self::Relayed(relay) => relay.file().map_or(Ok(0), |mut file| file.write(bytes)),
@@ -157,8 +161,8 @@ impl Write for Destination {
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let write = |mut file: &File| file.write_vectored(slices);
         match self {
-            Self::Direct(file) => patiently(file, write),
-            Self::InPlace(file) => patiently(file.emptied()?, write),
+            Self::Direct(file) => retry_would_block(file, write),
+            Self::InPlace(file) => retry_would_block(file.emptied()?, write),
             Self::Replacing(replacement) => replacement.file.write_vectored(slices),
             Self::Stream(stream) => stream.write_vectored(slices),
             Self::Relayed(relay) => relay.file().map_or(Ok(0), write),
@@ -167,21 +171,5 @@ impl Write for Destination {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Write. Wait where another process has made the file non-blocking, as git does.
-pub(crate) fn patiently(
-    file: &File,
-    mut write: impl FnMut(&File) -> io::Result<usize>,
-) -> io::Result<usize> {
-    loop {
-        match write(file) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut wanted = [PollFd::new(file, PollFlags::OUT)];
-                poll(&mut wanted, None)?;
-            }
-            outcome => return outcome,
-        }
     }
 }

@@ -11,11 +11,13 @@ use super::{
     naming::Naming,
 };
 use crate::{
-    decode::size::{Size, Sizer},
-    emit::MemberKind,
     filter::{Disposition, Policy, StandIn},
-    lfs::LfsObject,
-    odb::{Odb, Place},
+    format::MemberKind,
+    git::{
+        lfs::LfsObject,
+        objects::size::{Size, Sizer},
+        odb::{Odb, Place},
+    },
 };
 
 /// The size of a file's content.

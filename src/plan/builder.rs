@@ -8,11 +8,9 @@ use super::{
     window::Window,
 };
 use crate::{
-    attributes::Note,
-    convert::Treatment,
-    emit::MemberKind,
     filter::{Disposition, StandIn},
-    tree::Mode,
+    format::MemberKind,
+    git::{attributes::Note, convert::Treatment, tree::Mode},
 };
 
 /// An entry on its way into a window.

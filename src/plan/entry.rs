@@ -5,8 +5,10 @@ use std::ops::Range;
 use gix::ObjectId;
 
 use crate::{
-    attributes::Note, convert::Treatment, decode::chain::NodeId, emit::MemberKind,
-    filter::Disposition, report::Status, tree::Mode,
+    filter::Disposition,
+    format::MemberKind,
+    git::{attributes::Note, convert::Treatment, objects::chain::NodeId, tree::Mode},
+    output::report::Status,
 };
 
 /// One entry of the archive.

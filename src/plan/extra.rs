@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gix::{ObjectId, bstr::BString, hash::Kind as HashKind};
 
-use crate::emit::MemberKind;
+use crate::format::MemberKind;
 
 /// A file whose path or content is on the command line.
 #[derive(Clone, Debug)]

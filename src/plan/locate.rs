@@ -17,17 +17,19 @@ use super::{
     window::{Cuts, Job, Window},
 };
 use crate::{
-    decode::{
-        chain::ChainBuilder,
-        reader::Reader,
-        repeated::Repeated,
-        size::{Size, Sizer},
-        wanted::{Role, Wanted},
-    },
-    error::Result,
+    base::error::Result,
     filter::{Disposition, OmissionReason},
-    lfs::LfsObject,
-    odb::{Odb, Place},
+    git::{
+        lfs::LfsObject,
+        objects::{
+            chain::ChainBuilder,
+            reader::Reader,
+            repeated::Repeated,
+            size::{Size, Sizer},
+            wanted::{Role, Wanted},
+        },
+        odb::{Odb, Place},
+    },
 };
 
 /// The number of blobs in one look-up: about as many as the processor loads from memory at once.

@@ -25,9 +25,11 @@ mod window;
 use std::sync::{Arc, atomic::AtomicU64};
 
 use crate::{
-    decode::reader::Reader,
-    error::Result,
-    pipeline::{Made, Source},
+    base::{
+        error::Result,
+        pipeline::{Made, Source},
+    },
+    git::objects::reader::Reader,
 };
 pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};

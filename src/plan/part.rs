@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::{Planner, Window};
-use crate::{
+use crate::base::{
     error::Result,
     pipeline::{Made, Source},
 };

@@ -12,9 +12,11 @@ use super::{
     window::{StoreId, Window},
 };
 use crate::{
-    decode::reader::Reader,
-    error::{Error, Result},
-    pipeline::Made,
+    base::{
+        error::{Error, Result},
+        pipeline::Made,
+    },
+    git::objects::reader::Reader,
 };
 
 /// Entries in the first window: few, so that the first bytes leave early.

@@ -4,12 +4,14 @@
 use gix::ObjectId;
 
 use crate::{
-    buffer::Buffer,
-    decode::{
-        reader::Reader,
-        size::{Size, Sizer},
+    base::buffer::Buffer,
+    git::{
+        lfs::{POINTER_LEN, Pointer},
+        objects::{
+            reader::Reader,
+            size::{Size, Sizer},
+        },
     },
-    lfs::{POINTER_LEN, Pointer},
 };
 
 /// The pointer that the blob `id` (or its replacement) is. `None` for other blobs, and for one that cannot be read.

@@ -11,9 +11,11 @@ use super::{
     walk::{Entered, Walk},
 };
 use crate::{
-    decode::reader::Reader,
-    error::Result,
-    tree::{Mode, TreeRules, TreeStep, Trees},
+    base::error::Result,
+    git::{
+        objects::reader::Reader,
+        tree::{Mode, TreeRules, TreeStep, Trees},
+    },
 };
 
 /// A tree, ready to be walked.

@@ -12,18 +12,20 @@ use gix::{
 
 use super::{pointer::pointer, select::Selection};
 use crate::{
-    attributes::Note,
-    convert::Treatment,
-    decode::{
-        reader::Reader,
-        size::{Size, Sizer},
-        wanted::Role,
-    },
-    emit::MemberKind,
-    error::Result,
+    base::error::Result,
     filter::{Disposition, Filter, OmissionReason, Remedy, Verdict},
-    lfs::LfsObject,
-    tree::{Mode, Trees, reported},
+    format::MemberKind,
+    git::{
+        attributes::Note,
+        convert::Treatment,
+        lfs::LfsObject,
+        objects::{
+            reader::Reader,
+            size::{Size, Sizer},
+            wanted::Role,
+        },
+        tree::{Mode, Trees, reported},
+    },
 };
 
 /// A reader's view of a tree.

@@ -17,10 +17,12 @@ use super::{
     window::StoreId,
 };
 use crate::{
-    decode::reader::Reader,
-    error::Result,
+    base::error::Result,
     filter::{Disposition, OmissionReason},
-    tree::{Mode, TreeRules, TreeStep, Trees},
+    git::{
+        objects::reader::Reader,
+        tree::{Mode, TreeRules, TreeStep, Trees},
+    },
 };
 
 /// The submodules of one tree that are archived with their contents, by path in the tree.

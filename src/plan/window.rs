@@ -3,7 +3,7 @@
 use std::{mem, ops::Range, sync::Arc};
 
 use super::entry::Entry;
-use crate::{decode::chain::Chains, lfs::LfsObject};
+use crate::git::{lfs::LfsObject, objects::chain::Chains};
 
 /// Estimated bytes of archive in one job.
 const JOB_BYTES: u64 = 256 << 10;

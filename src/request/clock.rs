@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 const DAY: i64 = 24 * 60 * 60;
 

@@ -6,12 +6,11 @@ use gix::{ObjectId, bstr::BStr};
 
 use super::submodules::ComparedTree;
 use crate::{
+    base::error::{Error, Result, filled},
     cli::{self, Delta as Args},
-    decode::reader::Reader,
-    error::{Error, Result, filled},
+    git::{objects::reader::Reader, repository::Repository},
+    output::report::ChangeCounts,
     plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Names, Side, verify},
-    report::ChangeCounts,
-    repository::Repository,
 };
 
 /// A delta to be sent.

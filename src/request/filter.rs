@@ -10,21 +10,25 @@ use gix::{
 
 use super::profile::{ProfileSettings, refused, setter, word};
 use crate::{
-    buffer::Buffer,
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, Words, filled, listed, push_line, strerror},
+        working_directory::{Directory, NamedFile},
+    },
     cli::{Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
-    decode::{Failure, reader::Reader, wanted::Role},
-    error::{Error, Result, Words, filled, listed, push_line, strerror},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
         access::AccessRules,
         ignore::{Ignore, Strictness},
         large::LargeFiles,
     },
-    lfs::LfsFiles,
-    process::directory::{Directory, NamedFile},
-    report::Channel,
-    repository::{Repository, lfs},
-    tree::{ABSENT, Mount, look_up},
+    git::{
+        lfs::LfsFiles,
+        objects::{Failure, reader::Reader, wanted::Role},
+        repository::{Repository, lfs},
+        tree::{ABSENT, Mount, look_up},
+    },
+    output::report::Channel,
 };
 
 /// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.

@@ -12,10 +12,9 @@ use gix::{
 };
 
 use crate::{
-    deflate,
-    emit::zstd,
-    error::{Error, Result, filled},
-    repository::settings::truth,
+    base::error::{Error, Result, filled},
+    format::{deflate, zstd},
+    git::repository::settings::truth,
 };
 
 /// The command of the configuration that means the built-in compressor, as in git.
@@ -336,7 +335,7 @@ impl FormatFilter {
 #[cfg(test)]
 mod tests {
     use super::{Family, Format, Formats};
-    use crate::deflate;
+    use crate::format::deflate;
 
     fn formats(config: &str) -> Formats {
         let config = gix::config::File::try_from(config).expect("valid");

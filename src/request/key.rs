@@ -2,7 +2,7 @@
 //!
 //! User, host, path of the repository, threads, memory and reports are no part of it, so forks and mirrors share
 //! archives. Every value goes in with its name and its length. An archive that depends on more has no key; conversions
-//! that turn out to depend on more withdraw [`Shareable`](crate::convert::Shareable) later.
+//! that turn out to depend on more withdraw [`Shareable`](crate::git::convert::Shareable) later.
 
 use std::{
     collections::BTreeSet, ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt,
@@ -15,21 +15,23 @@ use gix::{
 
 use super::{Scope, Submodule, Submodules, filter::FilterRules, format::Format};
 use crate::{
-    attributes::{AttributeSettings, AttributeSource},
+    base::error::Result,
     cache::Key,
     cli::Args,
-    emit::zip::Times,
-    error::Result,
-    odb::Replacements,
-    output,
-    pathspec::Top,
-    plan::extra::{Content, Extra},
-    repository::{
-        environment::Environment,
-        settings::{RepositorySettings, Umask},
-        treeish::Treeish,
+    format::zip::Times,
+    git::{
+        attributes::{AttributeSettings, AttributeSource},
+        odb::Replacements,
+        pathspec::Top,
+        repository::{
+            environment::Environment,
+            settings::{RepositorySettings, Umask},
+            treeish::Treeish,
+        },
+        tree::TreeRules,
     },
-    tree::TreeRules,
+    output,
+    plan::extra::{Content, Extra},
 };
 
 /// Changes whenever the same request makes other bytes.

@@ -28,18 +28,19 @@ use std::{io::Write, sync::Arc};
 use gix::bstr::BString;
 
 use crate::{
+    base::error::{filled, push_line},
     cache,
     cli::ByteRange,
-    convert::Shareable,
-    decode::reader::Reader,
-    deflate::Dialect,
-    emit::zip::Times,
-    error::{filled, push_line},
+    format::{deflate::Dialect, zip::Times},
+    git::{
+        command::CommandContext,
+        convert::Shareable,
+        objects::reader::Reader,
+        repository::{promisors::Promisors, settings::Umask, treeish::Treeish},
+        tree::TreeRules,
+    },
+    output::report::Subject,
     plan::{BlobPolicy, extra::Extra},
-    process::command::CommandContext,
-    report::Subject,
-    repository::{promisors::Promisors, settings::Umask, treeish::Treeish},
-    tree::TreeRules,
 };
 use format::Format;
 

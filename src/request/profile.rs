@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 
 use crate::{
+    base::error::{Error, filled},
     cli::{Filters, Lfs, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks},
-    error::{Error, filled},
 };
 
 /// The options that a profile sets.

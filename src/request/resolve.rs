@@ -16,34 +16,38 @@ use super::{
     viewing::{Fetching, Viewing},
 };
 use crate::{
-    attributes,
+    base::{
+        error::{Error, ExitKind, Result},
+        working_directory::Directory,
+    },
     cache::Key,
     cli::{self, Args, ByteRange, ExtraContent, GzipDialect, Submodules},
-    convert::Shareable,
-    decode::{
-        reader::Reader,
-        wanted::{Missing, Wanted},
-    },
-    deflate::Dialect,
-    emit::{MemberKind, zip::Times},
-    error::{Error, ExitKind, Result},
     filter::access::AccessRules,
-    odb::Odb,
-    pathspec::Top,
+    format::{MemberKind, deflate::Dialect, zip::Times},
+    git::{
+        attributes,
+        command::CommandContext,
+        convert::Shareable,
+        objects::{
+            reader::Reader,
+            wanted::{Missing, Wanted},
+        },
+        odb::Odb,
+        pathspec::Top,
+        repository::{
+            Repository, attr_source, date,
+            environment::Environment,
+            promisor::FetchAccount,
+            promisors::{self, Fetched, Lazy, Promisors},
+            settings,
+            treeish::{self, Treeish},
+        },
+        tree::TreeRules,
+    },
     plan::{
         BlobPolicy, Naming,
         extra::{Content, Extra},
     },
-    process::{command::CommandContext, directory::Directory},
-    repository::{
-        Repository, attr_source, date,
-        environment::Environment,
-        promisor::FetchAccount,
-        promisors::{self, Fetched, Lazy, Promisors},
-        settings,
-        treeish::{self, Treeish},
-    },
-    tree::TreeRules,
 };
 
 /// The inputs of a request, beside the repository.

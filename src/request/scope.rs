@@ -10,16 +10,18 @@ use super::{
     viewing::Viewing,
 };
 use crate::{
-    decode::reader::Reader,
-    error::Result,
+    base::error::Result,
+    git::{
+        objects::reader::Reader,
+        repository::{
+            Repository,
+            treeish::{self, Treeish},
+        },
+    },
     plan::{
         delta::{Bounds, Side},
         submodules::PlannedTree,
         view::View,
-    },
-    repository::{
-        Repository,
-        treeish::{self, Treeish},
     },
 };
 

@@ -5,10 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
+    base::error::{Error, Result, filled},
     cache::Settings,
     cli::{Args, Sharing, duration},
-    error::{Error, Result, filled},
-    repository::{
+    git::repository::{
         environment::Environment,
         settings::{integer, missing_value, truth},
     },

@@ -10,17 +10,19 @@ use gix::{
 
 use super::{Budget, filter};
 use crate::{
-    attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
+    base::error::{Error, Result},
     cli::Args,
-    decode::{reader::Reader, wanted::Wanted},
-    error::{Error, Result},
     filter::Filter,
-    pathspec::{Pathspecs, Top},
-    plan::{delta::DeltaRules, select::Selection, view::View},
-    repository::{
-        Repository, environment::Environment, promisors::Promisors, settings, treeish::Treeish,
+    git::{
+        attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
+        objects::{reader::Reader, wanted::Wanted},
+        pathspec::{Pathspecs, Top},
+        repository::{
+            Repository, environment::Environment, promisors::Promisors, settings, treeish::Treeish,
+        },
+        tree::{Mount, TreeRules},
     },
-    tree::{Mount, TreeRules},
+    plan::{delta::DeltaRules, select::Selection, view::View},
 };
 
 /// The inputs of a view.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_sluice::emit::zstd::FRAME;
+use git_sluice::format::zstd::FRAME;
 use serde_json::{Value, json};
 
 use crate::schema::Schema;

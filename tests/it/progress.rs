@@ -7,13 +7,17 @@ use std::{
 };
 
 use git_sluice::{
-    apply::{self, Archive, Check, Reports},
-    bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
-    buffer::spool::{Spool, Spooled},
-    error::{Error, Result},
-    fleet::{self, Conditions, Limits, Made, Place, Producer, Target, Update},
-    process::directory::{Directory, NamedFile},
-    report::{Console, Screen},
+    base::{
+        buffer::spool::{Spool, Spooled},
+        error::{Error, Result},
+        working_directory::{Directory, NamedFile},
+    },
+    directory::{
+        apply::{self, Archive, Check, Reports},
+        bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
+        channels::{self, Conditions, Limits, Made, Place, Producer, Target, Update},
+    },
+    output::report::{Console, Screen},
 };
 
 use crate::{
@@ -245,7 +249,7 @@ impl Producer for Archives {
         })
     }
 
-    fn is_behind(&self, _other: &git_sluice::fleet::Target) -> Result<bool> {
+    fn is_behind(&self, _other: &git_sluice::directory::channels::Target) -> Result<bool> {
         Ok(false)
     }
 }
@@ -272,7 +276,7 @@ fn uploads_and_downloads() {
         force: false,
     };
     let (text, outcome) = shown(|reports| {
-        fleet::publish(&bucket, &place, &mut archives, conditions, reports.console).map(drop)
+        channels::publish(&bucket, &place, &mut archives, conditions, reports.console).map(drop)
     });
     assert!(outcome.is_ok(), "{text}");
     assert!(text.starts_with("\rUploading: 50 %, "), "{text:?}");
@@ -283,7 +287,7 @@ fn uploads_and_downloads() {
         commit: None,
         check: Check::Nothing,
     };
-    let (text, outcome) = shown(|reports| fleet::update(&bucket, &update, reports));
+    let (text, outcome) = shown(|reports| channels::update(&bucket, &update, reports));
     assert!(outcome.is_ok(), "{text}");
     assert!(text.starts_with("\rFetching: 0 %, 0.0 of "), "{text:?}");
     assert_done(&text);

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use git_sluice::buffer::Buffer;
+use git_sluice::base::buffer::Buffer;
+use git_sluice::base::error::Error;
+use git_sluice::base::working_directory::Directory;
 use git_sluice::cache::{Account, Role};
-use git_sluice::error::Error;
 use git_sluice::filter::{Disposition, OmissionReason, StandIn};
-use git_sluice::lfs::Hash;
-use git_sluice::process::directory::Directory;
-use git_sluice::report::{
+use git_sluice::git::lfs::Hash;
+use git_sluice::output::report::{
     ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, Outlet, Past, Place, Positions, Record,
     Seconds, SentRange, Status, Subject, Summary, gone,
 };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::Range;
 
-use git_sluice::emit::zstd::FRAME;
+use git_sluice::format::zstd::FRAME;
 
 use crate::process::run_with_input;
 use crate::support::{Repo, installed};

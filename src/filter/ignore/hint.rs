@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
-    error::{filled, listed},
+    base::error::{filled, listed},
     filter::glob::Token,
 };
 

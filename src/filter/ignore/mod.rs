@@ -14,7 +14,7 @@ use super::{
     glob::{Glob, GlobError, Token, parse},
     index::Index,
 };
-use crate::error::{filled, listed};
+use crate::base::error::{filled, listed};
 
 pub use hint::Hint;
 

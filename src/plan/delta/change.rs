@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use crate::{emit::MemberKind, plan::view::Leaf, report::Status, tree::Mode};
+use crate::{format::MemberKind, git::tree::Mode, output::report::Status, plan::view::Leaf};
 
 /// An entry as a view shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

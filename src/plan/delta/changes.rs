@@ -12,14 +12,13 @@ use super::{
     diff::Diff,
 };
 use crate::{
-    decode::reader::Reader,
-    error::Result,
+    base::error::Result,
+    git::{objects::reader::Reader, tree::Mode},
+    output::report::Status,
     plan::{
         entry::Past,
         view::{Sizes, View},
     },
-    report::Status,
-    tree::Mode,
 };
 
 /// One new entry. The names of all directories above a change may exceed the memory, so directories come

@@ -10,10 +10,12 @@ use std::{
 use gix::{ObjectId, bstr::ByteSlice};
 
 use crate::{
-    buffer::spool::{Spool, Spooled},
-    error::{Error, Result},
-    report::Status,
-    tree::Mode,
+    base::{
+        buffer::spool::{Spool, Spooled},
+        error::{Error, Result},
+    },
+    git::tree::Mode,
+    output::report::Status,
 };
 
 /// Bytes read at once.

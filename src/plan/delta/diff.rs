@@ -8,13 +8,15 @@ use super::{
     side::{Order, Side, order},
 };
 use crate::{
-    attributes::Note,
-    decode::reader::Reader,
-    emit::MemberKind,
-    error::{Error, Result},
+    base::error::{Error, Result},
+    format::MemberKind,
+    git::{
+        attributes::Note,
+        objects::reader::Reader,
+        tree::{Mode, TreeStep, Trees},
+    },
+    output::report::Status,
     plan::view::{Directory, Sizes, View},
-    report::Status,
-    tree::{Mode, TreeStep, Trees},
 };
 
 /// Exceptions to equality: differences that do not count, and equal entries that count as changed.

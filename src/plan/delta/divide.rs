@@ -1,7 +1,7 @@
 //! Divides a comparison, so that another thread continues with its later part.
 
 use super::diff::{Diff, Stage};
-use crate::tree::Trees;
+use crate::git::tree::Trees;
 
 /// The position at which a comparison is divided.
 struct Middle {

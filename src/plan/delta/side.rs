@@ -6,13 +6,15 @@ use gix::ObjectId;
 
 use super::change::Shown;
 use crate::{
-    decode::reader::Reader,
-    error::Result,
+    base::error::Result,
+    git::{
+        objects::reader::Reader,
+        tree::{Mode, TreeRules, TreeStep, Trees},
+    },
     plan::{
         view::{Directory, Sizes, View},
         walk::Entered,
     },
-    tree::{Mode, TreeRules, TreeStep, Trees},
 };
 
 /// A tree, its view, and the state of the walk.

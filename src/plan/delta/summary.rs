@@ -12,11 +12,12 @@ use super::{
     diff::Diff,
 };
 use crate::{
-    decode::reader::Reader,
-    error::{Error, Result, filled},
-    pipeline::{self, Limits, Made, Sink, Source, Worker},
-    report::{ChangeCounts, Status},
-    tree::Mode,
+    base::{
+        error::{Error, Result, filled},
+        pipeline::{self, Limits, Made, Sink, Source, Worker},
+    },
+    git::{objects::reader::Reader, tree::Mode},
+    output::report::{ChangeCounts, Status},
 };
 
 /// The facts about a comparison before the archive is written.

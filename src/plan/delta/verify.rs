@@ -13,9 +13,9 @@ use super::{
     diff::{DeltaRules, Diff},
 };
 use crate::{
-    decode::reader::Reader,
-    emit::MemberKind,
-    error::{Error, Result, filled},
+    base::error::{Error, Result, filled},
+    format::MemberKind,
+    git::objects::reader::Reader,
 };
 
 /// The number of sums. The path of an entry selects its sum.

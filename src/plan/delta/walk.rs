@@ -10,15 +10,14 @@ use super::{
     summary::whiteout,
 };
 use crate::{
-    decode::reader::Reader,
-    error::Result,
+    base::error::Result,
+    git::{objects::reader::Reader, tree::Mode},
     plan::{
         builder::{Item, WindowBuilder},
         extra::Extra,
         walk::Entered,
         window::StoreId,
     },
-    tree::Mode,
 };
 
 /// A walk over the changes between two trees.

@@ -11,13 +11,15 @@ use gix::{
 
 use super::Selection;
 use crate::{
-    attributes::Attributes,
-    decode::reader::Reader,
-    emit::MemberKind,
-    error::{self, Error, Result, filled},
+    base::error::{self, Error, Result, filled},
     filter::{Filter, Verdict},
-    pathspec::{Pathspec, Pathspecs},
-    tree::{Mount, TreeRules, TreeStep, Trees, reported},
+    format::MemberKind,
+    git::{
+        attributes::Attributes,
+        objects::reader::Reader,
+        pathspec::{Pathspec, Pathspecs},
+        tree::{Mount, TreeRules, TreeStep, Trees, reported},
+    },
 };
 
 /// The result for one pathspec.

@@ -15,13 +15,15 @@ use gix::{
 };
 
 use crate::{
-    attributes::{self, Attributes, Note},
-    convert::Treatment,
-    decode::reader::Reader,
-    emit::MemberKind,
-    error::Result,
-    pathspec::Pathspecs,
-    tree::{Mount, Trees, file_at},
+    base::error::Result,
+    format::MemberKind,
+    git::{
+        attributes::{self, Attributes, Note},
+        convert::Treatment,
+        objects::reader::Reader,
+        pathspec::Pathspecs,
+        tree::{Mount, Trees, file_at},
+    },
 };
 
 /// Decides which paths are archived.

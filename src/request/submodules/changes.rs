@@ -6,15 +6,14 @@ use gix::ObjectId;
 
 use super::{Submodule, Submodules};
 use crate::{
-    decode::reader::Reader,
-    error::Result,
-    odb::Odb,
+    base::error::Result,
+    git::{objects::reader::Reader, odb::Odb},
+    output::report::ChangeCounts,
     plan::{
         StoreId,
         delta::{Bounds, Deletions, Side},
         walk::Entered,
     },
-    report::ChangeCounts,
     request::{Delta, viewing::Viewing},
 };
 

@@ -13,10 +13,9 @@ use std::sync::Arc;
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    error::Result,
+    base::error::Result,
+    git::{command::CommandContext, repository::treeish::Treeish},
     plan::{delta::Side, submodules::PlannedTree, view::View, walk::Entered},
-    process::command::CommandContext,
-    repository::treeish::Treeish,
 };
 
 /// The submodules whose contents are archived.

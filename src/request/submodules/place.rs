@@ -5,11 +5,9 @@ use std::{os::unix::ffi::OsStrExt, path::Path};
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    decode::wanted::Role,
-    error::{Error, filled},
+    base::error::{Error, filled},
+    git::{objects::wanted::Role, repository::Repository, tree::Mount},
     plan::submodules::Gitlink,
-    repository::Repository,
-    tree::Mount,
 };
 
 /// The place of a submodule.

@@ -15,13 +15,23 @@ use gix::{
 
 use super::{Seen, Submodule, Submodules, place::Place};
 use crate::{
+    base::error::{Error, Result, filled, push_line},
     cli::{SubmoduleMapping, Submodules as How},
-    decode::{
-        reader::Reader,
-        wanted::{Role, Wanted},
-    },
-    error::{Error, Result, filled, push_line},
     filter::Filter,
+    git::{
+        command::CommandContext,
+        objects::{
+            reader::Reader,
+            wanted::{Role, Wanted},
+        },
+        repository::{
+            Repository,
+            gitmodules::Gitmodules,
+            submodules::{candidates, is_git_directory},
+            treeish::{self, Treeish},
+        },
+        tree::{Mount, TreeRules},
+    },
     plan::{
         StoreId,
         select::{Findings, Selection},
@@ -29,18 +39,10 @@ use crate::{
         view::View,
         walk::Entered,
     },
-    process::command::CommandContext,
-    repository::{
-        Repository,
-        gitmodules::Gitmodules,
-        submodules::{candidates, is_git_directory},
-        treeish::{self, Treeish},
-    },
     request::{
         profile::word,
         viewing::{Fetching, Viewing},
     },
-    tree::{Mount, TreeRules},
 };
 
 /// The most submodules of an archive: a few commits that hold each other would make any number.

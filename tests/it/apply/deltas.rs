@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
 use flate2::write::GzEncoder;
-use git_sluice::emit::zstd::{FRAME, Level, Zstd};
+use git_sluice::format::zstd::{FRAME, Level, Zstd};
 use proptest::prelude::*;
 
 use super::archive::{Archive, Deletions, Node, Tree, delta, executable, file, found, link, tree};

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::chown, thread, time::Duration};
 
-use git_sluice::repository::{Repository, environment::Environment, kept::KeptRepositories};
+use git_sluice::git::repository::{Repository, environment::Environment, kept::KeptRepositories};
 
 use super::{Batch, alone, repositories_in};
 use crate::support::{Repo, skip};

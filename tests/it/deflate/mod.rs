@@ -9,7 +9,7 @@ mod samples;
 
 use std::io::Write;
 
-use git_sluice::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use git_sluice::format::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use git_sluice::cli::{Typed, Vocabulary};
-use git_sluice::decode::reader::Reader;
+use git_sluice::git::objects::reader::Reader;
+use git_sluice::git::repository::{Repository, environment::Environment, promisor::FetchAccount};
 use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
 use git_sluice::plan::{Route, Window, WindowBuilder};
-use git_sluice::repository::{Repository, environment::Environment, promisor::FetchAccount};
 use git_sluice::request::{Access, Inputs, Request, Scope, format::Formats};
 use proptest::prelude::*;
 

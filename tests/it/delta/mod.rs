@@ -14,10 +14,10 @@ mod submodules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_sluice::process::directory::Directory;
+use git_sluice::base::working_directory::Directory;
 use git_sluice::{
-    apply::{Archive, Check, Reports},
-    report::Console,
+    directory::apply::{Archive, Check, Reports},
+    output::report::Console,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -269,7 +269,7 @@ fn apply(directory: &Path, archive: &[u8]) {
         len: None,
         origin: None,
     };
-    let applied = git_sluice::apply::apply(&directory, archive, Check::Nothing, reports);
+    let applied = git_sluice::directory::apply::apply(&directory, archive, Check::Nothing, reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -1,4 +1,4 @@
-//! The layers that the crate doc draws, and files that import each other.
+//! The order of the folders in the crate doc, and files that import each other.
 //!
 //! A file imports another if it names an item of the other: in a `use` line, or by a path through `crate`,
 //! `super`, `self` or a module in scope. A name is followed through re-exports to the file that defines it. So a
@@ -51,16 +51,16 @@ fn circles(mut imports: Imports) -> Imports {
     }
 }
 
-/// The top-level modules in the order of the crate doc: each may import those after it.
-fn layers(crate_doc: &str) -> Vec<String> {
-    let bullets = crate_doc.lines().filter_map(|line| {
-        let name = line.strip_prefix("//! * [`")?;
+/// The folders in the order of the table in the crate doc: each may import those after it.
+fn folders(crate_doc: &str) -> Vec<String> {
+    let rows = crate_doc.lines().filter_map(|line| {
+        let name = line.strip_prefix("//! | [`")?;
         Some(name.split_once("`]")?.0.to_owned())
     });
-    bullets.collect()
+    rows.collect()
 }
 
-/// The top-level module that a file belongs to.
+/// The folder that a file belongs to.
 fn top(file: &str) -> &str {
     let name = file.split('/').next().unwrap_or(file);
     name.strip_suffix(".rs").unwrap_or(name)
@@ -75,24 +75,27 @@ fn no_file_imports_one_that_imports_it() {
 }
 
 #[test]
-fn imports_go_down_the_layers_of_the_crate_doc() {
+fn imports_go_down_the_folders_of_the_crate_doc() {
     let sources = sources("src");
-    let layers = layers(&sources["lib.rs"]);
-    let layer = |file: &str| layers.iter().position(|layer| layer == top(file));
+    let folders = folders(&sources["lib.rs"]);
+    let position = |file: &str| folders.iter().position(|folder| folder == top(file));
     let mut upwards = Vec::new();
     for (file, targets) in imports(&sources) {
         if file == "lib.rs" {
             continue;
         }
-        let from = layer(&file);
+        let from = position(&file);
         assert!(
             from.is_some(),
-            "the crate doc does not list the module of {file}"
+            "the crate doc does not list the folder of {file}"
         );
-        let above = targets.iter().filter(|target| layer(target) < from);
+        let above = targets.iter().filter(|target| position(target) < from);
         upwards.extend(above.map(|target| format!("{file} imports {target}")));
     }
-    assert!(upwards.is_empty(), "against the layers: {upwards:#?}");
+    assert!(
+        upwards.is_empty(),
+        "against the order of folders: {upwards:#?}"
+    );
 }
 
 #[test]

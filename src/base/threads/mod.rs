@@ -1,0 +1,7 @@
+//! Threads that do any work, and memory that the next piece of work uses again. The pool knows no format.
+
+mod free_list;
+mod pool;
+
+pub use free_list::FreeList;
+pub use pool::{Pool, Promise};

@@ -1,0 +1,102 @@
+//! `--explain` with `--base`: what has become of a path, and the rules on both sides. The change is the one that the
+//! archive has.
+
+use gix::bstr::BString;
+
+use super::{
+    rules::{Explanation, Outcome},
+    search::explanation,
+};
+use crate::{
+    base::error::{Error, Result, filled},
+    git::objects::reader::Reader,
+    output::report::Status,
+    plan::view::View,
+    request::{Delta, Submodule},
+};
+
+/// The changes of a request.
+pub(super) struct Comparison {
+    pub(super) delta: Delta,
+    /// The submodules with changes.
+    pub(super) submodules: Vec<Submodule>,
+    pub(super) reader: Reader,
+}
+
+impl Comparison {
+    /// The verdict on `path`. `None` if the path is on neither side.
+    pub(super) fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
+        let Some(sides) = &self.delta.sides else {
+            return Ok(None);
+        };
+        let [old, new] = sides.as_ref();
+        let was = explanation(old, path).map_err(Error::without_base)?;
+        let is = explanation(new, path)?;
+        if was.is_none() && is.is_none() {
+            return Ok(None);
+        }
+        let change = self.change(&new.tree.view, path)?;
+        let mut words = of_target(change, was.is_some(), is.as_ref());
+        if let Some(was) = was.filter(|was| decides(was, is.as_ref())) {
+            words.extend_from_slice(&filled("; in the base {}", &[&was.words]));
+        }
+        Ok(Some(words))
+    }
+
+    /// The change of `path` in the archive, whose names are those of `view`.
+    fn change(&self, view: &View, path: &[u8]) -> Result<Option<Status>> {
+        let Some(path) = path.strip_prefix(&view.selection.below[..]) else {
+            return Ok(None);
+        };
+        let name = [&view.prefix[..], path].concat();
+        let inner = self.submodules.iter().filter_map(|submodule| {
+            let changes = submodule.tree.changes.as_deref()?;
+            Some((changes, &submodule.tree.reader))
+        });
+        for (changes, reader) in std::iter::once((&self.delta.changes, &self.reader)).chain(inner) {
+            let status = changes.clone().status_of(&name, &mut reader.clone())?;
+            if status.is_some() {
+                return Ok(status);
+            }
+        }
+        let mut is_deleted = false;
+        self.delta.deletions.each(&mut |deletion| {
+            let deleted = &deletion.name[..];
+            let is_it = deleted.strip_suffix(b"/").unwrap_or(deleted) == name;
+            is_deleted |= is_it && deletion.status == Status::Deleted;
+            Ok(())
+        })?;
+        Ok(is_deleted.then_some(Status::Deleted))
+    }
+}
+
+/// Whether the rule of the base says more than that of the target.
+fn decides(was: &Explanation, is: Option<&Explanation>) -> bool {
+    was.outcome != Outcome::Directory && !was.is_plain() && is != Some(was)
+}
+
+/// The `change` and the explanation in the target, in words. The base has the path if `has_old`.
+fn of_target(change: Option<Status>, has_old: bool, is: Option<&Explanation>) -> BString {
+    const NOT_THERE: &str = "the target does not have it";
+    let label = change.map(|change| match change {
+        Status::Added => "added: ",
+        // A directory above a change.
+        Status::Modified if !has_old => "added: ",
+        Status::Modified => "changed: ",
+        Status::TypeChanged => "type changed: ",
+        Status::Deleted => "deleted: ",
+    });
+    let Some(is) = is else {
+        return [label.unwrap_or_default(), NOT_THERE].concat().into();
+    };
+    match (label, is.outcome) {
+        (Some(label), Outcome::Directory) => {
+            [label, "sent, since something below it is"].concat().into()
+        }
+        (Some(label), _) => filled("{}{}", &[label.as_bytes(), &is.words]),
+        (None, Outcome::Omitted) => is.words.clone(),
+        (None, Outcome::Directory) => "not sent: nothing below it is".into(),
+        (None, Outcome::Sent) if is.is_plain() => "unchanged: not sent".into(),
+        (None, Outcome::Sent) => filled("unchanged: not sent; in a full archive {}", &[&is.words]),
+    }
+}

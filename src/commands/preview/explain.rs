@@ -1,0 +1,84 @@
+//! `--explain`: the rule that decides about a path, and with a base what has become of the path.
+
+use std::io::Write;
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{comparison::Comparison, search::explanation};
+use crate::{
+    base::error::{Error, Result, filled, listed},
+    git::pathspec::from_root,
+    plan::submodules::PlannedTree,
+    request::{ComparedTree, Request, Scope},
+};
+
+/// Write to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
+/// that decides. A path that the reader may not know does not exist. If a path does not exist, the last result is an
+/// error about the first such path.
+pub fn explain<'p>(
+    request: Request,
+    paths: impl Iterator<Item = &'p [u8]>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let below = request.blob_policy.naming.below.clone();
+    let subject = Subject::new(request);
+    let mut absent = None;
+    for path in paths {
+        let given = path.strip_suffix(b"/").unwrap_or(path);
+        let path = from_root(given.as_bstr(), below.as_bstr());
+        let verdict = path
+            .as_ref()
+            .map(|path| subject.verdict(path))
+            .transpose()?;
+        match path.zip(verdict.flatten()) {
+            Some((path, verdict)) => {
+                let line = filled("{}: {}\n", &[&listed(&path), &verdict]);
+                out.write_all(&line).map_err(|error| Error::write(&error))?;
+            }
+            None => absent = absent.or(Some(given)),
+        }
+    }
+    absent.map_or(Ok(()), |path| Err(not_there(path)))
+}
+
+fn not_there(path: &[u8]) -> Error {
+    let template = "pathspec '{}' did not match any files";
+    Error::fatal(filled(template, &[&listed(path)]))
+}
+
+/// What is archived.
+enum Subject {
+    Whole(Box<ComparedTree>),
+    Delta(Box<Comparison>),
+}
+
+impl Subject {
+    fn new(request: Request) -> Self {
+        match request.scope {
+            Scope::Whole(view) => Self::Whole(Box::new(ComparedTree {
+                tree: PlannedTree {
+                    tree: request.treeish.tree,
+                    view: *view,
+                    changes: None,
+                    rules: request.rules,
+                    entered: request.submodules.entered,
+                    reader: request.reader,
+                },
+                submodules: request.submodules.all,
+            })),
+            Scope::Delta(delta) => Self::Delta(Box::new(Comparison {
+                delta: *delta,
+                submodules: request.submodules.all,
+                reader: request.reader,
+            })),
+        }
+    }
+
+    /// The verdict on `path`. `None` if the path does not exist.
+    fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
+        match self {
+            Self::Whole(tree) => Ok(explanation(tree, path)?.map(|found| found.words)),
+            Self::Delta(comparison) => comparison.verdict(path),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a server says of an archive before its first byte: entity tag, length, type, name.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::{
+    archive::{Measurement, measure},
+    base::error::Result,
+    cache::Stored,
+    output::report::{Subject, json_line},
+    request::{Request, format::Format},
+};
+
+/// Counts changes that a reader must know of; see `schema/head.schema.json`.
+const VERSION: u32 = 1;
+/// The reason why the length of a compressed archive is not known.
+const COMPRESSED: &str = "the archive is compressed";
+
+/// The answer to `--head`.
+#[derive(Serialize)]
+struct Head {
+    head: u32,
+    #[serde(flatten)]
+    subject: Subject,
+    /// The name of a file for the archive.
+    file_name: String,
+    media_type: &'static str,
+    /// Seconds since 1970.
+    time: u64,
+    etag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag_reason: Option<String>,
+    content_length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_length_reason: Option<&'static str>,
+    entries: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries_reason: Option<&'static str>,
+}
+
+/// Writes to `out` what is known of the archive that `request` asks for: one JSON object in a line. Reads no blob but
+/// those that attributes convert.
+pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
+    let shareable = request.shareable.clone();
+    let tag = request.tag();
+    let stored = match (&request.cache, &tag) {
+        (Some(settings), Ok(key)) => Stored::open(settings, key),
+        _ => None,
+    };
+    let is_tar = request.format == Format::Tar;
+    let mut head = Head {
+        head: VERSION,
+        subject: request.subject(),
+        file_name: file_name(&request),
+        media_type: media_type(&request.format),
+        time: request.treeish.time,
+        etag: None,
+        etag_reason: None,
+        content_length: None,
+        content_length_reason: None,
+        entries: None,
+        entries_reason: None,
+    };
+    let Measurement { bytes, entries } = measure(request)?;
+    let length = match (stored, is_tar) {
+        (Some(stored), _) => Ok(stored.bytes()),
+        (None, true) => bytes,
+        (None, false) => Err(COMPRESSED),
+    };
+    (head.content_length, head.content_length_reason) = parted(length);
+    (head.entries, head.entries_reason) = parted(entries);
+    (head.etag, head.etag_reason) = match tag {
+        Ok(key) if shareable.holds() => (Some(key.etag()), None),
+        Ok(_) => (
+            None,
+            Some("the archive depends on more than its key".to_owned()),
+        ),
+        Err(reason) => (None, Some(reason)),
+    };
+    json_line(&head, out)
+}
+
+fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {
+    match known {
+        Ok(value) => (Some(value), None),
+        Err(reason) => (None, Some(reason)),
+    }
+}
+
+/// The last part of the prefix, or `archive`, with the name of the format behind it.
+fn file_name(request: &Request) -> String {
+    let prefix = request.prefix.to_string();
+    let last = prefix.trim_end_matches('/').rsplit('/').next();
+    let stem = last.filter(|name| !name.is_empty()).unwrap_or("archive");
+    format!("{stem}.{}", request.format_name)
+}
+
+/// The type as IANA or custom has it.
+fn media_type(format: &Format) -> &'static str {
+    match format {
+        Format::Tar => "application/x-tar",
+        Format::TarGz(_) => "application/gzip",
+        Format::TarZst(_) => "application/zstd",
+        Format::Zip(_) => "application/zip",
+        Format::Filtered(_) => "application/octet-stream",
+    }
+}

@@ -1,0 +1,125 @@
+//! Describes a run without an archive: all entries, the rule that decides about a path, what a server says before the
+//! first byte, what the repository lacks.
+//!
+//! The preview reads trees, attribute files and headers, and no blob. Paths that the reader may not know do
+//! not appear.
+
+mod comparison;
+mod explain;
+mod head;
+mod missing;
+mod rules;
+mod search;
+
+pub use explain::explain;
+pub use head::head;
+pub use missing::list_missing;
+
+use std::io::{BufWriter, Write};
+
+use crate::{
+    archive::archive_length,
+    base::{
+        error::{Error, Result, listed},
+        pipeline::Source,
+    },
+    filter::Disposition,
+    format::MemberKind,
+    plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
+    request::{Delta, Request, Scope},
+};
+
+/// Sums over the listed entries.
+#[derive(Default)]
+struct Totals {
+    sent: u64,
+    bytes: u64,
+    placeholders: u64,
+    omitted: u64,
+}
+
+/// List to `out` the entries that `request` would send, one a line: the disposition, the size of the
+/// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
+/// follows, with the length of a tar if the length is known.
+pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+    let length = archive_length(&request);
+    let tree = request.treeish.tree;
+    let route: Route = match request.scope {
+        Scope::Whole(view) => Walk::new(tree, view.with(Sizes::All), request.rules, request.extras)
+            .entering(request.submodules.entered)
+            .into(),
+        Scope::Delta(delta) => {
+            gone(&delta, out)?;
+            let changes = delta.changes.with(Sizes::All);
+            DeltaWalk::new(changes, None, request.extras)
+                .entering(request.submodules.entered)
+                .into()
+        }
+    };
+    let submodules = request.submodules.all.into_iter();
+    let submodules = submodules.map(|submodule| submodule.tree.with(Sizes::All));
+    let planner = Planner::new(route, request.reader);
+    let mut planner = planner.with_submodules(submodules.collect());
+    let mut out = BufWriter::new(out);
+    let mut totals = Totals::default();
+    let failed = |error: std::io::Error| Error::write(&error);
+    loop {
+        let made = planner.next()?;
+        for entry in &made.batch.entries {
+            line(entry, made.batch.path(entry), &mut out).map_err(failed)?;
+            totals.add(entry);
+        }
+        if made.last {
+            break;
+        }
+    }
+    let Totals {
+        sent,
+        bytes,
+        placeholders,
+        omitted,
+    } = totals;
+    let sums =
+        format!("{sent} sent with {bytes} bytes, {placeholders} placeholders, {omitted} omitted");
+    let archive = length.map_or_else(String::new, |len| format!(", an archive of {len} bytes"));
+    writeln!(out, "total: {sums}{archive}").map_err(failed)?;
+    out.flush().map_err(failed)
+}
+
+/// List the paths of the base that the target lacks.
+fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
+    delta.deletions.each(&mut |deletion| {
+        let mut line = format!("{:<11} {:>12} ", "gone", "-").into_bytes();
+        line.extend_from_slice(&listed(&deletion.name));
+        line.push(b'\n');
+        out.write_all(&line).map_err(|error| Error::write(&error))
+    })
+}
+
+fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {
+    let what = entry.disposition.as_str();
+    let size = match entry.size {
+        Some(size) => size.to_string(),
+        None => "-".to_owned(),
+    };
+    write!(out, "{what:<11} {size:>12} ")?;
+    out.write_all(&listed(path))?;
+    match entry.disposition.reason() {
+        Some(reason) => writeln!(out, " ({})", reason.as_str()),
+        None => writeln!(out),
+    }
+}
+
+impl Totals {
+    fn add(&mut self, entry: &Entry) {
+        match entry.disposition {
+            Disposition::Content if entry.kind == MemberKind::Directory => {}
+            Disposition::Content => {
+                self.sent += 1;
+                self.bytes += entry.size.unwrap_or(0);
+            }
+            Disposition::Placeholder(..) => self.placeholders += 1,
+            Disposition::Omitted(_) => self.omitted += 1,
+        }
+    }
+}

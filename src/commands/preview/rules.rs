@@ -1,0 +1,194 @@
+//! Explains in words which rule decides about a path.
+//!
+//! A path that the reader may not know has no explanation.
+
+use gix::{ObjectId, bstr::BString};
+
+use crate::{
+    base::error::{filled, listed},
+    filter::{Disposition, OmissionReason, StandIn, ignore::Rule},
+    format::MemberKind,
+    git::{objects::reader::Reader, tree::Mode},
+    plan::view::View,
+};
+
+const SENT: &str = "sent";
+const NOT_SELECTED: &str = "omitted: no pathspec selects it";
+const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
+
+/// The disposition of an entry in an archive of the whole tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The archive has the entry.
+    Sent,
+    /// The archive has the directory if it has anything below.
+    Directory,
+    /// The archive does not have the entry.
+    Omitted,
+}
+
+/// The disposition of an entry, with the rule that decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Explanation {
+    pub(super) outcome: Outcome,
+    pub(super) words: BString,
+}
+
+impl Explanation {
+    fn omitted(words: impl Into<BString>) -> Self {
+        Self {
+            outcome: Outcome::Omitted,
+            words: words.into(),
+        }
+    }
+
+    fn sent(words: impl Into<BString>) -> Self {
+        Self {
+            outcome: Outcome::Sent,
+            words: words.into(),
+        }
+    }
+
+    /// Whether the entry is sent as it is, and no rule decides.
+    pub(super) fn is_plain(&self) -> bool {
+        self.words == SENT
+    }
+}
+
+/// Explains the disposition of an entry when the walk through the tree reaches it.
+pub(super) struct Explainer {
+    /// The reader's view of the tree.
+    pub(super) view: View,
+}
+
+impl Explainer {
+    /// Whether the reader may know an entry at `path`, if there is one.
+    pub(super) fn may_be_known(&self, path: &[u8]) -> bool {
+        self.view.filter.allows(path) || self.view.filter.allows_all(path)
+    }
+
+    /// The rule that omits all of the directory `above`. `None` if no rule does, or if the reader may not
+    /// know the directory.
+    pub(super) fn explain_above(&mut self, above: &[u8]) -> Option<Explanation> {
+        if !self.view.filter.allows_all(above) {
+            return None;
+        }
+        let shown = listed(&self.view.filter.mount.path(above));
+        if self.view.selection.attributes.ignores(above, true) {
+            let words = filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]);
+            return Some(Explanation::omitted(words));
+        }
+        if !self.view.selection.directory(above) {
+            return Some(Explanation::omitted(NOT_SELECTED));
+        }
+        self.view.filter.pruning_rule(above).map(|rule| {
+            let template = "omitted: {} ignores all of '{}', which is not read";
+            Explanation::omitted(filled(template, &[&self.shown(rule), &shown]))
+        })
+    }
+
+    /// A rule in words; its text may be secret.
+    fn shown(&self, rule: &Rule) -> BString {
+        match self.view.filter.secret_ignore {
+            true => "a rule".into(),
+            false => rule.words(),
+        }
+    }
+
+    /// The explanation of the directory `path`. `None` if the reader may not know it.
+    pub(super) fn explain_directory(&mut self, path: &[u8]) -> Option<Explanation> {
+        if !self.view.filter.allows_all(path) {
+            return None;
+        }
+        if self.view.selection.attributes.ignores(path, true) {
+            return Some(Explanation::omitted(EXPORT_IGNORE));
+        }
+        if !self.view.selection.directory(path) {
+            return Some(Explanation::omitted(NOT_SELECTED));
+        }
+        Some(match self.view.filter.pruning_rule(path) {
+            Some(rule) => Explanation::omitted(filled(
+                "omitted: {} ignores all that is in it",
+                &[&self.shown(rule)],
+            )),
+            None => Explanation {
+                outcome: Outcome::Directory,
+                words: "sent if anything below it is".into(),
+            },
+        })
+    }
+
+    /// The explanation of the file, link or submodule at `path`. `None` if the reader may not know it.
+    pub(super) fn explain_leaf(
+        &mut self,
+        reader: &mut Reader,
+        path: &[u8],
+        mode: Mode,
+        id: ObjectId,
+    ) -> Option<Explanation> {
+        if !self.view.filter.allows(path) {
+            return None;
+        }
+        if !self.view.selection.admits(path, mode.kind()) {
+            return Some(Explanation::omitted(NOT_SELECTED));
+        }
+        let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
+            return Some(Explanation::omitted(EXPORT_IGNORE));
+        };
+        Some(match leaf.disposition {
+            Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
+            Disposition::Placeholder(reason, stand_in) => {
+                let why = self.why(path, mode, reason, leaf.size);
+                let shape = shape(stand_in);
+                Explanation::sent(filled("sent as {}: {}", &[shape.as_bytes(), &why]))
+            }
+            Disposition::Omitted(reason) => {
+                let why = self.why(path, mode, reason, leaf.size);
+                Explanation::omitted(filled("omitted: {}", &[&why]))
+            }
+        })
+    }
+
+    fn sent(&self, path: &[u8], kind: MemberKind, size: Option<u64>) -> BString {
+        let mut words = BString::from(SENT);
+        let policy = &self.view.filter.policy;
+        if let (Some(limit), Some(size)) = (&policy.limit, size)
+            && size > limit.bytes
+        {
+            let rule = limit.exceptions.rule(&self.view.filter.mount.path(path));
+            let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
+            let template = ": {} bytes, allowed by --large-file='{}'";
+            words.extend_from_slice(&filled(template, &[size.to_string().as_bytes(), &rule]));
+        }
+        if policy.binary.is_some() && kind != MemberKind::Directory {
+            words.extend_from_slice(b", unless its content turns out to be binary");
+        }
+        words
+    }
+
+    fn why(&self, path: &[u8], mode: Mode, reason: OmissionReason, size: Option<u64>) -> BString {
+        match reason {
+            OmissionReason::Ignored => match self.view.filter.rule(path, mode) {
+                Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
+                None => reason.as_str().into(),
+            },
+            OmissionReason::TooLarge => {
+                let limit = self.view.filter.policy.limit.as_ref();
+                let limit = limit.map_or(0, |limit| limit.bytes);
+                format!("{} bytes, the limit is {limit}", size.unwrap_or(0)).into()
+            }
+            OmissionReason::Missing => "its content is not in the repository".into(),
+            OmissionReason::Submodule => "it is a submodule".into(),
+            OmissionReason::Binary => "it is binary".into(),
+        }
+    }
+}
+
+fn shape(stand_in: StandIn) -> String {
+    match stand_in {
+        StandIn::Empty => "an empty file".to_owned(),
+        StandIn::Nuls => "a file of three NULs".to_owned(),
+        StandIn::Sparse(size) => format!("a hole of {size} bytes"),
+        StandIn::Pointer => "a pointer of Git LFS".to_owned(),
+    }
+}

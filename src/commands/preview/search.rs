@@ -1,0 +1,91 @@
+//! Looks a path up in a tree and its submodules, for the rule that decides about it. Must not read other directories than
+//! those above the path.
+
+use std::sync::Arc;
+
+use gix::ObjectId;
+
+use super::rules::{Explainer, Explanation};
+use crate::{
+    base::error::Result,
+    git::{
+        objects::reader::Reader,
+        tree::{TreeStep, Trees},
+    },
+    plan::{submodules::PlannedTree, view::Sizes, walk::Entered},
+    request::{ComparedTree, Submodule},
+};
+
+/// The explanation of `path` in an archive of `whole`. `None` if the path does not exist.
+pub(super) fn explanation(whole: &ComparedTree, path: &[u8]) -> Result<Option<Explanation>> {
+    Search::new(whole.tree.clone(), &whole.submodules).explain(path)
+}
+
+struct Search<'a> {
+    root: ObjectId,
+    explainer: Explainer,
+    trees: Trees,
+    reader: Reader,
+    entered: Arc<Entered>,
+    submodules: &'a [Submodule],
+}
+
+impl<'a> Search<'a> {
+    /// A search in `tree`, which may lead on to `submodules`.
+    fn new(tree: PlannedTree, submodules: &'a [Submodule]) -> Self {
+        Self {
+            root: tree.tree,
+            explainer: Explainer {
+                view: tree.view.with(Sizes::All),
+            },
+            trees: Trees::new(tree.tree, tree.rules),
+            reader: tree.reader,
+            entered: tree.entered,
+            submodules,
+        }
+    }
+
+    /// The explanation of `path`; `None` if the path does not exist.
+    fn explain(&mut self, path: &[u8]) -> Result<Option<Explanation>> {
+        if !self.explainer.may_be_known(path) {
+            return Ok(None);
+        }
+        let mut at = Vec::new();
+        self.enter(self.root, &at)?;
+        while let Some(found) = self.trees.next(&mut self.reader, &mut at)? {
+            let inside = path.strip_prefix(&at[..]);
+            let inside = inside.and_then(|path| path.strip_prefix(b"/"));
+            match found {
+                TreeStep::End => self.explainer.view.leave(),
+                TreeStep::Directory(_) if at == path => {
+                    return Ok(self.explainer.explain_directory(&at));
+                }
+                TreeStep::Directory(id) if inside.is_some() => {
+                    if let Some(explanation) = self.explainer.explain_above(&at) {
+                        return Ok(Some(explanation));
+                    }
+                    self.enter(id, &at)?;
+                }
+                TreeStep::Leaf { mode, id } if at == path => {
+                    return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
+                }
+                TreeStep::Leaf { .. } => {
+                    let store = self.entered.get(&at[..]);
+                    if let Some((inside, store)) = inside.zip(store) {
+                        let tree = self.submodules[store.0 - 1].tree.clone();
+                        return Search::new(tree, self.submodules).explain(inside);
+                    }
+                }
+                TreeStep::Directory(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn enter(&mut self, id: ObjectId, path: &[u8]) -> Result<()> {
+        self.trees.enter(&mut self.reader, id, path)?;
+        self.explainer
+            .view
+            .enter(&mut self.reader, &self.trees, self.root, path)
+    }
+}

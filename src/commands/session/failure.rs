@@ -1,0 +1,56 @@
+//! The end of a request that was not carried out.
+
+use std::{error, fmt};
+
+use crate::{
+    base::error::{Error, ExitKind},
+    cli::Stop,
+};
+
+/// The failure of a request: what a process of its own would have left.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    status: u8,
+    message: Vec<u8>,
+}
+
+impl Failure {
+    /// A panic is a failure of the request.
+    pub(super) fn of_panic() -> Self {
+        Stop::from(Error::fatal("internal error: the request failed")).into()
+    }
+
+    /// The exit status, as in the table of the README.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// The lines for the user, each with its newline. Empty where the reader of the archive has gone away.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        let message = match &stop {
+            Stop::Usage(error) => error.render().to_string().into_bytes(),
+            Stop::Fatal(error) if error.kind() == ExitKind::BrokenPipe => Vec::new(),
+            Stop::Fatal(error) if error.is_silent() => Vec::new(),
+            Stop::Fatal(error) => error.lines(),
+        };
+        let status = stop.exit_status();
+        Self { status, message }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match String::from_utf8_lossy(&self.message).trim_end() {
+            "" => write!(f, "exit status {}", self.status),
+            message => f.write_str(message),
+        }
+    }
+}
+
+impl error::Error for Failure {}

@@ -1,0 +1,171 @@
+//! Requests of one program to many repositories: the interface of the library.
+//!
+//! A [`Session`] keeps repositories open and answers requests, each a command line. An answer has the bytes, the messages
+//! and the exit status of a process of its own. No request ever reaches another: neither a failure nor a panic does.
+//! A session must not touch the streams, the arguments and the environment of the process.
+//!
+//! ```no_run
+//! use std::{env, fs::File};
+//!
+//! use git_sluice::{CommandLine, Session, Sinks};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let session = Session::new(env::current_dir()?, |name| env::var_os(name));
+//! let words = ["--profile=zoekt", "--manifest=band:4", "--base=v1.0", "v1.1"];
+//! let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
+//! session.answer(CommandLine::new("project.git", words), sinks)?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod command_line;
+mod failure;
+mod sinks;
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::Read,
+    os::unix::ffi::OsStrExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+};
+
+use crate::{
+    base::error::{Error, Result, filled, strerror},
+    cli::{Stop, Typed, Vocabulary},
+    commands::{self, Streams},
+    git::repository::{environment::Environment, kept::KeptRepositories},
+    output::{self, Unfinished, report::Screen},
+    request::Access as Caller,
+};
+pub use command_line::CommandLine;
+pub use failure::Failure;
+pub use sinks::Sinks;
+
+/// Repositories that stay open by default.
+const REPOSITORIES: usize = 100;
+/// The memory of repositories that stay open by default, in bytes.
+const MEMORY_OF_REPOSITORIES: u64 = 64 << 20;
+
+/// Repositories that stay open, and the place from which requests name them. Threads may share a session.
+pub struct Session {
+    directory: PathBuf,
+    variable: fn(&str) -> Option<OsString>,
+    repositories: KeptRepositories,
+    vocabularies: Mutex<Vec<Vocabulary>>,
+    max_memory: u64,
+    watch: fn(Unfinished) -> Result<()>,
+}
+
+impl Session {
+    /// A session that names files from `directory` and reads git's environment variables through `variable`. No other
+    /// thread must create a file meanwhile.
+    pub fn new(directory: impl Into<PathBuf>, variable: fn(&str) -> Option<OsString>) -> Self {
+        // The first look changes the mask for a moment.
+        output::umask();
+        Self {
+            directory: directory.into(),
+            variable,
+            repositories: KeptRepositories::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
+            vocabularies: Mutex::default(),
+            max_memory: u64::MAX,
+            watch: |_| Ok(()),
+        }
+    }
+
+    /// The same with room for `number` open repositories, within about `memory` bytes.
+    pub fn with_repositories(self, number: usize, memory: u64) -> Self {
+        Self {
+            repositories: KeptRepositories::new(number, memory),
+            ..self
+        }
+    }
+
+    /// The same with a ceiling for the memory of each request, in bytes, whatever its words ask for.
+    pub fn with_max_memory(self, max_memory: u64) -> Self {
+        Self { max_memory, ..self }
+    }
+
+    /// The same where `watch` learns of every unfinished file, before the file is created, to remove it if a signal ends
+    /// the process.
+    pub fn with_watch(self, watch: fn(Unfinished) -> Result<()>) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// Carries out `line`. A failure has the exit status and the last message of a process of its own; the archive
+    /// that was written until then ends inside an entry.
+    pub fn answer(&self, line: CommandLine, sinks: Sinks) -> Result<(), Failure> {
+        let mut vocabulary = self.lock().pop().unwrap_or_default();
+        let carry_out = AssertUnwindSafe(|| self.carry_out(line, &sinks, &mut vocabulary));
+        let Ok(carried_out) = catch_unwind(carry_out) else {
+            return Err(Failure::of_panic());
+        };
+        self.lock().push(vocabulary);
+        match carried_out {
+            Err(Stop::Usage(answer)) if !answer.use_stderr() => sinks.tell(&answer),
+            other => other.map_err(Failure::from),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
+        self.vocabularies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn carry_out(
+        &self,
+        line: CommandLine,
+        sinks: &Sinks,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<(), Stop> {
+        let directory = full_path(&self.directory.join(&line.directory))?;
+        let environment =
+            Environment::of_request(directory, line.git_dir.as_deref(), self.variable)?;
+        let exists = |file: &OsStr| environment.directory().file(file).path.exists();
+        let typed = Typed::first_pass(vocabulary, line.words.into_iter(), exists)?;
+        if typed.remote.is_some() {
+            return Err(Error::fatal("option '--remote' cannot be used in a request").into());
+        }
+        let open = || self.repositories.open(&environment);
+        let mut messages = sinks.messages();
+        let streams = Streams {
+            output: &|| Ok(sinks.open_archive()),
+            bands: &|number| sinks.open_band(number),
+            messages: &mut **messages,
+            input: &no_input,
+            has_input: &|| false,
+            input_len: &|| None,
+            screen: Screen::NONE,
+            max_memory: self.max_memory,
+            watch: &self.watch,
+        };
+        commands::carry_out(typed, Caller::Local, &environment, open, streams)
+    }
+}
+
+fn no_input() -> Result<Box<dyn Read>> {
+    Err(Error::fatal("a request has no standard input"))
+}
+
+/// The path of `directory` for a process that cannot change to it, since its threads share the current directory.
+fn full_path(directory: &Path) -> Result<PathBuf> {
+    let found = directory.canonicalize().and_then(|path| {
+        if !path.is_dir() {
+            return Err(Errno::NOTDIR.into());
+        }
+        access(&path, Access::EXEC_OK)?;
+        Ok(path)
+    });
+    found.map_err(|error| {
+        let why = strerror(&error);
+        let values = [directory.as_os_str().as_bytes(), why.as_bytes()];
+        Error::fatal(filled("cannot change to '{}': {}", &values))
+    })
+}

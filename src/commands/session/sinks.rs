@@ -1,0 +1,94 @@
+//! The streams of an answer.
+
+use std::{
+    cell::{RefCell, RefMut},
+    collections::BTreeMap,
+    io::{self, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::Failure;
+use crate::{
+    base::error::{Error, Result},
+    cli::Stop,
+    output::Destination,
+};
+
+type Stream = Box<dyn Write + Send>;
+
+/// Where an answer goes: the archive, its reports, and messages to the user. A stream that fails ends the request.
+pub struct Sinks {
+    archive: Shared,
+    bands: BTreeMap<u8, Shared>,
+    messages: RefCell<Stream>,
+}
+
+/// A stream that may be opened several times: what a request writes before its last look at its words, and behind it.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Stream>>);
+
+impl Sinks {
+    /// The archive, or what else is asked for, goes to `archive`. Messages are dropped.
+    pub fn new(archive: impl Write + Send + 'static) -> Self {
+        Self {
+            archive: Shared::new(archive),
+            bands: BTreeMap::new(),
+            messages: RefCell::new(Box::new(io::sink())),
+        }
+    }
+
+    /// A report of `band:<number>` goes to `stream`. The numbers are 4 to 9.
+    pub fn band(mut self, number: u8, stream: impl Write + Send + 'static) -> Self {
+        self.bands.insert(number, Shared::new(stream));
+        self
+    }
+
+    /// Warnings and the lines of `-v` go to `stream`.
+    pub fn with_messages(self, stream: impl Write + Send + 'static) -> Self {
+        Self {
+            messages: RefCell::new(Box::new(stream)),
+            ..self
+        }
+    }
+
+    pub(super) fn open_archive(&self) -> Destination {
+        Destination::Stream(Box::new(self.archive.clone()))
+    }
+
+    pub(super) fn open_band(&self, number: u8) -> Result<Destination> {
+        let refused = || Error::fatal(format!("cannot write to band:{number}: nobody reads it"));
+        let stream = self.bands.get(&number).ok_or_else(refused)?;
+        Ok(Destination::Stream(Box::new(stream.clone())))
+    }
+
+    pub(super) fn messages(&self) -> RefMut<'_, Stream> {
+        self.messages.borrow_mut()
+    }
+
+    /// Answers a question about the program.
+    pub(super) fn tell(&self, answer: &clap::Error) -> Result<(), Failure> {
+        let text = answer.render().to_string();
+        let told = self.open_archive().write_all(text.as_bytes());
+        told.map_err(|error| Stop::from(Error::write(&error)).into())
+    }
+}
+
+impl Shared {
+    fn new(stream: impl Write + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Box::new(stream))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lock().flush()
+    }
+}

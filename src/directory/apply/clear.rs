@@ -1,0 +1,37 @@
+//! Deletes what the lists of the directory name, before a full archive takes its place. Nothing else is deleted: what
+//! came from elsewhere stays, with the directories that it is in.
+
+use crate::base::error::Result;
+
+use super::{
+    list::List,
+    own::{LIST, NEW_LIST},
+    path::ArchivePath,
+    record::RecordKind,
+    root::Root,
+};
+
+/// Delete the paths of both lists. Missing ones count as deleted.
+pub(super) fn clear(root: &Root) -> Result<()> {
+    let mut cursor = root.cursor();
+    let mut directories = Vec::new();
+    for name in [LIST, NEW_LIST] {
+        let Some(list) = List::open(root.directory(), name)? else {
+            continue;
+        };
+        list.each(|record| {
+            let path = ArchivePath::new(record.path)?;
+            match record.kind {
+                RecordKind::Directory { .. } => directories.push(record.path.to_vec()),
+                _ => cursor.delete_file(&path)?,
+            }
+            Ok(())
+        })?;
+    }
+    // What is in a directory comes behind the directory.
+    directories.sort_unstable();
+    for directory in directories.iter().rev() {
+        cursor.delete_directory(&ArchivePath::new(directory)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! Operations on the directory.
+//!
+//! Every operation is on one name in an open directory. Each directory on the way is opened name by name
+//! from one handle, and no symbolic link is followed, whoever created it. A file is always created anew, so
+//! nothing is written through a symbolic or hard link. Permissions are those of the archive, less the
+//! user's umask. The module knows nothing of archives.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsStr,
+    io::{self, ErrorKind},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{
+    Dir, DirBuilder, DirBuilderExt as _, File, Metadata, MetadataExt as _, OpenOptions,
+    OpenOptionsExt, Permissions, PermissionsExt as _,
+};
+
+use crate::base::error::{Error, Result, filled, strerror};
+
+use super::path::ArchivePath;
+
+/// The permissions of directories without an entry in the archive, as git creates them.
+pub(super) const DIRECTORY_MODE: u32 = 0o775;
+
+/// The most directories that a cursor holds open.
+const OPEN_MAX: usize = 16;
+
+/// A place in the directory, where the last operation was.
+pub(super) struct Cursor<'r> {
+    root: &'r Dir,
+    /// The directories on the way to the place, with the lengths of their paths. Only the innermost are kept.
+    open: VecDeque<(usize, Dir)>,
+    /// The path of the place. Empty for the root, where nothing is open.
+    at: Vec<u8>,
+}
+
+/// The outcome of entering a directory.
+enum Way {
+    There,
+    /// A directory on the way does not exist.
+    Missing,
+    /// The path of a name on the way that is no directory.
+    Blocked(Vec<u8>),
+}
+
+impl<'r> Cursor<'r> {
+    pub(super) fn new(root: &'r Dir) -> Self {
+        Self {
+            root,
+            open: VecDeque::new(),
+            at: Vec::new(),
+        }
+    }
+
+    /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. A directory with something
+    /// in it stays, as with git: everything of the archive was deleted before. An obstacle of another type stays, and its
+    /// path is returned.
+    pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
+        let (parent, name) = path.split();
+        let name = OsStr::from_bytes(name);
+        match self.enter(parent, false)? {
+            Way::Missing => return Ok(None),
+            Way::Blocked(at) => return Ok(Some(at)),
+            Way::There => {}
+        }
+        let removed = match path.is_directory() {
+            true => self.here().remove_dir(name),
+            false => self.here().remove_file(name),
+        };
+        match removed {
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty => Ok(None),
+                ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+                    Ok(Some(path.bytes().to_vec()))
+                }
+                _ => Err(failed("delete", path.bytes(), error)),
+            },
+            Ok(()) => Ok(None),
+        }
+    }
+
+    /// Delete a path with everything below it. Returns an obstacle like [`Self::delete`].
+    pub(super) fn delete_all(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
+        let obstacle = self.delete(path)?;
+        if obstacle.as_deref() != Some(path.bytes()) {
+            return Ok(obstacle);
+        }
+        let removed = self
+            .here()
+            .remove_dir_all(OsStr::from_bytes(path.split().1));
+        removed.map_err(|error| failed("delete", path.bytes(), error))?;
+        Ok(None)
+    }
+
+    /// Delete a file or a symbolic link. Anything else stays.
+    pub(super) fn delete_file(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        self.try_delete(path, |here, name| here.remove_file(name))
+    }
+
+    /// Delete a directory if it is empty, or what is in its place.
+    pub(super) fn delete_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        self.try_delete(path, |here, name| match here.remove_dir(name) {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => here.remove_file(name),
+            removed => removed,
+        })
+    }
+
+    fn try_delete(
+        &mut self,
+        path: &ArchivePath<'_>,
+        delete: impl Fn(&Dir, &OsStr) -> io::Result<()>,
+    ) -> Result<()> {
+        use ErrorKind::{DirectoryNotEmpty, IsADirectory, NotFound};
+        let (parent, name) = path.split();
+        let Way::There = self.enter(parent, false)? else {
+            return Ok(());
+        };
+        match delete(self.here(), OsStr::from_bytes(name)) {
+            Err(error) if !matches!(error.kind(), NotFound | IsADirectory | DirectoryNotEmpty) => {
+                Err(failed("delete", path.bytes(), error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is at `path`, if anything is.
+    pub(super) fn status(&mut self, path: &ArchivePath<'_>) -> Result<Option<Metadata>> {
+        let (parent, name) = path.split();
+        let Way::There = self.enter(parent, false)? else {
+            return Ok(None);
+        };
+        match self.here().symlink_metadata(OsStr::from_bytes(name)) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", path.bytes(), error)),
+        }
+    }
+
+    /// Open a file to read it. It must be where the last operation was.
+    pub(super) fn open_file(&mut self, path: &ArchivePath<'_>) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let name = OsStr::from_bytes(path.split().1);
+        let file = self.here().open_with(name, &options);
+        file.map_err(|error| failed("read", path.bytes(), error))
+    }
+
+    /// The target of a symbolic link. It must be where the last operation was.
+    pub(super) fn link_target(&mut self, path: &ArchivePath<'_>) -> Result<Vec<u8>> {
+        let name = OsStr::from_bytes(path.split().1);
+        let target = self.here().read_link_contents(name);
+        let target = target.map_err(|error| failed("read", path.bytes(), error))?;
+        Ok(target.into_os_string().into_vec())
+    }
+
+    /// Create a directory, unless it exists. The user can always enter it and write to it, and nobody else may do more there
+    /// than `mode` says.
+    pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
+        let name = self.prepare(path)?;
+        let made = match create_directory(self.here(), name, mode | 0o700) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && self.is_directory(name) => {
+                self.restrict(name, mode)
+            }
+            made => made,
+        };
+        made.map_err(|error| failed("create", path.bytes(), error))
+    }
+
+    /// Take away the permissions of a directory beyond `mode`, and give the user all.
+    fn restrict(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        let directory = self.here().open_dir_nofollow(name)?;
+        let there = directory.dir_metadata()?.mode() & 0o7777;
+        // Set by the directory above, not by an archive.
+        let set_id = 0o7000;
+        let wanted = there & (mode | set_id) | 0o700;
+        if wanted != there {
+            directory.set_permissions(".", Permissions::from_mode(wanted))?;
+        }
+        Ok(())
+    }
+
+    /// Create a file in place of an existing one.
+    pub(super) fn create_file(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode);
+        self.place(path, |here, name| here.open_with(name, &options))
+    }
+
+    /// Create a symbolic link in place of an existing one.
+    pub(super) fn create_symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
+        let target = OsStr::from_bytes(target);
+        self.place(path, |here, name| here.symlink_contents(target, name))
+    }
+
+    fn place<T>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        make: impl Fn(&Dir, &OsStr) -> io::Result<T>,
+    ) -> Result<T> {
+        let name = self.prepare(path)?;
+        let made = match make(self.here(), name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                self.clear(name).and_then(|()| make(self.here(), name))
+            }
+            made => made,
+        };
+        made.map_err(|error| failed("create", path.bytes(), error))
+    }
+
+    /// Remove a file, a symbolic link or an empty directory that is in the way.
+    fn clear(&self, name: &OsStr) -> io::Result<()> {
+        match self.here().remove_file(name) {
+            Err(error) if error.kind() == ErrorKind::IsADirectory => self.here().remove_dir(name),
+            removed => removed,
+        }
+    }
+
+    /// Enter the parent of `path`, creating missing directories. Returns the name in the parent.
+    fn prepare<'p>(&mut self, path: &ArchivePath<'p>) -> Result<&'p OsStr> {
+        let (parent, name) = path.split();
+        let name = OsStr::from_bytes(name);
+        match self.enter(parent, true)? {
+            Way::There => Ok(name),
+            Way::Missing => Err(failed("create", path.bytes(), ErrorKind::NotFound.into())),
+            Way::Blocked(at) => Err(failed("enter", &at, ErrorKind::NotADirectory.into())),
+        }
+    }
+
+    /// Enter the directory `parent`, name by name.
+    fn enter(&mut self, parent: &[u8], make: bool) -> Result<Way> {
+        while !is_below(parent, &self.at) {
+            self.open.pop_back();
+            self.at
+                .truncate(self.open.back().map_or(0, |(len, _)| *len));
+        }
+        while self.at.len() < parent.len() {
+            let start = self.at.len() + usize::from(!self.at.is_empty());
+            let len = parent[start..].iter().position(|&byte| byte == b'/');
+            let end = len.map_or(parent.len(), |len| start + len);
+            let name = OsStr::from_bytes(&parent[start..end]);
+            let path = &parent[..end];
+            let next = match self.here().open_dir_nofollow(name) {
+                Err(error) if error.kind() == ErrorKind::NotFound && make => {
+                    match create_directory(self.here(), name, DIRECTORY_MODE) {
+                        // Another thread may have been faster.
+                        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                            return Err(failed("create", path, error));
+                        }
+                        _ => self.here().open_dir_nofollow(name),
+                    }
+                }
+                opened => opened,
+            };
+            match next {
+                Ok(next) => self.go_down(next, path),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Way::Missing),
+                Err(error) if self.is_directory(name) => return Err(failed("enter", path, error)),
+                Err(_) => return Ok(Way::Blocked(path.to_vec())),
+            }
+        }
+        Ok(Way::There)
+    }
+
+    fn go_down(&mut self, next: Dir, path: &[u8]) {
+        if self.open.len() == OPEN_MAX {
+            self.open.pop_front();
+        }
+        self.open.push_back((path.len(), next));
+        self.at = path.to_vec();
+    }
+
+    fn here(&self) -> &Dir {
+        self.open.back().map_or(self.root, |(_, open)| open)
+    }
+
+    /// Whether `name` is a directory, and no link to one.
+    fn is_directory(&self, name: &OsStr) -> bool {
+        let metadata = self.here().symlink_metadata(name);
+        metadata.is_ok_and(|metadata| metadata.is_dir())
+    }
+}
+
+fn create_directory(parent: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+    parent.create_dir_with(name, DirBuilder::new().mode(mode))
+}
+
+/// Whether `path` is `directory` or below it.
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    let rest = path.strip_prefix(directory);
+    rest.is_some_and(|rest| directory.is_empty() || matches!(rest, [] | [b'/', ..]))
+}
+
+/// The error of a failed operation on `path`.
+pub(super) fn failed(verb: &str, path: &[u8], error: io::Error) -> Error {
+    let why = strerror(&error);
+    let values = [verb.as_bytes(), path, why.as_bytes()];
+    Error::fatal(filled("cannot {} '{}': {}", &values))
+}

@@ -1,0 +1,202 @@
+//! Reads the first global headers of an archive: its target commit, its base, and the form of its
+//! deletions.
+//!
+//! The module knows the keys and their order, and nothing of directories. Any deviation from the output of
+//! `--base` is refused: a misunderstood archive must not delete anything.
+
+use std::{fmt, io::Read};
+
+use crate::base::error::{Error, Result};
+
+use super::{
+    input::damaged,
+    pax::records,
+    reader::{Item, Reader},
+};
+
+/// The prefix of git-sluice's keys.
+const OURS: &[u8] = b"GITSLUICE.";
+const VERSION: &[u8] = b"1";
+
+/// The id of a commit or of a tree, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Id(String);
+
+impl Id {
+    /// Parse an id as git writes it, SHA-1 or SHA-256.
+    pub fn new(hex: &[u8]) -> Option<Self> {
+        hexadecimal(hex, &[40, 64]).map(Self)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The key of all that decides, beside the commit, which files a view has: 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(String);
+
+impl Origin {
+    /// Parse a key.
+    pub fn new(hex: &[u8]) -> Option<Self> {
+        hexadecimal(hex, &[64]).map(Self)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Text of lower-case hexadecimal digits, of one of `lengths`.
+fn hexadecimal(text: &[u8], lengths: &[usize]) -> Option<String> {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_sound = lengths.contains(&text.len()) && text.iter().all(is_digit);
+    is_sound.then(|| String::from_utf8(text.to_vec()).ok())?
+}
+
+/// The base and the target that an archive states, and where the archive came from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// The required content of the directory. `None` for a full archive.
+    pub(super) base: Option<Id>,
+    /// The content of the directory after the application.
+    pub(super) target: Id,
+    /// Whether deletions are entries instead of records.
+    pub(super) whiteouts: bool,
+    /// The view that the archive belongs to. The archive itself does not say so.
+    pub(super) origin: Option<Origin>,
+}
+
+impl Claim {
+    /// Read the claim, and the first item after it.
+    pub(super) fn read<R: Read>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
+        let mut commit = None;
+        let mut item = reader.next()?;
+        if let Some(Item::Global(header)) = &item
+            && !begins_delta(header)
+        {
+            commit = comment(header)?;
+            item = reader.next()?;
+        }
+        if let Some(Item::Global(header)) = &item {
+            let claim = Self::of_delta(header, commit.as_ref())?;
+            return Ok((claim, reader.next()?));
+        }
+        let target = commit.ok_or_else(|| {
+            let what = "the archive does not say which commit it holds";
+            Error::fatal(what).hinted("it has to be the archive of a commit, not of a tree")
+        })?;
+        let claim = Self {
+            base: None,
+            target,
+            whiteouts: false,
+            origin: None,
+        };
+        Ok((claim, item))
+    }
+
+    fn of_delta(header: &[u8], commit: Option<&Id>) -> Result<Self> {
+        let mut records = records(header);
+        let mut value = |name: &str| match records.next().transpose()? {
+            Some((key, value)) if key.strip_prefix(OURS) == Some(name.as_bytes()) => Ok(value),
+            _ => Err(damaged(format!("it does not say its GITSLUICE.{name}"))),
+        };
+        let version = value("delta")?;
+        if version != VERSION {
+            let version = version.escape_ascii();
+            return Err(damaged(format!(
+                "version '{version}' of deltas is not known"
+            )));
+        }
+        let [base, target] = [value("base")?, value("target")?].map(Id::new);
+        let (Some(base), Some(target)) = (base, target) else {
+            return Err(damaged("its base or its target is no object id"));
+        };
+        let whiteouts = match value("deletions")? {
+            b"pax" => false,
+            b"whiteout" => true,
+            b"none" => {
+                return Err(Error::fatal("the archive does not carry its deletions")
+                    .hinted("make it with --deletions=pax"));
+            }
+            other => {
+                let other = other.escape_ascii();
+                return Err(damaged(format!("deletions as '{other}' are not known")));
+            }
+        };
+        if records.next().is_some() {
+            return Err(damaged("something follows its GITSLUICE.deletions"));
+        }
+        if commit.is_some_and(|commit| *commit != target) {
+            return Err(damaged("its comment is another commit than its target"));
+        }
+        Ok(Self {
+            base: Some(base),
+            target,
+            whiteouts,
+            origin: None,
+        })
+    }
+}
+
+fn begins_delta(header: &[u8]) -> bool {
+    let first = records(header).next();
+    matches!(first, Some(Ok((key, _))) if key.starts_with(OURS))
+}
+
+/// The commit in git's global header, which may also hold a time that fits no field.
+fn comment(header: &[u8]) -> Result<Option<Id>> {
+    let mut commit = None;
+    for record in records(header) {
+        match record? {
+            (b"comment", id) => {
+                let id = Id::new(id).ok_or_else(|| damaged("its comment is no commit id"))?;
+                commit = Some(id);
+            }
+            (b"mtime", _) => {}
+            (key, _) => {
+                let key = key.escape_ascii();
+                return Err(damaged(format!("its first header has a key '{key}'")));
+            }
+        }
+    }
+    Ok(commit)
+}
+
+/// The paths that a global header deletes.
+pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
+    records(header).map(|record| match record? {
+        (b"GITSLUICE.delete", path) => Ok(path),
+        (key, _) => {
+            let key = key.escape_ascii();
+            Err(damaged(format!("a global header has a key '{key}'")))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Id;
+
+    #[test]
+    fn ids_are_as_git_writes_them() {
+        for len in [40, 64] {
+            let hex = "0a".repeat(len / 2);
+            assert_eq!(Id::new(hex.as_bytes()).map(|id| id.to_string()), Some(hex));
+        }
+        for hex in [
+            "",
+            "HEAD",
+            &"A".repeat(40),
+            &"a".repeat(41),
+            &"/".repeat(40),
+        ] {
+            assert_eq!(Id::new(hex.as_bytes()), None, "{hex}");
+        }
+    }
+}

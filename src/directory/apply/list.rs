@@ -1,0 +1,227 @@
+//! Reads the list of what archives have brought into the directory, `.git-sluice.files`.
+//!
+//! A first line `git-sluice files 1 <length> <commit>`, then records that end in a NUL:
+//!
+//! * `directory <mode> <path>`
+//! * `file <mode> <size> <hash> <path>`, `hole <mode> <size> <path>` for a file of zeros that takes no room
+//! * `link <hash> <path>`, the hash of the target
+//! * `begun <path>`: something is being written there
+//! * `gone <path>`: the path is deleted, and what was below it
+//!
+//! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal. The last record of a path counts
+//! ([`Latest`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
+//! padded with spaces, so that the first line can be replaced where it is.
+//!
+//! While an archive is applied, the list grows: `.git-sluice.files.new` with a full archive, the list itself with a
+//! delta. Each path stands there before anything is created at it, so that after an interruption both lists together
+//! name all that archives have brought.
+
+use std::{
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    str,
+};
+
+use cap_std::fs::{Dir, File};
+use rustc_hash::FxHashMap;
+
+use crate::base::error::Result;
+
+use super::{
+    delta::Id,
+    hash::ContentHash,
+    own::{self, LIST, failed},
+    pax::decimal,
+    record::{Record, RecordKind},
+};
+
+/// The beginning of the first line.
+const MAGIC: &[u8] = b"git-sluice files 1 ";
+/// Bytes of the first line.
+pub(super) const HEADER_LEN: usize = MAGIC.len() + 20 + 1 + 64 + 1;
+const BUFFER: usize = 128 << 10;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The bytes of the list when it last had one record for each path. Zero while it is made.
+    pub(super) len: u64,
+    /// The commit whose files are listed.
+    pub(super) commit: Id,
+}
+
+impl Header {
+    pub(super) fn line(&self) -> String {
+        let magic = str::from_utf8(MAGIC).expect("ASCII");
+        format!("{magic}{:020} {:64}\n", self.len, self.commit.to_string())
+    }
+
+    fn parse(line: &[u8]) -> Option<Self> {
+        let (len, commit) = line.strip_prefix(MAGIC)?.split_at_checked(20)?;
+        Some(Self {
+            len: decimal(len)?,
+            commit: Id::new(commit.trim_ascii())?,
+        })
+    }
+}
+
+/// A list that is read.
+pub(super) struct List {
+    pub(super) header: Header,
+    records: BufReader<File>,
+}
+
+impl List {
+    /// Open the list called `name`, if it exists.
+    pub(super) fn open(root: &Dir, name: &str) -> Result<Option<Self>> {
+        let Some(file) = own::open(root, name)? else {
+            return Ok(None);
+        };
+        let mut records = BufReader::with_capacity(BUFFER, file);
+        let mut line = Vec::with_capacity(HEADER_LEN);
+        let read = (&mut records)
+            .take(HEADER_LEN as u64)
+            .read_to_end(&mut line);
+        read.map_err(|error| failed(name, &error))?;
+        // An interrupted application may leave a list without a whole first line, and without a record.
+        Ok(Header::parse(&line).map(|header| Self { header, records }))
+    }
+
+    /// Open the list of the directory, if it names the files of one of `commits`.
+    pub(super) fn of(root: &Dir, commits: &[&Id]) -> Result<Option<Self>> {
+        let list = Self::open(root, LIST)?;
+        Ok(list.filter(|list| commits.contains(&&list.header.commit)))
+    }
+
+    /// Take the next record into `line`, with its NUL and unchecked. `false` at the end.
+    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+        line.clear();
+        let read = self.records.read_until(0, line);
+        read.map_err(|error| failed(LIST, &error))?;
+        Ok(!line.is_empty())
+    }
+
+    /// Call `take` for each record, with its number, its NUL and unchecked.
+    pub(super) fn each_line(
+        &mut self,
+        mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut line = Vec::new();
+        for number in 0.. {
+            match self.next(&mut line)? {
+                true => take(number, &line)?,
+                false => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Find out which records count. The next one is then the first one again.
+    pub(super) fn latest(&mut self) -> Result<Latest> {
+        let mut latest = Latest::default();
+        self.each_line(|number, line| {
+            latest.add(number, line);
+            Ok(())
+        })?;
+        let begin = SeekFrom::Start(HEADER_LEN as u64);
+        let sought = self.records.seek(begin);
+        sought.map_err(|error| failed(LIST, &error))?;
+        Ok(latest)
+    }
+
+    /// Call `take` for each record that counts. What is no record, as at the end of an interrupted write, is left out.
+    pub(super) fn each(mut self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+        let latest = self.latest()?;
+        self.each_line(|number, line| match Record::of_line(line) {
+            Ok(record) if latest.counts(number, &record) => take(record),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// Which records of a list count: the last one of each path, unless its path, or one that it is in, is gone since.
+///
+/// Records are numbered from zero. Holds hashes of paths, which take less room than the paths.
+#[derive(Default)]
+pub(super) struct Latest {
+    /// The content of all records, those that do not count included, in bytes.
+    pub(super) bytes: u64,
+    last: FxHashMap<ContentHash, u64>,
+    gone: FxHashMap<ContentHash, u64>,
+}
+
+impl Latest {
+    fn add(&mut self, number: u64, line: &[u8]) {
+        let Ok(record) = Record::of_line(line) else {
+            return;
+        };
+        self.bytes = self.bytes.saturating_add(record.kind.bytes());
+        let path = ContentHash::of(record.path);
+        match record.kind {
+            RecordKind::Gone => self.gone.insert(path, number),
+            _ => self.last.insert(path, number),
+        };
+    }
+
+    /// Whether the record with this `number` counts.
+    pub(super) fn counts(&self, number: u64, record: &Record<'_>) -> bool {
+        record.kind != RecordKind::Gone
+            && self.last.get(&ContentHash::of(record.path)) == Some(&number)
+            && (self.gone.is_empty() || !self.is_gone_since(number, record.path))
+    }
+
+    fn is_gone_since(&self, number: u64, path: &[u8]) -> bool {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(at, _)| &path[..at]).chain([path]);
+        above.any(|path| {
+            self.gone
+                .get(&ContentHash::of(path))
+                .is_some_and(|&gone| gone > number)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Header, Id, Latest, Record};
+
+    #[test]
+    fn a_first_line_is_read_as_it_was_written() {
+        for digits in [40, 64] {
+            for len in [0, 117, u64::MAX] {
+                let commit = Id::new("a".repeat(digits).as_bytes()).expect("an id");
+                let header = Header { len, commit };
+                let line = header.line();
+                assert_eq!(line.len(), super::HEADER_LEN);
+                assert_eq!(Header::parse(line.as_bytes()), Some(header));
+                assert_eq!(Header::parse(&line.as_bytes()[..60]), None);
+            }
+        }
+    }
+
+    /// The numbers of the records that count, of those in a list.
+    fn counting(lines: &[&str]) -> Vec<usize> {
+        let line = |number: usize| [lines[number].as_bytes(), b"\0"].concat();
+        let mut latest = Latest::default();
+        (0..lines.len()).for_each(|number| latest.add(number as u64, &line(number)));
+        let counts = |&number: &usize| {
+            Record::of_line(&line(number)).is_ok_and(|record| latest.counts(number as u64, &record))
+        };
+        (0..lines.len()).filter(counts).collect()
+    }
+
+    #[test]
+    fn the_last_record_of_a_path_counts() {
+        assert_eq!(counting(&["begun a", "begun b", "hole 644 1 a"]), [1, 2]);
+        assert_eq!(counting(&["begun a", "nothing", "gone a"]), [0; 0]);
+        assert_eq!(counting(&["begun a", "gone a", "begun a"]), [2]);
+        assert_eq!(
+            counting(&["begun a/b", "begun ab", "begun a/b/c"]),
+            [0, 1, 2]
+        );
+        assert_eq!(
+            counting(&["begun a", "begun a/b", "gone a", "begun a/c", "begun ab"]),
+            [3, 4]
+        );
+        assert_eq!(counting(&["begun a", "begun a/b", "gone a/b"]), [0]);
+    }
+}

@@ -1,0 +1,338 @@
+//! `--apply`: applies an archive to a directory, so that a directory with the tree of one commit holds the
+//! tree of another commit.
+//!
+//! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy
+//! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large: it is
+//! read once, and each entry is checked before it is written. The calling thread reads, deletes and makes directories;
+//! several threads write files (`writers`).
+//!
+//! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
+//! complete archive again completes the directory, after any number of interruptions; so does a full archive of any
+//! commit.
+//!
+//! Nothing outside the directory is touched, whatever the archive says and whatever links the directory holds:
+//! every operation goes through a handle on the directory, name by name. No git object is read, so no repository
+//! is needed.
+//!
+//! # State
+//!
+//! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
+//! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
+//! archive. A third word is the view that all of the content came from ([`Origin`]); an archive of a view applies only
+//! to what came from the same view. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
+//! Only the applying user may have written it.
+//!
+//! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
+//! compared, and a full archive can take the place of what is there: what the list names is deleted, and nothing else
+//! is. Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
+//!
+//! # Format
+//!
+//! A tar archive as git writes it, plain or compressed with gzip or Zstandard. Its global pax headers contain, in
+//! this order:
+//!
+//! 1. `comment=<commit>`, as in every archive of git; absent if the target is a tree.
+//! 2. `GITSLUICE.delta=1`, the version; `GITSLUICE.base=<id>` and `GITSLUICE.target=<id>`, of commits or
+//!    of trees; `GITSLUICE.deletions=pax`, `whiteout` or `none`. These four and no others.
+//! 3. With `pax`, in as many headers as necessary, each below 1 MiB: `GITSLUICE.delete=<path>`, once for each
+//!    path. The path of a directory ends in a slash and follows all paths below the directory.
+//!
+//! Then the entries: with `whiteout`, first an empty file `<directory>/.wh.<name>` for each path to be deleted
+//! with everything below it; then directories, files and symbolic links. A path whose type differs from the base
+//! is deleted and has an entry of its own, directories too. With `none` the archive lacks its deletions and cannot
+//! be applied.
+//!
+//! An archive without `GITSLUICE.delta` is a full one.
+
+mod batch;
+mod clear;
+mod cursor;
+mod delta;
+mod extract;
+mod hash;
+mod input;
+mod large;
+mod list;
+mod list_writer;
+mod own;
+mod path;
+mod pax;
+mod progress;
+mod reader;
+mod record;
+mod recording;
+mod root;
+mod state;
+mod steps;
+mod threads;
+mod verify;
+mod writer;
+mod writers;
+
+use std::io::{Read, Write};
+
+use crate::{
+    base::{
+        error::{Error, Result, filled, listed, push_line},
+        working_directory::NamedFile,
+    },
+    output::report::Console,
+};
+
+use clear::clear;
+use delta::Claim;
+pub use delta::{Id, Origin};
+use extract::extract;
+use list::List;
+use list_writer::{ListWriter, tidy};
+use own::{LIST, NEW_LIST};
+use progress::{Count, Progress};
+use reader::{Item, Reader};
+use recording::Recording;
+use root::Root;
+use state::Verdict;
+pub use state::{Content, State};
+use steps::Steps;
+use verify::verify;
+
+const APPLYING: &str = "Applying";
+const HINT: &str = "the directory is not whole: apply the complete archive again";
+
+/// Whether the files in the directory are compared with what archives have brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// They are not read.
+    Nothing,
+    /// A difference ends the run.
+    Verify,
+    /// Where something differs, a full archive takes the place of everything that archives have brought.
+    Repair,
+}
+
+/// What the caller hears.
+pub struct Reports<'a> {
+    /// Receives a line about each path that differs.
+    pub differences: &'a mut dyn Write,
+    /// Receives messages to the user, and shows progress.
+    pub console: Console<'a>,
+    /// Whether each deleted or written path is a message.
+    pub verbose: bool,
+}
+
+/// An archive that is applied.
+pub struct Archive<R> {
+    /// The bytes.
+    pub content: R,
+    /// The number of bytes, if it is known.
+    pub len: Option<u64>,
+    /// The view that the archive is from.
+    pub origin: Option<Origin>,
+}
+
+/// Apply `archive` to `directory`, which is created for a full archive.
+pub fn apply(
+    directory: &NamedFile,
+    archive: Archive<impl Read>,
+    check: Check,
+    mut reports: Reports<'_>,
+) -> Result<()> {
+    let Archive {
+        content,
+        len,
+        origin,
+    } = archive;
+    let (recording, read) = (Recording::new(), Count::default());
+    let mut reader = Reader::new(input::plain(recording.of(read.of(content)))?);
+    let (claim, first) = Claim::read(&mut reader)?;
+    let claim = Claim { origin, ..claim };
+    let root = Root::open(directory, claim.base.is_none())?;
+    let verdict = judge(&root, &claim, check, &mut reports)?;
+    let application = Application {
+        root: &root,
+        claim: &claim,
+    };
+    let Reports {
+        mut console,
+        verbose,
+        ..
+    } = reports;
+    match (verdict, &claim.base) {
+        (Verdict::Nothing, _) => {
+            recording.stop();
+            reader.drain();
+            Ok(())
+        }
+        (_, None) => {
+            recording.stop();
+            let progress = Progress::new(console, APPLYING, len, read).telling(verbose);
+            application.full(verdict, first, &mut reader, progress)
+        }
+        (_, Some(base)) => {
+            let mut progress = Progress::new(console.reborrow(), "Checking", len, read.clone());
+            Steps::new(&claim).check(first, &mut reader, || progress.entry())?;
+            progress.finish();
+            let (len, read) = (read.bytes(), Count::default());
+            let mut reader = Reader::new(input::plain(read.of(recording.replay()?))?);
+            let (_, first) = Claim::read(&mut reader)?;
+            let progress = Progress::new(console, APPLYING, Some(len), read).telling(verbose);
+            application.delta(base, first, &mut reader, progress)
+        }
+    }
+}
+
+/// Check that [`apply`] takes the archive of these bytes, as far as the archive itself decides.
+pub fn check_archive(content: impl Read) -> Result<()> {
+    let mut reader = Reader::new(input::plain(content)?);
+    let (claim, first) = Claim::read(&mut reader)?;
+    Steps::new(&claim).check(first, &mut reader, || ())
+}
+
+/// Decide about an archive with this `claim`.
+fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) -> Result<Verdict> {
+    let state = State::read(root.directory())?;
+    let is_listed = is_listed(root, state.as_ref())?;
+    let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
+    let is_same = state.as_ref() == Some(&State::applied(claim));
+    let is_full = claim.base.is_none();
+    let held = match (state, check) {
+        (_, Check::Nothing) | (None, _) => return Ok(verdict),
+        // A full archive takes the place of what an interrupted application has left.
+        (Some(state), _) if is_full && state.is_on_the_way() => return Ok(verdict),
+        (state, Check::Verify | Check::Repair) => State::held(state)?,
+    };
+    match compare(root, &held, reports.differences, &mut reports.console)? {
+        None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
+        None => Ok(verdict),
+        Some(_) if check == Check::Repair && is_full => Ok(Verdict::Replace),
+        Some(differs) => Err(differs),
+    }
+}
+
+/// Whether everything that archives have brought into a directory in `state` is in its lists.
+fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
+    let root = root.directory();
+    Ok(match state.map(|state| &state.content) {
+        None => false,
+        Some(Content::Holds(held)) => List::of(root, &[held])?.is_some(),
+        Some(Content::Applying { .. }) => {
+            List::open(root, LIST)?.is_some() || List::open(root, NEW_LIST)?.is_some()
+        }
+    })
+}
+
+/// What `directory` says that it holds. `None` if it says nothing, or is not there.
+pub fn state(directory: &NamedFile) -> Result<Option<State>> {
+    match directory.path.exists() {
+        true => State::read(Root::open(directory, false)?.directory()),
+        false => Ok(None),
+    }
+}
+
+/// Compare `directory` with what archives have brought into it, and report each path that differs.
+pub fn check(
+    directory: &NamedFile,
+    differences: &mut dyn Write,
+    console: &mut Console<'_>,
+) -> Result<()> {
+    let root = Root::open(directory, false)?;
+    let held = State::held(State::read(root.directory())?)?;
+    compare(&root, &held, differences, console)?.map_or(Ok(()), Err)
+}
+
+/// Report each path that differs from what archives have brought of `held`. Returns the error of a directory that
+/// differs.
+fn compare(
+    root: &Root,
+    held: &Id,
+    differences: &mut dyn Write,
+    console: &mut Console<'_>,
+) -> Result<Option<Error>> {
+    let found = verify(root, held, console)?;
+    let mut lines = Vec::new();
+    for (path, difference) in &found {
+        let difference = difference.to_string();
+        let line = filled("{} {}", &[difference.as_bytes(), &listed(path)]);
+        push_line(&mut lines, "", &line);
+    }
+    let written = differences
+        .write_all(&lines)
+        .and_then(|()| differences.flush());
+    written.map_err(|error| Error::write(&error))?;
+    let differs = || Error::directory_differs(found.len(), &held.to_string());
+    Ok((!found.is_empty()).then(differs))
+}
+
+/// An archive that may be applied.
+struct Application<'a> {
+    root: &'a Root,
+    claim: &'a Claim,
+}
+
+impl Application<'_> {
+    /// Apply a full archive: in place of all that archives have brought, or into an empty directory.
+    fn full<R: Read>(
+        self,
+        verdict: Verdict,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        self.begin()?;
+        if verdict == Verdict::Replace {
+            clear(self.root).map_err(|error| error.hinted(HINT))?;
+        }
+        let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
+        self.extract(Some(list), first, reader, progress)
+    }
+
+    /// Apply a delta.
+    fn delta<R: Read>(
+        self,
+        base: &Id,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let (root, target) = (self.root.directory(), &self.claim.target);
+        // An earlier application may have ended just before its last state.
+        let listed = tidy(root, &[base, target])?;
+        if listed.is_none() {
+            // The list of another tree would be taken for the list of this one after an interruption.
+            own::remove(root, LIST)?;
+            own::remove(root, NEW_LIST)?;
+        }
+        self.begin()?;
+        let list = listed.map(|header| ListWriter::go_on(root, target, &header));
+        self.extract(list.transpose()?, first, reader, progress)
+    }
+
+    fn begin(&self) -> Result<()> {
+        State::applying(self.claim).write(self.root.directory())
+    }
+
+    /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
+    fn extract<R: Read>(
+        self,
+        list: Option<ListWriter>,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        mut progress: Progress<'_>,
+    ) -> Result<()> {
+        let (root, directory) = (self.root, self.root.directory());
+        extract(
+            root,
+            list.as_ref(),
+            self.claim,
+            first,
+            reader,
+            &mut progress,
+        )
+        .and_then(|()| root.sync())
+        .map_err(|error| error.hinted(HINT))?;
+        progress.finish();
+        if let Some(list) = list {
+            list.complete(directory)?;
+        }
+        State::applied(self.claim).write(directory)
+    }
+}

@@ -1,0 +1,107 @@
+//! The directory that an archive is applied to: opened, locked, flushed. The module knows nothing of archives.
+
+use std::{
+    fs::{self, TryLockError},
+    io::{self, ErrorKind},
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
+};
+
+use cap_std::fs::Dir;
+use rustix::fs::{Mode, OFlags};
+
+use crate::base::{
+    error::{Error, Result, filled, strerror},
+    working_directory::NamedFile,
+};
+
+use super::{
+    cursor::{Cursor, DIRECTORY_MODE, failed},
+    own,
+};
+
+/// A directory that is locked.
+pub(super) struct Root {
+    directory: Dir,
+    /// The same directory for operations without a path. Holds the lock.
+    handle: fs::File,
+}
+
+impl Drop for Root {
+    /// Unlock the directory. Closing it is not enough: a process that another thread starts at this moment
+    /// holds a copy of the handle until it executes its program.
+    fn drop(&mut self) {
+        let _ = self.handle.unlock();
+    }
+}
+
+impl Root {
+    /// Open and lock the directory, which is created first if it is `new`.
+    pub(super) fn open(directory: &NamedFile, new: bool) -> Result<Self> {
+        let NamedFile { name, path } = directory;
+        let failed = |error: io::Error| {
+            let why = strerror(&error);
+            let values = [name.as_os_str().as_bytes(), why.as_bytes()];
+            Error::fatal(filled("cannot open directory '{}': {}", &values))
+        };
+        if new
+            && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
+            && error.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(failed(error));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(path, flags, Mode::empty());
+        let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
+        // A file system without locks is accepted; only this protection is lost.
+        if let Err(TryLockError::WouldBlock) = handle.try_lock() {
+            let name = name.as_os_str().as_bytes();
+            let refused = filled("another archive is being applied to '{}'", &[name]);
+            return Err(Error::fatal(refused));
+        }
+        Ok(Self {
+            directory: Dir::from_std_file(handle.try_clone().map_err(failed)?),
+            handle,
+        })
+    }
+
+    /// The directory itself, for the files of the state.
+    pub(super) fn directory(&self) -> &Dir {
+        &self.directory
+    }
+
+    /// A cursor at the top.
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        Cursor::new(&self.directory)
+    }
+
+    /// Whether the directory holds nothing but the files of `--apply`.
+    pub(super) fn is_bare(&self) -> Result<bool> {
+        let failed = |error| failed("read", b".", error);
+        for entry in self.directory.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            if !own::is_own(name.as_bytes()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Flush all changes to the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        sync_all_files(&self.handle).map_err(|error| failed("write", b".", error))
+    }
+}
+
+/// Flush the file system of `directory`.
+#[cfg(target_os = "linux")]
+fn sync_all_files(directory: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(directory)?)
+}
+
+/// Start to flush all file systems, as `sync` does, and flush `directory`. Other systems cannot wait for the files of
+/// one file system.
+#[cfg(not(target_os = "linux"))]
+fn sync_all_files(directory: &fs::File) -> io::Result<()> {
+    rustix::fs::sync();
+    directory.sync_all()
+}

@@ -1,0 +1,387 @@
+//! Reads and writes the state file `.git-sluice`: one line that states which commit the directory holds.
+//!
+//! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
+//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a view. The file is replaced, never modified, and each state is on the disk
+//! before anything depends on it.
+
+use std::io::{Read, Write};
+
+use cap_std::fs::Dir;
+
+use crate::base::error::{Error, Result};
+
+use super::{
+    delta::{Claim, Id, Origin},
+    own::{self, NEW_STATE, STATE, failed},
+};
+
+/// More than any state has.
+const LEN_MAX: u64 = 256;
+
+/// The content of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Which commit.
+    pub content: Content,
+    /// The view from which all of the content came, if it is known.
+    pub origin: Option<Origin>,
+}
+
+/// Which commit a directory holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The tree of this commit.
+    Holds(Id),
+    /// A mixture of base and target.
+    Applying {
+        /// The base of a delta.
+        base: Option<Id>,
+        /// The target of the archive.
+        target: Id,
+    },
+}
+
+/// The decision about an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Apply,
+    /// Delete what the list of the directory names, then apply.
+    Replace,
+    /// The directory holds the target already.
+    Nothing,
+}
+
+impl State {
+    /// The state from before the first change to after the last.
+    pub(super) fn applying(claim: &Claim) -> Self {
+        Self {
+            content: Content::Applying {
+                base: claim.base.clone(),
+                target: claim.target.clone(),
+            },
+            origin: claim.origin.clone(),
+        }
+    }
+
+    /// The state after the last change.
+    pub(super) fn applied(claim: &Claim) -> Self {
+        Self {
+            content: Content::Holds(claim.target.clone()),
+            origin: claim.origin.clone(),
+        }
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        let line = text.strip_suffix(b"\n").unwrap_or(text);
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        let (content, origin) = match words[..] {
+            [b"holds", id, ref origin @ ..] => (Content::Holds(Id::new(id)?), origin),
+            [b"applying", base, target, ref origin @ ..] => {
+                let base = match base {
+                    b"-" => None,
+                    id => Some(Id::new(id)?),
+                };
+                let target = Id::new(target)?;
+                (Content::Applying { base, target }, origin)
+            }
+            _ => return None,
+        };
+        let origin = match origin {
+            [] => None,
+            [key] => Some(Origin::new(key)?),
+            _ => return None,
+        };
+        Some(Self { content, origin })
+    }
+
+    fn text(&self) -> String {
+        let content = match &self.content {
+            Content::Holds(id) => format!("holds {id}"),
+            Content::Applying { base, target } => {
+                let base = base.as_ref().map_or("-".to_owned(), Id::to_string);
+                format!("applying {base} {target}")
+            }
+        };
+        match &self.origin {
+            Some(origin) => format!("{content} {origin}\n"),
+            None => format!("{content}\n"),
+        }
+    }
+
+    /// Read the state of `root`.
+    pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
+        let Some(file) = own::open(root, STATE)? else {
+            return Ok(None);
+        };
+        let mut text = Vec::new();
+        let read = file.take(LEN_MAX).read_to_end(&mut text);
+        read.map_err(|error| failed(STATE, &error))?;
+        let state = Self::parse(&text).ok_or_else(|| {
+            let what = format!("'{STATE}' does not say what the directory holds");
+            Error::fatal(what).hinted(how_to_say())
+        })?;
+        Ok(Some(state))
+    }
+
+    /// Replace the state of `root`.
+    pub(super) fn write(&self, root: &Dir) -> Result<()> {
+        let mut file = own::create(root, NEW_STATE)?;
+        let written = file.write_all(self.text().as_bytes());
+        written.map_err(|error| failed(NEW_STATE, &error))?;
+        own::replace(root, &file, NEW_STATE, STATE)?;
+        let synced = root
+            .try_clone()
+            .and_then(|root| root.into_std_file().sync_all());
+        synced.map_err(|error| failed(STATE, &error))
+    }
+
+    /// The commit that a directory in `state` holds, if it holds one wholly.
+    pub(super) fn held(state: Option<Self>) -> Result<Id> {
+        match state.map(|state| state.content) {
+            Some(Content::Holds(held)) => Ok(held),
+            Some(Content::Applying { target, .. }) => Err(Error::fatal(format!(
+                "cannot verify: the directory is on the way to {target}"
+            ))
+            .hinted("apply the complete archive of that first, without --verify and --repair")),
+            None => Err(
+                Error::fatal("cannot verify: the directory does not say what it holds")
+                    .hinted(how_to_say()),
+            ),
+        }
+    }
+
+    /// Whether an application has not ended.
+    pub(super) fn is_on_the_way(&self) -> bool {
+        matches!(self.content, Content::Applying { .. })
+    }
+
+    /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
+    /// file, `listed` that all files of archives in it are known. Only a view tells that two full archives of one commit have
+    /// the same files.
+    pub(super) fn judge(
+        state: Option<&Self>,
+        bare: bool,
+        listed: bool,
+        claim: &Claim,
+    ) -> Result<Verdict> {
+        let Claim { base, target, .. } = claim;
+        // An archive of a view fits only what came from the same view.
+        let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
+        let content = state.filter(fits).map(|state| &state.content);
+        match (content, base) {
+            (_, None) if bare => Ok(Verdict::Apply),
+            (Some(Content::Holds(held)), base)
+                if held == target && (base.is_some() || claim.origin.is_some() || !listed) =>
+            {
+                Ok(Verdict::Nothing)
+            }
+            (_, None) if listed && state.is_some() => Ok(Verdict::Replace),
+            (Some(Content::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
+            (Some(content), _) if *content == Self::applying(claim).content => Ok(Verdict::Apply),
+            (_, Some(base)) => Err(Self::refusal(state, bare, base)),
+            (_, None) => Err(Error::fatal(
+                "cannot apply: the archive is a full one, and the directory is not empty",
+            )
+            .hinted("what is in it came from elsewhere: apply the archive to an empty directory")),
+        }
+    }
+
+    fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {
+        let (holds, hint) = match state.map(|state| &state.content) {
+            Some(Content::Holds(held)) => (format!("holds {held}"), None),
+            Some(Content::Applying {
+                base: Some(from),
+                target,
+            }) => (
+                format!("is on the way from {from} to {target}"),
+                Some("apply the complete archive of that first".to_owned()),
+            ),
+            Some(Content::Applying { base: None, target }) => (
+                format!("is on the way to {target}"),
+                Some("apply the complete archive of that first".to_owned()),
+            ),
+            None if bare => (
+                "is empty".to_owned(),
+                Some(format!("apply the full archive of {base} first")),
+            ),
+            None => ("does not say what it holds".to_owned(), Some(how_to_say())),
+        };
+        let error = Error::fatal(format!(
+            "cannot apply: the directory {holds}, the archive needs {base}"
+        ));
+        match hint {
+            Some(hint) => error.hinted(hint),
+            None => error,
+        }
+    }
+}
+
+fn how_to_say() -> String {
+    format!("if it is the tree of a commit, write 'holds <commit>' into the file '{STATE}' in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claim, Content, Id, Origin, State, Verdict};
+
+    fn id(digit: &str) -> Id {
+        Id::new(digit.repeat(40).as_bytes()).expect("an id")
+    }
+
+    fn origin(digit: &str) -> Origin {
+        Origin::new(digit.repeat(64).as_bytes()).expect("a key")
+    }
+
+    fn holds(digit: &str) -> State {
+        State {
+            content: Content::Holds(id(digit)),
+            origin: None,
+        }
+    }
+
+    #[test]
+    fn states_are_one_line() {
+        let applying = |base| Content::Applying {
+            base,
+            target: id("b"),
+        };
+        for content in [
+            Content::Holds(id("a")),
+            applying(None),
+            applying(Some(id("a"))),
+        ] {
+            for origin in [None, Some(origin("d"))] {
+                let content = content.clone();
+                let state = State { content, origin };
+                let text = state.text();
+                assert_eq!(State::parse(text.as_bytes()), Some(state.clone()));
+                assert_eq!(State::parse(text.trim_end().as_bytes()), Some(state));
+            }
+        }
+        for text in [
+            "",
+            "holds",
+            "holds ",
+            "holds HEAD",
+            "holds  a",
+            "applying - -",
+            "\n",
+        ] {
+            assert_eq!(State::parse(text.as_bytes()), None, "{text:?}");
+        }
+        let text = holds("a").text();
+        assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
+        assert_eq!(
+            State::parse(format!("{} d", text.trim_end()).as_bytes()),
+            None
+        );
+    }
+
+    /// The decisions about a delta from `a` to `b` and about a full archive of `b`.
+    #[test]
+    fn verdicts() {
+        let [delta, full] = [claim(Some("a"), None), claim(None, None)];
+        let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
+        let [held, base, other] = ["b", "a", "c"].map(holds);
+        let [apply, replace, nothing] =
+            [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
+        for (state, bare, listed, of_delta, of_full) in [
+            (None, true, false, None, apply),
+            (None, false, false, None, None),
+            (Some(&held), false, false, nothing, nothing),
+            (Some(&held), true, false, nothing, apply),
+            (Some(&held), false, true, nothing, replace),
+            (Some(&base), false, false, apply, None),
+            (Some(&base), false, true, apply, replace),
+            (Some(&base), true, false, apply, apply),
+            (Some(&other), false, false, None, None),
+            (Some(&other), false, true, None, replace),
+            (Some(&on_the_way), false, false, apply, None),
+            (Some(&on_the_way), false, true, apply, replace),
+            (Some(&from_nothing), false, false, None, apply),
+            (Some(&from_nothing), false, true, None, replace),
+        ] {
+            let judge = |claim| State::judge(state, bare, listed, claim).ok();
+            assert_eq!(
+                (judge(&delta), judge(&full)),
+                (of_delta, of_full),
+                "{state:?} {bare} {listed}"
+            );
+        }
+    }
+
+    /// The same commit of another view, or of no view, has other files.
+    #[test]
+    fn an_archive_of_a_view_fits_what_came_from_the_view() {
+        let of_view = |digit: &str, view| State {
+            origin: Some(origin(view)),
+            ..holds(digit)
+        };
+        let delta = claim(Some("a"), Some("d"));
+        let full = claim(None, Some("d"));
+        let plain = claim(Some("a"), None);
+        for (state, of_delta, of_full, of_plain) in [
+            (
+                of_view("a", "d"),
+                Some(Verdict::Apply),
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                of_view("b", "d"),
+                Some(Verdict::Nothing),
+                Some(Verdict::Nothing),
+                Some(Verdict::Nothing),
+            ),
+            (
+                of_view("a", "e"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                of_view("b", "e"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Nothing),
+            ),
+            (
+                holds("a"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                holds("b"),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Nothing),
+            ),
+            (
+                State::applying(&delta),
+                Some(Verdict::Apply),
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+            (
+                State::applying(&plain),
+                None,
+                Some(Verdict::Replace),
+                Some(Verdict::Apply),
+            ),
+        ] {
+            let judge = |claim| State::judge(Some(&state), false, true, claim).ok();
+            let verdicts = [judge(&delta), judge(&full), judge(&plain)];
+            assert_eq!(verdicts, [of_delta, of_full, of_plain], "{state:?}");
+        }
+    }
+
+    fn claim(base: Option<&str>, view: Option<&str>) -> Claim {
+        Claim {
+            base: base.map(id),
+            target: id("b"),
+            whiteouts: false,
+            origin: view.map(origin),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The steps of an archive: first the deletions, then the new entries.
+//!
+//! This module checks every name, type and position in the archive without a look at the directory. So an
+//! archive can be checked to its end before the first step is applied.
+
+use std::io::Read;
+
+use crate::base::error::Result;
+
+use super::{
+    delta::{Claim, deletions},
+    input::damaged,
+    path::ArchivePath,
+    reader::{Content, Entry, Item, ItemKind, Reader},
+};
+
+/// One operation on the directory.
+pub(super) enum Step<'a> {
+    /// Delete a file, a symbolic link or an empty directory.
+    Delete(ArchivePath<'a>),
+    /// Delete a path with everything below it.
+    DeleteAll(ArchivePath<'a>),
+    /// Write the entry. The content of a file is read separately.
+    Write(ArchivePath<'a>, &'a ItemKind),
+}
+
+/// The steps of one archive.
+pub(super) struct Steps<'c> {
+    claim: &'c Claim,
+    /// Whether the first entry that is no deletion was read.
+    brings: bool,
+}
+
+impl<'c> Steps<'c> {
+    pub(super) fn new(claim: &'c Claim) -> Self {
+        Self {
+            claim,
+            brings: false,
+        }
+    }
+
+    /// Check all steps: those of `first`, then those of `reader`. Call `checked` for each.
+    pub(super) fn check<R: Read>(
+        self,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        mut checked: impl FnMut(),
+    ) -> Result<()> {
+        self.each(first, reader, |_, _| {
+            checked();
+            Ok(())
+        })
+    }
+
+    /// Call `take` for each step: those of `first`, then those of `reader`.
+    pub(super) fn each<R: Read>(
+        mut self,
+        first: Option<Item>,
+        reader: &mut Reader<R>,
+        mut take: impl FnMut(Step<'_>, &mut Reader<R>) -> Result<()>,
+    ) -> Result<()> {
+        let mut next = first;
+        while let Some(item) = next {
+            let mut take = |step: Step<'_>| take(step, reader);
+            match item {
+                Item::Global(header) => self.global(&header, take)?,
+                Item::Entry(entry) => self.entry(&entry, &mut take)?,
+            }
+            next = reader.next()?;
+        }
+        Ok(())
+    }
+
+    fn global(&self, header: &[u8], mut take: impl FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+        if self.brings || self.claim.whiteouts || self.claim.base.is_none() {
+            return Err(damaged("a global header where none may be"));
+        }
+        for path in deletions(header) {
+            take(Step::Delete(ArchivePath::new(path?)?))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry, take: impl FnOnce(Step<'_>) -> Result<()>) -> Result<()> {
+        let path = match entry.kind {
+            ItemKind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
+            _ => ArchivePath::new(&entry.path)?,
+        };
+        if self.claim.whiteouts
+            && let Some(hidden) = path.whiteout()?
+        {
+            self.check_whiteout(&entry.kind)?;
+            return take(Step::DeleteAll(ArchivePath::new(&hidden)?));
+        }
+        self.brings = true;
+        match &entry.kind {
+            ItemKind::Directory { .. } => {}
+            _ if path.is_directory() => {
+                return Err(damaged(
+                    "something that is no directory has a directory's path",
+                ));
+            }
+            ItemKind::Symlink { target } if target.is_empty() || target.contains(&0) => {
+                return Err(damaged("a symbolic link has no sound target"));
+            }
+            ItemKind::Symlink { .. } | ItemKind::File { .. } => {}
+        }
+        take(Step::Write(path, &entry.kind))
+    }
+
+    fn check_whiteout(&self, kind: &ItemKind) -> Result<()> {
+        let is_empty = matches!(
+            kind,
+            ItemKind::File {
+                content: Content::Bytes(0),
+                ..
+            }
+        );
+        match self.brings || !is_empty {
+            true => Err(damaged("a whiteout where none may be")),
+            false => Ok(()),
+        }
+    }
+}

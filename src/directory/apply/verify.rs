@@ -1,0 +1,309 @@
+//! Compares the directory with the list of what archives have brought. Must not change anything.
+//!
+//! Each path has to be there with its kind, its content and its permissions: those of the archive for the owner, and no
+//! more for others. What no archive has brought is not looked at.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{ErrorKind, Read},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
+
+use cap_std::fs::{Metadata, MetadataExt};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+use gix::bstr::BString;
+
+use crate::{
+    base::error::{Error, Result},
+    output::report::{Console, Done, Meter, Total},
+};
+
+use super::{
+    cursor::{Cursor, failed},
+    delta::Id,
+    hash::{ContentHash, Hasher},
+    list::{Latest, List},
+    path::ArchivePath,
+    record::{Record, RecordKind},
+    root::Root,
+    threads,
+};
+
+/// A thread gets records of this many bytes at a time.
+const BATCH_LEN: usize = 64 << 10;
+/// Bytes of a file that are read at once.
+const READ_LEN: usize = 128 << 10;
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is wrong at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Difference {
+    Missing,
+    Kind,
+    Permissions,
+    Content,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "missing",
+            Self::Kind => "kind",
+            Self::Permissions => "permissions",
+            Self::Content => "content",
+        })
+    }
+}
+
+/// The paths that differ.
+pub(super) type Differences = BTreeMap<BString, Difference>;
+
+/// Some records of the list.
+#[derive(Default)]
+struct Batch {
+    /// The number of the first.
+    first: u64,
+    records: Vec<u8>,
+}
+
+/// Compare the directory with the list of the files of `commit`.
+pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Result<Differences> {
+    let unknown = || {
+        Error::fatal("cannot verify: no list says what the files in the directory were")
+            .hinted("apply a full archive to an empty directory")
+    };
+    let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
+    let latest = list.latest()?;
+    let compared = Compared::default();
+    let mut progress = Progress {
+        console,
+        meter: Meter::new("Verifying", Total::Bytes(latest.bytes)),
+        compared: &compared,
+    };
+    progress.update();
+    let found = compare(root, list, &latest, &mut progress)?;
+    progress.finish();
+    Ok(found)
+}
+
+/// Compare the records that count, on several threads, or on the calling one if no other can start.
+fn compare(
+    root: &Root,
+    mut list: List,
+    latest: &Latest,
+    progress: &mut Progress<'_, '_>,
+) -> Result<Differences> {
+    thread::scope(|scope| {
+        let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
+        let (end, ended) = bounded::<()>(0);
+        let compared = progress.compared;
+        let start = |_| {
+            let (queue, end) = (queue.clone(), end.clone());
+            let verify = move || {
+                let _end = end;
+                Verifier::new(root, latest, compared).run(queue)
+            };
+            thread::Builder::new().spawn_scoped(scope, verify).ok()
+        };
+        let threads: Vec<_> = (0..threads::number()).map_while(start).collect();
+        let mut alone = threads
+            .is_empty()
+            .then(|| Verifier::new(root, latest, compared));
+        drop((queue, end));
+        let mut deliver = |batch: Batch| match &mut alone {
+            Some(verifier) => {
+                progress.update();
+                verifier.compare(&batch)
+            }
+            None => {
+                progress.send(&batches, batch);
+                Ok(())
+            }
+        };
+        let mut batch = Batch::default();
+        list.each_line(|number, line| {
+            batch.records.extend_from_slice(line);
+            if batch.records.len() >= BATCH_LEN {
+                let next = Batch {
+                    first: number + 1,
+                    records: Vec::new(),
+                };
+                deliver(std::mem::replace(&mut batch, next))?;
+            }
+            Ok(())
+        })?;
+        deliver(batch)?;
+        drop(batches);
+        progress.wait(&ended);
+        let mut found = alone.map_or_else(Differences::new, |verifier| verifier.found);
+        for thread in threads {
+            found.extend(threads::join(thread)?);
+        }
+        Ok(found)
+    })
+}
+
+/// What is compared so far.
+#[derive(Default)]
+struct Compared {
+    bytes: AtomicU64,
+    entries: AtomicU64,
+}
+
+/// Shows how far the comparison is.
+struct Progress<'a, 'c> {
+    console: &'a mut Console<'c>,
+    meter: Meter,
+    compared: &'a Compared,
+}
+
+impl Progress<'_, '_> {
+    /// Sends a batch to the threads.
+    fn send(&mut self, batches: &Sender<Batch>, mut batch: Batch) {
+        // A thread that has failed says why itself.
+        while let Err(SendTimeoutError::Timeout(unsent)) = batches.send_timeout(batch, TICK) {
+            batch = unsent;
+            self.update();
+        }
+        self.update();
+    }
+
+    /// Waits until all threads have `ended`.
+    fn wait(&mut self, ended: &Receiver<()>) {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
+            self.update();
+        }
+    }
+
+    fn update(&mut self) {
+        let done = self.done();
+        self.console.update(&mut self.meter, done);
+    }
+
+    fn finish(mut self) {
+        let done = self.done();
+        self.console.finish(&mut self.meter, done);
+    }
+
+    fn done(&self) -> Done {
+        let Compared { bytes, entries } = self.compared;
+        Done {
+            bytes: bytes.load(Ordering::Relaxed),
+            entries: Some(entries.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What a thread does.
+struct Verifier<'r> {
+    cursor: Cursor<'r>,
+    latest: &'r Latest,
+    compared: &'r Compared,
+    buffer: Vec<u8>,
+    found: Differences,
+}
+
+impl<'r> Verifier<'r> {
+    fn new(root: &'r Root, latest: &'r Latest, compared: &'r Compared) -> Self {
+        Self {
+            cursor: root.cursor(),
+            latest,
+            compared,
+            buffer: vec![0; READ_LEN],
+            found: Differences::new(),
+        }
+    }
+
+    fn run(mut self, batches: Receiver<Batch>) -> Result<Differences> {
+        for batch in batches {
+            self.compare(&batch)?;
+        }
+        Ok(self.found)
+    }
+
+    fn compare(&mut self, batch: &Batch) -> Result<()> {
+        let lines = batch.records.split_inclusive(|&byte| byte == 0);
+        for (number, line) in (batch.first..).zip(lines) {
+            let record = Record::of_line(line)?;
+            if self.latest.counts(number, &record) {
+                if let Some(difference) = self.difference(&record)? {
+                    self.found.insert(record.path.into(), difference);
+                }
+                self.compared.entries.fetch_add(1, Ordering::Relaxed);
+            }
+            let bytes = record.kind.bytes();
+            self.compared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {
+        if let RecordKind::Begun | RecordKind::Gone = record.kind {
+            return Ok(None);
+        }
+        let path = ArchivePath::new(record.path)?;
+        let Some(status) = self.cursor.status(&path)? else {
+            return Ok(Some(Difference::Missing));
+        };
+        let seen = on_the_surface(&status, record.kind);
+        let is_same = match record.kind {
+            _ if seen.is_some() => return Ok(seen),
+            RecordKind::Directory { .. } | RecordKind::Begun | RecordKind::Gone => true,
+            RecordKind::File { hash, .. } => self.hash(&path)? == hash,
+            RecordKind::Hole { .. } => status.blocks() == 0 || self.is_zero(&path)?,
+            RecordKind::Link { hash } => ContentHash::of(&self.cursor.link_target(&path)?) == hash,
+        };
+        Ok((!is_same).then_some(Difference::Content))
+    }
+
+    fn hash(&mut self, path: &ArchivePath<'_>) -> Result<ContentHash> {
+        let mut hasher = Hasher::default();
+        self.read(path, |piece| hasher.update(piece))?;
+        Ok(hasher.finish())
+    }
+
+    fn is_zero(&mut self, path: &ArchivePath<'_>) -> Result<bool> {
+        let mut is_zero = true;
+        self.read(path, |piece| is_zero &= piece.iter().all(|&byte| byte == 0))?;
+        Ok(is_zero)
+    }
+
+    fn read(&mut self, path: &ArchivePath<'_>, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let mut file = self.cursor.open_file(path)?;
+        loop {
+            match file.read(&mut self.buffer) {
+                Ok(0) => return Ok(()),
+                Ok(len) => take(&self.buffer[..len]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed("read", path.bytes(), error)),
+            }
+        }
+    }
+}
+
+/// The difference that shows without a look at the content.
+fn on_the_surface(status: &Metadata, listed: RecordKind) -> Option<Difference> {
+    let kind = status.file_type();
+    let (is_kind, mode, size) = match listed {
+        // Every directory can be entered, and takes bits of its own from the one that it is in.
+        RecordKind::Directory { mode } => (kind.is_dir(), mode | 0o7700, None),
+        RecordKind::Link { .. } => (kind.is_symlink(), 0o7777, None),
+        RecordKind::File { mode, size, .. } | RecordKind::Hole { mode, size } => {
+            (kind.is_file(), mode, Some(size))
+        }
+        RecordKind::Begun | RecordKind::Gone => return None,
+    };
+    // The owner may do what the archive says, and others no more than that.
+    let there = status.mode() & 0o7777;
+    let is_permitted = there & 0o700 == mode & 0o700 && there & !mode == 0;
+    match () {
+        () if !is_kind => Some(Difference::Kind),
+        () if !is_permitted => Some(Difference::Permissions),
+        () if size.is_some_and(|size| size != status.len()) => Some(Difference::Content),
+        () => None,
+    }
+}

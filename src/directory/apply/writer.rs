@@ -1,0 +1,95 @@
+//! Creates files and symbolic links, one batch of orders after the other. Each path stands in the list of the directory
+//! before anything is created there. Must not read the archive.
+
+use std::io::Write;
+
+use cap_std::fs::File;
+
+use crate::base::error::Result;
+
+use super::{
+    batch::Order,
+    cursor::{Cursor, failed},
+    large::LargeFile,
+    list_writer::ListWriter,
+    path::ArchivePath,
+    record::{Record, RecordKind},
+    root::Root,
+};
+
+/// Carries out orders, in one thread.
+pub(super) struct Writer<'r> {
+    cursor: Cursor<'r>,
+    list: Option<&'r ListWriter>,
+    /// Records that the list does not have yet.
+    records: Vec<u8>,
+}
+
+impl<'r> Writer<'r> {
+    pub(super) fn new(root: &'r Root, list: Option<&'r ListWriter>) -> Self {
+        Self {
+            cursor: root.cursor(),
+            list,
+            records: Vec::new(),
+        }
+    }
+
+    /// Carry out the orders of a batch.
+    pub(super) fn write(&mut self, batch: &[Order]) -> Result<()> {
+        if self.list.is_some() {
+            for record in batch.iter().filter_map(Order::record) {
+                record.push(&mut self.records);
+            }
+        }
+        self.flush()?;
+        batch.iter().try_for_each(|order| self.carry_out(order))
+    }
+
+    /// Create a file whose content comes in pieces.
+    pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
+        let (path, kind) = (path.bytes(), RecordKind::Begun);
+        self.record(&Record { path, kind })?;
+        Ok(LargeFile::new(self.create(path, mode)?, path, mode))
+    }
+
+    /// Append `record` to the list.
+    pub(super) fn record(&mut self, record: &Record<'_>) -> Result<()> {
+        record.push(&mut self.records);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if let Some(list) = self.list {
+            list.append(&self.records)?;
+        }
+        self.records.clear();
+        Ok(())
+    }
+
+    fn carry_out(&mut self, order: &Order) -> Result<()> {
+        match order {
+            Order::File {
+                path,
+                mode,
+                content,
+            } => {
+                let written = self.create(path, *mode)?.write_all(content);
+                written.map_err(|error| failed("write", path, error))
+            }
+            Order::Hole { path, mode, size } => {
+                let sized = self.create(path, *mode)?.set_len(*size);
+                sized.map_err(|error| failed("write", path, error))
+            }
+            Order::Symlink { path, target } => {
+                let path = ArchivePath::of_checked(path);
+                self.cursor.create_symlink(&path, target)
+            }
+            Order::Piece { file, at, content } => file.write(content, *at),
+        }
+    }
+
+    fn create(&mut self, path: &[u8], mode: u32) -> Result<File> {
+        self.cursor
+            .create_file(&ArchivePath::of_checked(path), mode)
+    }
+}

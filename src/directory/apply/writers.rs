@@ -1,0 +1,168 @@
+//! Threads that create files and symbolic links, which is most of the time of an application.
+//!
+//! Threads take batches of orders from one queue, in any order: the paths of all batches on their way are different
+//! ones. The calling thread sees to that. Where the queue is full, the calling thread carries out a batch itself. So all
+//! processors work, and the queue is bounded.
+//!
+//! A batch is bounded by the bytes of the archive from its first order to its last. The content of a file keeps the
+//! buffer that it was read into, with all that is beside it: headers, and extended headers of up to 1 MiB. Must not read
+//! the archive.
+
+use std::{
+    mem,
+    thread::{Builder, Scope, ScopedJoinHandle},
+};
+
+use bytes::Bytes;
+use crossbeam_channel::{Sender, TrySendError, bounded};
+
+use crate::base::error::{Error, Result};
+
+use super::{
+    batch::{Batch, Order},
+    large::LargeFile,
+    list_writer::ListWriter,
+    path::ArchivePath,
+    record::Record,
+    root::Root,
+    threads,
+    writer::Writer,
+};
+
+/// A batch is sent when the archive was read on by this many bytes.
+const BATCH_LEN: u64 = 256 << 10;
+/// The number of batches that wait for each thread.
+const WAITING: usize = 2;
+
+/// The calling thread's side of the queue.
+pub(super) struct Writers<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    root: &'env Root,
+    list: Option<&'env ListWriter>,
+    /// The writer of the calling thread.
+    writer: Writer<'env>,
+    batch: Batch,
+    /// The byte of the archive at which the batch begins.
+    begin: u64,
+    /// `None` before the first batch is full.
+    threads: Option<Threads<'scope>>,
+}
+
+struct Threads<'scope> {
+    batches: Sender<Batch>,
+    handles: Vec<ScopedJoinHandle<'scope, Result<()>>>,
+}
+
+impl<'scope, 'env> Writers<'scope, 'env> {
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        root: &'env Root,
+        list: Option<&'env ListWriter>,
+    ) -> Self {
+        Self {
+            scope,
+            root,
+            list,
+            writer: Writer::new(root, list),
+            batch: Batch::new(),
+            begin: 0,
+            threads: None,
+        }
+    }
+
+    /// The archive is read up to byte `position`. Sends the orders so far if they keep enough of the archive in memory.
+    pub(super) fn reached(&mut self, position: u64) -> Result<()> {
+        if position - self.begin < BATCH_LEN {
+            return Ok(());
+        }
+        self.begin = position;
+        match self.batch.is_empty() {
+            true => Ok(()),
+            false => self.send(),
+        }
+    }
+
+    /// Has a file created.
+    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, content: Bytes) {
+        let path = path.bytes().to_vec();
+        self.batch.push(Order::File {
+            path,
+            mode,
+            content,
+        });
+    }
+
+    /// Has a file of `size` zeros created.
+    pub(super) fn hole(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) {
+        let path = path.bytes().to_vec();
+        self.batch.push(Order::Hole { path, mode, size });
+    }
+
+    /// Has a symbolic link created.
+    pub(super) fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) {
+        let (path, target) = (path.bytes().to_vec(), target.to_vec());
+        self.batch.push(Order::Symlink { path, target });
+    }
+
+    /// Creates a file whose content comes in pieces. Its record is written after the last piece is read.
+    pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
+        self.writer.begin(path, mode)
+    }
+
+    /// Has the next piece of a large file written.
+    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) {
+        let (file, at) = file.place(&content);
+        self.batch.push(Order::Piece { file, at, content });
+    }
+
+    /// Appends `record` to the list at once.
+    pub(super) fn record(&mut self, record: &Record<'_>) -> Result<()> {
+        self.writer.record(record)
+    }
+
+    /// Waits until everything is written, or for the first failure of a thread.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let written = self.writer.write(&mem::take(&mut self.batch));
+        let Some(Threads { batches, handles }) = self.threads.take() else {
+            return written;
+        };
+        drop(batches);
+        let ended = handles.into_iter().map(threads::join);
+        ended.fold(Ok(()), Result::and).and(written)
+    }
+
+    fn send(&mut self) -> Result<()> {
+        let batch = mem::take(&mut self.batch);
+        let threads = self.threads.get_or_insert_with(|| {
+            let writer = || Writer::new(self.root, self.list);
+            Threads::start(self.scope, writer)
+        });
+        if threads.handles.iter().any(ScopedJoinHandle::is_finished) {
+            return Err(Error::fatal("a thread has ended early"));
+        }
+        match threads.batches.try_send(batch) {
+            Ok(()) => Ok(()),
+            // Disconnected where there is no other thread, as on one processor.
+            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
+                self.writer.write(&batch)
+            }
+        }
+    }
+}
+
+impl<'scope> Threads<'scope> {
+    /// Starts one thread less than [`threads::number`], for the calling one, or as many as the system allows.
+    fn start<'env>(scope: &'scope Scope<'scope, 'env>, writer: impl Fn() -> Writer<'env>) -> Self {
+        let number = threads::number() - 1;
+        let (batches, orders) = bounded::<Batch>(WAITING * number);
+        let start = |_| {
+            let (mut writer, orders) = (writer(), orders.clone());
+            let write = move || orders.iter().try_for_each(|batch| writer.write(&batch));
+            Builder::new().spawn_scoped(scope, write).ok()
+        };
+        Self {
+            batches,
+            handles: (0..number).map_while(start).collect(),
+        }
+    }
+}

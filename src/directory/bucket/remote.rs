@@ -1,0 +1,379 @@
+//! A bucket in an object store: S3 and stores that speak its protocol, Google Cloud Storage, Azure, or a server of plain
+//! HTTP to read from.
+//!
+//! The crate `object_store` speaks the protocols, and reads credentials from the variables of each vendor. Requests that
+//! fail are repeated, with growing pauses, until a deadline.
+
+use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration, time::SystemTime};
+
+use futures_util::StreamExt;
+use object_store::{
+    ClientConfigKey, ClientOptions, Error as StoreError, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
+    aws::{AmazonS3Builder, AmazonS3ConfigKey},
+    azure::{AzureConfigKey, MicrosoftAzureBuilder},
+    gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
+    http::HttpBuilder,
+    path::Path,
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinHandle,
+};
+
+use super::{
+    files::{Bucket, Listed, Sent, Take, Version, Versioned},
+    url::{BucketUrl, shown},
+};
+use crate::base::{
+    buffer::spool::Spooled,
+    error::{Error, Result},
+};
+
+/// A larger file is sent and fetched in parts of so many bytes, at least.
+const PART: u64 = 8 << 20;
+/// The most parts of a file; S3 allows 10,000.
+const MAX_PARTS: u64 = 9000;
+/// The parts that are under way at once.
+const AT_ONCE: usize = 4;
+/// The longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A part of a store.
+pub(super) struct RemoteBucket {
+    store: Arc<dyn ObjectStore>,
+    /// The folder of the bucket in the store.
+    folder: Path,
+    /// Whether large files are fetched in parts. Not each server of plain HTTP knows ranges.
+    in_parts: bool,
+    /// Waits for answers. A call of the bucket returns when its answer is there.
+    runtime: Runtime,
+    url: BucketUrl,
+}
+
+impl RemoteBucket {
+    /// The bucket at `url`, where each request may take as long as `deadline`; `None` if its scheme is not known.
+    pub(super) fn open(url: &BucketUrl, deadline: Duration) -> Result<Option<Self>> {
+        let failed = |error: StoreError| {
+            Error::fatal(format!("cannot open '{url}'")).caused_by(redacted(&error.to_string()))
+        };
+        let (scheme, rest) = url.parts();
+        let (name, folder) = rest.split_once('/').unwrap_or((rest, ""));
+        let Some(store) = store(scheme, name, deadline).map_err(failed)? else {
+            return Ok(None);
+        };
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::fatal("cannot wait").caused_by(error))?;
+        Ok(Some(Self {
+            store,
+            folder: Path::from(folder),
+            in_parts: !scheme.starts_with("http"),
+            runtime,
+            url: url.clone(),
+        }))
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}/{name}", self.folder))
+    }
+
+    fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
+        Error::unreachable(format!("cannot {verb} '{name}' in '{}'", self.url))
+            .caused_by(redacted(&error.to_string()))
+    }
+
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// The size of a file, and when it was written.
+    async fn head(&self, name: &str) -> Result<Option<ObjectMeta>> {
+        match self.store.head(&self.path(name)).await {
+            Ok(meta) => Ok(Some(meta)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed("read", name, &error)),
+        }
+    }
+
+    /// Fetches a file with one request, or with another one for the rest where the answer breaks off.
+    async fn fetch_whole(&self, name: &str, take: &mut Take<'_>) -> Result<bool> {
+        let failed = |error| self.failed("read", name, &error);
+        let file = match self.store.get(&self.path(name)).await {
+            Err(StoreError::NotFound { .. }) => return Ok(false),
+            file => file.map_err(failed)?,
+        };
+        let mut pieces = file.into_stream();
+        while let Some(piece) = pieces.next().await {
+            take(&piece.map_err(failed)?)?;
+        }
+        Ok(true)
+    }
+
+    /// Fetches a file in parts, some at once.
+    async fn fetch_parts(&self, name: &str, take: &mut Take<'_>) -> Result<bool> {
+        let Some(ObjectMeta { size, location, .. }) = self.head(name).await? else {
+            return Ok(false);
+        };
+        let mut starts = (0..size).step_by(PART as usize);
+        let mut parts = VecDeque::new();
+        loop {
+            for start in starts.by_ref().take(AT_ONCE - parts.len()) {
+                let (store, location) = (Arc::clone(&self.store), location.clone());
+                let range = start..size.min(start + PART);
+                parts.push_back(tokio::spawn(async move {
+                    store.get_range(&location, range).await
+                }));
+            }
+            let Some(part) = parts.pop_front() else {
+                return Ok(true);
+            };
+            let part = joined(part).await;
+            take(&part.map_err(|error| self.failed("read", name, &error))?)?;
+        }
+    }
+
+    /// Sends a file in parts, some at once.
+    async fn send_parts(
+        &self,
+        name: &str,
+        content: &Spooled,
+        sent: &mut Sent<'_>,
+    ) -> Result<(), StoreError> {
+        let mut upload = self.store.put_multipart(&self.path(name)).await?;
+        match Parts::new(content).send(&mut *upload, sent).await {
+            Ok(()) => upload.complete().await.map(|_| ()),
+            Err(error) => {
+                // The failure is told, not that of cleaning up.
+                let _ = upload.abort().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The parts of a file that is sent.
+struct Parts<'a> {
+    content: &'a Spooled,
+    /// The bytes of each but the last.
+    len: u64,
+    /// Those under way, in order.
+    sending: VecDeque<JoinHandle<Result<(), StoreError>>>,
+    /// The number of those that have arrived.
+    arrived: u64,
+}
+
+impl<'a> Parts<'a> {
+    fn new(content: &'a Spooled) -> Self {
+        Self {
+            content,
+            len: PART.max(content.size().div_ceil(MAX_PARTS)),
+            sending: VecDeque::new(),
+            arrived: 0,
+        }
+    }
+
+    async fn send(
+        &mut self,
+        upload: &mut dyn MultipartUpload,
+        sent: &mut Sent<'_>,
+    ) -> Result<(), StoreError> {
+        let size = self.content.size();
+        for start in (0..size).step_by(self.len as usize) {
+            if self.sending.len() == AT_ONCE {
+                self.first(sent).await?;
+            }
+            let part = bytes(self.content, start, self.len.min(size - start))?;
+            self.sending.push_back(tokio::spawn(upload.put_part(part)));
+        }
+        while !self.sending.is_empty() {
+            self.first(sent).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the first part.
+    async fn first(&mut self, sent: &mut Sent<'_>) -> Result<(), StoreError> {
+        if let Some(part) = self.sending.pop_front() {
+            joined(part).await?;
+            self.arrived += 1;
+            sent((self.arrived * self.len).min(self.content.size()));
+        }
+        Ok(())
+    }
+}
+
+impl Bucket for RemoteBucket {
+    fn read(&self, name: &str, max: u64) -> Result<Option<Versioned>> {
+        let failed = |error| self.failed("read", name, &error);
+        self.wait(async {
+            let file = match self.store.get(&self.path(name)).await {
+                Err(StoreError::NotFound { .. }) => return Ok(None),
+                file => file.map_err(failed)?,
+            };
+            if file.meta.size > max {
+                return Err(Error::damaged(format!("the file '{name}' is too large")));
+            }
+            let version = Version {
+                tag: file.meta.e_tag.clone(),
+                generation: file.meta.version.clone(),
+            };
+            let bytes = file.bytes().await.map_err(failed)?.to_vec();
+            Ok(Some(Versioned { bytes, version }))
+        })
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8], known: Option<&Version>) -> Result<bool> {
+        let mode = match known {
+            None => PutMode::Create,
+            Some(Version { tag, generation }) => PutMode::Update(UpdateVersion {
+                e_tag: tag.clone(),
+                version: generation.clone(),
+            }),
+        };
+        let payload = PutPayload::from(bytes.to_vec());
+        let options = PutOptions::from(mode);
+        match self.wait(self.store.put_opts(&self.path(name), payload, options)) {
+            Ok(_) => Ok(true),
+            Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => Ok(false),
+            Err(error) => Err(self.failed("write", name, &error)),
+        }
+    }
+
+    fn put(&self, name: &str, content: &Spooled, sent: &mut Sent<'_>) -> Result<()> {
+        let put = match content.size() <= PART {
+            true => self.wait(async {
+                let payload = bytes(content, 0, content.size())?;
+                let put = self.store.put(&self.path(name), payload).await;
+                put.map(|_| ())
+            }),
+            false => self.wait(self.send_parts(name, content, sent)),
+        };
+        put.map_err(|error| self.failed("write", name, &error))
+    }
+
+    fn fetch(&self, name: &str, size: u64, take: &mut Take<'_>) -> Result<bool> {
+        match self.in_parts && size > PART {
+            true => self.wait(self.fetch_parts(name, take)),
+            false => self.wait(self.fetch_whole(name, take)),
+        }
+    }
+
+    fn written(&self, name: &str) -> Result<Option<SystemTime>> {
+        let meta = self.wait(self.head(name))?;
+        Ok(meta.map(|meta| meta.last_modified.into()))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Listed>> {
+        let listed = self.wait(self.store.list_with_delimiter(Some(&self.path(folder))));
+        let listed = listed.map_err(|error| self.failed("read", folder, &error))?;
+        let listed = listed.objects.into_iter().filter_map(|meta| {
+            Some(Listed {
+                name: meta.location.filename()?.to_owned(),
+                size: meta.size,
+                written: meta.last_modified.into(),
+            })
+        });
+        Ok(listed.collect())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        match self.wait(self.store.delete(&self.path(name))) {
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.failed("remove", name, &error)),
+        }
+    }
+}
+
+/// The store called `name`: a bucket, a container, or a host.
+fn store(
+    scheme: &str,
+    name: &str,
+    deadline: Duration,
+) -> Result<Option<Arc<dyn ObjectStore>>, StoreError> {
+    let retry = RetryConfig {
+        retry_timeout: deadline,
+        ..RetryConfig::default()
+    };
+    let millis = |time: Duration| format!("{}ms", time.as_millis());
+    // Whoever names an endpoint without encryption wants that.
+    let client = [
+        (ClientConfigKey::Timeout, millis(deadline)),
+        (
+            ClientConfigKey::ConnectTimeout,
+            millis(CONNECT.min(deadline)),
+        ),
+        (ClientConfigKey::AllowHttp, "true".to_owned()),
+    ];
+    let store: Arc<dyn ObjectStore> = match scheme {
+        "s3" => {
+            let mut builder = AmazonS3Builder::from_env().with_bucket_name(name);
+            for (key, value) in client {
+                builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
+            }
+            Arc::new(builder.with_retry(retry).build()?)
+        }
+        "gs" => {
+            let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name);
+            for (key, value) in client {
+                builder = builder.with_config(GoogleConfigKey::Client(key), value);
+            }
+            Arc::new(builder.with_retry(retry).build()?)
+        }
+        "az" => {
+            let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(name);
+            for (key, value) in client {
+                builder = builder.with_config(AzureConfigKey::Client(key), value);
+            }
+            Arc::new(builder.with_retry(retry).build()?)
+        }
+        "http" | "https" => {
+            // A whole archive may take longer than the deadline, as long as bytes come.
+            let client = ClientOptions::new()
+                .with_timeout_disabled()
+                .with_read_timeout(deadline)
+                .with_connect_timeout(CONNECT.min(deadline))
+                .with_allow_http(true);
+            let builder = HttpBuilder::new().with_url(format!("{scheme}://{name}"));
+            let builder = builder.with_client_options(client).with_retry(retry);
+            Arc::new(builder.build()?)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(store))
+}
+
+/// So many bytes of `content`, to be sent.
+fn bytes(content: &Spooled, start: u64, len: u64) -> Result<PutPayload, StoreError> {
+    let mut bytes = vec![0; len as usize];
+    match content.read_exact_at(&mut bytes, start) {
+        Ok(()) => Ok(bytes.into()),
+        Err(error) => Err(StoreError::Generic {
+            store: "temporary file",
+            source: error.into(),
+        }),
+    }
+}
+
+async fn joined<T>(part: JoinHandle<Result<T, StoreError>>) -> Result<T, StoreError> {
+    match part.await {
+        Ok(outcome) => outcome,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The cause of a failure, without queries of URLs, which may be secrets.
+fn redacted(text: &str) -> String {
+    let words: Vec<_> = text.split(' ').map(shown).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::redacted;
+
+    #[test]
+    fn causes_have_no_secrets() {
+        let text = "error sending https://user:secret@host/a?sig=secret (os error 1)";
+        assert_eq!(redacted(text), "error sending https://host/a (os error 1)");
+    }
+}

@@ -1,0 +1,371 @@
+//! Publishes a commit: a delta over what the view has, and a full archive where the way from the last one gets long.
+
+use std::{
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+
+use super::{
+    place::{Place, ViewName, object},
+    step::Step,
+    view::{Retired, Target, View},
+    way::way,
+};
+use crate::{
+    base::{
+        buffer::spool::Spooled,
+        error::{Error, ExitKind, Result},
+    },
+    directory::{
+        apply,
+        bucket::{Bucket, Digest},
+    },
+    output::report::{Console, Done, Meter, Total},
+};
+
+/// How often the view is read again because another publisher came first.
+const ATTEMPTS: u32 = 50;
+/// The longest wait before that.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// An archive that is older in the bucket is written again, so that nobody removes it before the view lists it.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+/// How long a view names an archive that it has given up.
+const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Makes the archives of one commit.
+pub trait Producer {
+    /// The commit.
+    fn target(&self) -> Target;
+
+    /// The key of all that decides, beside the commit, which files there are.
+    fn filters(&self) -> String;
+
+    /// Makes a full archive, or a delta over the commit `base`. A base that cannot be read is an error of the kind
+    /// [`NoBase`](ExitKind::NoBase).
+    fn make(&mut self, base: Option<&str>, console: Console<'_>) -> Result<Made>;
+
+    /// Whether `other` is newer: a descendant of the target, or a later commit that the repository lacks.
+    fn is_behind(&self, other: &Target) -> Result<bool>;
+}
+
+/// An archive.
+pub struct Made {
+    /// The bytes.
+    pub content: Spooled,
+    /// The SHA-256 of the bytes.
+    pub sha256: Digest,
+    /// The number of entries.
+    pub entries: u64,
+    /// The number of deleted paths.
+    pub deletions: u64,
+}
+
+/// When a full archive is published beside a delta.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Behind so many deltas.
+    pub steps: u32,
+    /// When the deltas have more than this part of the bytes of the full archive.
+    pub part: f64,
+}
+
+/// What was done, as JSON: see `schema/published.schema.json`.
+#[derive(Debug, Serialize)]
+pub struct Published {
+    published: u32,
+    view: String,
+    commit: String,
+    /// Whether the view had the commit already.
+    was_there: bool,
+    /// Whether the commit is the target of the view. If not, the view has a newer one.
+    is_target: bool,
+    /// The new archives.
+    steps: Vec<Step>,
+    /// Bytes that were written, without the view.
+    bytes: u64,
+}
+
+/// How a commit is published.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// When a full archive is published.
+    pub limits: Limits,
+    /// Whether a commit that is older than the target of the view becomes the target, and whether the target is published
+    /// anew.
+    pub force: bool,
+}
+
+/// Publishes what `producer` makes at `place`, which is in `bucket`.
+pub fn publish(
+    bucket: &dyn Bucket,
+    place: &Place,
+    producer: &mut dyn Producer,
+    conditions: Conditions,
+    console: Console<'_>,
+) -> Result<Published> {
+    let mut publication = Publication {
+        bucket,
+        producer,
+        console,
+        conditions,
+        full: None,
+        bytes: 0,
+    };
+    for attempt in 0..ATTEMPTS {
+        let (view, version) = View::read(bucket, &place.view)?.unzip();
+        let standing = publication.standing(view.as_ref())?;
+        if standing == Standing::Listed {
+            return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
+        }
+        let steps = publication.steps(view.as_ref(), standing)?;
+        let next = publication.next(view, &steps, standing);
+        if next.write(bucket, &place.view, version.as_ref())? {
+            return Ok(publication.published(&place.view, standing, steps, Some(&next)));
+        }
+        pause(attempt);
+    }
+    Err(Error::fatal(format!(
+        "cannot publish: {ATTEMPTS} times another publisher changed the view '{}' first",
+        place.view
+    )))
+}
+
+/// A publication under way.
+struct Publication<'a> {
+    bucket: &'a dyn Bucket,
+    producer: &'a mut dyn Producer,
+    console: Console<'a>,
+    conditions: Conditions,
+    /// The full archive, once it is in the bucket.
+    full: Option<Step>,
+    /// Bytes that were written.
+    bytes: u64,
+}
+
+impl Publication<'_> {
+    fn standing(&self, view: Option<&View>) -> Result<Standing> {
+        let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
+            return Ok(Standing::Newest);
+        };
+        let commit = self.producer.target().commit;
+        if self.conditions.force {
+            return Ok(Standing::Newest);
+        }
+        if commit == view.target.commit {
+            return Ok(Standing::Listed);
+        }
+        if !self.producer.is_behind(&view.target)? {
+            return Ok(Standing::Newest);
+        }
+        match way(&view.steps, None, &commit) {
+            Some(_) => Ok(Standing::Listed),
+            None => Ok(Standing::Older),
+        }
+    }
+
+    /// Makes the archives that `view` lacks, and writes them.
+    fn steps(&mut self, view: Option<&View>, standing: Standing) -> Result<Vec<Step>> {
+        let same = view.filter(|view| view.filters == self.producer.filters());
+        let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(view)?))) else {
+            return Ok(vec![self.full()?]);
+        };
+        // The archives that lead to the commit may be damaged.
+        if self.producer.target().commit == view.target.commit {
+            return Ok(vec![self.full()?]);
+        }
+        let Some(delta) = self.delta(&view.target.commit)? else {
+            return Ok(vec![self.full()?]);
+        };
+        // A delta as large as everything helps nobody.
+        if delta.content.size() >= last.size {
+            return Ok(vec![self.full()?]);
+        }
+        let bytes = last.bytes_behind.saturating_add(delta.content.size());
+        let is_long = last.steps_behind >= self.conditions.limits.steps as usize
+            || bytes as f64 > last.size as f64 * self.conditions.limits.part;
+        let mut steps = vec![self.write(delta, Some(&view.target.commit))?];
+        if is_long && standing == Standing::Newest {
+            steps.push(self.full()?);
+        }
+        Ok(steps)
+    }
+
+    /// The delta over `base`; `None` if the base cannot be read.
+    fn delta(&mut self, base: &str) -> Result<Option<Made>> {
+        match self.producer.make(Some(base), self.console.reborrow()) {
+            Err(error) if error.kind() == ExitKind::NoBase => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    fn full(&mut self) -> Result<Step> {
+        if let Some(step) = &self.full {
+            return Ok(step.clone());
+        }
+        let made = self.producer.make(None, self.console.reborrow())?;
+        let step = self.write(made, None)?;
+        Ok(self.full.insert(step).clone())
+    }
+
+    fn write(&mut self, made: Made, base: Option<&str>) -> Result<Step> {
+        let Made {
+            content,
+            sha256,
+            entries,
+            deletions,
+        } = made;
+        apply::check_archive(content.reader())
+            .map_err(|error| Error::fatal("cannot publish").caused_by(error.without_label()))?;
+        let name = object(&sha256);
+        let age = self.bucket.written(&name)?.map(|written| written.elapsed());
+        // A clock that is ahead tells of the future.
+        let is_fresh = age.is_some_and(|age| age.unwrap_or_default() < FRESH);
+        if !is_fresh || self.conditions.force {
+            self.send(&name, &content)?;
+            self.bytes += content.size();
+        }
+        Ok(Step {
+            base: base.map(ToOwned::to_owned),
+            target: self.producer.target().commit,
+            sha256,
+            size: content.size(),
+            entries,
+            deletions,
+            time: now(),
+        })
+    }
+
+    fn send(&mut self, name: &str, content: &Spooled) -> Result<()> {
+        let (console, size) = (&mut self.console, content.size());
+        let mut meter = Meter::new("Uploading", Total::Bytes(size));
+        let done = |bytes| Done {
+            bytes,
+            entries: None,
+        };
+        console.update(&mut meter, done(0));
+        self.bucket.put(name, content, &mut |bytes| {
+            console.update(&mut meter, done(bytes));
+        })?;
+        console.finish(&mut meter, done(size));
+        Ok(())
+    }
+
+    /// The view with `steps` behind those of `view`.
+    fn next(&self, view: Option<View>, steps: &[Step], standing: Standing) -> View {
+        let filters = self.producer.filters();
+        let mut target = self.producer.target();
+        let (kept, retired, mut remembered) = match view {
+            None => (Vec::new(), Vec::new(), Vec::new()),
+            Some(view) if view.filters == filters => {
+                let first = first_kept(&view, steps, standing);
+                if standing == Standing::Older {
+                    target = view.target;
+                }
+                let (mut retired, remembered) = (view.steps, view.retired);
+                (retired.split_off(first), retired, remembered)
+            }
+            Some(view) => (Vec::new(), view.steps, view.retired),
+        };
+        let time = now();
+        let retired = retired.into_iter().map(|step| Retired {
+            sha256: step.sha256,
+            time,
+        });
+        remembered.extend(retired);
+        let is_new = |old: &Step| steps.iter().any(|step| step.sha256 == old.sha256);
+        let kept = kept.into_iter().filter(|step| !is_new(step));
+        let all: Vec<_> = kept.chain(steps.iter().cloned()).collect();
+        remembered.retain(|old| {
+            let is_listed = all.iter().any(|step| step.sha256 == old.sha256);
+            !is_listed && old.time + REMEMBERED.as_secs() > time
+        });
+        let mut next = View::new(filters, target, all);
+        next.retired = remembered;
+        next
+    }
+
+    fn published(
+        &self,
+        name: &ViewName,
+        standing: Standing,
+        steps: Vec<Step>,
+        view: Option<&View>,
+    ) -> Published {
+        let commit = self.producer.target().commit;
+        Published {
+            published: 1,
+            view: name.to_string(),
+            was_there: standing == Standing::Listed,
+            is_target: view.is_some_and(|view| view.target.commit == commit),
+            commit,
+            steps,
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// The commit, seen from the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// The view leads to it.
+    Listed,
+    /// It becomes the target.
+    Newest,
+    /// The view has a newer commit as its target, which stays.
+    Older,
+}
+
+/// The newest full archive from which deltas lead to the target of a view, and these deltas. An older commit may have a
+/// full archive behind it in the list.
+struct LastFull {
+    /// The place in the list.
+    at: usize,
+    /// The size of the archive, in bytes.
+    size: u64,
+    steps_behind: usize,
+    bytes_behind: u64,
+}
+
+impl LastFull {
+    fn of(view: &View) -> Option<Self> {
+        let is_full = |step: &Step| step.base.is_none();
+        let deltas = view.steps.iter().filter(|step| !is_full(step)).cloned();
+        let deltas = Vec::from_iter(deltas);
+        let steps = view.steps.iter().enumerate();
+        let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
+        fulls.find_map(|(at, full)| {
+            let behind = way(&deltas, Some(&full.target), &view.target.commit)?;
+            Some(Self {
+                at,
+                size: full.size,
+                steps_behind: behind.len(),
+                bytes_behind: behind.iter().map(|step| step.size).sum(),
+            })
+        })
+    }
+}
+
+/// The place of the first step of `view` that stays when `new` ones come. A full archive of the newest commit leaves the
+/// steps from the full archive before it, so that readers that are behind still find their delta.
+fn first_kept(view: &View, new: &[Step], standing: Standing) -> usize {
+    let is_full = new.iter().any(|step| step.base.is_none());
+    match is_full && standing == Standing::Newest {
+        true => LastFull::of(view).map_or(0, |last| last.at),
+        false => 0,
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
+/// Waits longer from attempt to attempt, and not as long as another process.
+fn pause(attempt: u32) {
+    let most = Duration::from_millis(5 << attempt.min(8)).min(MAX_PAUSE);
+    let part = f64::from(std::process::id() % 16 + 1) / 16.0;
+    thread::sleep(most.mul_f64(part));
+}

@@ -1,0 +1,42 @@
+//! One archive of a view.
+
+use serde::{Deserialize, Serialize};
+
+use crate::directory::bucket::Digest;
+
+/// An archive: a full one, or a delta.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Step {
+    /// The commit that a delta goes over; none for a full archive.
+    pub(super) base: Option<String>,
+    /// The commit that a directory holds with the archive.
+    pub(super) target: String,
+    /// The SHA-256 of the archive, which is also its name.
+    pub(super) sha256: Digest,
+    /// The size of the archive, in bytes.
+    pub(super) size: u64,
+    /// The number of entries.
+    pub(super) entries: u64,
+    /// The number of deleted paths.
+    pub(super) deletions: u64,
+    /// When the archive was published, in seconds since 1970.
+    pub(super) time: u64,
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Digest, Step};
+
+    /// A step with so many bytes.
+    pub(crate) fn step(base: Option<&str>, target: &str, size: u64) -> Step {
+        Step {
+            base: base.map(|digit| digit.repeat(40)),
+            target: target.repeat(40),
+            sha256: Digest::try_from(format!("{size:064x}")).expect("hexadecimal"),
+            size,
+            entries: 1,
+            deletions: 0,
+            time: 0,
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Brings a directory to a commit of a view.
+
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+
+use super::{
+    place::{Place, object},
+    step::Step,
+    view::{View, not_there},
+    way::way,
+};
+use crate::{
+    base::{
+        buffer::spool::{Spool, Spooled},
+        error::{Error, ExitKind, Result, push_line},
+        working_directory::NamedFile,
+    },
+    directory::{
+        apply::{self, Archive, Check, Content, Id, Origin, Reports},
+        bucket::{Bucket, Digest, Hashing},
+    },
+    output::report::{Console, Done, Meter, Total},
+};
+
+/// The bytes of an archive that are held in memory. A larger archive is in an unnamed file while it is checked.
+const IN_MEMORY: usize = 16 << 20;
+/// The archives that wait while another one is applied.
+const AHEAD: usize = 1;
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is asked for.
+pub struct Update<'a> {
+    /// The view.
+    pub place: &'a Place,
+    /// The directory that is brought to a commit.
+    pub directory: &'a NamedFile,
+    /// The commit; by default the newest one.
+    pub commit: Option<Id>,
+    /// Whether the directory is compared, first, with what archives have brought there.
+    pub check: Check,
+}
+
+/// Does what `update` asks for, with the archives in `bucket`. Succeeds only if the directory then holds the commit.
+///
+/// A damaged archive is passed by where another way leads to the commit; a message tells of it.
+pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>) -> Result<()> {
+    let mut start = update.start(&mut reports)?;
+    let mut broken: Vec<(Digest, Error)> = Vec::new();
+    loop {
+        // Read anew after a failure: an archive may be gone because the view has a better one.
+        let Some((mut view, _)) = View::read(bucket, &update.place.view)? else {
+            return Err(not_there(update.place));
+        };
+        view.steps.retain(|step| {
+            let is_broken = |(digest, _): &(Digest, Error)| *digest == step.sha256;
+            !broken.iter().any(is_broken)
+        });
+        let Some(route) = update.route(&view, start)? else {
+            let missing = || update.not_there(&view);
+            return Err(broken.pop().map_or_else(missing, |(_, error)| error));
+        };
+        let journey = Journey {
+            bucket,
+            directory: update.directory,
+            origin: view.origin(),
+        };
+        match journey.follow(&route, &mut start, &mut reports)? {
+            None => return Ok(()),
+            Some((digest, error)) => {
+                warn(&mut reports.console, &error);
+                broken.push((digest, error));
+            }
+        }
+    }
+}
+
+/// Where a way begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// At what the directory holds.
+    Held,
+    /// At nothing: what the directory holds differs from what archives have brought, or cannot be compared.
+    Anew,
+}
+
+impl Update<'_> {
+    /// Compares the directory, if that is asked for.
+    fn start(&self, reports: &mut Reports<'_>) -> Result<Start> {
+        let content = apply::state(self.directory)?.map(|state| state.content);
+        let Reports {
+            differences,
+            console,
+            ..
+        } = reports;
+        match (self.check, content) {
+            (Check::Nothing, _) | (_, None) => Ok(Start::Held),
+            (Check::Verify, Some(_)) => {
+                apply::check(self.directory, differences, console).map(|()| Start::Held)
+            }
+            // No list says what an interrupted application has left.
+            (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::Anew),
+            // The differences are told by the application.
+            (Check::Repair, Some(Content::Holds(_))) => {
+                match apply::check(self.directory, &mut io::sink(), console) {
+                    Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
+                    checked => checked.map(|()| Start::Held),
+                }
+            }
+        }
+    }
+
+    /// The archives that lead to the commit, in order. `None` if there is no way.
+    fn route<'v>(&self, view: &'v View, start: Start) -> Result<Option<Vec<&'v Step>>> {
+        let commit = self.commit.as_ref().map(Id::to_string);
+        let target = commit.as_ref().unwrap_or(&view.target.commit);
+        let steps = &view.steps;
+        let anew = || way(steps, None, target);
+        // The same commit of another view has other files.
+        let state = match start {
+            Start::Held => apply::state(self.directory)?,
+            Start::Anew => None,
+        };
+        let state = state.filter(|state| state.origin == view.origin());
+        Ok(match state.map(|state| state.content) {
+            Some(Content::Holds(held)) => way(steps, Some(&held.to_string()), target),
+            // An interrupted application goes on with the same archive.
+            Some(Content::Applying {
+                base: Some(base),
+                target: middle,
+            }) => {
+                let (base, middle) = (base.to_string(), middle.to_string());
+                let again =
+                    |step: &&Step| step.base.as_ref() == Some(&base) && step.target == middle;
+                let again = steps.iter().find(again);
+                let on = again.and_then(|step| {
+                    let rest = way(steps, Some(&middle), target)?;
+                    Some([&[step], &rest[..]].concat())
+                });
+                let len = |way: &Vec<&Step>| way.iter().map(|step| step.size).sum::<u64>();
+                on.into_iter().chain(anew()).min_by_key(len)
+            }
+            _ => anew(),
+        })
+    }
+
+    /// The error of a view that does not lead to the commit.
+    fn not_there(&self, view: &View) -> Error {
+        let commit = self.commit.as_ref().map(Id::to_string);
+        let target = commit.as_ref().unwrap_or(&view.target.commit);
+        let name = &self.place.view;
+        Error::not_there(format!("the view '{name}' does not lead to {target}"))
+            .hinted("it is not published yet, or was so long ago")
+    }
+}
+
+/// The application of some archives.
+struct Journey<'a> {
+    bucket: &'a dyn Bucket,
+    directory: &'a NamedFile,
+    origin: Option<Origin>,
+}
+
+impl Journey<'_> {
+    /// Applies the archives of `route`, each fetched while the one before is applied. Returns an archive that is
+    /// damaged; those before it are applied.
+    fn follow(
+        &self,
+        route: &[&Step],
+        start: &mut Start,
+        reports: &mut Reports<'_>,
+    ) -> Result<Option<(Digest, Error)>> {
+        let mut fetching = Fetching::new(route);
+        let bytes = Arc::clone(&fetching.bytes);
+        thread::scope(|scope| {
+            let (sender, fetched) = bounded(AHEAD);
+            let fetch_all = move || {
+                for step in route {
+                    let archive = fetch(self.bucket, step, &bytes);
+                    let is_last = archive.is_err();
+                    if sender.send(archive).is_err() || is_last {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new()
+                .spawn_scoped(scope, fetch_all)
+                .map_err(|error| Error::fatal("cannot start a thread").caused_by(error))?;
+            for step in route {
+                let Some(archive) = fetching.wait(&fetched, &mut reports.console) else {
+                    break;
+                };
+                match archive {
+                    Err(error) if error.kind() == ExitKind::Damaged => {
+                        return Ok(Some((step.sha256.clone(), error)));
+                    }
+                    archive => self.apply(step, &archive?, *start, reports)?,
+                }
+                *start = Start::Held;
+            }
+            Ok(None)
+        })
+    }
+
+    fn apply(
+        &self,
+        step: &Step,
+        archive: &Spooled,
+        start: Start,
+        reports: &mut Reports<'_>,
+    ) -> Result<()> {
+        let check = match start {
+            Start::Held => Check::Nothing,
+            Start::Anew => Check::Repair,
+        };
+        let reports = Reports {
+            differences: reports.differences,
+            console: reports.console.reborrow(),
+            verbose: reports.verbose,
+        };
+        let archive = Archive {
+            content: archive.reader(),
+            len: Some(step.size),
+            origin: self.origin.clone(),
+        };
+        apply::apply(self.directory, archive, check, reports)?;
+        let state = apply::state(self.directory)?;
+        let content = state.map(|state| state.content);
+        match content {
+            Some(Content::Holds(held)) if held.to_string() == step.target => Ok(()),
+            _ => Err(Error::damaged(format!(
+                "the archive {} does not lead to {}, as the view says",
+                step.sha256, step.target
+            ))),
+        }
+    }
+}
+
+/// Shows how much of some archives is fetched.
+struct Fetching {
+    bytes: Arc<AtomicU64>,
+    total: u64,
+    meter: Meter,
+}
+
+impl Fetching {
+    fn new(route: &[&Step]) -> Self {
+        let total = route
+            .iter()
+            .fold(0, |sum: u64, step| sum.saturating_add(step.size));
+        Self {
+            bytes: Arc::default(),
+            total,
+            meter: Meter::new("Fetching", Total::Bytes(total)),
+        }
+    }
+
+    /// Waits for the next archive; `None` after the last one.
+    fn wait<T>(&mut self, fetched: &Receiver<T>, console: &mut Console<'_>) -> Option<T> {
+        let archive = loop {
+            let done = self.done();
+            if done.bytes < self.total {
+                console.update(&mut self.meter, done);
+            }
+            match fetched.recv_timeout(TICK) {
+                Err(RecvTimeoutError::Timeout) => {}
+                archive => break archive.ok(),
+            }
+        };
+        let done = self.done();
+        if done.bytes == self.total {
+            console.finish(&mut self.meter, done);
+        }
+        archive
+    }
+
+    fn done(&self) -> Done {
+        Done {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            entries: None,
+        }
+    }
+}
+
+/// Fetches the archive of `step` whole, and checks it. Adds to `bytes` what comes.
+fn fetch(bucket: &dyn Bucket, step: &Step, bytes: &AtomicU64) -> Result<Spooled> {
+    let (mut spool, mut hashing) = (Spool::new(IN_MEMORY), Hashing::default());
+    let name = object(&step.sha256);
+    let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));
+    let is_there = bucket.fetch(&name, step.size, &mut |piece| {
+        if spool.size() + piece.len() as u64 > step.size {
+            return Err(damaged("is longer than the view says"));
+        }
+        hashing.update(piece);
+        bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        let written = spool.write_all(piece);
+        written.map_err(|error| Error::fatal("cannot keep an archive").caused_by(error))
+    })?;
+    let sum = hashing.finish()?;
+    match () {
+        () if !is_there => Err(damaged("is missing")),
+        () if spool.size() != step.size => Err(damaged("is shorter than the view says")),
+        () if sum != step.sha256 => Err(damaged("has other bytes than were published")),
+        () => spool
+            .finish()
+            .map_err(|error| Error::fatal("cannot keep an archive").caused_by(error)),
+    }
+}
+
+fn warn(messages: &mut dyn Write, error: &Error) {
+    let mut line = Vec::new();
+    let text = format!("{}; another way is taken", error.message());
+    push_line(&mut line, "warning: ", text.as_bytes());
+    // Nobody may listen.
+    let _ = messages.write_all(&line);
+}

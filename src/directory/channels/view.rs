@@ -1,0 +1,197 @@
+//! The list of what is published under a name, as JSON: see `schema/view.schema.json`. Must not believe what a bucket
+//! holds: a list that makes no sense is refused.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    base::error::{Error, Result},
+    directory::{
+        apply::{Id, Origin},
+        bucket::{Bucket, Digest, Version, Versioned},
+    },
+};
+
+use super::{
+    place::{Place, ViewName},
+    step::Step,
+    way::way,
+};
+
+/// Counts changes of the layout.
+const VERSION: u32 = 1;
+/// The largest file of a view, in bytes.
+const MAX_LEN: u64 = 16 << 20;
+
+/// A view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    /// The version of the layout.
+    view: u32,
+    /// The key of all that decides, beside the commit, which files there are.
+    pub(super) filters: String,
+    /// The newest commit.
+    pub(super) target: Target,
+    /// The archives, the newest one last.
+    pub(super) steps: Vec<Step>,
+    /// Archives that were listed before.
+    pub(super) retired: Vec<Retired>,
+}
+
+/// A commit that is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The commit.
+    pub commit: String,
+    /// The tree of the commit.
+    pub tree: String,
+    /// The time of the commit, in seconds since 1970.
+    pub time: u64,
+}
+
+/// An archive that the view listed before. Readers that have read the view then may still want it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Retired {
+    pub(super) sha256: Digest,
+    /// When the view gave the archive up, in seconds since 1970.
+    pub(super) time: u64,
+}
+
+impl View {
+    /// A view of `target` through `steps`.
+    pub(super) fn new(filters: String, target: Target, steps: Vec<Step>) -> Self {
+        Self {
+            view: VERSION,
+            filters,
+            target,
+            steps,
+            retired: Vec::new(),
+        }
+    }
+
+    /// Read the view `name`, with its version; `None` if there is none.
+    pub(super) fn read(bucket: &dyn Bucket, name: &ViewName) -> Result<Option<(Self, Version)>> {
+        let Some(Versioned { bytes, version }) = bucket.read(&name.file(), MAX_LEN)? else {
+            return Ok(None);
+        };
+        let view = Self::parse(&bytes).map_err(|reason| {
+            Error::damaged(format!("the view '{name}' makes no sense")).caused_by(reason)
+        })?;
+        Ok(Some((view, version)))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            view: u32,
+        }
+        let unread = |error: serde_json::Error| error.to_string();
+        let Versioned { view } = serde_json::from_slice(bytes).map_err(unread)?;
+        if view != VERSION {
+            return Err(format!("version {view} is not known"));
+        }
+        let view: Self = serde_json::from_slice(bytes).map_err(unread)?;
+        view.check()?;
+        Ok(view)
+    }
+
+    /// Refuse ids that are none, and a target that no way leads to.
+    fn check(&self) -> Result<(), String> {
+        if Origin::new(self.filters.as_bytes()).is_none() {
+            return Err("the key of the filters is no key".to_owned());
+        }
+        let bases = self.steps.iter().filter_map(|step| step.base.as_ref());
+        let targets = self.steps.iter().map(|step| &step.target);
+        let Target { commit, tree, .. } = &self.target;
+        for id in bases.chain(targets).chain([commit, tree]) {
+            if Id::new(id.as_bytes()).is_none() {
+                return Err(format!("'{}' is no object id", id.escape_default()));
+            }
+        }
+        match way(&self.steps, None, commit) {
+            Some(_) => Ok(()),
+            None => Err("no archive leads to its target".to_owned()),
+        }
+    }
+
+    /// Write the view in place of the version that is `known`. `false` if another version is there by now.
+    pub(super) fn write(
+        &self,
+        bucket: &dyn Bucket,
+        name: &ViewName,
+        known: Option<&Version>,
+    ) -> Result<bool> {
+        // Readers refuse a view that makes no sense, and so does the next publisher.
+        let checked = self
+            .check()
+            .and_then(|()| serde_json::to_vec_pretty(self).map_err(|error| error.to_string()));
+        let mut bytes =
+            checked.map_err(|reason| Error::fatal("cannot write the view").caused_by(reason))?;
+        bytes.push(b'\n');
+        bucket.replace(&name.file(), &bytes, known)
+    }
+
+    /// The key of the filters.
+    pub(super) fn origin(&self) -> Option<Origin> {
+        Origin::new(self.filters.as_bytes())
+    }
+}
+
+/// The error of a place without a view.
+pub(super) fn not_there(place: &Place) -> Error {
+    let Place { bucket, view } = place;
+    Error::not_there(format!("there is no view '{view}' in '{bucket}'"))
+        .hinted("--publish creates one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::step::tests::step, Target, View};
+
+    fn view() -> View {
+        let target = Target {
+            commit: "b".repeat(40),
+            tree: "c".repeat(40),
+            time: 1,
+        };
+        let steps = vec![step(None, "a", 9), step(Some("a"), "b", 1)];
+        View::new("f".repeat(64), target, steps)
+    }
+
+    #[test]
+    fn views_are_read_as_they_were_written() {
+        let view = view();
+        let bytes = serde_json::to_vec(&view).expect("JSON");
+        assert_eq!(View::parse(&bytes), Ok(view));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let text = serde_json::to_string(&view()).expect("JSON");
+        for (old, new, reason) in [
+            ("\"view\":1", "\"view\":2", "version 2 is not known"),
+            (&*"f".repeat(64), "f", "the key of the filters is no key"),
+            (&*"c".repeat(40), "../c", "'../c' is no object id"),
+            (&*"a".repeat(40), "HEAD", "'HEAD' is no object id"),
+            (
+                "\"base\":null",
+                &format!("\"base\":\"{}\"", "b".repeat(40)),
+                "no archive leads to its target",
+            ),
+        ] {
+            assert_eq!(
+                View::parse(text.replacen(old, new, 9).as_bytes()),
+                Err(reason.to_owned())
+            );
+        }
+        for (old, new) in [
+            ("{", ""),
+            ("\"size\":9", "\"size\":-9"),
+            ("0009\"", "../9\""),
+        ] {
+            assert!(
+                View::parse(text.replace(old, new).as_bytes()).is_err(),
+                "{new}"
+            );
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Parses formats (git-log(1), "PRETTY FORMATS") and determines how their placeholders depend on the text
+//! around them.
+//!
+//! Nothing is expanded here: the module determines how git is asked, and how the answer changes the file.
+
+use gix::bstr::ByteSlice;
+
+use crate::base::error::{Error, Result};
+
+/// A parsed format.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Format {
+    /// The format for git, without a second `%(describe`: git expands only one per archive.
+    pub(super) text: Vec<u8>,
+    /// The pieces of the format, if no placeholder depends on the text around it.
+    pub(super) pieces: Option<Vec<Piece>>,
+    /// Whether a placeholder makes git read the head of the commit.
+    pub(super) reads_head: bool,
+    /// Whether a placeholder reads or changes the text before it.
+    pub(super) looks_back: bool,
+    /// Whether a placeholder counts the columns of the line before it.
+    pub(super) counts_columns: bool,
+    /// Whether a placeholder wraps lines.
+    pub(super) wraps: bool,
+    /// Whether a placeholder may make git wrap all text before it.
+    pub(super) wraps_all: bool,
+    /// Whether a placeholder wraps lines before the first one that makes git wrap all.
+    pub(super) wraps_before: bool,
+    /// Whether the previous placeholder may have requested padding.
+    padded: bool,
+}
+
+/// A part of a format.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Literal text.
+    Text(Vec<u8>),
+    /// A placeholder without its `%`.
+    Placeholder(Vec<u8>),
+}
+
+impl Format {
+    /// Parse `format`. `described` says whether this archive had a `%(describe` before.
+    pub(super) fn parse(format: &[u8], described: &mut bool) -> Result<Self> {
+        let mut parsed = Self {
+            pieces: Some(Vec::new()),
+            ..Self::default()
+        };
+        // To git, the format is a string that ends in NUL.
+        let mut rest = format.split(|&byte| byte == 0).next().unwrap_or_default();
+        while let Some(at) = rest.find_byte(b'%') {
+            parsed.text.extend(&rest[..=at]);
+            parsed.push(&rest[..at]);
+            rest = &rest[at + 1..];
+            let len = parsed.placeholder(rest, described)?;
+            rest = &rest[len..];
+        }
+        parsed.text.extend(rest);
+        parsed.push(rest);
+        Ok(parsed)
+    }
+
+    /// Parse the placeholder at the start of `rest`, after its `%`, and return the number of parsed bytes.
+    fn placeholder(&mut self, rest: &[u8], described: &mut bool) -> Result<usize> {
+        if let Some((byte, len)) = literal(rest) {
+            self.push(&[byte]);
+            self.text.extend(&rest[..len]);
+            return Ok(len);
+        }
+        let modified = usize::from(matches!(rest.first(), Some(b'+' | b'-' | b' ')));
+        let (modifier, bare) = rest.split_at(modified);
+        refuse(bare)?;
+        self.looks_back |= modifier == b"-" || looks_back(bare);
+        self.counts_columns |= counts_columns(bare);
+        self.note_wrapping(modifier, bare);
+        if bare.starts_with(b"(describe") && std::mem::replace(described, true) {
+            self.leave_out(modifier);
+            return Ok(modified);
+        }
+        self.reads_head |= reads_head(bare);
+        let len = plain(rest);
+        match (&mut self.pieces, len) {
+            (Some(pieces), Some(len)) => pieces.push(Piece::Placeholder(rest[..len].to_vec())),
+            _ => self.pieces = None,
+        }
+        let len = len.unwrap_or(0);
+        self.text.extend(&rest[..len]);
+        Ok(len)
+    }
+
+    /// Record whether `bare` begins with a placeholder that wraps lines, which git does not expand with a `modifier`. If
+    /// git pads it, git takes the start of the padded text for the start of the file.
+    fn note_wrapping(&mut self, modifier: &[u8], bare: &[u8]) {
+        let wraps = modifier.is_empty() && bare.starts_with(b"w(");
+        self.wraps_before |= wraps && !self.padded && !self.wraps_all;
+        self.wraps |= wraps;
+        self.wraps_all |= wraps && self.padded;
+        match bare.first() {
+            Some(b'<' | b'>') => self.padded = true,
+            // The padding applies to the placeholder after a colour.
+            Some(b'C') => {}
+            _ => self.padded = false,
+        }
+    }
+
+    /// Replace a placeholder that is not expanded by one that is always empty, so that its modifier still
+    /// applies. With a modifier, the `%` disappears too.
+    fn leave_out(&mut self, modifier: &[u8]) {
+        self.text.extend(modifier);
+        self.text.extend(b"gd");
+        if modifier.is_empty() {
+            self.text.extend(b"%%");
+            self.push(b"%");
+        } else {
+            self.pieces = None;
+        }
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        if let Some(pieces) = &mut self.pieces
+            && !text.is_empty()
+        {
+            pieces.push(Piece::Text(text.to_vec()));
+        }
+    }
+
+    /// Whether git may expand this format together with others, separated by NUL.
+    pub(super) fn stands_alone(&self) -> bool {
+        let ends = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(&0));
+        self.pieces
+            .as_ref()
+            .is_some_and(|pieces| !pieces.iter().any(ends))
+    }
+}
+
+/// Refuse placeholders for series of patches.
+fn refuse(placeholder: &[u8]) -> Result<()> {
+    for name in ["(count)", "(total)"] {
+        if placeholder.starts_with(name.as_bytes()) {
+            let message = format!("%{name} is not supported by this command");
+            return Err(Error::fatal(message));
+        }
+    }
+    Ok(())
+}
+
+/// The byte of a `placeholder` that is independent of the commit, and the length of the placeholder.
+fn literal(placeholder: &[u8]) -> Option<(u8, usize)> {
+    match placeholder {
+        [b'%', ..] => Some((b'%', 1)),
+        [b'n', ..] => Some((b'\n', 1)),
+        [b'x', digits @ ..] => {
+            let digits = digits.get(..2)?;
+            let valid = digits.iter().all(u8::is_ascii_hexdigit);
+            let digits = digits.to_str().ok().filter(|_| valid)?;
+            Some((u8::from_str_radix(digits, 16).ok()?, 3))
+        }
+        _ => None,
+    }
+}
+
+/// The length of a placeholder that neither changes nor reads the text around it.
+fn plain(placeholder: &[u8]) -> Option<usize> {
+    let second = |known: &[u8]| {
+        let second = placeholder.get(1)?;
+        known.contains(second).then_some(2)
+    };
+    match placeholder.first()? {
+        b'H' | b'h' | b'T' | b't' | b'P' | b'p' | b'm' | b'd' | b'D' | b'S' | b'N' => Some(1),
+        b'e' | b's' | b'f' | b'b' | b'B' => Some(1),
+        b'a' | b'c' => second(b"nNeElLdDrtiIsh"),
+        b'g' => second(b"DdnNeEs"),
+        b'G' => second(b"?SKFPTG"),
+        b'(' => {
+            let known = ["(describe", "(decorate", "(trailers"];
+            let known = known
+                .iter()
+                .any(|name| placeholder.starts_with(name.as_bytes()));
+            placeholder
+                .find_byte(b')')
+                .filter(|_| known)
+                .map(|end| end + 1)
+        }
+        _ => None,
+    }
+}
+
+/// Whether git reads the head of the commit for `placeholder`. An unknown placeholder counts.
+fn reads_head(placeholder: &[u8]) -> bool {
+    let first = placeholder.first().copied().unwrap_or_default();
+    let without = b"HhTtPpmdDSgNGwC<>".contains(&first)
+        || literal(placeholder).is_some()
+        || placeholder.starts_with(b"(describe")
+        || placeholder.starts_with(b"(decorate");
+    !without
+}
+
+/// Whether `placeholder` removes preceding spaces or counts columns.
+fn looks_back(placeholder: &[u8]) -> bool {
+    ["<|", ">|", ">>", "><|"]
+        .iter()
+        .any(|start| placeholder.starts_with(start.as_bytes()))
+}
+
+/// Whether `placeholder` counts the columns before it.
+fn counts_columns(placeholder: &[u8]) -> bool {
+    ["<|", ">|", ">>|", "><|"]
+        .iter()
+        .any(|start| placeholder.starts_with(start.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, Piece};
+
+    fn parse(format: &str) -> Format {
+        Format::parse(format.as_bytes(), &mut false).expect(format)
+    }
+
+    #[test]
+    fn plain_formats_are_known_to_their_end() {
+        let parsed = parse("a%%b %H%n%x41%an%(trailers:key=a)");
+        let pieces = parsed.pieces.as_deref().unwrap_or_default();
+        let shown = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Piece::Placeholder(name) => format!("<{}>", String::from_utf8_lossy(name)),
+        });
+        let shown: Vec<_> = shown.collect();
+        let expected = [
+            "a",
+            "%",
+            "b ",
+            "<H>",
+            "\n",
+            "A",
+            "<an>",
+            "<(trailers:key=a)>",
+        ];
+        assert_eq!(shown, expected);
+        for format in [
+            "%",
+            "%q",
+            "%aq",
+            "%+H",
+            "%w(3)%s",
+            "%<(3)%s",
+            "%(trailers",
+            "%Cred",
+            "%xzz",
+        ] {
+            assert_eq!(parse(format).pieces, None, "{format}");
+        }
+        assert!(!parse("%x00").stands_alone());
+    }
+
+    #[test]
+    fn what_reads_the_head_and_what_looks_back() {
+        for (format, reads_head, looks_back) in [
+            ("text %% %n", false, false),
+            ("%H %h %D %(describe)", false, false),
+            ("%s", true, false),
+            ("%+s", true, false),
+            ("%+h", false, false),
+            ("%q", true, false),
+            ("%-e", true, true),
+            ("%>>(3)%h", false, true),
+            ("%<(3)%h", false, false),
+            ("%<|(3)%h", false, true),
+            ("%><(3)%h", false, false),
+            ("%><|(3)%h", false, true),
+            ("%+<|(3)%h", false, true),
+            ("% >>(3)%h", false, true),
+        ] {
+            let parsed = parse(format);
+            assert_eq!(
+                (parsed.reads_head, parsed.looks_back),
+                (reads_head, looks_back),
+                "{format}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_wraps_and_what_counts_columns() {
+        for (format, wraps, wraps_all, counts_columns) in [
+            ("%w(20)%s", true, false, false),
+            ("%<(5)%w(20,2,4)%s%w()", true, true, false),
+            ("%>|(5) text %% %Cred%w(20)%s", true, true, true),
+            ("%<(5)%s%w(20)%b", true, false, false),
+            ("%+w(20)", false, false, false),
+            ("%-<(5)%w(20)%s", true, true, false),
+            ("%+<|(5)%s", false, false, true),
+            ("%>>|(5)%s", false, false, true),
+        ] {
+            let parsed = parse(format);
+            assert_eq!(
+                (parsed.wraps, parsed.wraps_all, parsed.counts_columns),
+                (wraps, wraps_all, counts_columns),
+                "{format}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_archive_is_described_once() {
+        let mut described = false;
+        for (format, expected) in [
+            ("%%(describe) %h", "%%(describe) %h"),
+            ("%(describe) %-(describe)", "%(describe) %-gd(describe)"),
+            ("%(describe:tags) %H", "%gd%%(describe:tags) %H"),
+            ("%H\0%s", "%H"),
+        ] {
+            let parsed = Format::parse(format.as_bytes(), &mut described).expect(format);
+            assert_eq!(parsed.text, expected.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The object database: locates objects in packs, multi-pack indices, loose files and alternates, and
+//! resolves replacements.
+//!
+//! An [`Odb`] belongs to one thread, so it remembers without a lock which source had the last object. Its
+//! clones share the mapped files. It never reads an object's content and never talks to a remote. The
+//! lookup order is git's: packs, loose objects, then packs once more in case of a repack in between.
+
+mod dirs;
+mod index;
+mod listing;
+pub mod loose;
+mod map;
+pub mod pack;
+mod replacements;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+    time::SystemTime,
+};
+
+use gix::{
+    ObjectId,
+    hash::{Kind, oid},
+};
+
+use crate::base::error::{Error, filled, strerror};
+pub use dirs::object_dirs;
+use index::Index;
+pub use listing::YOUNG;
+use loose::FanOut;
+use pack::Pack;
+pub use replacements::Replacements;
+pub use source::PackId;
+use source::{Opened, PackFile, PackSource, SourceKind, refusal};
+
+/// As many objects are looked for one by one among loose files.
+const FEW: usize = 64;
+
+/// The location of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A pack, and the offset in the pack.
+    Packed(PackId, u64),
+    /// The loose file in this object directory.
+    Loose(u32),
+}
+
+/// The settings of an object database.
+#[derive(Clone)]
+pub struct Config {
+    /// Every object directory, in lookup order (see [`object_dirs`]).
+    pub dirs: Vec<PathBuf>,
+    /// The hash function of object ids.
+    pub hash: Kind,
+    /// Whether multi-pack indices may be used (`core.multiPackIndex`).
+    pub multi_pack_index: bool,
+    /// The objects that replace others.
+    pub replacements: Replacements,
+    /// Whether a remote has promised the objects that are missing.
+    pub is_partial: bool,
+}
+
+impl Config {
+    /// The file of the loose object `id` in the object directory number `dir`.
+    pub fn loose_path(&self, dir: u32, id: &oid) -> PathBuf {
+        loose::path(&self.dirs[dir as usize], id)
+    }
+
+    /// The `error` of a missing object, with advice for a partial clone.
+    pub fn missing(&self, error: Error) -> Error {
+        match self.is_partial {
+            true => {
+                error.hinted("--missing=fetch fetches what a partial clone lacks of an archive")
+            }
+            false => error,
+        }
+    }
+
+    /// The replacement of `id` (`git replace`), or `id` itself.
+    pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
+        self.replacements.of(id)
+    }
+}
+
+/// The objects of a repository.
+#[derive(Clone)]
+pub struct Odb {
+    config: Arc<Config>,
+    sources: Vec<Arc<PackSource>>,
+    /// The indices of packs that a multi-pack index covers. They are searched last, in case that index is
+    /// damaged.
+    covered: Vec<Arc<PackSource>>,
+    packs: Vec<Arc<PackFile>>,
+    /// The source of the last object. The next object is likely in the same source.
+    recent: usize,
+    /// The modification time of each `pack` directory: only a changed directory is listed again.
+    stamps: Vec<Option<SystemTime>>,
+    /// When the directories were first listed.
+    opened: SystemTime,
+    /// Whether a missing object may be in a file that the system refused to map.
+    missed: bool,
+    /// An existing pack directory or loose object to which the system denied access, and the error.
+    denied: Option<Arc<(PathBuf, io::Error)>>,
+}
+
+impl Odb {
+    /// The settings of this database.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The number of packs.
+    pub fn pack_count(&self) -> usize {
+        self.packs.len()
+    }
+
+    /// Find `id` itself, ignoring replacements.
+    pub fn find(&mut self, id: &oid) -> Option<Place> {
+        if let Some(place) = self.find_once(id) {
+            return Some(place);
+        }
+        let is_new = self.refresh();
+        self.find_again(id, is_new)
+    }
+
+    /// Find `id`, which was not found, among packs that are new (if `is_new`) or covered.
+    fn find_again(&mut self, id: &oid, is_new: bool) -> Option<Place> {
+        let place = is_new.then(|| self.find_once(id)).flatten();
+        let place = place.or_else(|| self.covered.iter().find_map(|it| self.find_in(it, id)));
+        self.missed |= place.is_none() && self.refused().is_some();
+        place
+    }
+
+    /// Find each of `ids` itself, in their order. Faster than single lookups where the objects lie in one
+    /// pack. The headers of the entries are then in the processor's cache.
+    pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<Place>>) {
+        places.clear();
+        if let Some((id, pack, offsets)) = self.lookup_recent(ids) {
+            pack.touch(offsets.iter().flatten());
+            let place = |offset| Place::Packed(id, offset);
+            places.extend(offsets.into_iter().map(|found| found.map(place)));
+        }
+        places.resize(ids.len(), None);
+        // In a partial clone many are missing. One list of directories is then cheaper than a look for each object.
+        let unknown = places.iter().filter(|place| place.is_none()).count();
+        let fan_out = (unknown > FEW).then(|| FanOut::of(&self.config.dirs));
+        for (id, place) in ids.iter().zip(&mut *places) {
+            if place.is_none() {
+                let may_be_loose = fan_out.as_ref().is_none_or(|it| it.may_hold(id));
+                *place = match may_be_loose {
+                    true => self.find_once(id),
+                    false => self.find_in_packs(id),
+                };
+            }
+        }
+        if places.iter().all(Option::is_some) {
+            return;
+        }
+        let is_new = self.refresh();
+        for (id, place) in ids.iter().zip(places) {
+            if place.is_none() {
+                *place = self.find_again(id, is_new);
+            }
+        }
+    }
+
+    /// The error of a refused access, if an object that was not found may exist all the same.
+    pub fn refusal(&self) -> Option<Error> {
+        let (path, error) = self.refused().filter(|_| self.missed)?;
+        let what = match path.extension() {
+            Some(extension) if extension == "idx" => "index file",
+            Some(extension) if extension == "pack" => "packfile",
+            _ if path.ends_with("pack") => "pack directory",
+            _ => "loose object",
+        };
+        let failed = match error.kind() {
+            io::ErrorKind::OutOfMemory => "mapped",
+            _ => "accessed",
+        };
+        let (path, why) = (path.as_os_str().as_bytes(), strerror(error));
+        let values = [what.as_bytes(), path, failed.as_bytes(), why.as_bytes()];
+        Some(Error::fatal(filled("{} {} cannot be {}: {}", &values)))
+    }
+
+    /// A file or directory that exists, but that the system refused to map or list.
+    fn refused(&self) -> Option<(&Path, &io::Error)> {
+        if let Some((path, error)) = self.denied.as_deref() {
+            return Some((path, error));
+        }
+        let sources = self.sources.iter().chain(&self.covered);
+        let indices = sources.filter_map(|source| match &source.kind {
+            SourceKind::Single(index, _) => refusal(&source.path, index),
+            SourceKind::Multi(..) => None,
+        });
+        let packs = self.packs.iter();
+        indices
+            .chain(packs.filter_map(|file| refusal(&file.path, &file.pack)))
+            .next()
+    }
+
+    /// Every copy of `id`, in lookup order, for recovery from damage.
+    pub fn copies(&mut self, id: &oid) -> Vec<Place> {
+        let mut places = Vec::new();
+        for source in self.sources.iter().chain(&self.covered) {
+            let place = self.find_in(source, id);
+            places.extend(place.filter(|place| !places.contains(place)));
+        }
+        places.extend(self.find_loose(id));
+        places
+    }
+
+    /// The id of the object at `offset` of `pack`, by a search of all entries.
+    pub fn id_at(&self, pack: PackId, offset: u64) -> Option<ObjectId> {
+        let at_offset = |source: &Arc<PackSource>| match &source.kind {
+            SourceKind::Single(index, id) if *id == pack => {
+                self.index(&source.path, index)?.id_at(offset)
+            }
+            SourceKind::Multi(index, packs) => {
+                let number = packs.iter().position(|id| *id == pack)? as u32;
+                let mut entries = index.iter().filter_map(Result::ok);
+                let here =
+                    entries.find(|entry| entry.pack_index == number && entry.pack_offset == offset);
+                here.map(|entry| entry.oid)
+            }
+            SourceKind::Single(..) => None,
+        };
+        let mut sources = self.covered.iter().chain(&self.sources);
+        sources.find_map(at_offset)
+    }
+
+    /// The mapped pack `id`. `None` if the pack is missing or damaged.
+    pub fn pack(&self, id: PackId) -> Option<&Arc<Pack>> {
+        // The pack was found through a multi-pack index, which holds no checksum of the pack.
+        self.packs[id.0 as usize].open(self.config.hash, None)
+    }
+
+    /// Release the memory of pages read from packs. The packs stay mapped.
+    pub fn release_packs(&self) {
+        self.packs
+            .iter()
+            .filter_map(|file| file.pack.get()?.as_ref().ok())
+            .for_each(|pack| pack.release());
+    }
+
+    fn find_once(&mut self, id: &oid) -> Option<Place> {
+        self.find_in_packs(id).or_else(|| self.find_loose(id))
+    }
+
+    fn find_in_packs(&mut self, id: &oid) -> Option<Place> {
+        if let Some(place) = self.find_packed(self.recent, id) {
+            return Some(place);
+        }
+        for at in 0..self.sources.len() {
+            if at == self.recent {
+                continue;
+            }
+            if let Some(place) = self.find_packed(at, id) {
+                self.recent = at;
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    fn find_packed(&self, at: usize, id: &oid) -> Option<Place> {
+        self.find_in(self.sources.get(at)?, id)
+    }
+
+    fn find_in(&self, source: &PackSource, id: &oid) -> Option<Place> {
+        match &source.kind {
+            SourceKind::Single(index, pack) => {
+                let index = self.index(&source.path, index)?;
+                let offset = index.lookup(id)?;
+                self.pack_of(index, *pack)?;
+                Some(Place::Packed(*pack, offset))
+            }
+            SourceKind::Multi(index, packs) => {
+                let entry = index.lookup(id)?;
+                let (pack, offset) = index.pack_id_and_pack_offset_at_index(entry).ok()?;
+                let pack = *packs.get(pack as usize)?;
+                self.pack(pack)?;
+                Some(Place::Packed(pack, offset))
+            }
+        }
+    }
+
+    /// The index at `path`, opened on first use. Its pack is opened when a wanted object is in the index.
+    fn index<'a>(&self, path: &Path, index: &'a OnceLock<Opened<Index>>) -> Option<&'a Index> {
+        let open = || Ok(Index::open(path, self.config.hash)?);
+        index.get_or_init(open).as_ref().ok()
+    }
+
+    /// The pack `id`, which must match its `index`.
+    fn pack_of(&self, index: &Index, id: PackId) -> Option<&Arc<Pack>> {
+        self.packs[id.0 as usize].open(self.config.hash, Some(index))
+    }
+
+    /// The pack of the last object, and the offset of each of `ids` in this pack. `None` if it contains
+    /// none of them, or if a multi-pack index covers it.
+    fn lookup_recent(&self, ids: &[ObjectId]) -> Option<(PackId, &Pack, Vec<Option<u64>>)> {
+        let source = self.sources.get(self.recent)?;
+        let SourceKind::Single(index, id) = &source.kind else {
+            return None;
+        };
+        let index = self.index(&source.path, index)?;
+        let offsets = index.lookup_all(ids);
+        offsets.iter().flatten().next()?;
+        Some((*id, self.pack_of(index, *id)?, offsets))
+    }
+
+    fn find_loose(&mut self, id: &oid) -> Option<Place> {
+        let config = Arc::clone(&self.config);
+        let position = config.dirs.iter().position(|dir| {
+            let path = loose::path(dir, id);
+            match std::fs::metadata(&path) {
+                Ok(_) => true,
+                Err(error) => {
+                    self.note_denied(path, error);
+                    false
+                }
+            }
+        });
+        position.map(|dir| Place::Loose(dir as u32))
+    }
+
+    /// Remember that access to `path` failed, unless nothing is there.
+    fn note_denied(&mut self, path: PathBuf, error: io::Error) {
+        if !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ) {
+            self.denied = Some(Arc::new((path, error)));
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Pathspecs (gitglossary(7), "pathspec"): parsing, matching, and whether a directory may contain a match.
+//!
+//! Own code, since the exact messages and the rules for directories are part of what scripts see,
+//! and gix takes a pathspec that normalises to the root for something else. Wildcards are matched
+//! by gix's port of git's wildmatch.
+
+mod location;
+mod magic;
+mod named;
+
+use gix::{
+    bstr::{BStr, BString, ByteSlice},
+    glob::wildmatch,
+};
+
+use crate::{
+    base::error::{Error, Result, filled},
+    git::attributes::Requirements,
+};
+use location::Location;
+use magic::Magic;
+use named::Named;
+
+pub use location::{Top, from_root};
+
+/// How all pathspecs of a run are read (`GIT_LITERAL_PATHSPECS` and its siblings).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Defaults {
+    /// No pathspec has magic or wildcards.
+    pub literal: bool,
+    /// `:(glob)` unless a pathspec says otherwise.
+    pub glob: bool,
+    /// `:(literal)` unless a pathspec says otherwise.
+    pub noglob: bool,
+    /// `:(icase)` for all.
+    pub icase: bool,
+}
+
+impl Defaults {
+    /// Refuse contradictions, as git does once there is a pathspec.
+    fn check(self) -> Result<()> {
+        let refused = if self.glob && self.noglob {
+            "global 'glob' and 'noglob' pathspec settings are incompatible"
+        } else if self.literal && (self.glob || self.icase) {
+            "global 'literal' pathspec setting is incompatible with all other global pathspec settings"
+        } else {
+            return Ok(());
+        };
+        Err(Error::fatal(refused))
+    }
+}
+
+/// The bytes that begin a wildcard or an escape.
+const WILDCARDS: &[u8] = b"*?[\\";
+
+/// One pathspec.
+#[derive(Clone, Debug)]
+pub struct Pathspec {
+    /// The path from the root of the tree, without slash at its end.
+    path: BString,
+    /// The given path ended in a slash.
+    only_directory: bool,
+    /// The first bytes of `path`, which come from the current directory: case matters in them.
+    prefix_len: usize,
+    /// The bytes before the first wildcard.
+    literal_len: usize,
+    /// The only wildcard is one star, which also matches slashes.
+    is_suffix: bool,
+    glob: bool,
+    icase: bool,
+    /// Matching paths are excluded.
+    pub exclude: bool,
+    /// The attributes that a matching path needs as well.
+    pub requirements: Option<Requirements>,
+}
+
+/// All pathspecs of a run.
+#[derive(Debug, Default)]
+pub struct Pathspecs {
+    /// The pathspecs as given, by number.
+    given: Vec<BString>,
+    /// The pathspecs that are plain names.
+    named: Named,
+    /// All other pathspecs, with their numbers.
+    searched: Vec<(usize, Pathspec)>,
+    /// At least one pathspec includes paths.
+    include: bool,
+}
+
+impl Pathspecs {
+    /// Read `specs`, given in the directory `cwd` of the work tree at `top` (`cwd` is empty or
+    /// ends in a slash).
+    pub fn parse(
+        specs: impl IntoIterator<Item = BString>,
+        cwd: &BStr,
+        top: Top<'_>,
+        defaults: Defaults,
+    ) -> Result<Self> {
+        let mut parsed = Self::default();
+        let mut asking = 0;
+        for given in specs {
+            defaults.check()?;
+            let mut spec = Pathspec::parse(&given, cwd, top, defaults)?;
+            let number = parsed.given.len();
+            if let Some(requirements) = &mut spec.requirements {
+                requirements.number = asking;
+                asking += 1;
+            }
+            parsed.include |= !spec.exclude;
+            match spec.is_name() {
+                true => parsed.named.push(&spec.path, spec.only_directory, number),
+                false => parsed.searched.push((number, spec)),
+            }
+            parsed.given.push(given);
+        }
+        parsed.named.sort();
+        Ok(parsed)
+    }
+
+    /// The pathspecs as given, by number.
+    pub fn given(&self) -> &[BString] {
+        &self.given
+    }
+
+    /// The pathspecs that are plain names.
+    pub fn named(&self) -> &Named {
+        &self.named
+    }
+
+    /// All other pathspecs, with their numbers.
+    pub fn searched(&self) -> &[(usize, Pathspec)] {
+        &self.searched
+    }
+
+    /// Whether no pathspec was given, so that every path is selected.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// The attributes that the pathspecs require.
+    pub fn attributes(&self) -> impl Iterator<Item = &BString> {
+        let requirements = self
+            .searched
+            .iter()
+            .filter_map(|(_, spec)| spec.requirements.as_ref());
+        requirements.flat_map(|requirements| requirements.all.iter().map(|one| &one.name))
+    }
+
+    /// Whether the file, link or submodule at `path` is selected; `is_dir` for submodules. `meets` says whether
+    /// the path has the required attributes.
+    pub fn select(
+        &self,
+        path: &[u8],
+        is_dir: bool,
+        mut meets: impl FnMut(&Requirements) -> bool,
+    ) -> bool {
+        let mut any = |exclude| {
+            self.others(exclude).any(|spec| {
+                spec.matches(path, is_dir) && spec.requirements.as_ref().is_none_or(&mut meets)
+            })
+        };
+        (!self.include || self.named.covers(path, is_dir) || any(false)) && !any(true)
+    }
+
+    /// Whether anything below the directory `path` may be selected.
+    pub fn descend(&self, path: &[u8]) -> bool {
+        let (mut included, mut excluded) = (self.others(false), self.others(true));
+        (!self.include
+            || self.named.leads_below(path)
+            || self.named.covers(path, true)
+            || included.any(|spec| spec.may_match_below(path)))
+            && !excluded.any(|spec| spec.requirements.is_none() && spec.covers(path))
+    }
+
+    /// The pathspecs with wildcards or magic, from the last to the first, as git tries them.
+    fn others(&self, exclude: bool) -> impl Iterator<Item = &Pathspec> {
+        let others = self.searched.iter().rev().map(|(_, spec)| spec);
+        others.filter(move |spec| spec.exclude == exclude)
+    }
+}
+
+impl Pathspec {
+    fn parse(given: &BString, cwd: &BStr, top: Top<'_>, defaults: Defaults) -> Result<Self> {
+        if given.is_empty() {
+            return Err(Error::fatal(
+                "empty string is not a valid pathspec. \
+                 please use . instead if you meant to match all paths",
+            ));
+        }
+        let (magic, rest) = match defaults.literal {
+            true => (
+                Magic {
+                    literal: true,
+                    ..Magic::default()
+                },
+                given.as_bstr(),
+            ),
+            false => Magic::parse(given)?,
+        };
+        let literal = magic.literal || (defaults.noglob && !magic.glob);
+        let located = match magic.top {
+            true => Some(Location::from_top(rest)),
+            false => Location::of(rest, cwd, top)?,
+        };
+        let outside = || {
+            let values: [&[u8]; 3] = [given, rest, top.path];
+            filled("{}: '{}' is outside repository at '{}'", &values)
+        };
+        let Location {
+            path,
+            only_directory,
+            prefix_len,
+        } = located.ok_or_else(|| Error::fatal(outside()))?;
+        let prefix_len = magic.prefix.unwrap_or(prefix_len).min(path.len());
+        let literal_len = match literal {
+            true => path.len(),
+            false => {
+                let wildcard = path[prefix_len..].find_byteset(WILDCARDS);
+                wildcard.map_or(path.len(), |at| prefix_len + at)
+            }
+        };
+        let glob = magic.glob || defaults.glob;
+        let wildcards = path[literal_len..].strip_prefix(b"*");
+        let is_one_star = wildcards.is_some_and(|rest| rest.find_byteset(WILDCARDS).is_none());
+        Ok(Self {
+            path,
+            only_directory,
+            prefix_len,
+            literal_len,
+            is_suffix: is_one_star && !glob,
+            glob,
+            icase: magic.icase || defaults.icase,
+            exclude: magic.exclude,
+            requirements: magic
+                .requirements
+                .filter(|required| !required.all.is_empty()),
+        })
+    }
+
+    /// Whether the pathspec is a plain name: it selects one path with everything below.
+    fn is_name(&self) -> bool {
+        let plain = self.literal_len == self.path.len() && !self.icase && !self.exclude;
+        plain && !self.path.is_empty() && self.requirements.is_none()
+    }
+
+    /// Whether the pathspec matches the file, link or submodule at `path`, or a directory above. `is_dir` for
+    /// submodules.
+    pub fn matches(&self, path: &[u8], is_dir: bool) -> bool {
+        if self.covers(path) {
+            return !(self.only_directory && path.len() == self.path.len()) || is_dir;
+        }
+        let base = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        // As in git, a directory whose name is the beginning of the pathspec, wildcards and all, is left out of
+        // the comparison.
+        let is_named = base <= self.path.len() && self.same(&path[..base], &self.path[..base]);
+        self.matches_from(if is_named { base } else { 0 }, path)
+    }
+
+    /// Whether the pathspec matches the directory `path` of the tree, or a directory above.
+    pub fn matches_directory(&self, path: &[u8]) -> bool {
+        self.covers(path) || self.matches_from(0, path)
+    }
+
+    /// Whether the pathspec names `path` or a directory above literally.
+    fn covers(&self, path: &[u8]) -> bool {
+        let len = self.path.len();
+        if len == 0 {
+            return true;
+        }
+        path.len() >= len
+            && self.same(&path[..len], &self.path)
+            && path.get(len).is_none_or(|&next| next == b'/')
+    }
+
+    /// Whether the pathspec may match something below the directory `path`.
+    pub fn may_match_below(&self, path: &[u8]) -> bool {
+        if self.covers(path) {
+            return true;
+        }
+        let literal = &self.path[..self.literal_len];
+        if literal.len() <= path.len() {
+            let wildcard = self.literal_len < self.path.len();
+            return wildcard && self.same(&path[..literal.len()], literal);
+        }
+        literal[path.len()] == b'/' && self.same(&literal[..path.len()], path)
+    }
+
+    /// Whether the wildcards match `path`. The comparison begins at the byte `start` of both.
+    fn matches_from(&self, start: usize, path: &[u8]) -> bool {
+        // No path has the slash at the end.
+        if self.literal_len == self.path.len() || self.only_directory {
+            return false;
+        }
+        let literal = self.literal_len.max(start);
+        if path.len() < literal || !self.same(&path[..literal], &self.path[..literal]) {
+            return false;
+        }
+        let (pattern, rest) = (&self.path[literal..], &path[literal..]);
+        if self.is_suffix {
+            // git takes the first byte for the star, wherever the comparison starts.
+            let suffix = pattern.get(1..).unwrap_or_default();
+            return rest.len() >= suffix.len()
+                && self.same_letters(&rest[rest.len() - suffix.len()..], suffix);
+        }
+        let mut mode = wildmatch::Mode::empty();
+        mode.set(wildmatch::Mode::NO_MATCH_SLASH_LITERAL, self.glob);
+        mode.set(wildmatch::Mode::IGNORE_CASE, self.icase);
+        gix::glob::wildmatch(pattern.as_bstr(), rest.as_bstr(), mode)
+    }
+
+    /// Whether two beginnings of equal length are equal under this pathspec's rule for case. Case always
+    /// matters in the prefix.
+    fn same(&self, a: &[u8], b: &[u8]) -> bool {
+        if !self.icase {
+            return a == b;
+        }
+        let prefix = self.prefix_len.min(a.len());
+        a[..prefix] == b[..prefix] && self.same_letters(&a[prefix..], &b[prefix..])
+    }
+
+    /// Whether two texts behind the prefix are equal under this pathspec's rule for case.
+    fn same_letters(&self, a: &[u8], b: &[u8]) -> bool {
+        match self.icase {
+            true => a.eq_ignore_ascii_case(b),
+            false => a == b,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Defaults, Pathspecs, Top};
+    use gix::bstr::{BString, ByteSlice};
+
+    fn top() -> Top<'static> {
+        Top {
+            path: "/top".into(),
+            is_work_tree: true,
+        }
+    }
+
+    fn specs(cwd: &str, specs: &[&str]) -> Pathspecs {
+        let specs = specs.iter().map(|&spec| BString::from(spec));
+        Pathspecs::parse(specs, cwd.into(), top(), Defaults::default()).expect("valid")
+    }
+
+    #[track_caller]
+    fn check(cwd: &str, given: &[&str], selected: &[&str], others: &[&str]) {
+        let specs = specs(cwd, given);
+        let matches = |path: &str| {
+            let bare = path.trim_end_matches('/').as_bytes();
+            specs.select(bare, path.ends_with('/'), |_| true)
+        };
+        for path in selected {
+            assert!(matches(path), "{given:?} selects {path}");
+            for (slash, _) in path.trim_end_matches('/').match_indices('/') {
+                assert!(
+                    specs.descend(&path.as_bytes()[..slash]),
+                    "{given:?} leads to {path}"
+                );
+            }
+        }
+        for path in others {
+            assert!(!matches(path), "{given:?} does not select {path}");
+        }
+    }
+
+    #[test]
+    fn literal_paths_cover_what_is_below() {
+        check(
+            "",
+            &["a/b"],
+            &["a/b", "a/b/c", "a/b/c/d"],
+            &["a", "a/bc", "b"],
+        );
+        check("", &["a/b/"], &["a/b/c", "a/b/"], &["a/b"]);
+        check("", &["."], &["a", "b/c"], &[]);
+        check("s/t/", &[".", "../x"], &["s/t/u", "s/x/y"], &["s/y"]);
+        check("s/", &[":/a", ":(top)b"], &["a", "b/c"], &["s/a"]);
+    }
+
+    #[test]
+    fn wildcards_match_the_whole_path() {
+        check("", &["*.c"], &["a.c", "a/b.c"], &["a.h", "x.c/y"]);
+        check("", &[":(glob)*.c"], &["a.c"], &["a/b.c"]);
+        check("", &[":(glob)**/sh"], &["sh", "a/bin/sh"], &["a/bin/shx"]);
+        check("", &["a*"], &["a", "ab", "a/b"], &["ba"]);
+        check("", &["?"], &["a"], &["a/b"]);
+        check("", &[":(literal)a*"], &["a*", "a*/b"], &["ab"]);
+        check("s/", &["*.c"], &["s/a.c", "s/t/a.c"], &["a.c"]);
+    }
+
+    /// After a directory whose name equals the beginning of the pathspec, the rest is compared with the names in
+    /// the directory. If the only wildcard is one star, git takes the rest after its first byte for the end of a
+    /// name.
+    #[test]
+    fn directories_named_like_wildcards() {
+        check(
+            "",
+            &["d/*ba/c"],
+            &["d/*ba/x", "d/*ba/c/y", "d/xba/c"],
+            &["d/*ba/x/y", "d/xba/x"],
+        );
+        check("", &["d/*ba/xc"], &["d/*ba/xc", "d/*ba/yc"], &["d/*ba/x"]);
+        check("", &["[ab]/c*"], &["[ab]/cx", "a/cx"], &["[ab]/x"]);
+        check("", &[":(glob)*/c"], &["*/c", "x/c"], &["*/x"]);
+        check("", &["*", ":!*b/cd"], &["*b/c"], &["*b/d", "xb/cd"]);
+        check("s/", &[":(icase)*A/b"], &["s/*a/x"], &["S/*a/x"]);
+        check("", &[":(glob)a**/b"], &["ax/y/b"], &["b"]);
+    }
+
+    /// A slash at the end matches only after a directory with that literal name.
+    #[test]
+    fn wildcards_with_a_slash_at_the_end() {
+        check("", &["a*/"], &["a*/b"], &["ab", "ab/c"]);
+        check("", &["[a]*/"], &["[a]*/b"], &["ab/c", "ab/"]);
+    }
+
+    #[test]
+    fn case_and_exclusion() {
+        check("", &[":(icase)MAKE/*"], &["make/a", "Make/B"], &["made/a"]);
+        check("S/", &[":(icase)A"], &["S/a", "S/A/b"], &["s/a"]);
+        check("", &["a", ":!a/b"], &["a/c"], &["a/b", "a/b/c", "b"]);
+        check("", &[":^*.o"], &["a.c"], &["a.o", "d/a.o"]);
+    }
+
+    #[test]
+    fn bad_ones_are_told_in_the_words_of_git() {
+        for (spec, message) in [
+            (
+                "",
+                "empty string is not a valid pathspec. please use . instead if you meant to match all paths",
+            ),
+            ("../x", "../x: '../x' is outside repository at '/top'"),
+            (":(bogus)x", "Invalid pathspec magic 'bogus' in ':(bogus)x'"),
+            (
+                ":(glob",
+                "Missing ')' at the end of pathspec magic in ':(glob'",
+            ),
+            (":%x", "Unimplemented pathspec magic '%' in ':%x'"),
+            (
+                ":(glob,literal)x",
+                ":(glob,literal)x: 'literal' and 'glob' are incompatible",
+            ),
+        ] {
+            let error = Pathspecs::parse([spec.into()], b"".as_bstr(), top(), Defaults::default());
+            assert_eq!(error.unwrap_err().to_string(), format!("fatal: {message}"));
+        }
+    }
+}

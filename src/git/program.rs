@@ -1,0 +1,220 @@
+//! Asks the installed git where gix cannot continue, so that no repository is unsupported and every message
+//! is git's.
+//!
+//! Each call is one process that ends before the function returns. git's failures are passed on in git's
+//! words.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Read, Write},
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{ChildStdin, Command, Output, Stdio},
+    thread,
+};
+
+use gix::{ObjectId, bstr::ByteSlice};
+
+use crate::base::{
+    error::{Error, Result, strerror},
+    working_directory::Directory,
+};
+
+/// The status of a usage error: git accepted the repository and found nothing to do.
+const USAGE: i32 = 129;
+
+/// As many bytes at the end of the messages of a fetch are looked at.
+const LAST_WORDS: usize = 16 << 10;
+
+/// Variables that lead git to another repository than `GIT_DIR`, or to objects of another one (git(1)).
+const OF_ANOTHER: [&str; 8] = [
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+];
+
+/// The repository in which a program runs: that of the environment and of a directory, unless a git directory is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitLocation {
+    /// The directory in which programs start.
+    pub directory: Directory,
+    /// The git directory, by its full path.
+    pub git_dir: Option<PathBuf>,
+    /// The work tree that programs with this git directory see, whatever the configuration says.
+    pub work_tree: Option<PathBuf>,
+}
+
+impl GitLocation {
+    /// Make `command` run in this repository.
+    pub fn set(&self, command: &mut Command) {
+        self.directory.set(command);
+        if let Some(git_dir) = &self.git_dir {
+            command.env("GIT_DIR", git_dir);
+            OF_ANOTHER.iter().for_each(|name| {
+                command.env_remove(name);
+            });
+        }
+        if let Some(work_tree) = &self.work_tree {
+            command.env("GIT_WORK_TREE", work_tree);
+        }
+    }
+
+    /// git, in this repository.
+    fn git(&self) -> Command {
+        let mut git = Command::new("git");
+        self.set(&mut git);
+        git
+    }
+}
+
+/// Run git in the repository at `location` with `arguments`, its standard input closed and its standard error
+/// captured. Missing objects are not fetched. `None` if git cannot be started.
+pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
+    answer(location.git().env("GIT_NO_LAZY_FETCH", "1").args(arguments))
+}
+
+/// The same, where git may fetch the objects that it needs for the answer.
+pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
+    answer(location.git().args(arguments))
+}
+
+fn answer(git: &mut Command) -> Option<Output> {
+    git.stdin(Stdio::null()).output().ok()
+}
+
+/// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
+/// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
+pub fn is_promised(location: &GitLocation, id: &ObjectId) -> bool {
+    let mut git = location.git();
+    git.env("GIT_ALLOW_PROTOCOL", "none");
+    git.args(["cat-file", "-e", &id.to_string()]);
+    answer(&mut git).is_none_or(|output| output.stderr.contains_str("could not fetch"))
+}
+
+/// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
+/// words. All its words go to `diagnostics`, those about its progress only if it `shows_progress`.
+pub fn fetch(
+    location: &GitLocation,
+    remote: &OsStr,
+    ids: impl ExactSizeIterator<Item = ObjectId> + Send,
+    shows_progress: bool,
+    diagnostics: &mut dyn Write,
+) -> Result<Option<Vec<u8>>> {
+    let failed = |error: io::Error| {
+        Error::fatal("cannot fetch missing objects")
+            .caused_by(format!("cannot run git: {}", strerror(&error)))
+    };
+    let mut git = location
+        .git()
+        .args(["-c", "fetch.negotiationAlgorithm=noop"])
+        // Packs that are open here would go away, and the next fetch of the user's makes up for this.
+        .args(["-c", "maintenance.auto=false"])
+        .arg("fetch")
+        .arg(remote)
+        .args(["--no-tags", "--no-write-fetch-head"])
+        .args(shows_progress.then_some("--progress"))
+        .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let (stdin, stderr) = (git.stdin.take(), git.stderr.take());
+    let said = thread::scope(|scope| {
+        let feed = move || stdin.map(|stdin| write_ids(stdin, ids));
+        let feeder = thread::Builder::new().spawn_scoped(scope, feed);
+        let said = stderr.map_or(Ok(Vec::new()), |stderr| pass_on(stderr, diagnostics));
+        feeder.and(said)
+    });
+    let status = git.wait().map_err(failed)?;
+    let said = said.map_err(failed)?;
+    Ok((!status.success()).then_some(said))
+}
+
+/// Write `ids` to git, one a line. A git that fails does not read them all, and says why.
+fn write_ids(stdin: ChildStdin, ids: impl Iterator<Item = ObjectId>) {
+    let mut stdin = io::BufWriter::new(stdin);
+    for id in ids {
+        if writeln!(stdin, "{id}").is_err() {
+            return;
+        }
+    }
+}
+
+/// Pass on what a process says, and return its last words.
+fn pass_on(mut stderr: impl Read, diagnostics: &mut dyn Write) -> io::Result<Vec<u8>> {
+    let mut last = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let len = stderr.read(&mut piece)?;
+        if len == 0 {
+            return Ok(last);
+        }
+        // A failed write of diagnostics is ignored.
+        let _ = diagnostics.write_all(&piece[..len]);
+        last.extend_from_slice(&piece[..len]);
+        let surplus = last.len().saturating_sub(LAST_WORDS);
+        last.drain(..surplus);
+    }
+}
+
+/// git's error message, if there is one, with the lines before it.
+pub fn refusal(output: &Output) -> Option<Error> {
+    let (before, words) = output.stderr.trim_end().split_once_str("fatal: ")?;
+    let error = Error::fatal(words);
+    Some(before.lines().fold(error, |error, line| error.after(line)))
+}
+
+/// Whether git opens the repository at `location` and reads its configuration. `None` if git cannot be started.
+pub fn check_repository(location: &GitLocation) -> Option<Result<()>> {
+    let output = ask(
+        location,
+        &[OsStr::new("rev-parse"), OsStr::new("--git-dir")],
+    )?;
+    let unsaid = || Error::fatal("cannot open the repository");
+    Some(match output.status.success() {
+        true => Ok(()),
+        false => Err(refusal(&output).unwrap_or_else(unsaid)),
+    })
+}
+
+/// git's refusal to open the repository at `location`, if git refuses.
+pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
+    check_repository(location)?.err()
+}
+
+/// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git
+/// cannot be started.
+pub fn check_served(path: &OsStr) -> Option<Result<()>> {
+    let mut git = Command::new("git")
+        .arg("upload-archive--writer")
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    if let Some(mut stdin) = git.stdin.take() {
+        // An empty list of arguments. A git that refuses the repository does not read it.
+        let _ = stdin.write_all(b"0000");
+    }
+    let output = git.wait_with_output().ok()?;
+    if output.status.code() == Some(USAGE) {
+        return Some(Ok(()));
+    }
+    let words = output.stderr.trim_end().to_str_lossy();
+    let words = words.strip_prefix("fatal: ").unwrap_or(&words);
+    Some(Err(Error::fatal(words)))
+}
+
+/// Replace this process by `git archive` with `words`, the client of `--remote`: git knows ssh and
+/// `url.*.insteadOf`. Returns only if git cannot be started.
+pub fn become_archive(words: &[OsString]) -> Error {
+    let failure = Command::new("git").arg("archive").args(words).exec();
+    Error::fatal(format!("cannot exec 'git': {}", strerror(&failure)))
+}

@@ -1,0 +1,59 @@
+//! The tree that replaces the work tree as the source of attributes (`GIT_ATTR_SOURCE`, `attr.tree`).
+
+use std::{error::Error as _, io, os::unix::ffi::OsStrExt, path::PathBuf};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+};
+
+use super::{Repository, environment::Environment, settings::missing_value, treeish};
+use crate::{
+    base::error::{Error, Result},
+    git::{attributes::AttributeSource, objects::reader::Reader},
+};
+
+/// The named tree, if there is one. As in git, the tree named in the environment must exist, unless the
+/// name is a full id.
+pub fn tree(
+    repository: &Repository,
+    reader: &mut Reader,
+    environment: &Environment,
+) -> Result<Option<ObjectId>> {
+    let gix = &repository.gix;
+    let mut find = |name: &BStr| treeish::resolve(repository, reader, name, &mut io::sink());
+    if let Some(name) = &environment.attr_source {
+        let found = find(name.as_bytes().as_bstr()).map(|found| found.tree);
+        let full_id = ObjectId::from_hex(name.as_bytes());
+        return match (found, full_id) {
+            (Ok(tree), _) => Ok(Some(tree)),
+            (Err(_), Ok(id)) if id.kind() == gix.object_hash() => Ok(Some(id)),
+            (Err(_), _) => Err(Error::fatal("bad --attr-source or GIT_ATTR_SOURCE")),
+        };
+    }
+    let name = match gix
+        .config_snapshot()
+        .plumbing()
+        .string_implicit("attr.tree")
+    {
+        None => return Ok(None),
+        Some(None) => return Err(missing_value("attr.tree")),
+        Some(Some(name)) => name,
+    };
+    match find(name.as_bstr()) {
+        Ok(found) => Ok(Some(found.tree)),
+        // As in git, an unknown name is ignored. An object that cannot be read is an error.
+        Err(error) if error.source().is_none() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The source of attributes with `--worktree-attributes`: the tree `named`, else, as in git, the
+/// `directory` in which git runs, unless the repository `is_bare`.
+pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> AttributeSource {
+    match named {
+        Some(tree) => AttributeSource::Tree(tree),
+        None if is_bare => AttributeSource::Nowhere,
+        None => AttributeSource::WorkTree(directory),
+    }
+}

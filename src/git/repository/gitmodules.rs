@@ -1,0 +1,199 @@
+//! The names of submodules by `.gitmodules` of the archived tree (gitmodules(5)).
+//!
+//! The file is part of the tree, so nothing in it is trusted: git's rules for names and paths hold. URLs are not read.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::Write,
+};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+    config::{File, file::Metadata, parse::Events},
+};
+
+use crate::{
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, filled, push_line},
+    },
+    git::{
+        objects::{reader::Reader, wanted::Role},
+        tree::file_at,
+    },
+};
+
+/// The name of the file.
+const NAME: &[u8] = b".gitmodules";
+/// A larger file is refused, in bytes.
+const MAX_LEN: u64 = 16 << 20;
+
+/// The names of the submodules of one tree, by path in the tree.
+#[derive(Debug, Default)]
+pub struct Gitmodules {
+    by_path: HashMap<BString, BString>,
+    names: HashSet<BString>,
+}
+
+impl Gitmodules {
+    /// Reads the file of the tree `root`. A tree without the file names no submodule. Warnings go to `diagnostics`.
+    /// `None` if the file is noted as missing.
+    pub fn read(
+        reader: &mut Reader,
+        root: ObjectId,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Option<Self>> {
+        let Some(id) = file_at(reader, root, root.kind(), b"", NAME)? else {
+            return Ok(Some(Self::default()));
+        };
+        let unread = || Error::fatal(format!("cannot read .gitmodules of tree {root}"));
+        let mut text = Buffer::default();
+        let stored = reader.odb.config().replaced(&id)?;
+        if reader.notes_missing() && reader.odb.find(&stored).is_none() {
+            reader.note_missing(&id, || Role::Rules(NAME.into()));
+            return Ok(None);
+        }
+        let len = reader.read_to_end(&id, MAX_LEN, &mut text);
+        if len.map_err(|failure| failure.explain(unread()))? >= MAX_LEN {
+            return Err(unread().caused_by("the file has 16 MiB or more"));
+        }
+        Self::parse(&text, id, diagnostics).map(Some)
+    }
+
+    /// Parses the `text` of the blob `id`. Warnings go to `diagnostics`.
+    pub fn parse(text: &[u8], id: ObjectId, diagnostics: &mut dyn Write) -> Result<Self> {
+        if let Err(error) = Events::from_bytes(text, None) {
+            let line = error.line_number();
+            return Err(Error::fatal(format!("bad config line {line} in blob {id}")));
+        }
+        let file = File::from_bytes_no_includes(text, Metadata::api(), Default::default());
+        let file = file.map_err(|error| {
+            let unread = Error::fatal(format!("cannot read blob {id}"));
+            unread.caused_by(error.to_string())
+        })?;
+        let mut known = Self::default();
+        let mut warnings = Vec::new();
+        for section in file.sections_by_name("submodule").into_iter().flatten() {
+            let Some(name) = section.header().subsection_name() else {
+                continue;
+            };
+            if is_suspicious(name) {
+                let warning = filled("ignoring suspicious submodule name: {}", &[name]);
+                push_line(&mut warnings, "warning: ", &warning);
+                continue;
+            }
+            for path in section.values("path") {
+                known.add(name, path.as_bstr(), &mut warnings);
+            }
+        }
+        let _ = diagnostics.write_all(&warnings);
+        Ok(known)
+    }
+
+    /// Adds the submodule `name` at `path`. As in git, the first path of a name counts, and the last name of a path.
+    fn add(&mut self, name: &BStr, path: &BStr, warnings: &mut Vec<u8>) {
+        if path.starts_with(b"-") {
+            let template = "ignoring 'submodule.{}.path' which may be interpreted as a command-line option: {}";
+            push_line(warnings, "warning: ", &filled(template, &[name, path]));
+            return;
+        }
+        if self.names.insert(name.into()) {
+            self.by_path.insert(path.into(), name.into());
+        }
+    }
+
+    /// The name of the submodule at `path`.
+    pub fn name(&self, path: &[u8]) -> Option<&BStr> {
+        self.by_path.get(path).map(|name| name.as_bstr())
+    }
+
+    /// Whether `word` is the name or the path of a submodule, or a path below one.
+    pub fn knows(&self, word: &[u8]) -> bool {
+        let is_below = |path: &BString| {
+            let rest = word.strip_prefix(&path[..]);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.names.contains(word) || self.by_path.keys().any(is_below)
+    }
+}
+
+/// Whether a directory of this `name` may be outside of that of all submodules: git's `check_submodule_name`.
+fn is_suspicious(name: &BStr) -> bool {
+    let mut parts = name.split(|byte| matches!(byte, b'/' | b'\\'));
+    name.is_empty() || parts.any(|part| part == b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::{ObjectId, hash::Kind};
+
+    use super::Gitmodules;
+
+    fn parse(text: &str) -> (Result<Gitmodules, String>, String) {
+        let mut told = Vec::new();
+        let id = ObjectId::null(Kind::Sha1);
+        let parsed = Gitmodules::parse(text.as_bytes(), id, &mut told);
+        let told = String::from_utf8(told).expect("warnings are text");
+        (parsed.map_err(|error| error.to_string()), told)
+    }
+
+    #[test]
+    fn paths_lead_to_names() {
+        let (modules, told) = parse(
+            "[submodule \"lib\"]\n\tpath = deps/lib\n\turl = ../x\n[submodule \"other\"]\npath=o\n",
+        );
+        let modules = modules.expect("a sound file");
+        assert_eq!(modules.name(b"deps/lib").expect("known"), "lib");
+        assert_eq!(modules.name(b"o").expect("known"), "other");
+        assert!(modules.name(b"deps").is_none() && told.is_empty());
+        assert!(modules.knows(b"lib") && modules.knows(b"o") && modules.knows(b"o/inner"));
+        assert!(!modules.knows(b"deps") && !modules.knows(b"oo"));
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_ignored() {
+        for name in ["../../evil", "..", "a/../b", r"a\\..\\b", ""] {
+            let (modules, told) = parse(&format!("[submodule \"{name}\"]\npath = lib\n"));
+            assert!(
+                modules.expect("a sound file").name(b"lib").is_none(),
+                "{name}"
+            );
+            assert!(
+                told.starts_with("warning: ignoring suspicious submodule name"),
+                "{told}"
+            );
+        }
+        let (modules, _) = parse("[submodule \"a..b/...\"]\npath = lib\n");
+        assert!(modules.expect("a sound file").name(b"lib").is_some());
+    }
+
+    #[test]
+    fn paths_that_look_like_options_are_ignored() {
+        let (modules, told) = parse("[submodule \"ok\"]\npath = -b\n");
+        assert!(modules.expect("a sound file").name(b"-b").is_none());
+        let warning = "warning: ignoring 'submodule.ok.path' which may be interpreted as a \
+            command-line option: -b\n";
+        assert_eq!(told, warning);
+    }
+
+    #[test]
+    fn the_first_path_and_the_last_name_count() {
+        let text = "[submodule \"a\"]\npath = one\npath = two\n[submodule \"b\"]\npath = one\n";
+        let modules = parse(text).0.expect("a sound file");
+        assert_eq!(modules.name(b"one").expect("known"), "b");
+        assert!(modules.name(b"two").is_none());
+    }
+
+    #[test]
+    fn bad_lines_end_the_run() {
+        let error = parse("[submodule \"a\"]\n[nonsense\n")
+            .0
+            .expect_err("a bad line");
+        let expected = format!(
+            "fatal: bad config line 2 in blob {}",
+            ObjectId::null(Kind::Sha1)
+        );
+        assert_eq!(error, expected);
+    }
+}

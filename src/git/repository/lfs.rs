@@ -1,0 +1,22 @@
+//! Where a repository has the objects of Git LFS (git-lfs-config(5), "lfs.storage"; git-lfs fs/fs.go).
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use super::Repository;
+use crate::git::lfs::LocalStore;
+
+/// The local store of `repository`, with those of the repositories that it borrows objects from.
+pub fn local_store(repository: &Repository) -> LocalStore {
+    let common_dir = repository.gix.common_dir();
+    let config = repository.gix.config_snapshot();
+    let named = config.plumbing().string("lfs.storage");
+    let named = named.filter(|path| !path.is_empty());
+    let own = match &named {
+        Some(path) => common_dir.join(OsStr::from_bytes(path)),
+        None => common_dir.join("lfs"),
+    };
+    let alternates = repository.objects.dirs.iter().skip(1);
+    let borrowed = alternates.filter_map(|objects| Some(objects.parent()?.join("lfs")));
+    let stores = std::iter::once(own).chain(borrowed);
+    LocalStore::new(stores.map(|store| store.join("objects")).collect())
+}

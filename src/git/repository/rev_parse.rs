@@ -1,0 +1,152 @@
+//! Asks the installed git what a revision names, in the words of git-rev-parse(1).
+
+use std::{
+    ffi::OsStr,
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    process::Output,
+    sync::{Arc, LazyLock},
+};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+};
+
+use crate::{
+    base::error::{Error, Result, filled},
+    git::{
+        convert::Reference,
+        program::{self, GitLocation},
+    },
+};
+
+/// The object of `name`, and its ref if `name` is the name of a ref, as git resolves it. `may_fetch` says whether git
+/// may fetch the trees on the way. git's warnings go to `diagnostics`.
+pub(super) fn ask_git(
+    location: &GitLocation,
+    name: &BStr,
+    may_fetch: bool,
+    diagnostics: &mut dyn Write,
+) -> Result<(ObjectId, Reference)> {
+    let arguments = rev_parse_arguments(&["--verify"], name);
+    let output = match may_fetch {
+        true => program::ask_lazily(location, &arguments),
+        false => program::ask(location, &arguments),
+    };
+    let output = output.ok_or_else(|| not_valid(name))?;
+    let words = output.stderr;
+    // git looks a plain name up twice when it archives.
+    let lookups = match name.find_byteset(b"^~:@") {
+        None => 2,
+        Some(_) => 1,
+    };
+    let is_warning = |line: &&[u8]| line.starts_with(b"warning: ");
+    let is_failure = |line: &&[u8]| line.starts_with(b"fatal: ") || line.starts_with(b"error: ");
+    // Some warnings have several lines.
+    let from_warning = words
+        .lines_with_terminator()
+        .skip_while(|line| !is_warning(line));
+    for said in from_warning.filter(|line| !is_failure(line) && !line.starts_with(b"hint:")) {
+        let is_of_lookup = said.starts_with(b"warning: ignoring ");
+        for _ in 0..if is_of_lookup { lookups } else { 1 } {
+            // A failed write of diagnostics is ignored.
+            let _ = diagnostics.write_all(said);
+        }
+    }
+    if output.status.success()
+        && let Ok(id) = ObjectId::from_hex(output.stdout.trim())
+    {
+        return Ok((id, full_name(location, name)));
+    }
+    let mut fatal = words
+        .lines()
+        .filter_map(|line| line.strip_prefix(b"fatal: "));
+    let error = match fatal.next_back() {
+        Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
+        _ => not_valid(name),
+    };
+    let is_told = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
+    Err(words
+        .lines()
+        .filter(is_told)
+        .fold(error, |error, line| error.after(line)))
+}
+
+/// Whether git's message `words` is about the repository, or says more than that the name is unknown.
+fn speaks_for_itself(words: &[u8]) -> bool {
+    let beginnings = [
+        "log for ",
+        "could not fetch ",
+        "not a git repository",
+        "replace depth too high",
+        "bad shallow line",
+        "duplicate replace ref",
+        "relative path syntax can't be used outside working tree",
+        "no upstream configured for branch ",
+    ];
+    beginnings
+        .iter()
+        .any(|beginning| words.starts_with(beginning.as_bytes()))
+        || words.contains_str("' is outside repository at '")
+}
+
+/// The full name of the ref `name`, if it is a ref without a suffix.
+pub(super) fn full_name(location: &GitLocation, name: &BStr) -> Reference {
+    let (location, name) = (location.clone(), name.to_owned());
+    lazily(move || {
+        let is_plain = name.find_byteset(b"^~:").is_none();
+        is_plain
+            .then(|| ask_git_for_ref(&location, name.as_bstr()).ok())
+            .flatten()
+    })
+}
+
+/// The full name of the ref `name`. Only git knows `@{-1}` and `main@{upstream}`, and the right message if
+/// there is no such ref.
+pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BString> {
+    let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
+    let output =
+        rev_parse(location, &["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
+    let full_name = output.stdout.trim();
+    if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
+        return Ok(full_name.into());
+    }
+    match program::refusal(&output) {
+        Some(error) if tracks(name) => Err(error),
+        _ => Err(not_a_ref()),
+    }
+}
+
+/// Whether `name` asks for the upstream of a branch: git then has several error messages.
+pub(super) fn tracks(name: &BStr) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["@{u}", "@{upstream}", "@{push}"]
+        .iter()
+        .any(|suffix| lower.ends_with(suffix.as_bytes()))
+}
+
+pub(super) fn no_reference() -> Reference {
+    lazily(|| None)
+}
+
+pub(super) fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference {
+    Arc::new(LazyLock::new(Box::new(find)))
+}
+
+pub(super) fn not_valid(name: &BStr) -> Error {
+    Error::fatal(filled("not a valid object name: {}", &[name]))
+}
+
+pub(super) fn rev_parse(location: &GitLocation, options: &[&str], name: &BStr) -> Option<Output> {
+    program::ask(location, &rev_parse_arguments(options, name))
+}
+
+fn rev_parse_arguments<'a>(options: &[&'a str], name: &'a BStr) -> Vec<&'a OsStr> {
+    let options = ["rev-parse"]
+        .iter()
+        .chain(options)
+        .chain(&["--end-of-options"]);
+    let options = options.map(|option| OsStr::new(*option));
+    options.chain([OsStr::from_bytes(name)]).collect()
+}

@@ -1,0 +1,561 @@
+//! Resolves a revision as typed to a tree, with its commit and time.
+//!
+//! Plain names of refs and full ids need only the ref store; their ancestors (`main~1`) also need the own
+//! reader. gix resolves other names, and reads all of a pack index for the first one. The installed git
+//! resolves the rest.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Write},
+    os::unix::ffi::OsStrExt,
+    time::SystemTime,
+};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+    hash::{Kind, Prefix},
+    objs::{CommitRefIter, Kind as ObjectKind, TagRefIter, tag::ref_iter::Token},
+    revision::plumbing::Spec,
+};
+
+use super::{
+    Repository,
+    refs::followed,
+    rev_parse::{
+        ask_git, ask_git_for_ref, full_name, lazily, no_reference, not_valid, rev_parse, tracks,
+    },
+};
+use crate::{
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, filled, push_line},
+    },
+    git::{
+        convert::Reference,
+        objects::{Failure, reader::Reader, wanted::Role},
+        odb::pack::Damage,
+        tree::look_up,
+    },
+};
+
+/// The most tags of tags that are followed.
+const MAX_TAGS: usize = 1024;
+const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
+/// The shortest abbreviation of an id that git accepts.
+const MIN_ABBREVIATION: usize = 4;
+/// The most digits of a number of steps. git takes longer numbers for dates, in seconds since 1970.
+const STEPS_DIGITS: usize = 8;
+
+/// A tree and its origin.
+#[derive(Clone)]
+pub struct Treeish {
+    /// The tree.
+    pub tree: ObjectId,
+    /// The commit of the tree, if a commit was named.
+    pub commit: Option<ObjectId>,
+    /// The content of that commit, else empty.
+    pub content: BString,
+    /// The named ref.
+    pub reference: Reference,
+    /// The commit's time, else the present, in seconds since 1970.
+    pub time: u64,
+}
+
+/// Resolve `name`, typed by the user, to a tree.
+pub fn resolve(
+    repository: &Repository,
+    reader: &mut Reader,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<Treeish> {
+    let treeish = found(repository, reader, name, diagnostics);
+    treeish.map_err(|error| reader.odb.refusal().unwrap_or(error))
+}
+
+fn found(
+    repository: &Repository,
+    reader: &mut Reader,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<Treeish> {
+    let (named, reference) = object_id(repository, reader, name, diagnostics)?;
+    let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
+    let mut content = Buffer::default();
+    let peeled = peeled(reader, named, &mut content);
+    match peeled.map_err(|failure| failure.explain(not_a_tree()))? {
+        Some((tree, ObjectKind::Tree)) => {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            Ok(Treeish {
+                tree,
+                commit: None,
+                content: BString::default(),
+                reference,
+                time: now.map_or(0, |now| now.as_secs()),
+            })
+        }
+        Some((commit, ObjectKind::Commit)) => {
+            refuse_bad_shallow(&repository.gix)?;
+            let hash = repository.gix.object_hash();
+            let tree = CommitRefIter::from_bytes(&content, hash).tree_id();
+            let tree = tree.map_err(|_| not_a_tree())?;
+            let time = commit_time(&content);
+            let kind = reader.kind(&tree);
+            match kind.map_err(|failure| failure.explain(not_a_tree()))? {
+                Some(ObjectKind::Tree) => {}
+                Some(_) => return Err(not_a_tree()),
+                None => {
+                    reader.note_missing(&tree, || Role::Tree(BString::default()));
+                    return Err(reader.odb.config().missing(not_a_tree()));
+                }
+            }
+            Ok(Treeish {
+                tree,
+                commit: Some(commit),
+                content: content.to_vec().into(),
+                reference,
+                time,
+            })
+        }
+        Some((_, ObjectKind::Tag | ObjectKind::Blob)) => Err(not_a_tree()),
+        None => Err(reader.odb.config().missing(not_a_tree())),
+    }
+}
+
+/// Follow tags from `id` to another object, whose content goes to `content`. `None` if there is no such
+/// object. As in git, each tag must state the right type of its object.
+fn peeled(
+    reader: &mut Reader,
+    id: ObjectId,
+    content: &mut Buffer,
+) -> std::result::Result<Option<(ObjectId, ObjectKind)>, Failure> {
+    let mut id = id;
+    let mut promised = None;
+    for _ in 0..MAX_TAGS {
+        let Some(kind) = reader.read(&id, content)? else {
+            return Ok(None);
+        };
+        if promised.is_some_and(|promised| promised != kind) {
+            return Err(Damage("a tag says that its object is of another type").into());
+        }
+        if kind != ObjectKind::Tag {
+            return Ok(Some((id, kind)));
+        }
+        let Some((target, kind)) = tagged(content, id.kind()) else {
+            return Ok(None);
+        };
+        (id, promised) = (target, Some(kind));
+    }
+    Err(TOO_MANY_TAGS.into())
+}
+
+/// The object of a tag, and the type that the tag states.
+fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
+    let mut fields = TagRefIter::from_bytes(tag, hash);
+    let target = fields.target_id().ok()?;
+    let kind = fields.find_map(|field| match field {
+        Ok(Token::TargetKind(kind)) => Some(kind),
+        _ => None,
+    })?;
+    Some((target, kind))
+}
+
+/// Fail if `shallow` holds a line without an id, as git does once it reads a commit.
+fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
+    if repository.shallow_commits().is_ok() {
+        return Ok(());
+    }
+    // git ignores a file that it cannot read.
+    let text = repository.shallow_file().ok().map(std::fs::read);
+    let Some(Ok(text)) = text else {
+        return Ok(());
+    };
+    let digits = repository.object_hash().len_in_hex();
+    let is_id = |line: &[u8]| {
+        let id = line.get(..digits).map(ObjectId::from_hex);
+        id.is_some_and(|id| id.is_ok())
+    };
+    match text.lines().find(|line| !is_id(line)) {
+        Some(line) => Err(Error::fatal(filled("bad shallow line: {}", &[line]))),
+        None => Ok(()),
+    }
+}
+
+/// Fail unless `name`, up to its first colon, is the name of a ref.
+pub fn require_ref(repository: &Repository, name: &BStr) -> Result<()> {
+    let end = name.find_byte(b':').unwrap_or(name.len());
+    let name = name[..end].as_bstr();
+    match reference(&repository.gix, name) {
+        Some(_) => Ok(()),
+        None => ask_git_for_ref(&repository.location, name).map(drop),
+    }
+}
+
+/// The time of the committer, found as git finds it (`parse_commit_date` of its commit.c): in the second line behind the
+/// parents. The author and the end of the line may be anything. Zero where there is none.
+fn commit_time(commit: &[u8]) -> u64 {
+    let lines = commit.lines_with_terminator().skip(1);
+    let mut lines = lines.skip_while(|line| line.starts_with(b"parent "));
+    let author = lines.next().filter(|author| author.starts_with(b"author"));
+    let committer = author.and_then(|_| lines.next()?.strip_prefix(b"committer"));
+    let time = committer.and_then(|line| line.strip_suffix(b"\n")?.rsplit_once_str(">"));
+    time.map_or(0, |(_, time)| timestamp(time))
+}
+
+/// Parse seconds as git does: unsigned, so that a time before 1970 lies far in the future. A number that is
+/// too large becomes the largest number.
+fn timestamp(time: &[u8]) -> u64 {
+    let time = time.trim_ascii_start();
+    let (negative, digits) = match time.strip_prefix(b"-") {
+        Some(digits) => (true, digits),
+        None => (false, time),
+    };
+    let end = digits.find_not_byteset(b"0123456789");
+    let digits = &digits[..end.unwrap_or(digits.len())];
+    let digits = std::str::from_utf8(digits).unwrap_or_default();
+    match digits.parse::<u64>() {
+        _ if digits.is_empty() => 0,
+        Ok(seconds) if negative => seconds.wrapping_neg(),
+        Ok(seconds) => seconds,
+        Err(_) => u64::MAX,
+    }
+}
+
+/// The object of `name`, and its ref if `name` is the name of a ref. git's warnings go to `diagnostics`.
+fn object_id(
+    repository: &Repository,
+    reader: &mut Reader,
+    name: &BStr,
+    diagnostics: &mut dyn Write,
+) -> Result<(ObjectId, Reference)> {
+    match object_id_without_git(repository, reader, name)? {
+        Some(found) => {
+            warn_if_ambiguous(repository, name, diagnostics);
+            Ok(found)
+        }
+        None => {
+            let asked = ask_git(&repository.location, name, reader.may_fetch(), diagnostics);
+            if asked.is_err() && reader.missing_list().is_some() {
+                note_way(repository, reader, name);
+            }
+            asked
+        }
+    }
+}
+
+/// Notes the objects that are missing on the way to `name`, as in `HEAD:directory`.
+fn note_way(repository: &Repository, reader: &mut Reader, name: &BStr) {
+    if let Some((treeish, path)) = name.split_once_str(":")
+        && let Ok(Treeish { tree, .. }) = found(repository, reader, treeish.into(), &mut io::sink())
+    {
+        let _ = look_up(reader, tree, tree.kind(), path, b"");
+    }
+}
+
+/// As [`object_id`], or `None` where git has to be asked.
+fn object_id_without_git(
+    repository: &Repository,
+    reader: &mut Reader,
+    name: &BStr,
+) -> Result<Option<(ObjectId, Reference)>> {
+    let gix = &repository.gix;
+    if let Some(id) = full_id(gix, name) {
+        return Ok(Some((id, no_reference())));
+    }
+    if let Some((id, reference)) = reference(gix, name) {
+        return Ok(Some((id, lazily(|| Some(reference)))));
+    }
+    if let Some(id) = ancestor(gix, reader, name) {
+        return Ok(Some((id, no_reference())));
+    }
+    if !is_for_gix(gix, reader, name)? {
+        return Ok(None);
+    }
+    match gix.rev_parse(name).map(gix::revision::Spec::detach) {
+        // An indirect name of a ref.
+        Ok(Spec::Include(id)) if name.contains_str("@{") => {
+            Ok(Some((id, full_name(&repository.location, name))))
+        }
+        Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
+        Ok(_) => Err(not_valid(name)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether gix reads `name` as git does. Differences of gix:
+///
+/// * An ending of git-describe(1) counts as a part of the name.
+/// * A ref at a date comes without a warning if its log begins later.
+/// * Searches of messages have other regular expressions, and from a branch without a commit they go through all refs.
+/// * Paths are accepted that git refuses.
+/// * Only one replacement of a chain is followed.
+/// * `^` leads beyond the commits of `shallow`, whose lines cause a panic if they are longer than an id.
+/// * A commit without a tree causes a panic.
+/// * The types that tags state are not checked.
+/// * The empty tree is known by either hash.
+///
+/// Fails on a cycle of tags, on which neither gix nor git would ever end.
+fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
+    let is_odd = name.ends_with(b"-dirty")
+        || names_a_date(name)
+        || searches(name)
+        || has_odd_path(name)
+        || names_other_empty_tree(repository, name);
+    if is_odd || !matches!(repository.shallow_commits(), Ok(None)) {
+        return Ok(false);
+    }
+    let Some(id) = start(repository, name) else {
+        return Ok(reader.odb.config().replacements.is_empty());
+    };
+    let mut content = Buffer::default();
+    match peeled(reader, id, &mut content) {
+        Err(Failure::Damaged(TOO_MANY_TAGS)) => Err(not_valid(name).caused_by(TOO_MANY_TAGS)),
+        Ok(Some((_, ObjectKind::Commit)))
+            if CommitRefIter::from_bytes(&content, id.kind())
+                .tree_id()
+                .is_err() =>
+        {
+            Ok(false)
+        }
+        Ok(Some(_)) => Ok(reader.odb.config().replacements.is_empty()),
+        Ok(None) | Err(_) => Ok(false),
+    }
+}
+
+/// Whether `name` is that of the newest commit whose message matches (`:/text`, `main^{/text}`).
+fn searches(name: &BStr) -> bool {
+    name.starts_with(b":/") || name.contains_str("^{/")
+}
+
+/// Whether `name` contains the id of an empty tree by another hash than that of the repository.
+fn names_other_empty_tree(repository: &gix::Repository, name: &BStr) -> bool {
+    let name = name.to_ascii_lowercase();
+    let others = [Kind::Sha1, Kind::Sha256]
+        .into_iter()
+        .filter(|hash| *hash != repository.object_hash());
+    let mut ids = others.map(|hash| ObjectId::empty_tree(hash).to_string());
+    ids.any(|id| name.contains_str(id))
+}
+
+/// Whether `name` has a path of a tree or of the index that is not in the form of git's own.
+fn has_odd_path(name: &BStr) -> bool {
+    let Some((_, path)) = name.split_once_str(":") else {
+        return false;
+    };
+    let mut names = path.split_str("/");
+    !path.is_empty() && names.any(|name| matches!(name, b"" | b"." | b".."))
+}
+
+/// The object that `name` starts from, if a suffix follows.
+fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+    let start = name[..name.find_byteset(b"~^:")?].as_bstr();
+    if start.is_empty() {
+        return None;
+    }
+    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0));
+    id.or_else(|| Some(repository.rev_parse_single(start).ok()?.detach()))
+}
+
+/// Whether `name` has a date in braces (`main@{yesterday}`), that is, neither a number of steps nor a word
+/// for the upstream.
+fn names_a_date(name: &BStr) -> bool {
+    name.find_iter("@{").any(|start| {
+        let inside = &name[start + 2..];
+        let inside = &inside[..inside.find_byte(b'}').unwrap_or(inside.len())];
+        let digits = inside.strip_prefix(b"-").unwrap_or(inside);
+        let is_number = digits.len() <= STEPS_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        let is_tracked = ["u", "upstream", "push"]
+            .iter()
+            .any(|word| inside.eq_ignore_ascii_case(word.as_bytes()));
+        !is_number && !is_tracked
+    })
+}
+
+fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
+    let is_full = name.len() == repository.object_hash().len_in_hex();
+    ObjectId::from_hex(name).ok().filter(|_| is_full)
+}
+
+/// The ancestor that `name` reaches by steps (`~2`, `^`, `^2`) from a ref or a full id. `None` in a shallow
+/// repository, where parents may be missing.
+fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Option<ObjectId> {
+    let (start, steps) = name.split_at(name.find_byteset(b"~^")?);
+    let start = start.as_bstr();
+    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0))?;
+    if repository.is_shallow().unwrap_or(true) {
+        return None;
+    }
+    let mut id = commit(reader, id)?.0;
+    // A cycle of parents returns to a marked commit, at the latest after as many steps as the walk has
+    // taken.
+    let (mut marked, mut taken) = (id, 0_u64);
+    let mut steps = steps;
+    while let Some((&step, rest)) = steps.split_first() {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = rest.split_at(digits);
+        steps = rest;
+        let number: u32 = match number {
+            b"" => 1,
+            number => number.to_str().ok()?.parse().ok()?,
+        };
+        let (generations, parent) = match step {
+            b'~' => (number, 0),
+            b'^' if number > 0 => (1, usize::try_from(number).ok()? - 1),
+            b'^' => (0, 0),
+            _ => return None,
+        };
+        for _ in 0..generations {
+            let (_, parents) = commit(reader, id)?;
+            id = *parents.get(parent)?;
+            if id == marked {
+                return None;
+            }
+            taken += 1;
+            if taken.is_power_of_two() {
+                marked = id;
+            }
+        }
+    }
+    Some(id)
+}
+
+/// The commit at the end of tags from `id`, and its parents.
+fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)> {
+    let mut content = Buffer::default();
+    match peeled(reader, id, &mut content).ok()?? {
+        (id, ObjectKind::Commit) => {
+            let fields = CommitRefIter::from_bytes(&content, id.kind());
+            Some((id, fields.parent_ids().collect()))
+        }
+        _ => None,
+    }
+}
+
+/// The id and the full name of a plain ref name. No object is read, so gix need not open its object
+/// database.
+fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BString)> {
+    if name.contains_str("@{") || name.find_byteset(b"^~:").is_some() {
+        return None;
+    }
+    let name = if name == "@" { b"HEAD".as_bstr() } else { name };
+    let reference = followed(repository.try_find_reference(name).ok()??)?;
+    let id = reference.try_id()?.detach();
+    Some((id, reference.name().as_bstr().to_owned()))
+}
+
+/// Write git's warning if the ref at the start of `name` is ambiguous, or shares its name with an object.
+fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn Write) {
+    let gix = &repository.gix;
+    let config = gix.config_snapshot();
+    let start = ref_name(name);
+    if start.is_empty() || config.boolean("core.warnAmbiguousRefs") == Some(false) {
+        return;
+    }
+    let mut words = Vec::new();
+    if full_id(gix, start).is_some() {
+        // git's message about this is long and differs between versions.
+        if reference(gix, start).is_some()
+            && let Some(output) = rev_parse(&repository.location, &["--verify"], name)
+        {
+            words = output.stderr;
+        }
+    } else if is_ambiguous(gix, start) || is_abbreviation(gix, start) {
+        let warning = filled("refname '{}' is ambiguous.", &[start]);
+        push_line(&mut words, "warning: ", &warning);
+    }
+    // A failed write of diagnostics is ignored.
+    let _ = diagnostics.write_all(&words);
+}
+
+/// The ref at the start of `name`, without suffixes. Empty for an upstream, which is never ambiguous.
+fn ref_name(name: &BStr) -> &BStr {
+    let start = name[..name.find_byteset(b"~^:").unwrap_or(name.len())].as_bstr();
+    match start.find("@{") {
+        Some(_) if tracks(start) => b"".as_bstr(),
+        Some(log) => start[..log].as_bstr(),
+        None => start,
+    }
+}
+
+/// Whether the name of the ref `name` is also the abbreviation of an object id.
+fn is_abbreviation(repository: &gix::Repository, name: &BStr) -> bool {
+    if name.len() < MIN_ABBREVIATION {
+        return false;
+    }
+    let prefix = name.to_str().ok().map(Prefix::from_hex);
+    let Some(Ok(prefix)) = prefix else {
+        return false;
+    };
+    if reference(repository, name).is_none() {
+        return false;
+    }
+    let found = repository.objects.lookup_prefix(prefix, None);
+    matches!(found, Ok(Some(Ok(_))))
+}
+
+/// Whether several of the directories in which git looks for refs have a ref of this name.
+fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
+    // Files and lines of `packed-refs` are checked directly: gix would try each full name in every
+    // directory.
+    let packed = repository.refs.cached_packed_buffer().ok().flatten();
+    let mut directories = vec![repository.git_dir(), repository.common_dir()];
+    directories.dedup();
+    let exists = |place: &&&str| {
+        let full = [place.as_bytes(), name].concat();
+        let path = OsStr::from_bytes(&full);
+        let packed = || packed.as_ref()?.try_find(full.as_bstr()).ok()?;
+        let is_it = |found: gix::refs::packed::Reference<'_>| found.name.as_bstr() == full;
+        directories.iter().any(|it| it.join(path).is_file()) || packed().is_some_and(is_it)
+    };
+    let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+    places.iter().filter(exists).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::bstr::ByteSlice;
+
+    use super::{names_a_date, ref_name};
+
+    #[test]
+    fn refs_that_names_start_with() {
+        for (name, start) in [
+            ("main", "main"),
+            ("main:dir", "main"),
+            ("main^{tree}:x", "main"),
+            ("main@{0}~1", "main"),
+            ("@{0}", ""),
+            ("main@{u}^", ""),
+            ("HEAD^{/a:b}", "HEAD"),
+        ] {
+            assert_eq!(ref_name(name.as_bytes().as_bstr()), start, "{name}");
+        }
+    }
+
+    #[test]
+    fn dates_in_braces() {
+        for name in [
+            "HEAD@{yesterday}",
+            "@{2.days.ago}",
+            "main@{2005-05-27T22:00:00Z}~3",
+            "HEAD@{1117231200}:dir",
+            "HEAD@{ 1}",
+            "main@{u}@{now}",
+            "HEAD@{now",
+        ] {
+            assert!(names_a_date(name.as_bytes().as_bstr()), "{name}");
+        }
+        for name in [
+            "HEAD",
+            "@",
+            "a@b",
+            "@{0}",
+            "main@{12}^",
+            "@{-1}:",
+            "main@{u}",
+            "x@{PUSH}",
+        ] {
+            assert!(!names_a_date(name.as_bytes().as_bstr()), "{name}");
+        }
+    }
+}

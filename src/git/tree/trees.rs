@@ -1,0 +1,485 @@
+//! Reads trees one entry at a time, depth first, in the order of their entries.
+//!
+//! The walk keeps its own stack, with git's limit on depth, so that no tree can exhaust the process's stack.
+//! The trees on the stack stay within a share of the budget: above the share the walk drops outer trees and
+//! reads them again on the way back. A tree is dropped only after as many bytes of trees were read below it, so that
+//! reading it again never costs more than the walk has cost since. At most twice the bytes of the largest tree stay
+//! beside the innermost one. Every name is verified before a caller sees it. The walk decides nothing.
+
+use std::{
+    collections::HashSet,
+    mem,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
+
+use super::{
+    entry::{Mode, TreeEntry, entries, find},
+    links::{NameClash, Seen, holds_link},
+    name::{Protect, is_valid},
+};
+use crate::{
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, filled},
+    },
+    git::objects::{reader::Reader, wanted::Role},
+};
+
+/// The number of entries near the middle of a tree that are searched in the other tree.
+const MIDDLES: usize = 4;
+/// The size in bytes above which a tree is not divided: both walks would hold the whole tree. Smaller trees
+/// below are divided.
+const MAX_DIVIDED: usize = 1 << 20;
+/// The largest buffer in bytes that is reused for the next tree.
+const MAX_SPARE: usize = 64 << 10;
+/// The number of buffers that are kept for reuse.
+const MAX_SPARES: usize = 32;
+
+/// The longest path in bytes that a message shows in full.
+const MAX_SHOWN: usize = 4096;
+
+/// The rules of reading trees.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeRules {
+    /// The hash that names objects.
+    pub hash: HashKind,
+    /// The names to refuse, if the whole tree is verified as for a checkout.
+    pub protect: Option<Protect>,
+    /// `core.maxTreeDepth`
+    pub max_depth: usize,
+    /// The budget in bytes for the trees between the root and the current path. The innermost tree is always
+    /// held, and so are trees below which less was read than they are long.
+    pub max_held: usize,
+    /// Failures name no path and no object below the root: the reader may not know all of the tree.
+    pub redacted: bool,
+}
+
+/// The trees between the root and the current path.
+pub struct Trees {
+    root: ObjectId,
+    rules: TreeRules,
+    stack: Vec<Frame>,
+    spare: Vec<Buffer>,
+    /// Trees without links, found by an earlier search.
+    linkless: HashSet<ObjectId>,
+    /// The bytes of all held trees, summed over the walks that share a root by division.
+    held: Arc<AtomicUsize>,
+    /// The bytes of all trees that this walk has read.
+    read: usize,
+}
+
+struct Frame {
+    id: ObjectId,
+    /// What the walk had read when the tree itself was read.
+    read_at: usize,
+    /// The tree's bytes; empty while the tree is dropped.
+    content: Buffer,
+    at: usize,
+    /// The end of this walk's part of the tree.
+    end: usize,
+    /// The length of the directory's path, without slash at its end.
+    path_len: usize,
+    /// The directory's entry is in the archive.
+    written: bool,
+    seen: Seen,
+    /// The cached id of the directory's attribute file.
+    attribute_file: OnceLock<Option<ObjectId>>,
+}
+
+impl Frame {
+    /// Whether the tree is held and small enough for two walks to hold it.
+    fn is_divisible(&self) -> bool {
+        self.content.len() <= MAX_DIVIDED && !self.is_forgotten()
+    }
+
+    /// Whether the tree was dropped from memory.
+    fn is_forgotten(&self) -> bool {
+        self.content.len() < self.end
+    }
+
+    /// Drop the tree's bytes. Returns the number of bytes freed.
+    fn forget(&mut self, hash: HashKind) -> usize {
+        self.attribute_file(hash);
+        self.seen = Seen::default();
+        mem::take(&mut self.content).capacity()
+    }
+
+    /// Take the tree's bytes `content`, which were read again.
+    fn recall(&mut self, content: Buffer, hash: HashKind) {
+        self.content = content;
+        for (_, entry) in entries(&self.content, 0, hash).take_while(|(at, _)| *at < self.at) {
+            self.seen.see(entry.name, entry.mode);
+        }
+    }
+
+    /// The attribute file in this directory.
+    fn attribute_file(&self, hash: HashKind) -> Option<ObjectId> {
+        *self.attribute_file.get_or_init(|| {
+            if !self.content.contains_str(".gitattributes\0") {
+                return None;
+            }
+            let (id, mode) = find(&self.content, hash, b".gitattributes")?;
+            (mode != Mode::Directory).then_some(id)
+        })
+    }
+
+    /// The remaining entries, each with its offset.
+    fn rest(&self, hash: HashKind) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
+        entries(&self.content[..self.end], self.at, hash)
+    }
+
+    /// Split off the entries from `cut` on as a frame for another walk.
+    fn divide(&mut self, cut: usize, hash: HashKind) -> Self {
+        if cut == self.at {
+            return self.give_up();
+        }
+        let mut seen = self.seen.clone();
+        for (_, entry) in self.rest(hash).take_while(|(at, _)| *at < cut) {
+            seen.see(entry.name, entry.mode);
+        }
+        let end = mem::replace(&mut self.end, cut);
+        Self {
+            content: self.content.clone(),
+            at: cut,
+            end,
+            seen,
+            attribute_file: self.attribute_file.clone(),
+            ..*self
+        }
+    }
+
+    /// Split off all remaining entries.
+    fn give_up(&mut self) -> Self {
+        Self {
+            content: mem::take(&mut self.content),
+            at: mem::take(&mut self.at),
+            end: mem::take(&mut self.end),
+            seen: mem::take(&mut self.seen),
+            attribute_file: self.attribute_file.clone(),
+            ..*self
+        }
+    }
+}
+
+/// One step of the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeStep {
+    /// A directory, not entered yet.
+    Directory(ObjectId),
+    /// A file, link or submodule. A submodule is a directory in the archive.
+    Leaf {
+        /// The entry's mode.
+        mode: Mode,
+        /// The entry's id in the tree, before replacement.
+        id: ObjectId,
+    },
+    /// The end of a directory, which has been left.
+    End,
+}
+
+impl Trees {
+    /// Create a walk that has entered no tree. Messages name the tree `root`.
+    pub fn new(root: ObjectId, rules: TreeRules) -> Self {
+        Self {
+            root,
+            rules,
+            stack: Vec::new(),
+            spare: Vec::new(),
+            linkless: HashSet::new(),
+            held: Arc::default(),
+            read: 0,
+        }
+    }
+
+    /// Enter the tree `id`, which is at `path`.
+    pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
+        self.push(reader, id, path)
+            .map_err(|error| reported(error, self.root, self.rules.redacted))
+    }
+
+    fn push(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
+        if self.stack.len() > self.rules.max_depth {
+            const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
+            return Err(match self.rules.protect {
+                Some(_) => Error::fatal(format!("failed to unpack tree object {}", self.root))
+                    .after(format!("error: {TOO_DEEP}")),
+                None => Error::entry(TOO_DEEP),
+            });
+        }
+        let content = self.read(reader, id, path)?;
+        let written = self.stack.is_empty();
+        self.stack.push(Frame {
+            id,
+            read_at: self.read,
+            at: 0,
+            end: content.len(),
+            content,
+            path_len: path.len(),
+            written,
+            seen: Seen::default(),
+            attribute_file: OnceLock::new(),
+        });
+        self.make_room();
+        Ok(())
+    }
+
+    /// Read the tree `id`, which is at `path`, and count its bytes as held.
+    fn read(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<Buffer> {
+        let mut content = self.spare.pop().unwrap_or_default();
+        let failed = || Error::fatal(format!("unable to read tree ({id})"));
+        match reader.read(&id, &mut content) {
+            Ok(Some(ObjectKind::Tree)) => {}
+            Ok(None) if reader.notes_missing() => {
+                reader.note_missing(&id, || Role::Tree(path.into()));
+            }
+            // Without the check of the whole tree, git notices a missing tree while it writes.
+            Ok(None) if self.rules.protect.is_none() => {
+                let error = Error::entry(format!("Could not read {id}"));
+                return Err(reader.odb.config().missing(error));
+            }
+            Ok(Some(_)) if self.rules.protect.is_none() => {
+                return Err(Error::entry(format!("Object {id} not a tree")));
+            }
+            Ok(None) => return Err(reader.odb.config().missing(failed())),
+            Ok(Some(_)) => return Err(failed()),
+            Err(failure) => return Err(failure.explain(failed())),
+        }
+        self.held.fetch_add(content.capacity(), Ordering::Relaxed);
+        self.read += content.len();
+        Ok(content)
+    }
+
+    /// Drop trees, the outermost first, until the held trees fit the budget. The innermost tree stays, and trees that
+    /// would be read again too soon.
+    fn make_room(&mut self) {
+        let Some((_, above)) = self.stack.split_last_mut() else {
+            return;
+        };
+        let is_full = |held: &AtomicUsize| held.load(Ordering::Relaxed) > self.rules.max_held;
+        for frame in above {
+            if !is_full(&self.held) {
+                return;
+            }
+            if self.read - frame.read_at < frame.content.len() {
+                continue;
+            }
+            let freed = frame.forget(self.rules.hash);
+            self.held.fetch_sub(freed, Ordering::Relaxed);
+        }
+    }
+
+    /// Read the innermost tree, on the way to `path`, again if it was dropped and has entries left.
+    fn recall(&mut self, reader: &mut Reader, path: &[u8]) -> Result<()> {
+        let is_wanted = |frame: &&Frame| frame.is_forgotten() && frame.at < frame.end;
+        let Some(frame) = self.stack.last().filter(is_wanted) else {
+            return Ok(());
+        };
+        let (id, end) = (frame.id, frame.end);
+        let content = self.read(reader, id, &path[..frame.path_len])?;
+        if content.len() < end {
+            return Err(Error::fatal(format!("unable to read tree ({id})")));
+        }
+        if let Some(frame) = self.stack.last_mut() {
+            frame.recall(content, self.rules.hash);
+            frame.read_at = self.read;
+        }
+        self.make_room();
+        Ok(())
+    }
+
+    /// Take the next step and set `path` to its path; `None` behind the end of the root.
+    pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
+        self.recall(reader, path)
+            .and_then(|()| self.step(reader, path))
+            .map_err(|error| reported(error, self.root, self.rules.redacted))
+    }
+
+    /// Skip the next files and directories that are equal in `one` and `other`, two directories of the same
+    /// path. Skipped names are not verified, like names in unread trees. Links are not skipped, so that
+    /// the walk can refuse later entries that lie below a link.
+    pub fn skip_equal(one: &mut Self, other: &mut Self) {
+        let hash = one.rules.hash;
+        let (Some(one), Some(other)) = (one.stack.last_mut(), other.stack.last_mut()) else {
+            return;
+        };
+        if one.path_len != other.path_len {
+            return;
+        }
+        while let Ok(entry) = TreeEntry::parse(&one.content[one.at..one.end], hash) {
+            let bytes = &one.content[one.at..][..entry.len];
+            let is_link = matches!(entry.mode, Mode::Symlink | Mode::Submodule);
+            if is_link || !other.content[other.at..other.end].starts_with(bytes) {
+                return;
+            }
+            one.at += entry.len;
+            other.at += entry.len;
+        }
+    }
+
+    /// The tree that messages name.
+    pub fn root(&self) -> ObjectId {
+        self.root
+    }
+
+    /// The number of directories on the stack.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Whether the entry of the directory of this `number`, counted from the root, counts as written.
+    pub fn is_written(&self, number: usize) -> bool {
+        self.stack[number].written
+    }
+
+    /// The offset near the middle of the remaining entries of the directory `number`, for a division. `None` if
+    /// one of the two parts would be empty.
+    pub fn middle(&self, number: usize) -> Option<usize> {
+        let frame = &self.stack[number];
+        if !frame.is_divisible() {
+            return None;
+        }
+        let middle = frame.at.midpoint(frame.end);
+        let rest = frame.rest(self.rules.hash);
+        let (cut, _) = rest.take_while(|(at, _)| *at <= middle).last()?;
+        let keeps_some = cut > frame.at || number + 1 < self.stack.len();
+        keeps_some.then_some(cut)
+    }
+
+    /// The offsets that divide two compared trees, `one` and `other`, in front of entries of the same name. `None`
+    /// if the entries near the middle have no common name.
+    pub fn common_middle(one: &Self, other: &Self, number: usize) -> Option<(usize, usize)> {
+        let hash = one.rules.hash;
+        let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
+        let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
+        if !other.is_divisible() {
+            return None;
+        }
+        let middle = one.middle(number)?;
+        let near = frame.rest(hash).skip_while(|(at, _)| *at < middle);
+        near.take(MIDDLES).find_map(|(at, entry)| {
+            let is_same =
+                |it: &TreeEntry<'_>| it.name == entry.name && is_dir(it) == is_dir(&entry);
+            let (other_at, _) = other.rest(hash).find(|(_, other)| is_same(other))?;
+            Some((at, other_at))
+        })
+    }
+
+    /// The walk's offset in the directory of this `number`.
+    pub fn at(&self, number: usize) -> usize {
+        self.stack[number].at
+    }
+
+    /// Split off another walk: the entries from `cut` on in the directory of this `number`, and the remaining
+    /// entries of the directories above. Also returns the length of the directory's path.
+    pub fn fork(&mut self, number: usize, cut: usize) -> (Self, usize) {
+        let hash = self.rules.hash;
+        let (above, below) = self.stack.split_at_mut(number);
+        let rest = above.iter_mut().map(|frame| frame.divide(frame.at, hash));
+        let stack: Vec<_> = rest.chain([below[0].divide(cut, hash)]).collect();
+        if !below[0].content.is_empty() {
+            let copied = stack[number].content.capacity();
+            self.held.fetch_add(copied, Ordering::Relaxed);
+        }
+        let path_len = stack[number].path_len;
+        let rest = Self {
+            root: self.root,
+            rules: self.rules,
+            stack,
+            spare: Vec::new(),
+            linkless: HashSet::new(),
+            held: Arc::clone(&self.held),
+            read: self.read,
+        };
+        (rest, path_len)
+    }
+
+    fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
+        let Some(frame) = self.stack.last_mut() else {
+            return Ok(None);
+        };
+        path.truncate(frame.path_len);
+        if frame.at >= frame.end {
+            let frame = self.stack.pop().expect("it was just looked at");
+            self.give_back(frame.content);
+            return Ok(Some(TreeStep::End));
+        }
+        let entry = TreeEntry::parse(&frame.content[frame.at..], self.rules.hash)
+            .map_err(|fault| Error::fatal(fault).caused_by(format!("in tree {}", frame.id)))?;
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(entry.name);
+        let mode = entry.mode;
+        let is_tree = mode == Mode::Directory;
+        let leads_out = match frame.seen.see(entry.name, mode) {
+            NameClash::None => false,
+            NameClash::Overlap => holds_link(reader, frame.id, &mut self.linkless),
+            NameClash::Link => true,
+        };
+        if leads_out || !is_valid(entry.name, mode == Mode::Symlink, self.rules.protect) {
+            let error = Error::fatal(format!("failed to unpack tree object {}", self.root));
+            if is_tree && !leads_out {
+                complete(reader, ObjectId::from_bytes_or_panic(entry.id), path);
+            }
+            return Err(error.after(filled("error: invalid path '{}'", &[path])));
+        }
+        let id = ObjectId::from_bytes_or_panic(entry.id);
+        frame.at += entry.len;
+        Ok(Some(match is_tree {
+            true => TreeStep::Directory(id),
+            false => TreeStep::Leaf { mode, id },
+        }))
+    }
+
+    /// Keep the buffer of a finished tree for reuse.
+    fn give_back(&mut self, content: Buffer) {
+        self.held.fetch_sub(content.capacity(), Ordering::Relaxed);
+        if content.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
+            self.spare.push(content);
+        }
+    }
+
+    /// The attribute file of the directory entered last.
+    pub fn attribute_file(&self) -> Option<ObjectId> {
+        self.stack.last()?.attribute_file(self.rules.hash)
+    }
+
+    /// Mark as written the directories whose entries are not in the archive yet, from the root down. Yields the
+    /// id and the length of the path of each.
+    pub fn unwritten(&mut self) -> impl Iterator<Item = (ObjectId, usize)> {
+        let unwritten = self.stack.iter_mut().filter(|frame| !frame.written);
+        unwritten.map(|frame| {
+            frame.written = true;
+            (frame.id, frame.path_len)
+        })
+    }
+}
+
+/// Extend `path`, which leads to `tree`, to the first file in the tree: git's message names a file, never a
+/// directory. Stops at a tree that is empty or cannot be read.
+fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
+    let mut content = Buffer::default();
+    let mut next = Some(tree);
+    while let Some(tree) = next.take().filter(|_| path.len() < MAX_SHOWN)
+        && let Ok(Some(ObjectKind::Tree)) = reader.read(&tree, &mut content)
+        && let Some((_, entry)) = entries(&content, 0, tree.kind()).next()
+    {
+        path.push(b'/');
+        path.extend_from_slice(entry.name);
+        let is_tree = entry.mode == Mode::Directory;
+        next = is_tree.then(|| ObjectId::from_bytes_or_panic(entry.id));
+    }
+}
+
+/// The failure as reported: a `redacted` one names nothing below the `root`.
+pub fn reported(error: Error, root: ObjectId, redacted: bool) -> Error {
+    match redacted {
+        true => Error::fatal(format!("cannot read all of tree {root}")),
+        false => error,
+    }
+}

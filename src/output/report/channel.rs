@@ -1,0 +1,446 @@
+//! A file or an inherited file descriptor: the destination of a report or the origin of rules.
+//!
+//! An inherited descriptor is used as it is: the same open file, at the same position. A descriptor that
+//! the caller did not leave open is an error, even if its number now belongs to a file of this process.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read, Write},
+    ops::RangeInclusive,
+    os::{
+        fd::{AsFd, OwnedFd, RawFd},
+        unix::ffi::OsStrExt,
+        unix::fs::{FileTypeExt, MetadataExt},
+    },
+    path::Path,
+};
+
+use gix::bstr::{BString, ByteSlice};
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+};
+use serde::Serialize;
+
+use crate::{
+    base::{
+        error::{Error, Result, filled, strerror},
+        working_directory::{Directory, NamedFile},
+    },
+    output::Destination,
+};
+
+/// The bands beside those of side-band-64k (gitprotocol-pack(5), "Packfile Data").
+pub const BANDS: RangeInclusive<u8> = 4..=9;
+
+/// Opens a band by its number.
+pub type Bands<'a> = &'a dyn Fn(u8) -> Result<Destination>;
+
+/// A file, a descriptor or a band named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// `fd:<n>`
+    Descriptor(RawFd),
+    /// `band:<n>`: a stream beside that of the archive.
+    Band(u8),
+    /// A file.
+    File(NamedFile),
+}
+
+impl Channel {
+    /// Parse an argument, given in `directory`.
+    pub fn parse(text: &OsStr, directory: &Directory) -> Result<Self, String> {
+        let bytes = text.as_encoded_bytes();
+        if let Some(number) = bytes.strip_prefix(b"band:") {
+            let number = number.to_str().ok().and_then(|number| number.parse().ok());
+            return match number.filter(|number| BANDS.contains(number)) {
+                Some(number) => Ok(Self::Band(number)),
+                None => Err("after 'band:' comes a number from 4 to 9".into()),
+            };
+        }
+        if bytes == b"-" {
+            return Err(
+                "'-' is no stream here, fd:<n> is; for a file of that name, write './-'".into(),
+            );
+        }
+        let Some(number) = bytes.strip_prefix(b"fd:") else {
+            return Ok(Self::File(directory.file(text)));
+        };
+        let digits = std::str::from_utf8(number)
+            .ok()
+            .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Ok(Self::Descriptor(number)),
+            None => {
+                Err("after 'fd:' comes a number; for a file of that name, write './fd:'".into())
+            }
+        }
+    }
+
+    /// Whether the archive goes to the same file: to `output`, or to standard output. A character device
+    /// such as the null device never conflicts.
+    pub(super) fn is_of_archive(&self, output: Option<&Path>) -> bool {
+        if let (Self::File(NamedFile { path, .. }), Some(output)) = (self, output)
+            && !path.exists()
+            && !output.exists()
+        {
+            let parent = |path: &Path| path.parent().map(|parent| Path::new(".").join(parent));
+            let [ours, theirs] = [&**path, output].map(|path| parent(path)?.canonicalize().ok());
+            return path.file_name() == output.file_name() && ours == theirs;
+        }
+        let archive = match output {
+            Some(path) => fs::metadata(path),
+            None => duplicate_of(io::stdout()).and_then(|file| file.metadata()),
+        };
+        let channel = match self {
+            Self::Band(_) => return false,
+            Self::Descriptor(1) if output.is_none() => return true,
+            Self::Descriptor(number) => {
+                inherited(*number, OFlags::WRONLY).and_then(|file| file.metadata())
+            }
+            Self::File(file) => fs::metadata(&file.path),
+        };
+        let (Ok(archive), Ok(channel)) = (archive, channel) else {
+            return false;
+        };
+        !archive.file_type().is_char_device()
+            && (archive.dev(), archive.ino()) == (channel.dev(), channel.ino())
+    }
+
+    /// Open the channel for writing. A file is truncated, and the writes of other processes are kept.
+    /// `bands` opens a band.
+    pub fn open(&self, bands: Bands<'_>) -> Result<Outlet> {
+        let file = match self {
+            Self::Band(number) => {
+                let destination = bands(*number)?;
+                let channel = self.clone();
+                return Ok(Outlet {
+                    channel,
+                    destination,
+                });
+            }
+            Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
+            Self::File(file) => File::create(&file.path).and_then(|file| {
+                fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
+                Ok(file)
+            }),
+        };
+        let file = file.map_err(|error| self.failed("write to", "for writing", &error))?;
+        Ok(Outlet {
+            channel: self.clone(),
+            destination: Destination::Direct(file),
+        })
+    }
+
+    /// Read the channel to its end.
+    pub fn read_to_end(&self) -> Result<Vec<u8>> {
+        let file = match self {
+            Self::Band(_) => Err(Errno::BADF.into()),
+            Self::Descriptor(number) => inherited(*number, OFlags::RDONLY),
+            Self::File(file) => File::open(&file.path),
+        };
+        let mut file = file.map_err(|error| self.failed("read from", "for reading", &error))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| {
+            let error = strerror(&error);
+            Error::fatal(filled(
+                "cannot read from {}: {}",
+                &[&self.words(), error.as_bytes()],
+            ))
+        })?;
+        Ok(bytes)
+    }
+
+    /// The error of opening the channel.
+    fn failed(&self, use_of_descriptor: &str, use_of_file: &str, error: &io::Error) -> Error {
+        let (name, error) = (self.words(), strerror(error));
+        let error = error.as_bytes();
+        Error::fatal(match self {
+            Self::Descriptor(_) | Self::Band(_) => {
+                let values = [use_of_descriptor.as_bytes(), &name, error];
+                filled("cannot {} {}: {}", &values)
+            }
+            Self::File(_) => {
+                let values = [&name[..], use_of_file.as_bytes(), error];
+                filled("could not open {} {}: {}", &values)
+            }
+        })
+    }
+
+    /// The name of the channel in a message.
+    fn words(&self) -> BString {
+        match self {
+            Self::Descriptor(number) => format!("fd:{number}").into(),
+            Self::Band(number) => format!("band:{number}").into(),
+            Self::File(file) => filled("'{}'", &[file.name.as_os_str().as_bytes()]),
+        }
+    }
+}
+
+/// A channel that is open for writing. Its errors name the channel.
+pub struct Outlet {
+    channel: Channel,
+    destination: Destination,
+}
+
+impl Outlet {
+    /// Write all of `bytes`. A closed pipe is an error like others: the reader of the archive still exists
+    /// and must learn of the failure.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.destination.write_all(bytes).map_err(|error| {
+            let error = strerror(&error);
+            let name = self.channel.words();
+            Error::fatal(filled("cannot write to {}: {}", &[&name, error.as_bytes()]))
+        })
+    }
+
+    /// Write `value` as a line of JSON.
+    pub(super) fn line(&mut self, value: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_vec(value).map_err(|error| {
+            let name = self.channel.words();
+            Error::fatal(filled("cannot write to {}", &[&name])).caused_by(error)
+        })?;
+        line.push(b'\n');
+        self.write(&line)
+    }
+}
+
+/// Duplicate a descriptor of the same open file.
+fn duplicate_of(file: impl AsFd) -> io::Result<File> {
+    file.as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// The file of descriptor `number`, if the caller left it open for `access`.
+fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
+    if !was_left_open(number) {
+        return Err(Errno::BADF.into());
+    }
+    let file = match duplicate(number) {
+        Err(Errno::NOSYS | Errno::PERM) => reopen(number, access)?,
+        outcome => File::from(outcome?),
+    };
+    // Checked now instead of in the middle of the archive.
+    let allowed = fcntl_getfl(&file)? & OFlags::RWMODE;
+    if allowed == access || allowed == OFlags::RDWR {
+        Ok(file)
+    } else {
+        Err(Errno::BADF.into())
+    }
+}
+
+/// Whether the caller left the descriptor open. This process opens its own files with close-on-exec. An
+/// inherited descriptor has survived an exec, so it lacks the flag.
+fn was_left_open(number: RawFd) -> bool {
+    if replaces_closed_stream(number).unwrap_or(false) {
+        return false;
+    }
+    let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
+        // Without this directory, every descriptor is accepted.
+        return !Path::new("/proc/self/fdinfo").exists();
+    };
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
+}
+
+/// Whether descriptor `number` is the replacement of a standard stream that the caller closed. Rust's
+/// runtime opens the null device for reading and writing before `main`. If the caller passes exactly that,
+/// it is refused too, without loss.
+fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let stream = match number {
+        0 => stdin.as_fd(),
+        1 => stdout.as_fd(),
+        2 => stderr.as_fd(),
+        _ => return Ok(false),
+    };
+    let is_open_for_both = fcntl_getfl(stream)? & OFlags::RWMODE == OFlags::RDWR;
+    let device = duplicate_of(stream)?.metadata()?.rdev();
+    Ok(is_open_for_both && device == fs::metadata("/dev/null")?.rdev())
+}
+
+/// Duplicate a descriptor by number without unsafe code: a process may duplicate the descriptors of another
+/// process, and also its own.
+#[cfg(target_os = "linux")]
+fn duplicate(number: RawFd) -> rustix::io::Result<OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+    let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
+    pidfd_getfd(ourselves, number, PidfdGetfdFlags::empty())
+}
+
+/// Other systems lack this call.
+#[cfg(not(target_os = "linux"))]
+fn duplicate(_number: RawFd) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
+/// Reopen the file where [`duplicate`] is denied (Linux before 5.6, containers without tracing). This is
+/// equivalent for a pipe and impossible for a socket. A file is opened a second time, so writes append. On macOS,
+/// opening such a path duplicates the descriptor.
+fn reopen(number: RawFd, access: OFlags) -> io::Result<File> {
+    let mut options = File::options();
+    match access {
+        OFlags::RDONLY => options.read(true),
+        _ => options.append(true),
+    };
+    options
+        .open(format!("/dev/fd/{number}"))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Errno::BADF.into(),
+            _ => error,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ffi::OsStr,
+        fs::File,
+        io::{Read, Seek, Write},
+        os::{
+            fd::{AsFd, AsRawFd},
+            unix::net::UnixStream,
+        },
+        path::Path,
+    };
+
+    use rustix::{
+        fs::OFlags,
+        io::{FdFlags, fcntl_setfd},
+    };
+    use tempfile::{NamedTempFile, tempfile};
+
+    use super::{Bands, Channel, reopen};
+    use crate::base::working_directory::{Directory, NamedFile};
+
+    const NO_BANDS: Bands<'static> = &|_| unreachable!("no channel here is a band");
+    /// A number that no process can have open.
+    const CLOSED: i32 = i32::MAX;
+
+    fn parse(text: &str) -> Result<Channel, String> {
+        Channel::parse(OsStr::new(text), &Directory::Current)
+    }
+
+    fn named(path: impl AsRef<Path>) -> NamedFile {
+        Directory::Current.file(path)
+    }
+
+    /// The channel of `file`, as if the file was inherited.
+    fn left_open(file: &(impl AsFd + AsRawFd)) -> Channel {
+        fcntl_setfd(file, FdFlags::empty()).expect("it is open");
+        Channel::Descriptor(file.as_raw_fd())
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(parse("fd:9"), Ok(Channel::Descriptor(9)));
+        assert_eq!(parse("a/b"), Ok(Channel::File(named("a/b"))));
+        assert_eq!(parse("./fd:9"), Ok(Channel::File(named("./fd:9"))));
+        for odd in ["fd:", "fd:x", "fd:-1", "fd:+1", "fd: 1", "fd:4294967296"] {
+            assert!(parse(odd).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_is_the_same_open_file() {
+        let mut file = tempfile().expect("a temporary file");
+        file.write_all(b"before, ").expect("written");
+        let mut outlet = left_open(&file).open(NO_BANDS).expect("open");
+        outlet.write(b"here, ").expect("written");
+        file.write_all(b"after").expect("written");
+        file.rewind().expect("a file");
+        let channel = left_open(&file);
+        assert_eq!(channel.read_to_end().expect("read"), b"before, here, after");
+    }
+
+    #[test]
+    fn what_we_opened_ourselves_was_not_left_open() {
+        let file = tempfile().expect("a temporary file");
+        let channel = Channel::Descriptor(file.as_raw_fd());
+        assert!(channel.open(NO_BANDS).is_err() && channel.read_to_end().is_err());
+    }
+
+    #[test]
+    fn pipes_and_sockets() {
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let channel = left_open(&writer);
+        channel
+            .open(NO_BANDS)
+            .and_then(|mut outlet| outlet.write(b"pipe"))
+            .expect("written");
+        let mut again = reopen(writer.as_raw_fd(), OFlags::WRONLY).expect("reopened");
+        again.write_all(b" again").expect("written");
+        drop((again, writer));
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("read");
+        assert_eq!(text, "pipe again");
+
+        let (ours, theirs) = UnixStream::pair().expect("sockets");
+        let channel = left_open(&ours);
+        channel
+            .open(NO_BANDS)
+            .and_then(|mut outlet| outlet.write(b"socket"))
+            .expect("written");
+        drop(ours);
+        let read = left_open(&theirs).read_to_end();
+        assert_eq!(read.expect("read"), b"socket");
+    }
+
+    #[test]
+    fn what_is_reopened_is_not_overwritten() {
+        let mut file = NamedTempFile::new().expect("a temporary file");
+        file.write_all(b"before, ").expect("written");
+        let mut again = reopen(file.as_file().as_raw_fd(), OFlags::WRONLY).expect("reopened");
+        again.write_all(b"after").expect("written");
+        let channel = Channel::File(named(file.path()));
+        assert_eq!(channel.read_to_end().expect("read"), b"before, after");
+        assert!(reopen(CLOSED, OFlags::RDONLY).is_err());
+    }
+
+    #[test]
+    fn a_file_begins_anew() {
+        let file = NamedTempFile::new().expect("a temporary file");
+        let channel = Channel::File(named(file.path()));
+        let mut outlet = channel.open(NO_BANDS).expect("open");
+        outlet.write(b"a longer report").expect("written");
+        let mut outlet = channel.open(NO_BANDS).expect("open");
+        outlet.write(b"short").expect("written");
+        assert_eq!(channel.read_to_end().expect("read"), b"short");
+    }
+
+    #[test]
+    fn what_is_not_open_says_so() {
+        let closed = Channel::Descriptor(CLOSED);
+        let message = |error: crate::base::error::Error| error.to_string();
+        assert_eq!(
+            closed.open(NO_BANDS).map(drop).map_err(message),
+            Err("fatal: cannot write to fd:2147483647: Bad file descriptor".into())
+        );
+        let read_only = File::open("/dev/null").expect("always there");
+        let channel = left_open(&read_only);
+        assert!(channel.open(NO_BANDS).is_err());
+        assert_eq!(channel.read_to_end().expect("open for reading"), b"");
+        assert_eq!(
+            Channel::File(named("/nonexistent/x"))
+                .open(NO_BANDS)
+                .map(drop)
+                .map_err(message),
+            Err(
+                "fatal: could not open '/nonexistent/x' for writing: No such file or directory"
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn nobody_reads() {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let mut outlet = left_open(&writer).open(NO_BANDS).expect("open");
+        drop(reader);
+        let error = outlet.write(b"a").expect_err("nobody reads");
+        assert_eq!(error.kind(), crate::base::error::ExitKind::Fatal);
+        assert!(error.to_string().ends_with("Broken pipe"));
+    }
+}

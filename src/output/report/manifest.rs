@@ -1,0 +1,263 @@
+//! The manifest: a header, a line for every entry, and a last line that proves completeness.
+//!
+//! Threads write lines, each beside the piece of the archive with its entry, and the writer outputs them in
+//! that order. As far as the system allows, no line is written partially. The last line is written only
+//! after the complete archive.
+
+use serde::Serialize;
+
+use super::{Outlet, Status, Subject, json};
+use crate::{
+    base::{buffer::Buffer, error::Result},
+    filter::Disposition,
+    git::lfs::Hash,
+};
+
+/// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
+const VERSION: u32 = 1;
+/// The end of a line.
+const LINE_END: &[u8] = b"}\n";
+
+/// The facts about one entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The name in the archive. The name of a directory ends in a slash.
+    pub path: &'a [u8],
+    /// The path in the archived tree of the submodule that the entry belongs to; empty for an entry of the archived tree.
+    pub submodule: &'a [u8],
+    /// git's mode: `0o100644`, `0o160000`, …
+    pub mode: u32,
+    /// The object id in binary. Empty for an entry outside the tree.
+    pub id: &'a [u8],
+    /// The size of the object in bytes, if known.
+    pub size: Option<u64>,
+    /// The name of the LFS object that is the content, if one is.
+    pub lfs: Option<Hash>,
+    /// The decision about the entry.
+    pub disposition: Disposition,
+    /// Whether the content was decoded, for whatever reason. Only counted.
+    pub decoded: bool,
+    /// The change since the base, if there is a base.
+    pub past: Option<Past<'a>>,
+}
+
+/// The change of a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    /// The kind of change.
+    pub status: Status,
+    /// The old mode, and the old id in binary, which is empty if it must not be reported.
+    pub old: Option<(u32, &'a [u8])>,
+}
+
+impl Past<'_> {
+    fn write(&self, out: &mut Buffer) {
+        out.extend(b",\"status\":\"");
+        out.extend(self.status.as_str().as_bytes());
+        if let Some((mode, id)) = self.old {
+            out.extend(b"\",\"old_mode\":\"");
+            json::number::<8>(mode.into(), 6, out);
+            if !id.is_empty() {
+                out.extend(b"\",\"old_id\":\"");
+                json::hex(id, out);
+            }
+        }
+        out.extend(b"\"");
+    }
+}
+
+/// Append the line of a deleted path.
+pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
+    out.extend(b"{");
+    json::field("path", path, out);
+    past.write(out);
+    out.extend(LINE_END);
+}
+
+impl Record<'_> {
+    /// Append the line.
+    pub fn write(&self, out: &mut Buffer) {
+        out.extend(b"{");
+        json::field("path", self.path, out);
+        if !self.submodule.is_empty() {
+            out.extend(b",");
+            json::field("submodule", self.submodule, out);
+        }
+        out.extend(b",\"mode\":\"");
+        json::number::<8>(self.mode.into(), 6, out);
+        if !self.id.is_empty() {
+            out.extend(b"\",\"id\":\"");
+            json::hex(self.id, out);
+        }
+        out.extend(b"\"");
+        if let Some(size) = self.size {
+            out.extend(b",\"size\":");
+            json::number::<10>(size, 1, out);
+        }
+        if let Some(lfs) = &self.lfs {
+            out.extend(b",\"lfs\":\"");
+            json::hex(&lfs.0, out);
+            out.extend(b"\"");
+        }
+        out.extend(b",\"disposition\":\"");
+        out.extend(self.disposition.as_str().as_bytes());
+        if let Some(reason) = self.disposition.reason() {
+            out.extend(b"\",\"reason\":\"");
+            out.extend(reason.as_str().as_bytes());
+        }
+        out.extend(b"\"");
+        if let Some(past) = self.past {
+            past.write(out);
+        }
+        out.extend(LINE_END);
+    }
+}
+
+/// Where an entry is in the archive: bytes, counted from the beginning of the piece of the archive beside the line. An
+/// entry that is streamed begins before its last piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The first header of the entry.
+    pub header: i64,
+    /// The first byte and the length of the content, in formats that store it as it is.
+    pub content: Option<(i64, u64)>,
+}
+
+impl Place {
+    /// Append the fields, for a piece that begins at byte `start` of the archive.
+    fn write(&self, start: u64, frame: Option<u64>, out: &mut Buffer) {
+        let mut field = |name: &[u8], value: u64| {
+            out.extend(name);
+            json::number::<10>(value, 1, out);
+        };
+        let header = start.saturating_add_signed(self.header);
+        field(b",\"offset\":", header);
+        if let Some((content, len)) = self.content {
+            field(b",\"data_offset\":", start.saturating_add_signed(content));
+            field(b",\"data_length\":", len);
+        }
+        if let Some(frame) = frame {
+            field(b",\"frame\":", header / frame);
+        }
+    }
+}
+
+/// Which positions the lines of a manifest tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// None: the archive is compressed as a whole.
+    Untold,
+    /// Those in the archive.
+    InArchive,
+    /// Those in the tar, which is compressed in frames of so many bytes each.
+    InFrames(u64),
+}
+
+/// The lines about a piece of the archive.
+#[derive(Default)]
+pub struct Lines {
+    text: Buffer,
+    /// Positions, each with the offset in the text of the end of its line.
+    places: Vec<(usize, Place)>,
+}
+
+impl Lines {
+    /// Append the line of an entry that is at `place` in the archive, if it is in the archive.
+    pub fn add(&mut self, record: &Record<'_>, place: Option<Place>) {
+        record.write(&mut self.text);
+        let end = self.text.len() - LINE_END.len();
+        self.places.extend(place.map(|place| (end, place)));
+    }
+
+    /// Drop all lines.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.places.clear();
+    }
+
+    /// The memory held, in bytes.
+    pub fn capacity(&self) -> usize {
+        self.text.capacity() + self.places.capacity() * size_of::<(usize, Place)>()
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    manifest: u32,
+    #[serde(flatten)]
+    subject: &'a Subject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_length: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct End {
+    end: bool,
+    entries: u64,
+}
+
+/// A manifest in progress.
+pub struct Manifest {
+    outlet: Outlet,
+    entries: u64,
+    positions: Positions,
+    /// The lines that are written next.
+    text: Buffer,
+}
+
+impl Manifest {
+    /// Write the header, with the `length` of the archive in bytes if it is known.
+    pub fn begin(mut outlet: Outlet, subject: &Subject, length: Option<u64>) -> Result<Self> {
+        outlet.line(&Header {
+            manifest: VERSION,
+            subject,
+            content_length: length,
+        })?;
+        Ok(Self {
+            outlet,
+            entries: 0,
+            positions: Positions::InArchive,
+            text: Buffer::default(),
+        })
+    }
+
+    /// Tell these `positions`.
+    pub fn tell(&mut self, positions: Positions) {
+        self.positions = positions;
+    }
+
+    /// Write the lines about a piece that begins at byte `start` of the archive.
+    pub fn write_lines(&mut self, lines: &Lines, start: u64) -> Result<()> {
+        let frame = match self.positions {
+            Positions::Untold => return self.write(&lines.text),
+            Positions::InArchive => None,
+            Positions::InFrames(bytes) => Some(bytes),
+        };
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let mut copied = 0;
+        for (end, place) in &lines.places {
+            text.extend(&lines.text[copied..*end]);
+            place.write(start, frame, &mut text);
+            copied = *end;
+        }
+        text.extend(&lines.text[copied..]);
+        let outcome = self.write(&text);
+        self.text = text;
+        outcome
+    }
+
+    /// Write whole lines.
+    pub fn write(&mut self, lines: &[u8]) -> Result<()> {
+        self.entries += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.outlet.write(lines)
+    }
+
+    /// Write the last line, after all entries and the complete archive.
+    pub fn end(mut self) -> Result<()> {
+        self.outlet.line(&End {
+            end: true,
+            entries: self.entries,
+        })
+    }
+}

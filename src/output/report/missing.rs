@@ -1,0 +1,180 @@
+//! The list of what a repository lacks of an archive: a header, a line for everything that is missing, and a last line
+//! that proves that the list was not cut short.
+
+use std::io::Write;
+
+use gix::{ObjectId, bstr::BString};
+use serde::Serialize;
+
+use super::{Subject, json};
+use crate::{
+    base::{
+        buffer::Buffer,
+        error::{Error, Result},
+    },
+    git::objects::wanted::{Missing, Role},
+};
+
+/// Counts changes that a reader must know of; see `schema/missing.schema.json`.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Header<'a> {
+    missing: u32,
+    #[serde(flatten)]
+    subject: Option<&'a Subject>,
+}
+
+#[derive(Serialize)]
+struct End {
+    end: bool,
+    objects: u64,
+    lfs_objects: u64,
+    submodules: u64,
+    complete: bool,
+}
+
+/// A list in progress.
+pub struct MissingList<'a> {
+    out: &'a mut dyn Write,
+    objects: u64,
+    lfs_objects: u64,
+    submodules: u64,
+    /// Whether nothing is missing that decides about what else the archive needs.
+    is_complete: bool,
+}
+
+impl<'a> MissingList<'a> {
+    /// Writes the header to `out`. The `subject` may be among the missing.
+    pub fn begin(out: &'a mut dyn Write, subject: Option<&Subject>) -> Result<Self> {
+        let mut list = Self {
+            out,
+            objects: 0,
+            lfs_objects: 0,
+            submodules: 0,
+            is_complete: true,
+        };
+        list.line(&Header {
+            missing: VERSION,
+            subject,
+        })?;
+        Ok(list)
+    }
+
+    /// Writes the lines of all that is `missing`.
+    pub fn add(&mut self, missing: &[Missing]) -> Result<()> {
+        let mut text = Buffer::default();
+        for missing in missing {
+            let is_known = matches!(missing.role, Role::File(_) | Role::LfsObject { .. });
+            self.is_complete &= is_known;
+            match &missing.role {
+                Role::Submodule { path, name } => {
+                    self.submodules += 1;
+                    submodule(missing, path, name.as_ref(), &mut text);
+                }
+                Role::LfsObject { size, .. } => {
+                    self.lfs_objects += 1;
+                    lfs_object(missing, *size, &mut text);
+                }
+                role => {
+                    self.objects += 1;
+                    object(missing, role, &mut text);
+                }
+            }
+        }
+        let written = self.out.write_all(&text);
+        written.map_err(|error| Error::write(&error))
+    }
+
+    /// Something is missing that must not be named.
+    pub fn hide(&mut self) {
+        self.is_complete = false;
+    }
+
+    /// Writes the last line. Returns whether nothing is missing.
+    pub fn end(mut self) -> Result<bool> {
+        self.line(&End {
+            end: true,
+            objects: self.objects,
+            lfs_objects: self.lfs_objects,
+            submodules: self.submodules,
+            complete: self.is_complete,
+        })?;
+        Ok(self.is_complete && self.objects == 0 && self.lfs_objects == 0)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<()> {
+        let line = serde_json::to_vec(value);
+        let mut line = line.map_err(|error| {
+            Error::fatal("cannot write the list of missing objects").caused_by(error)
+        })?;
+        line.push(b'\n');
+        let written = self.out.write_all(&line);
+        written.map_err(|error| Error::write(&error))
+    }
+}
+
+/// Appends the line of a missing object.
+fn object(missing: &Missing, role: &Role, out: &mut Buffer) {
+    let (kind, role_name) = match role {
+        Role::Tree(_) => (Some("tree"), "tree"),
+        Role::Rules(_) => (Some("blob"), "rules"),
+        Role::File(_) => (Some("blob"), "file"),
+        _ => (None, "revision"),
+    };
+    out.extend(b"{\"kind\":\"object\"");
+    id("id", &missing.id, out);
+    if let Some(kind) = kind {
+        word("type", kind, out);
+    }
+    word("role", role_name, out);
+    if let Some(path) = missing.path() {
+        text("path", &path, out);
+    }
+    belongs_to(missing, out);
+    out.extend(b"}\n");
+}
+
+/// Appends the line of a missing LFS object of `size` bytes.
+fn lfs_object(missing: &Missing, size: u64, out: &mut Buffer) {
+    out.extend(b"{\"kind\":\"lfs\"");
+    id("oid", &missing.id, out);
+    out.extend(b",\"size\":");
+    json::number::<10>(size, 1, out);
+    if let Some(path) = missing.path() {
+        text("path", &path, out);
+    }
+    belongs_to(missing, out);
+    out.extend(b"}\n");
+}
+
+/// Appends the line of a missing submodule.
+fn submodule(missing: &Missing, path: &BString, name: Option<&BString>, out: &mut Buffer) {
+    out.extend(b"{\"kind\":\"submodule\"");
+    text("path", &missing.path().unwrap_or_else(|| path.clone()), out);
+    if let Some(name) = name {
+        text("name", name, out);
+    }
+    id("commit", &missing.id, out);
+    belongs_to(missing, out);
+    out.extend(b"}\n");
+}
+
+fn belongs_to(missing: &Missing, out: &mut Buffer) {
+    if !missing.submodule.is_empty() {
+        text("submodule", &missing.submodule, out);
+    }
+}
+
+fn text(name: &str, value: &[u8], out: &mut Buffer) {
+    out.extend(b",");
+    json::field(name, value, out);
+}
+
+fn word(name: &str, value: &str, out: &mut Buffer) {
+    text(name, value.as_bytes(), out);
+}
+
+fn id(name: &str, id: &ObjectId, out: &mut Buffer) {
+    word(name, &id.to_hex().to_string(), out);
+}

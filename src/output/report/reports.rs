@@ -1,0 +1,121 @@
+//! Manifest and summary of one run: opened before the run begins, finished after the run ends.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
+
+use super::{
+    Bands, ChangeCounts, Channel, Counts, Fetch, Manifest, Outlet, Seconds, SentRange, Subject,
+    Summary, peak_memory,
+};
+use crate::{
+    base::{
+        error::{Error, Result, filled},
+        working_directory::Directory,
+    },
+    cache::Account,
+    git::repository::promisor::FetchSums,
+};
+
+/// The requested reports.
+pub struct Reports {
+    manifest: Option<Outlet>,
+    summary: Option<Outlet>,
+    started: Instant,
+    /// Bytes that the archive was expected to have before it was made.
+    expected: Option<u64>,
+}
+
+/// The figures of a run, complete or not.
+#[derive(Clone, Default)]
+pub struct Figures {
+    /// The counts of entries.
+    pub counts: Counts,
+    /// The changes since the base, if there is a base.
+    pub changes: Option<ChangeCounts>,
+    /// Bytes of the archive that were sent.
+    pub bytes: u64,
+    /// Whether a command of the configuration gets these bytes, and sends others.
+    pub is_filtered: bool,
+    /// The bytes of the archive that were sent, where a range was asked for.
+    pub range: Option<SentRange>,
+    /// The time of each stage, without the time of the whole run.
+    pub seconds: Seconds,
+    /// The fetches of missing objects.
+    pub fetched: FetchSums,
+    /// The part of the cache, if there is a cache.
+    pub cache: Option<Account>,
+}
+
+impl Reports {
+    /// Open the channels that are named in `directory`, before any other step. A channel must differ from the
+    /// destination of the archive: the file `output`, or else standard output.
+    pub fn open(
+        manifest: Option<&OsStr>,
+        summary: Option<&OsStr>,
+        output: Option<&Path>,
+        directory: &Directory,
+        bands: Bands<'_>,
+    ) -> Result<Self> {
+        let output = output.map(|output| directory.file(output).path);
+        let open = |option: &str, name: Option<&OsStr>| {
+            let Some(name) = name else { return Ok(None) };
+            let channel = Channel::parse(name, directory)
+                .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
+            if channel.is_of_archive(output.as_deref()) {
+                let values = [option.as_bytes(), name.as_bytes()];
+                let message = filled("--{}={} is where the archive goes", &values);
+                return Err(Error::fatal(message));
+            }
+            channel.open(bands).map(Some)
+        };
+        Ok(Self {
+            manifest: open("manifest", manifest)?,
+            summary: open("summary", summary)?,
+            started: Instant::now(),
+            expected: None,
+        })
+    }
+
+    /// Begin the manifest, if one is requested. `length` works out the bytes of the archive, if they can be known.
+    pub fn manifest(
+        &mut self,
+        subject: &Subject,
+        length: impl FnOnce() -> Option<u64>,
+    ) -> Result<Option<Manifest>> {
+        let Some(outlet) = self.manifest.take() else {
+            return Ok(None);
+        };
+        self.expected = length();
+        Manifest::begin(outlet, subject, self.expected).map(Some)
+    }
+
+    /// Write the summary. After a run without `failure`, no later step may fail.
+    pub fn finish(
+        self,
+        subject: Option<Subject>,
+        figures: Figures,
+        failure: Option<&Error>,
+    ) -> Result<()> {
+        let Some(outlet) = self.summary else {
+            return Ok(());
+        };
+        let summary = Summary {
+            subject,
+            counts: figures.counts,
+            changes: figures.changes,
+            content_length: self.expected.or_else(|| {
+                let is_whole = failure.is_none() && figures.range.is_none();
+                (is_whole && !figures.is_filtered).then_some(figures.bytes)
+            }),
+            bytes_out: figures.bytes,
+            range: figures.range,
+            seconds: Seconds {
+                wall: self.started.elapsed(),
+                ..figures.seconds
+            },
+            fetch: Fetch::of(figures.fetched),
+            peak_memory: peak_memory(),
+            cache: figures.cache,
+        };
+        summary.write(outlet, failure)
+    }
+}
