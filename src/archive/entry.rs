@@ -20,8 +20,11 @@ use crate::{
         convert,
         lfs::POINTER_LEN,
         objects::{
-            Decoder, Failure, recovery,
+            Decoder, Failure,
+            chain::{Chains, NodeId},
+            recovery,
             size::{Size, Sizer},
+            stream,
         },
         odb::Odb,
         tree::Mode,
@@ -335,7 +338,7 @@ impl<F: Format> Archiver<F> {
         }
     }
 
-    /// Append the stored content of `entry` to `out`.
+    /// Append the stored content of `entry` to `out`, unless the content has more than `limit` bytes.
     fn decode(
         &self,
         decoder: &mut Decoder,
@@ -348,7 +351,7 @@ impl<F: Format> Archiver<F> {
         let store = self.store(window);
         let outcome = match entry.blob {
             Blob::None => return Ok(()),
-            Blob::Packed(node) => decoder.packed(&window.chains, node, limit, out),
+            Blob::Packed(node) => self.packed(decoder, (&window.chains, node), limit, out),
             Blob::Loose(dir) => {
                 let id = store.replaced(&entry.id)?;
                 decoder
@@ -372,6 +375,25 @@ impl<F: Format> Archiver<F> {
                 let id = store.replaced(&entry.id)?;
                 recovery::append(&store.odb, &id, limit, out, failure).map(drop)
             }
+        }
+    }
+
+    /// Append the object at `node`, unless the object has more than `limit` bytes. Delta bases that memory
+    /// cannot hold are streamed: their sizes say nothing about the file.
+    fn packed(
+        &self,
+        decoder: &mut Decoder,
+        (chains, node): (&Chains, NodeId),
+        limit: u64,
+        out: &mut Buffer,
+    ) -> Result<(), Failure> {
+        let start = out.len();
+        match decoder.packed(chains, node, limit.min(self.in_memory), out) {
+            Err(Failure::TooLarge) => {
+                out.truncate(start);
+                stream::append(chains, node, limit, out)
+            }
+            outcome => outcome,
         }
     }
 

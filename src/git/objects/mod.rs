@@ -41,7 +41,7 @@ const SPARE_BYTES: usize = 2 << 20;
 /// Why an object was not decoded.
 #[derive(Debug)]
 pub enum Failure {
-    /// The object or a base of the object has more bytes than the limit allows.
+    /// The object has more bytes than the limit allows; for a [`Decoder`], the object or a base of the object.
     TooLarge,
     /// The copy at the planned location is damaged. Another copy may be sound.
     Damaged(Damage),

@@ -78,6 +78,20 @@ pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failu
     Ok(())
 }
 
+/// Append the object at `id` to `out`, unless the object has more than `limit` bytes. Its bases may have any
+/// size.
+pub fn append(chains: &Chains, id: NodeId, limit: u64, out: &mut Buffer) -> Result<(), Failure> {
+    let size = size(chains, id)?;
+    if size > limit {
+        return Err(Failure::TooLarge);
+    }
+    out.reserve(usize::try_from(size).map_err(|_| Failure::TooLarge)?);
+    packed(chains, id, &mut |piece| {
+        out.extend(piece);
+        Ok(())
+    })
+}
+
 /// Write the pieces of `content`, which claims `size` bytes, to a spool that holds up to `max_memory` bytes
 /// in memory.
 pub(super) fn spool(

@@ -3,6 +3,7 @@
 //!
 //! Line endings and `$Id$` have fixtures of their own, see `oracle.rs`.
 
+mod bases;
 mod encodings;
 mod filters;
 mod substitution;

@@ -130,3 +130,26 @@ fn odd_objects() {
         );
     }
 }
+
+/// The pointer stands in for the object, even where it is stored as a delta against what is no pointer.
+#[test]
+fn pointers_that_are_deltas() {
+    let lfs = Lfs::new();
+    let text = pointer(&sha256(b"content"), 7);
+    let longer = format!("{text}{}", noise(2000).escape_ascii());
+    lfs.point("a.bin", &longer[..3000]);
+    lfs.commit();
+    lfs.point("a.bin", &text);
+    lfs.commit();
+    lfs.repo.git(["repack", "-adfq"]);
+    let base = lfs.repo.git(["rev-parse", "HEAD^:a.bin"]);
+    let ask = ["cat-file", "--batch-check=%(deltabase)"];
+    assert_eq!(lfs.repo.git_with_input(ask, "HEAD:a.bin\n"), base);
+
+    let sent = lfs.sent(&["--missing=placeholder", "--manifest=m"], "a.bin");
+    assert_eq!(sent, text.as_bytes());
+    let manifest = fs::read_to_string(lfs.repo.path().join("m")).unwrap();
+    let line = manifest.lines().find(|line| line.contains("a.bin"));
+    let line: Value = serde_json::from_str(line.unwrap()).unwrap();
+    assert_eq!(line["disposition"], "placeholder");
+}
