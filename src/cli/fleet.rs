@@ -37,7 +37,9 @@ pub struct Fleet {
     #[arg(long, value_name = "url")]
     pub prune: Option<String>,
 
-    /// Keep archives that are younger, or that a view has listed within this time: seconds, or with the suffix m, h or d
+    /// Keep archives that are younger, or that a view has listed within this time: at least 60m, or with the suffix h or d
+    ///
+    /// A shorter time is refused, because a publication that is running may need younger archives.
     #[arg(long, value_name = "time", default_value = "1d", value_parser = duration)]
     pub prune_age: Duration,
 

@@ -14,8 +14,10 @@
 //! ```
 //!
 //! The view is replaced only if it is still the one that was read, so that publishers cannot lose a step of each other.
-//! Archives are there before the view lists them. An archive that no view lists is harmless; `prune` removes it.
+//! Archives are there before the view lists them, and a publisher looks for them once more when it does. An archive that no
+//! view lists is harmless; `prune` removes it when it is old (`age`).
 
+mod age;
 mod place;
 mod prune;
 mod publish;

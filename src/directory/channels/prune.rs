@@ -8,11 +8,12 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    age::{CURRENT, LEAST, is_past},
     place::{OBJECTS, VIEWS, ViewName, digest_of},
     view::View,
 };
 use crate::{
-    base::error::Result,
+    base::error::{Error, Result},
     directory::bucket::{Bucket, Digest, Listed, UNFINISHED},
 };
 
@@ -33,65 +34,101 @@ pub struct Pruned {
 /// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older. Removes also
 /// views that a publisher has left unfinished for as long.
 ///
-/// A view that cannot be read ends the run, before anything is removed.
+/// A view that cannot be read ends the run, before anything is removed. A `grace` that a publication may outlast is
+/// refused.
 pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
+    refuse_short(grace)?;
     // The archives come first: one that is published later is not among them.
     let archives = bucket.list(OBJECTS)?;
-    let views = bucket.list(VIEWS)?;
-    let mut pruned = Pruned {
-        pruned: 1,
-        views: 0,
-        removed: 0,
-        bytes: 0,
-        kept: 0,
-    };
-    let listed = listed(bucket, &views, grace, &mut pruned)?;
-    let is_unfinished = |file: &Listed| file.name.starts_with(UNFINISHED);
-    let unfinished = views.into_iter().filter(is_unfinished);
+    let mut listed = Listings::read(bucket, grace)?;
+    let unfinished = std::mem::take(&mut listed.unfinished);
     let archives = archives.into_iter().map(|file| (OBJECTS, file));
-    let files = archives.chain(unfinished.map(|file| (VIEWS, file)));
-    let is_old = |written: SystemTime| written.elapsed().is_ok_and(|age| age >= grace);
+    let files = archives.chain(unfinished.into_iter().map(|file| (VIEWS, file)));
+    let (mut removed, mut bytes, mut kept) = (0, 0, 0);
     for (folder, file) in files {
         let Listed {
             name,
             size,
             written,
         } = file;
-        let is_listed = digest_of(&name).is_some_and(|digest| listed.contains(&digest));
+        if is_past(listed.read, CURRENT) {
+            listed = Listings::read(bucket, grace)?;
+        }
         let file = format!("{folder}/{name}");
-        let is_unwanted = !is_listed && is_old(written);
+        let is_unwanted = !listed.has(&name) && is_past(written, grace);
+        let is_old = |written| is_past(written, grace);
         // A publisher that wants to list it has written it anew.
         if is_unwanted && bucket.written(&file)?.is_some_and(is_old) {
             bucket.remove(&file)?;
-            pruned.removed += 1;
-            pruned.bytes += size;
+            removed += 1;
+            bytes += size;
         } else {
-            pruned.kept += 1;
+            kept += 1;
         }
     }
-    Ok(pruned)
+    Ok(Pruned {
+        pruned: 1,
+        views: listed.views,
+        removed,
+        bytes,
+        kept,
+    })
 }
 
-/// The archives that `views` list, or have listed within `grace`.
-fn listed(
-    bucket: &dyn Bucket,
-    views: &[Listed],
-    grace: Duration,
-    pruned: &mut Pruned,
-) -> Result<HashSet<Digest>> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let since = now.unwrap_or_default().saturating_sub(grace).as_secs();
-    let mut listed = HashSet::new();
-    for file in views {
-        let Some(name) = ViewName::of_file(&file.name) else {
-            continue;
-        };
-        if let Some((view, _)) = View::read(bucket, &name)? {
-            pruned.views += 1;
-            listed.extend(view.steps.into_iter().map(|step| step.sha256));
-            let retired = view.retired.into_iter();
-            listed.extend(retired.filter(|old| old.time > since).map(|old| old.sha256));
-        }
+fn refuse_short(grace: Duration) -> Result<()> {
+    if grace >= LEAST {
+        return Ok(());
     }
-    Ok(listed)
+    let minutes = LEAST.as_secs() / 60;
+    let refused = format!("cannot remove archives that are younger than {minutes} minutes");
+    Err(Error::fatal(refused)
+        .caused_by("a publication that is running may need them")
+        .hinted(format!("--prune-age={minutes}m")))
+}
+
+/// What all views list.
+struct Listings {
+    /// When they were read.
+    read: SystemTime,
+    /// The number of views.
+    views: u64,
+    /// The archives that they list, or have listed within the grace.
+    archives: HashSet<Digest>,
+    /// Views that publishers have begun to write.
+    unfinished: Vec<Listed>,
+}
+
+impl Listings {
+    fn read(bucket: &dyn Bucket, grace: Duration) -> Result<Self> {
+        let read = SystemTime::now();
+        let since = read.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = since.saturating_sub(grace).as_secs();
+        let (mut views, mut archives, mut unfinished) = (0, HashSet::new(), Vec::new());
+        for file in bucket.list(VIEWS)? {
+            if file.name.starts_with(UNFINISHED) {
+                unfinished.push(file);
+                continue;
+            }
+            let Some(name) = ViewName::of_file(&file.name) else {
+                continue;
+            };
+            if let Some((view, _)) = View::read(bucket, &name)? {
+                views += 1;
+                archives.extend(view.steps.into_iter().map(|step| step.sha256));
+                let retired = view.retired.into_iter();
+                archives.extend(retired.filter(|old| old.time > since).map(|old| old.sha256));
+            }
+        }
+        Ok(Self {
+            read,
+            views,
+            archives,
+            unfinished,
+        })
+    }
+
+    /// Whether a view lists the archive of the file called `name`.
+    fn has(&self, name: &str) -> bool {
+        digest_of(name).is_some_and(|digest| self.archives.contains(&digest))
+    }
 }

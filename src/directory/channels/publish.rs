@@ -1,6 +1,7 @@
 //! Publishes a commit: a delta over what the view has, and a full archive where the way from the last one gets long.
 
 use std::{
+    collections::HashSet,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -8,6 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    age::{YOUNG, is_past},
     place::{Place, ViewName, object},
     step::Step,
     view::{Retired, Target, View},
@@ -29,8 +31,8 @@ use crate::{
 const ATTEMPTS: u32 = 50;
 /// The longest wait before that.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// An archive that is older in the bucket is written again, so that nobody removes it before the view lists it.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+/// How often an archive that somebody removes is written again.
+const RESCUES: u32 = 3;
 /// How long a view names an archive that it has given up.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -97,7 +99,8 @@ pub struct Conditions {
     pub force: bool,
 }
 
-/// Publishes what `producer` makes at `place`, which is in `bucket`.
+/// Publishes what `producer` makes at `place`, which is in `bucket`. Succeeds only if the bucket then has the archives that
+/// lead to the commit.
 pub fn publish(
     bucket: &dyn Bucket,
     place: &Place,
@@ -111,10 +114,15 @@ pub fn publish(
         console,
         conditions,
         full: None,
+        delta: None,
+        seen: HashSet::new(),
         bytes: 0,
     };
     for attempt in 0..ATTEMPTS {
-        let (view, version) = View::read(bucket, &place.view)?.unzip();
+        let (mut view, version) = View::read(bucket, &place.view)?.unzip();
+        if let Some(view) = &mut view {
+            publication.drop_missing(view)?;
+        }
         let standing = publication.standing(view.as_ref())?;
         if standing == Standing::Listed {
             return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
@@ -122,6 +130,7 @@ pub fn publish(
         let steps = publication.steps(view.as_ref(), standing)?;
         let next = publication.next(view, &steps, standing);
         if next.write(bucket, &place.view, version.as_ref())? {
+            publication.keep(&steps)?;
             return Ok(publication.published(&place.view, standing, steps, Some(&next)));
         }
         pause(attempt);
@@ -139,12 +148,50 @@ struct Publication<'a> {
     console: Console<'a>,
     conditions: Conditions,
     /// The full archive, once it is in the bucket.
-    full: Option<Step>,
+    full: Option<Upload>,
+    /// The last delta.
+    delta: Option<Upload>,
+    /// Archives of the view that are in the bucket.
+    seen: HashSet<Digest>,
     /// Bytes that were written.
     bytes: u64,
 }
 
+/// An archive of this publication, with its bytes.
+struct Upload {
+    step: Step,
+    content: Spooled,
+    /// When it was written, or found young.
+    young: SystemTime,
+}
+
 impl Publication<'_> {
+    /// Drops from `view` the archives that are not in the bucket, as far as the ways to its target and to the commit need
+    /// them. Others take their place.
+    fn drop_missing(&mut self, view: &mut View) -> Result<()> {
+        for commit in [view.target.commit.clone(), self.producer.target().commit] {
+            while let Some(missing) = self.missing(view, &commit)? {
+                view.steps.retain(|step| step.sha256 != missing);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first archive on the way to `commit` that is not in the bucket.
+    fn missing(&mut self, view: &View, commit: &str) -> Result<Option<Digest>> {
+        for step in way(&view.steps, None, commit).unwrap_or_default() {
+            let digest = &step.sha256;
+            if self.seen.contains(digest) {
+                continue;
+            }
+            if self.bucket.written(&object(digest))?.is_none() {
+                return Ok(Some(digest.clone()));
+            }
+            self.seen.insert(digest.clone());
+        }
+        Ok(None)
+    }
+
     fn standing(&self, view: Option<&View>) -> Result<Standing> {
         let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
             return Ok(Standing::Newest);
@@ -153,14 +200,13 @@ impl Publication<'_> {
         if self.conditions.force {
             return Ok(Standing::Newest);
         }
-        if commit == view.target.commit {
-            return Ok(Standing::Listed);
-        }
-        if !self.producer.is_behind(&view.target)? {
+        let is_target = commit == view.target.commit;
+        if !is_target && !self.producer.is_behind(&view.target)? {
             return Ok(Standing::Newest);
         }
         match way(&view.steps, None, &commit) {
             Some(_) => Ok(Standing::Listed),
+            None if is_target => Ok(Standing::Newest),
             None => Ok(Standing::Older),
         }
     }
@@ -185,7 +231,8 @@ impl Publication<'_> {
         let bytes = last.bytes_behind.saturating_add(delta.content.size());
         let is_long = last.steps_behind >= self.conditions.limits.steps as usize
             || bytes as f64 > last.size as f64 * self.conditions.limits.part;
-        let mut steps = vec![self.write(delta, Some(&view.target.commit))?];
+        let delta = self.write(delta, Some(&view.target.commit))?;
+        let mut steps = vec![self.delta.insert(delta).step.clone()];
         if is_long && standing == Standing::Newest {
             steps.push(self.full()?);
         }
@@ -201,15 +248,15 @@ impl Publication<'_> {
     }
 
     fn full(&mut self) -> Result<Step> {
-        if let Some(step) = &self.full {
-            return Ok(step.clone());
+        if let Some(full) = &self.full {
+            return Ok(full.step.clone());
         }
         let made = self.producer.make(None, self.console.reborrow())?;
-        let step = self.write(made, None)?;
-        Ok(self.full.insert(step).clone())
+        let full = self.write(made, None)?;
+        Ok(self.full.insert(full).step.clone())
     }
 
-    fn write(&mut self, made: Made, base: Option<&str>) -> Result<Step> {
+    fn write(&mut self, made: Made, base: Option<&str>) -> Result<Upload> {
         let Made {
             content,
             sha256,
@@ -219,14 +266,12 @@ impl Publication<'_> {
         apply::check_archive(content.reader())
             .map_err(|error| Error::fatal("cannot publish").caused_by(error.without_label()))?;
         let name = object(&sha256);
-        let age = self.bucket.written(&name)?.map(|written| written.elapsed());
-        // A clock that is ahead tells of the future.
-        let is_fresh = age.is_some_and(|age| age.unwrap_or_default() < FRESH);
-        if !is_fresh || self.conditions.force {
+        let written = self.bucket.written(&name)?;
+        let is_young = written.is_some_and(|written| !is_past(written, YOUNG));
+        if !is_young || self.conditions.force {
             self.send(&name, &content)?;
-            self.bytes += content.size();
         }
-        Ok(Step {
+        let step = Step {
             base: base.map(ToOwned::to_owned),
             target: self.producer.target().commit,
             sha256,
@@ -234,7 +279,40 @@ impl Publication<'_> {
             entries,
             deletions,
             time: now(),
+        };
+        Ok(Upload {
+            step,
+            content,
+            young: SystemTime::now(),
         })
+    }
+
+    /// Sees to it that the archives of `steps`, which the view lists by now, are in the bucket and stay there.
+    fn keep(&mut self, steps: &[Step]) -> Result<()> {
+        let uploads = [self.full.take(), self.delta.take()];
+        let is_listed = |upload: &Upload| steps.contains(&upload.step);
+        for upload in uploads.into_iter().flatten().filter(is_listed) {
+            self.keep_one(upload)?;
+        }
+        Ok(())
+    }
+
+    fn keep_one(&mut self, mut upload: Upload) -> Result<()> {
+        let name = object(&upload.step.sha256);
+        for rescue in 0.. {
+            let is_there = self.bucket.written(&name)?.is_some();
+            if is_there && !is_past(upload.young, YOUNG) {
+                break;
+            }
+            if rescue == RESCUES {
+                return Err(Error::fatal("cannot publish").caused_by(format!(
+                    "the view lists '{name}', which disappears each time it is written"
+                )));
+            }
+            self.send(&name, &upload.content)?;
+            upload.young = SystemTime::now();
+        }
+        Ok(())
     }
 
     fn send(&mut self, name: &str, content: &Spooled) -> Result<()> {
@@ -249,6 +327,7 @@ impl Publication<'_> {
             console.update(&mut meter, done(bytes));
         })?;
         console.finish(&mut meter, done(size));
+        self.bytes += size;
         Ok(())
     }
 

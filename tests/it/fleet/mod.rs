@@ -8,6 +8,7 @@ mod history;
 mod options;
 mod pruning;
 mod publishers;
+mod races;
 mod recipes;
 #[cfg(feature = "store")]
 mod remote;

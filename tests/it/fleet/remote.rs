@@ -117,7 +117,7 @@ fn a_history() {
         .count();
     let prune = fleet
         .top
-        .sluice(["--prune=s3://store/a/folder", "--prune-age=0"]);
+        .sluice(["--prune=s3://store/a/folder", "--prune-age=1h"]);
     let pruned: Value = serde_json::from_slice(&prune.success()).expect("JSON");
     assert_eq!(
         pruned["removed"].as_u64().unwrap() + pruned["kept"].as_u64().unwrap(),

@@ -1,0 +1,106 @@
+//! Archives that disappear while somebody publishes, or before: status 0 means that a new machine gets the commit.
+
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Fleet, pruning::age};
+
+impl Fleet {
+    /// Publishes HEAD. `meanwhile` gets its archive at a moment when the archive is written and the view is not.
+    fn publish_during(&self, meanwhile: impl Fn(PathBuf)) {
+        let before = self.objects();
+        let views = File::open(self.bucket().join("v1/views")).expect("published");
+        views.lock().expect("a lock");
+        let publisher = self.start_publishing("HEAD");
+        let begin = Instant::now();
+        let archive = loop {
+            let mut names = self.objects().into_iter();
+            let new = names.find(|name| !before.contains(name) && name.ends_with(".tar.zst"));
+            if let Some(name) = new {
+                break self.bucket().join("v1/objects").join(name);
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(5));
+        };
+        meanwhile(archive);
+        views.unlock().expect("our own");
+        let _ = publisher.finish().success();
+    }
+}
+
+#[test]
+fn an_archive_that_disappears_is_written_again() {
+    let (fleet, _) = Fleet::published();
+    let commit = fleet.commit("echo next >small");
+    fleet.publish_during(|archive| fs::remove_file(archive).unwrap());
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &commit);
+    assert_eq!(fleet.told("HEAD")["was_there"], true);
+}
+
+/// As after a publisher that has slept for a day.
+#[test]
+fn a_prune_meanwhile() {
+    let (fleet, _) = Fleet::published();
+    let commit = fleet.commit("echo next >small");
+    fleet.publish_during(|archive| {
+        assert_eq!(fleet.prune("1h")["removed"], 0);
+        age(&archive);
+        assert_eq!(fleet.prune("1h")["removed"], 1);
+        assert!(!archive.exists());
+    });
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &commit);
+}
+
+/// A view whose archives are gone does not have its commits.
+#[test]
+fn what_is_listed_and_gone_is_published_again() {
+    // The full archive, the delta in the middle, the last one.
+    for gone in 0..3 {
+        let (fleet, ids) = Fleet::published();
+        fs::remove_file(fleet.object(&fleet.steps()[gone])).unwrap();
+        assert_eq!(fleet.kinds("HEAD"), ["full"]);
+        let told = fleet.told("HEAD");
+        assert_eq!(told["was_there"], true);
+        let _ = fleet.apply("d", "").success();
+        fleet.assert_holds("d", &ids[2]);
+    }
+}
+
+/// An older one, for a job that names it.
+#[test]
+fn an_older_commit_that_is_gone() {
+    let (fleet, ids) = Fleet::published();
+    let newest = fleet.commit("echo newest >small");
+    // The newest one has a full archive, so that it needs no other one.
+    assert_eq!(fleet.kinds("--publish-steps=0 HEAD"), ["delta", "full"]);
+    fs::remove_file(fleet.object(&fleet.steps()[1])).unwrap();
+    let told = fleet.told(&ids[1]);
+    assert_eq!(
+        (&told["was_there"], &told["is_target"]),
+        (&false.into(), &false.into())
+    );
+    for (wanted, commit) in [
+        (format!("--commit={}", ids[1]), &ids[1]),
+        (String::new(), &newest),
+    ] {
+        let _ = fleet.apply("new", &wanted).success();
+        fleet.assert_holds("new", commit);
+    }
+}
+
+/// The next commit, over a base that a new machine cannot get.
+#[test]
+fn a_delta_is_not_all_where_the_way_to_its_base_is_gone() {
+    let (fleet, _) = Fleet::published();
+    fs::remove_file(fleet.object(&fleet.steps()[0])).unwrap();
+    let next = fleet.commit("echo next >small");
+    assert_eq!(fleet.kinds("HEAD"), ["full"]);
+    let _ = fleet.apply("new", "").success();
+    fleet.assert_holds("new", &next);
+}
