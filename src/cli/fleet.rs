@@ -12,8 +12,8 @@ pub struct Fleet {
     ///
     /// The place is a bucket (a path, file:// and a path, or the URL of an object store), and behind it the name of the
     /// view, which stands for one repository, one set of filters and one branch. --apply with the same place brings a
-    /// directory to the newest commit, without a repository. The bucket itself has to be there. Prints one line of JSON
-    /// about what was done.
+    /// directory to the newest commit, without a repository. --create creates the bucket. Prints one line of JSON about what
+    /// was done.
     #[arg(long, value_name = "url/view")]
     pub publish: Option<String>,
 
@@ -28,6 +28,10 @@ pub struct Fleet {
     /// Make the commit the newest one of the view, in full if the view has it, and even if the view has a descendant of it
     #[arg(long)]
     pub force: bool,
+
+    /// Create the bucket if it does not exist, in a new or empty directory
+    #[arg(long)]
+    pub create: bool,
 
     /// With --apply from a view: bring the directory to this commit, or exit with status 9
     #[arg(long, value_name = "id")]

@@ -85,7 +85,10 @@ const COMPANIONS: [(&str, &[&str]); 6] = [
     ),
     ("pathspec-from-file", &["pathspec-file-nul"]),
     ("prune", &["prune-age"]),
-    ("publish", &["publish-steps", "publish-ratio", "force"]),
+    (
+        "publish",
+        &["publish-steps", "publish-ratio", "force", "create"],
+    ),
     ("range", &["if-range"]),
 ];
 

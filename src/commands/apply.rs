@@ -1,9 +1,11 @@
 //! `--apply`: brings a directory to a commit, with an archive or from a view.
 
 use std::{
-    ffi::OsStr,
-    fs::Metadata,
+    ffi::{OsStr, OsString},
+    fs::{self, File, Metadata},
     io::{self, Read},
+    os::unix::ffi::OsStrExt,
+    path::Path,
 };
 
 use super::streams::Streams;
@@ -15,7 +17,7 @@ use crate::{
     cli::{Args, Ours},
     directory::{
         apply::{self, Archive, Check, Id, Reports},
-        bucket,
+        bucket::{self, BucketUrl},
         channels::{self, Place, Update},
     },
     output::{Destination, report::Console},
@@ -41,12 +43,14 @@ pub(super) fn apply(
         _ => Check::Nothing,
     };
     let word = args.treeish.as_deref().filter(|word| *word != "-");
-    let is_directory = |path: &str| directory.file(path).path.is_dir();
     let commit = args.fleet.commit.as_deref();
-    // A commit is that of a view, even if the bucket is gone.
-    let place = word
-        .and_then(OsStr::to_str)
-        .filter(|word| commit.is_some() || Place::is_meant(word, is_directory));
+    // An existing file is the archive. A commit is that of a view, even if the bucket is gone.
+    let is_file = word.is_some_and(|word| is_file(&archive_file(word, directory).path));
+    let is_meant = |word: &&str| {
+        !is_file
+            && (commit.is_some() || Place::is_meant(word, |path| names(&directory.file(path).path)))
+    };
+    let place = word.and_then(OsStr::to_str).filter(is_meant);
     let (content, len): (Box<dyn Read>, _) = match (place, word) {
         (Some(place), _) => {
             let place = Place::parse(place)?;
@@ -65,7 +69,7 @@ pub(super) fn apply(
                 .hinted("--apply=<dir> <url>/<view>"));
         }
         (None, Some(file)) => {
-            let file = directory.file(file).open()?;
+            let file = open_archive(file, directory, &args.ours)?;
             let metadata = file.metadata().ok().filter(Metadata::is_file);
             (Box::new(file), metadata.map(|metadata| metadata.len()))
         }
@@ -78,6 +82,42 @@ pub(super) fn apply(
     };
     let reports = reports(args, streams, &mut destination);
     apply::apply(target, archive, check, reports)
+}
+
+/// The file that `word`, a path or `file://` and a path, names.
+fn archive_file(word: &OsStr, directory: &Directory) -> NamedFile {
+    let url = word.to_str().map(BucketUrl::new);
+    match url.as_ref().and_then(BucketUrl::path) {
+        Some(path) => directory.file(path),
+        None => directory.file(word),
+    }
+}
+
+/// Whether something at `path` can be read as a file.
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_dir())
+}
+
+/// The names in the directory at `path`; none if it is missing or cannot be read.
+fn names(path: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(path).into_iter().flatten();
+    entries.flatten().map(|entry| entry.file_name()).collect()
+}
+
+fn open_archive(word: &OsStr, directory: &Directory, options: &Ours) -> Result<File> {
+    let file = archive_file(word, directory);
+    let is_missing = !file.path.exists();
+    file.open().map_err(|error| match &options.apply {
+        // Perhaps a commit.
+        Some(target) if is_missing && !word.as_bytes().contains(&b'/') => {
+            let values = [word.as_bytes(), target.as_os_str().as_bytes()];
+            error.hinted(filled(
+                "to apply a commit: git sluice {} | git sluice --apply={}",
+                &values,
+            ))
+        }
+        _ => error,
+    })
 }
 
 fn reports<'a>(

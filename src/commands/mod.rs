@@ -28,8 +28,8 @@ use crate::{
     },
     cli::{self, Args, Stop, Typed, pathspecs_from},
     directory::{
-        bucket::{self, BucketUrl},
-        channels,
+        bucket::{self, BucketUrl, no_bucket},
+        channels::{self, Place},
     },
     git::repository::{Repository, environment::Environment, extra_file},
     output::{Destination, report::json_line},
@@ -132,11 +132,21 @@ fn prune(
     args: &Args,
     mut destination: Destination,
 ) -> Result<()> {
-    let bucket = bucket::open(
-        &BucketUrl::new(bucket),
-        directory,
-        args.fleet.bucket_timeout,
-    )?;
+    let open = |url: &BucketUrl| bucket::open(url, directory, args.fleet.bucket_timeout);
+    let (word, url) = (bucket, BucketUrl::new(bucket));
+    let bucket = open(&url)?;
+    if !channels::is_bucket(&*bucket)? {
+        let place = Place::parse(word).ok();
+        let is_place = place.filter(|place| {
+            let above = open(&place.bucket).and_then(|bucket| channels::is_bucket(&*bucket));
+            above.unwrap_or(false)
+        });
+        let missing = no_bucket(url.to_string());
+        return Err(match is_place {
+            Some(place) => missing.hinted(format!("--prune={}", place.bucket)),
+            None => missing,
+        });
+    }
     let pruned = channels::prune(&*bucket, args.fleet.prune_age)?;
     json_line(&pruned, &mut destination)?;
     destination.complete()

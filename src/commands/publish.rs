@@ -13,7 +13,7 @@ use crate::{
     },
     cli::Args,
     directory::{
-        bucket::{self, Hashing},
+        bucket::{self, BucketUrl, Hashing},
         channels::{self, Conditions, Limits, Made, Place, Producer, Target},
     },
     format::zstd::Level,
@@ -40,7 +40,9 @@ impl Invocation<'_> {
         repository: Result<Repository>,
         mut destination: Destination,
     ) -> Result<()> {
-        let place = Place::parse(place)?;
+        let word = place;
+        let place = Place::parse(word)?;
+        refuse_alone(word)?;
         let options = &self.args.fleet;
         let directory = self.environment.directory();
         let bucket = bucket::open(&place.bucket, directory, options.bucket_timeout)?;
@@ -51,13 +53,35 @@ impl Invocation<'_> {
         let conditions = Conditions {
             limits,
             force: options.force,
+            create: options.create,
         };
         let screen = self.screen();
         let mut console = Console::new(&mut *self.streams.messages, screen);
         let mut archives = Archives::new(inputs, repository?, &mut console)?;
-        let published = channels::publish(&*bucket, &place, &mut archives, conditions, console)?;
+        let published = channels::publish(&*bucket, &place, &mut archives, conditions, console);
+        let published = published.map_err(|error| self.explained(word, error))?;
         json_line(&published, &mut destination)?;
         destination.complete()
+    }
+
+    /// The error of a publication at `word`, which may name a bucket and no view.
+    fn explained(&self, word: &str, error: Error) -> Error {
+        let (url, deadline) = (BucketUrl::new(word), self.args.fleet.bucket_timeout);
+        let bucket = bucket::open(&url, self.environment.directory(), deadline);
+        match bucket.and_then(|bucket| channels::is_bucket(&*bucket)) {
+            Ok(true) => Error::fatal(format!("'{url}' is a bucket and names no view"))
+                .hinted(format!("--publish={url}/<view>")),
+            _ => error,
+        }
+    }
+}
+
+/// Refuses the name of a view without a bucket: the current directory is hardly meant.
+fn refuse_alone(word: &str) -> Result<()> {
+    match word.contains('/') {
+        true => Ok(()),
+        false => Err(Error::fatal(format!("'{word}' names a view and no bucket"))
+            .hinted(format!("--publish=<bucket>/{word}"))),
     }
 }
 

@@ -212,6 +212,14 @@ impl Bucket for SlowBucket {
         self.0.list(folder)
     }
 
+    fn has_folder(&self, name: &str) -> Result<bool> {
+        self.0.has_folder(name)
+    }
+
+    fn create(&self, folder: &str) -> Result<()> {
+        self.0.create(folder)
+    }
+
     fn remove(&self, name: &str) -> Result<()> {
         self.0.remove(name)
     }
@@ -274,6 +282,7 @@ fn uploads_and_downloads() {
     let conditions = Conditions {
         limits,
         force: false,
+        create: true,
     };
     let (text, outcome) = shown(|reports| {
         channels::publish(&bucket, &place, &mut archives, conditions, reports.console).map(drop)

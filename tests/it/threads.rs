@@ -85,7 +85,7 @@ fn archives() {
 fn applications() {
     let repo = many_files();
     let _ = repo
-        .shell("git-sluice HEAD >tar && mkdir bucket && git-sluice --publish=bucket/main HEAD")
+        .shell("git-sluice HEAD >tar && git-sluice --publish=bucket/main --create HEAD")
         .success();
     let Some(alone) = Alone::new(repo, 1) else {
         return;

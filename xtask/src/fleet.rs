@@ -103,7 +103,7 @@ const WAYS: [Way; 6] = [
     Way {
         name: "sluice --apply",
         needs: "git",
-        publish: "cd origin.git && $SLUICE --publish=$TOP/www/bucket/main main",
+        publish: "cd origin.git && $SLUICE --publish=$TOP/www/bucket/main --create main",
         job: "$SLUICE --apply=tree $HTTP/bucket/main",
         colour: "#2ca02c",
     },

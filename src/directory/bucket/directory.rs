@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{
     digest::Hashing,
-    files::{Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned},
+    files::{Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned, no_bucket, not_empty},
 };
 use crate::base::{
     buffer::spool::Spooled,
@@ -50,12 +50,11 @@ impl DirectoryBucket {
 
     /// Nothing, if `error` says that the directory is there and the file is not.
     fn absent<T>(&self, name: &str, error: io::Error) -> Result<Option<T>> {
-        let root = match error.kind() {
-            ErrorKind::NotFound => fs::metadata(&self.root.path).map(|_| ()),
-            _ => Err(error),
-        };
-        root.map(|()| None)
-            .map_err(|error| self.failed("read", name, &error))
+        match error.kind() {
+            ErrorKind::NotFound if self.root.path.exists() => Ok(None),
+            ErrorKind::NotFound => Err(no_bucket(self.root.name.as_os_str().as_bytes())),
+            _ => Err(self.failed("read", name, &error)),
+        }
     }
 
     fn failed(&self, verb: &str, name: &str, error: &io::Error) -> Error {
@@ -157,6 +156,28 @@ impl Bucket for DirectoryBucket {
         let listed = entries.filter_map(|entry| listed(entry).transpose());
         let listed: io::Result<_> = listed.collect();
         listed.map_err(|error| self.failed("read", folder, &error))
+    }
+
+    fn has_folder(&self, name: &str) -> Result<bool> {
+        match fs::metadata(self.path(name)) {
+            Ok(metadata) => Ok(metadata.is_dir()),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(false),
+                _ => Err(self.failed("read", name, &error)),
+            },
+        }
+    }
+
+    fn create(&self, folder: &str) -> Result<()> {
+        let failed = |error: io::Error| self.failed("create", folder, &error);
+        let is_empty = match fs::read_dir(&self.root.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            entries => entries.map_err(failed)?.next().is_none(),
+        };
+        if !is_empty {
+            return Err(not_empty(self.root.name.as_os_str().as_bytes()));
+        }
+        fs::create_dir_all(self.path(folder)).map_err(failed)
     }
 
     fn remove(&self, name: &str) -> Result<()> {

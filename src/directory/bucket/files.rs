@@ -2,7 +2,10 @@
 
 use std::time::SystemTime;
 
-use crate::base::{buffer::spool::Spooled, error::Result};
+use crate::base::{
+    buffer::spool::Spooled,
+    error::{Error, Result, filled},
+};
 
 /// The beginning of the names of files that are being written. No other file has such a name.
 pub const UNFINISHED: &str = ".unfinished-";
@@ -30,8 +33,33 @@ pub trait Bucket: Sync {
     /// The files of a folder, without those of folders in it.
     fn list(&self, folder: &str) -> Result<Vec<Listed>>;
 
+    /// Whether a folder exists. In an object store, a folder exists as long as it has files.
+    fn has_folder(&self, name: &str) -> Result<bool>;
+
+    /// Makes the bucket, with a folder, where nothing is yet: in an empty or new directory, or below a prefix of an object
+    /// store that no file has.
+    fn create(&self, folder: &str) -> Result<()>;
+
     /// Removes a file. A missing one counts as removed.
     fn remove(&self, name: &str) -> Result<()>;
+}
+
+/// The error of a bucket called `name` that does not exist.
+pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
+    let name = name.as_ref();
+    Error::unreachable(filled("there is no bucket at '{}'", &[name])).hinted(filled(
+        "git sluice --publish={}/<view> --create <commit>",
+        &[name],
+    ))
+}
+
+/// The error of a place for a bucket that has other things in it.
+pub(super) fn not_empty(name: impl AsRef<[u8]>) -> Error {
+    let refused = filled("cannot create a bucket at '{}'", &[name.as_ref()]);
+    let cause = "other files are there, and no bucket";
+    Error::fatal(refused)
+        .caused_by(cause)
+        .hinted("name a directory that is new or empty: --publish=<directory>/<view>")
 }
 
 /// Takes a piece of a file.

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    files::{Bucket, Listed, Sent, Take, Version, Versioned},
+    files::{Bucket, Listed, Sent, Take, Version, Versioned, not_empty},
     url::{BucketUrl, shown},
 };
 use crate::base::{
@@ -80,6 +80,13 @@ impl RemoteBucket {
     fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
         Error::unreachable(format!("cannot {verb} '{name}' in '{}'", self.url))
             .caused_by(redacted(&error.to_string()))
+    }
+
+    /// Whether a file lies below `folder`.
+    fn has_files(&self, folder: &Path, name: &str) -> Result<bool> {
+        let listed = self.wait(self.store.list_with_delimiter(Some(folder)));
+        let listed = listed.map_err(|error| self.failed("read", name, &error))?;
+        Ok(!listed.objects.is_empty() || !listed.common_prefixes.is_empty())
     }
 
     fn wait<T>(&self, future: impl Future<Output = T>) -> T {
@@ -274,6 +281,18 @@ impl Bucket for RemoteBucket {
             })
         });
         Ok(listed.collect())
+    }
+
+    fn has_folder(&self, name: &str) -> Result<bool> {
+        self.has_files(&self.path(name), name)
+    }
+
+    /// Only checks the place: the first file makes the folder.
+    fn create(&self, folder: &str) -> Result<()> {
+        match self.has_files(&self.folder, folder)? {
+            true => Err(not_empty(self.url.to_string())),
+            false => Ok(()),
+        }
     }
 
     fn remove(&self, name: &str) -> Result<()> {

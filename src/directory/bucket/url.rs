@@ -21,7 +21,7 @@ impl BucketUrl {
     }
 
     /// The path of a directory.
-    pub(super) fn path(&self) -> Option<&str> {
+    pub fn path(&self) -> Option<&str> {
         match self.0.strip_prefix("file://") {
             Some(path) => Some(path),
             None => (!Self::is_url(&self.0)).then_some(&self.0),

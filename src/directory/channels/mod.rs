@@ -26,7 +26,7 @@ mod update;
 mod view;
 mod way;
 
-pub use place::{Place, ViewName};
+pub use place::{Place, ViewName, is_bucket};
 pub use prune::{Pruned, prune};
 pub use publish::{Conditions, Limits, Made, Producer, Published, publish};
 pub use update::{Update, update};

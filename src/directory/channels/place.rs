@@ -1,16 +1,20 @@
 //! The place of a view: `<bucket>/<view>`. Names of the files in a bucket.
 
-use std::fmt;
+use std::{ffi::OsString, fmt};
 
 use crate::{
     base::error::{Error, Result},
-    directory::bucket::{BucketUrl, Digest, shown},
+    directory::bucket::{Bucket, BucketUrl, Digest, shown},
 };
 
+/// The folder that makes a place a bucket.
+pub(super) const TOP: &str = "v1";
 /// The folder of archives.
 pub(super) const OBJECTS: &str = "v1/objects";
 /// The folder of views.
 pub(super) const VIEWS: &str = "v1/views";
+/// Ends of the names of archives.
+const ARCHIVES: [&str; 4] = [".tar", ".tgz", ".gz", ".zst"];
 /// The longest name of a view, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -75,11 +79,19 @@ impl Place {
         }
     }
 
-    /// Whether `text`, which may also be the name of a file, means a place: it is a URL, or a directory of buckets has
-    /// `v1` beside it. `is_directory` tells whether there is such a directory.
-    pub fn is_meant(text: &str, is_directory: impl Fn(&str) -> bool) -> bool {
-        let bucket = text.rsplit_once('/').map_or(".", |(bucket, _)| bucket);
-        BucketUrl::is_url(text) || is_directory(&format!("{bucket}/v1"))
+    /// Whether `text`, which is not the name of an existing file, means a place and not a missing archive: it is a URL,
+    /// or the directory in front of the last slash is a bucket, could become one, or is missing. `list` tells the names in a
+    /// directory, none if it is missing.
+    pub fn is_meant(text: &str, list: impl Fn(&str) -> Vec<OsString>) -> bool {
+        let names_archive = ARCHIVES.iter().any(|suffix| text.ends_with(suffix));
+        let (bucket, is_alone) = match text.rsplit_once('/') {
+            Some(("", _)) => ("/", false),
+            Some((bucket, _)) => (bucket, false),
+            None => (".", true),
+        };
+        let names = list(bucket);
+        let is_free = || names.is_empty() && !is_alone && !names_archive;
+        BucketUrl::is_url(text) || names.iter().any(|name| name == TOP) || is_free()
     }
 }
 
@@ -87,6 +99,11 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.bucket, self.view)
     }
+}
+
+/// Whether a bucket was created at the place that `bucket` names.
+pub fn is_bucket(bucket: &dyn Bucket) -> Result<bool> {
+    bucket.has_folder(TOP)
 }
 
 /// The file of an archive.
@@ -137,11 +154,25 @@ mod tests {
 
     #[test]
     fn a_word_may_be_a_file_or_a_place() {
-        let is_meant =
-            |text: &str, directory: &str| Place::is_meant(text, |path| path == directory);
-        assert!(is_meant("s3://bucket/view", ""));
-        assert!(is_meant("/srv/store/view", "/srv/store/v1"));
-        assert!(is_meant("view", "./v1"));
-        assert!(!is_meant("/srv/delta.tar", "/srv/store/v1"));
+        let is_meant = |text: &str| {
+            Place::is_meant(text, |path| match path {
+                "/srv/store" | "/" => vec!["v1".into()],
+                "/srv" | "." => vec!["store".into()],
+                _ => Vec::new(),
+            })
+        };
+        for text in [
+            "s3://bucket/view",
+            "file:///srv/view",
+            "/srv/store/view",
+            "/srv/store/view.tar",
+            "/view",
+            "empty/view",
+        ] {
+            assert!(is_meant(text), "{text}");
+        }
+        for text in ["/srv/view", "empty/full.tar", "view"] {
+            assert!(!is_meant(text), "{text}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     age::{YOUNG, is_past},
-    place::{Place, ViewName, object},
+    place::{Place, TOP, ViewName, is_bucket, object},
     step::Step,
     view::{Retired, Target, View},
     way::way,
@@ -22,7 +22,7 @@ use crate::{
     },
     directory::{
         apply,
-        bucket::{Bucket, Digest},
+        bucket::{Bucket, Digest, no_bucket},
     },
     output::report::{Console, Done, Meter, Total},
 };
@@ -97,6 +97,8 @@ pub struct Conditions {
     /// Whether a commit that is older than the target of the view becomes the target, and whether the target is published
     /// anew.
     pub force: bool,
+    /// Whether the bucket is created if there is none.
+    pub create: bool,
 }
 
 /// Publishes what `producer` makes at `place`, which is in `bucket`. Succeeds only if the bucket then has the archives that
@@ -118,10 +120,15 @@ pub fn publish(
         seen: HashSet::new(),
         bytes: 0,
     };
+    if conditions.create && !is_bucket(bucket)? {
+        bucket.create(TOP)?;
+    }
     for attempt in 0..ATTEMPTS {
         let (mut view, version) = View::read(bucket, &place.view)?.unzip();
         if let Some(view) = &mut view {
             publication.drop_missing(view)?;
+        } else if !conditions.create && !is_bucket(bucket)? {
+            return Err(no_bucket(place.bucket.to_string()));
         }
         let standing = publication.standing(view.as_ref())?;
         if standing == Standing::Listed {

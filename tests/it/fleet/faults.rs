@@ -154,7 +154,8 @@ fn views_that_are_not_there_or_make_no_sense() {
         .sluice(["--apply=d", "file:///nowhere/at/all/main"]);
     output.assert_failure(
         10,
-        "fatal: cannot read 'v1/views/main.json' in '/nowhere/at/all': No such file or directory\n",
+        "fatal: there is no bucket at '/nowhere/at/all'\n\
+         hint: git sluice --publish=/nowhere/at/all/<view> --create <commit>\n",
     );
 }
 

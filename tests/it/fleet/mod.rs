@@ -39,7 +39,7 @@ impl Fleet {
             repo: Repo::init(),
             top: Repo::scratch_in_memory(),
         };
-        fs::create_dir(fleet.top.path().join("bucket")).expect("our own");
+        fs::create_dir_all(fleet.top.path().join("bucket/v1")).expect("our own");
         // Large enough that a delta is much smaller than everything.
         let digits = "BEGIN { srand(1); for (i = 0; i < 9000; i++) printf \"%d\", rand() * 1e9 }";
         fleet.commit(&format!(

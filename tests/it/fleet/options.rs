@@ -1,6 +1,9 @@
 //! Words that do not go together, and places that are none.
 
+use std::{ffi::OsString, fs, path::Path};
+
 use super::Fleet;
+use crate::process::Output;
 
 #[test]
 fn places_that_are_none() {
@@ -19,6 +22,124 @@ fn places_that_are_none() {
         &["fatal: cannot open 'gopher://host/x': its scheme is not known\nhint: "],
     );
     assert!(!output.messages().contains("secret"), "{output}");
+}
+
+/// Publishes from the machine's directory.
+fn publish_at(fleet: &Fleet, words: &str) -> Output {
+    let git_dir = fleet.repo.path().join(".git");
+    let top = fleet.top.clone().env("GIT_DIR", git_dir);
+    top.sluice(words.split_whitespace().chain(["HEAD"]))
+}
+
+/// A slip in the place must not make a bucket of some directory.
+#[test]
+fn a_bucket_is_created_on_demand() {
+    let fleet = Fleet::new();
+    fleet.top.write("full/file", "");
+    fs::create_dir(fleet.directory("empty")).unwrap();
+    let absent = |name: &str| {
+        format!(
+            "fatal: there is no bucket at '{name}'\n\
+             hint: git sluice --publish={name}/<view> --create <commit>\n"
+        )
+    };
+    for name in ["full", "empty", "new", "new/er"] {
+        let output = publish_at(&fleet, &format!("--publish={name}/main"));
+        output.assert_failure(10, &absent(name));
+    }
+    publish_at(&fleet, "--publish=full/main --create").assert_failure(
+        128,
+        "fatal: cannot create a bucket at 'full'\n\
+         caused by: other files are there, and no bucket\n\
+         hint: name a directory that is new or empty: --publish=<directory>/<view>\n",
+    );
+    for option in ["", " --create"] {
+        publish_at(&fleet, &format!("--publish=main{option}")).assert_failure(
+            128,
+            "fatal: 'main' names a view and no bucket\nhint: --publish=<bucket>/main\n",
+        );
+        publish_at(&fleet, &format!("--publish=./bucket{option}")).assert_failure(
+            128,
+            "fatal: './bucket' is a bucket and names no view\nhint: --publish=./bucket/<view>\n",
+        );
+    }
+    let mut names = names(&fleet.directory("."));
+    names.sort();
+    assert_eq!(names, ["bucket", "empty", "full"]);
+    let commit = fleet.repo.git(["rev-parse", "HEAD"]);
+    for name in ["empty", "new", "new/er", "bucket"] {
+        let place = format!("{name}/main");
+        // A job may say so each time.
+        for _ in 0..2 {
+            let _ = publish_at(&fleet, &format!("--publish={place} --create")).success();
+        }
+        let _ = fleet.top.sluice(["--apply=d", &place]).success();
+        fleet.assert_holds("d", &commit);
+    }
+}
+
+fn names(directory: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name()).collect()
+}
+
+/// Beside a directory `v1`, and inside a bucket.
+#[test]
+fn an_existing_file_is_an_archive() {
+    let (fleet, ids) = Fleet::published();
+    fs::create_dir(fleet.directory("v1")).unwrap();
+    let tar = fleet.repo.sluice(["HEAD"]).success();
+    fleet.top.write("full.tar", &tar);
+    fleet.top.write("bucket/main", &tar);
+    let path = fleet.directory("full.tar").display().to_string();
+    for (number, word) in [
+        "full.tar",
+        "./full.tar",
+        &path,
+        &format!("file://{path}"),
+        "bucket/main",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let directory = format!("d{number}");
+        let _ = fleet
+            .top
+            .sluice([&format!("--apply={directory}"), word])
+            .success();
+        fleet.assert_holds(&directory, &ids[2]);
+    }
+}
+
+/// By whatever name: a bucket without the view, and a bucket that does not exist.
+#[test]
+fn views_of_empty_and_missing_buckets() {
+    let fleet = Fleet::new();
+    let commit = "0".repeat(40);
+    for empty in ["bucket", "empty"] {
+        let _ = fs::create_dir(fleet.directory(empty));
+        let path = fleet.directory(empty).display().to_string();
+        for bucket in [empty, &path, &format!("file://{path}")] {
+            let place = format!("{bucket}/main");
+            let message = format!("fatal: there is no view 'main' in '{bucket}'");
+            let output = fleet.top.sluice(["--apply=d", &place]);
+            output.assert_refused(9, &[&message]);
+            let output = fleet.top.sluice(["--apply=d", "--commit", &commit, &place]);
+            output.assert_refused(9, &[&message]);
+        }
+    }
+    for missing in ["gone", "/nowhere/at/all", "file:///nowhere/at/all"] {
+        let output = fleet.top.sluice(["--apply=d", &format!("{missing}/main")]);
+        output.assert_refused(10, &["fatal: there is no bucket at '"]);
+    }
+    // A commit, or a slip in the path of an archive.
+    fleet.top.sluice(["--apply=d", "HEAD"]).assert_failure(
+        128,
+        "fatal: could not open 'HEAD' for reading: No such file or directory\n\
+         hint: to apply a commit: git sluice HEAD | git sluice --apply=d\n",
+    );
+    let output = fleet.top.sluice(["--apply=d", "gone/full.tar"]);
+    output.assert_refused(128, &["could not open 'gone/full.tar' for reading"]);
 }
 
 #[test]
@@ -40,7 +161,7 @@ fn a_word_is_a_file_or_a_view() {
     let output = fleet
         .top
         .sluice(["--apply=d", "--commit", &ids[0], "gone/main"]);
-    output.assert_refused(10, &["cannot read 'v1/views/main.json' in 'gone'"]);
+    output.assert_refused(10, &["there is no bucket at 'gone'"]);
     let output = fleet.apply("d", "--commit=HEAD");
     output.assert_refused(128, &["'HEAD' is not the id of a commit"]);
 }
@@ -61,6 +182,7 @@ fn words_that_do_not_go_together() {
         ("--prune-age=1d", "prune"),
         ("--commit=x", "apply"),
         ("--force", "publish"),
+        ("--create", "publish"),
         ("--publish-steps=3", "publish"),
     ] {
         let words = format!("requires '--{other}'");

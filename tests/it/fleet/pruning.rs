@@ -162,9 +162,18 @@ fn what_is_young_stays() {
 fn an_empty_bucket_and_none() {
     let fleet = Fleet::new();
     assert_eq!(fleet.prune("1h")["kept"], 0);
-    let output = fleet.top.sluice(["--prune=nowhere"]);
+    fs::create_dir(fleet.directory("empty")).unwrap();
+    for none in ["nowhere", "empty", "."] {
+        let output = fleet.top.sluice([format!("--prune={none}")]);
+        let message = format!(
+            "fatal: there is no bucket at '{none}'\n\
+             hint: git sluice --publish={none}/<view> --create <commit>\n"
+        );
+        output.assert_failure(10, &message);
+    }
+    let output = fleet.top.sluice(["--prune=bucket/main"]);
     output.assert_failure(
         10,
-        "fatal: cannot read 'v1/objects' in 'nowhere': No such file or directory\n",
+        "fatal: there is no bucket at 'bucket/main'\nhint: --prune=bucket\n",
     );
 }

@@ -82,7 +82,9 @@ impl Fleet {
     #[track_caller]
     fn publish_to(&self, place: &str, words: &str) -> Value {
         let option = format!("--publish={place}");
-        let words = std::iter::once(&*option).chain(words.split_whitespace());
+        let words = [&*option, "--create"]
+            .into_iter()
+            .chain(words.split_whitespace());
         serde_json::from_slice(&self.repo.sluice(words).success()).expect("one line of JSON")
     }
 
@@ -128,6 +130,22 @@ fn a_history() {
         9,
         "fatal: there is no view 'other' in 's3://store/a/folder'\nhint: --publish creates one\n",
     );
+}
+
+/// A prefix that has no file, and one that has other files.
+#[test]
+fn a_bucket_is_created_on_demand() {
+    let Some(s3) = S3::start() else { return };
+    let fleet = s3.fleet(Fleet::new());
+    let missing = fleet.repo.sluice(["--publish=s3://store/a/main", "HEAD"]);
+    missing.assert_refused(10, &["there is no bucket at 's3://store/a'"]);
+    let _ = fleet.publish_to("s3://store/a/main", "HEAD");
+    let full = fleet
+        .repo
+        .sluice(["--publish=s3://store/main", "--create", "HEAD"]);
+    full.assert_refused(128, &["cannot create a bucket at 's3://store'"]);
+    let prune = fleet.top.sluice(["--prune=s3://store"]);
+    prune.assert_refused(10, &["there is no bucket at 's3://store'"]);
 }
 
 /// In parts, both ways.
