@@ -59,13 +59,14 @@ impl Viewing<'_> {
         other_commit: bool,
     ) -> DeltaRules {
         let raw = self.filters.is_raw();
+        let attributes = !raw && matches!(self.attributes.source, AttributeSource::Archived);
+        // In a sub-directory, git converts by attribute files that lie elsewhere in the tree.
+        let from_elsewhere = attributes && !self.below.is_empty() && old != new;
         DeltaRules {
             ignore_mode: self.args.delta.ignore_mode,
-            other_ignore: self.filters.differ(reader, old, new),
-            attributes: !raw && matches!(self.attributes.source, AttributeSource::Archived),
+            other_rules: from_elsewhere || self.filters.differ(reader, old, new),
+            attributes,
             other_commit: !raw && other_commit,
-            // The next delta goes over this one, on machines that shall all hold the same.
-            reads_unchanged: self.args.fleet.publish.is_some(),
         }
     }
 

@@ -198,20 +198,40 @@ impl Trees {
 
     /// Enter the tree `id`, which is at `path`.
     pub fn enter(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
-        self.push(reader, id, path)
+        self.check_depth()
+            .and_then(|()| self.read(reader, id, path))
+            .map(|content| self.push(id, content, path.len()))
             .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
-    fn push(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<()> {
-        if self.stack.len() > self.rules.max_depth {
-            const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
-            return Err(match self.rules.protect {
-                Some(_) => Error::fatal(format!("failed to unpack tree object {}", self.root))
-                    .after(format!("error: {TOO_DEEP}")),
-                None => Error::entry(TOO_DEEP),
-            });
+    /// Enter the tree that `other` entered last, by the same rules, and of which it has taken no step. The tree is not
+    /// read again.
+    pub fn enter_equal(&mut self, other: &Self) {
+        let Some(frame) = other.stack.last() else {
+            return;
+        };
+        let mut content = self.spare.pop().unwrap_or_default();
+        content.clear();
+        content.extend(&frame.content);
+        self.held.fetch_add(content.capacity(), Ordering::Relaxed);
+        self.read += content.len();
+        self.push(frame.id, content, frame.path_len);
+    }
+
+    fn check_depth(&self) -> Result<()> {
+        if self.stack.len() <= self.rules.max_depth {
+            return Ok(());
         }
-        let content = self.read(reader, id, path)?;
+        const TOO_DEEP: &str = "exceeded maximum allowed tree depth";
+        Err(match self.rules.protect {
+            Some(_) => Error::fatal(format!("failed to unpack tree object {}", self.root))
+                .after(format!("error: {TOO_DEEP}")),
+            None => Error::entry(TOO_DEEP),
+        })
+    }
+
+    /// Push the tree `id` with this `content`, at a path of `path_len` bytes.
+    fn push(&mut self, id: ObjectId, content: Buffer, path_len: usize) {
         let written = self.stack.is_empty();
         self.stack.push(Frame {
             id,
@@ -219,13 +239,12 @@ impl Trees {
             at: 0,
             end: content.len(),
             content,
-            path_len: path.len(),
+            path_len,
             written,
             seen: Seen::default(),
             attribute_file: OnceLock::new(),
         });
         self.make_room();
-        Ok(())
     }
 
     /// Read the tree `id`, which is at `path`, and count its bytes as held.
@@ -299,10 +318,10 @@ impl Trees {
             .map_err(|error| reported(error, self.root, self.rules.redacted))
     }
 
-    /// Skip the next files and directories that are equal in `one` and `other`, two directories of the same
-    /// path. Skipped names are not verified, like names in unread trees. Links are not skipped, so that
-    /// the walk can refuse later entries that lie below a link.
-    pub fn skip_equal(one: &mut Self, other: &mut Self) {
+    /// Skip the next files that are equal in `one` and `other`, two directories of the same path, and also equal
+    /// directories unless the walk `enters` them. Skipped names are not verified, like names in unread trees. Links are
+    /// not skipped, so that the walk can refuse later entries that lie below a link.
+    pub fn skip_equal(one: &mut Self, other: &mut Self, enters: bool) {
         let hash = one.rules.hash;
         let (Some(one), Some(other)) = (one.stack.last_mut(), other.stack.last_mut()) else {
             return;
@@ -312,8 +331,12 @@ impl Trees {
         }
         while let Ok(entry) = TreeEntry::parse(&one.content[one.at..one.end], hash) {
             let bytes = &one.content[one.at..][..entry.len];
-            let is_link = matches!(entry.mode, Mode::Symlink | Mode::Submodule);
-            if is_link || !other.content[other.at..other.end].starts_with(bytes) {
+            let is_looked_at = match entry.mode {
+                Mode::Symlink | Mode::Submodule => true,
+                Mode::Directory => enters,
+                Mode::File | Mode::Executable => false,
+            };
+            if is_looked_at || !other.content[other.at..other.end].starts_with(bytes) {
                 return;
             }
             one.at += entry.len;

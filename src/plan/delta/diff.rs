@@ -24,14 +24,14 @@ use crate::{
 pub struct DeltaRules {
     /// Permissions are ignored.
     pub ignore_mode: bool,
-    /// The ignore rules of the two sides differ.
-    pub other_ignore: bool,
+    /// Rules from outside of a directory and those above it may differ on the two sides: ignore files, or attribute
+    /// files in a sub-directory of the work tree.
+    pub other_rules: bool,
     /// Attribute files are considered.
     pub attributes: bool,
-    /// `$Format:…$` expands differently on the two sides.
+    /// `$Format:…$` expands differently on the two sides. Then unchanged directories are read as well, because an
+    /// attribute file in one of them may make a file there expand.
     pub other_commit: bool,
-    /// Unchanged directories are read: an attribute file in one of them may make `$Format:…$` expand.
-    pub reads_unchanged: bool,
 }
 
 /// A comparison of two trees.
@@ -166,9 +166,9 @@ impl Diff {
         let other_attributes = both && rules.attributes && {
             self.old.trees.attribute_file() != self.new.trees.attribute_file()
         };
-        let may_substitute = rules.reads_unchanged || self.new.view.may_substitute();
+        let may_substitute = self.new.view.may_substitute();
         self.frames.push(Frame {
-            wide: is_root && rules.other_ignore || other_attributes,
+            wide: is_root && rules.other_rules || other_attributes,
             expands: new.is_some() && rules.other_commit && may_substitute,
             // The root has no entry in the archive.
             written: is_root,
@@ -235,9 +235,10 @@ impl Diff {
     }
 
     fn both(&mut self, reader: &mut Reader, old: TreeStep, new: TreeStep) -> Result<Step> {
-        if old == new && old != TreeStep::End && !self.frames.reads_equal() {
+        if old == new && old != TreeStep::End && !self.reads_equal(old) {
             self.frames.skip();
-            Trees::skip_equal(&mut self.old.trees, &mut self.new.trees);
+            let enters = self.rules.other_commit;
+            Trees::skip_equal(&mut self.old.trees, &mut self.new.trees, enters);
             self.advance_both(reader)?;
             return Ok(Step::Nothing);
         }
@@ -257,6 +258,12 @@ impl Diff {
         }
     }
 
+    /// Whether `found`, which both sides have, is read.
+    fn reads_equal(&self, found: TreeStep) -> bool {
+        let is_directory = matches!(found, TreeStep::Directory(_));
+        self.frames.reads_equal() || is_directory && self.rules.other_commit
+    }
+
     fn both_directories(
         &mut self,
         reader: &mut Reader,
@@ -265,19 +272,34 @@ impl Diff {
     ) -> Result<()> {
         let old_entered = matches!(self.old.view.directory(&self.path), Directory::Entered);
         let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
-        match old_entered {
-            true => self.old.enter(reader, old),
-            false => self.old.advance(reader),
-        }
-        .map_err(Error::without_base)?;
-        match new_entered {
-            true => self.new.enter(reader, new)?,
-            false => self.new.advance(reader)?,
+        if old == new && old_entered && new_entered {
+            self.enter_equal(reader, old)?;
+        } else {
+            match old_entered {
+                true => self.old.enter(reader, old),
+                false => self.old.advance(reader),
+            }
+            .map_err(Error::without_base)?;
+            match new_entered {
+                true => self.new.enter(reader, new)?,
+                false => self.new.advance(reader)?,
+            }
         }
         if old_entered || new_entered {
             self.enter(old_entered.then_some(old), new_entered.then_some(new));
         }
         Ok(())
+    }
+
+    /// Enter the directory `id` at the current path on both sides. Its tree is read once.
+    fn enter_equal(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
+        let Self { old, new, .. } = self;
+        let entered = old.trees.enter(reader, id, &old.path);
+        entered.map_err(Error::without_base)?;
+        new.trees.enter_equal(&old.trees);
+        let begun = old.begin_directory(reader);
+        begun.map_err(Error::without_base)?;
+        new.begin_directory(reader)
     }
 
     fn leaves(

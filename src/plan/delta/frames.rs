@@ -49,9 +49,10 @@ impl Frame {
         self.old.is_some() && self.new.is_some()
     }
 
-    /// Whether later entries cannot change any fact about it.
+    /// Whether later entries cannot change any fact about it. The root has no entry that could be shown.
     fn is_known(&self) -> bool {
-        self.has_both() && self.old_shown && self.new_shown && self.written
+        let is_root = self.path_len == 0;
+        self.has_both() && self.written && (is_root || self.old_shown && self.new_shown)
     }
 }
 

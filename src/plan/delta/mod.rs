@@ -1,13 +1,14 @@
 //! The changes between two trees, each as its own view shows it.
 //!
-//! Both trees are walked in lockstep, in the order of trees. Equal trees are not read, unless the rules
-//! about them differ: an attribute file above them, or the ignore rules. Then the trees are read, but no
-//! blob.
+//! Both trees are walked in lockstep, in the order of trees. The comparison shows what differs, so entries that are
+//! equal on both sides are skipped. Except for two cases, in which content may differ although its blob does not:
 //!
-//! One kind of change is missed: in an unchanged directory, a file whose `$Format:…$` is expanded because
-//! of an attribute file in an unchanged directory below the root. Its blob is equal, but its content is
-//! not. Only reading all trees finds such files, as [`verify()`] does, and a comparison that
-//! [reads what is unchanged](DeltaRules::reads_unchanged).
+//! * The rules differ: an attribute file above, or the ignore rules. Then the equal entries are compared as both views
+//!   show them.
+//! * The commits differ, and `$Format:…$` may show them. Then equal directories are read, each once, because an
+//!   attribute file in any of them may set `export-subst`. Files are looked at only where it does.
+//!
+//! No blob is read in either case. A filter of the configuration counts as a function of path and blob.
 
 mod change;
 mod deletions;

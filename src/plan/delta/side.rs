@@ -104,6 +104,11 @@ impl Side {
     /// Enter the directory `id` at the current path.
     pub(super) fn enter(&mut self, reader: &mut Reader, id: ObjectId) -> Result<()> {
         self.trees.enter(reader, id, &self.path)?;
+        self.begin_directory(reader)
+    }
+
+    /// Read the rules and the first entry of the directory that `trees` entered last.
+    pub(super) fn begin_directory(&mut self, reader: &mut Reader) -> Result<()> {
         self.view
             .enter(reader, &self.trees, self.tree, &self.path)?;
         self.advance(reader)

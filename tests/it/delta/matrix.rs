@@ -276,24 +276,54 @@ fn substitutions_by_macros() {
     }
 }
 
-/// Rules of directories that do not differ are not looked for, and what they expand goes unnoticed.
+/// The rules lie in directories that do not differ, of the tree or of the work tree.
 #[test]
-fn substitutions_by_unread_rules() {
+fn substitutions_by_unchanged_rules() {
+    let expands = "$Format:%H$";
+    let rules = ("a/d/.gitattributes", file("v export-subst\n"));
     let old = [
-        ("d/.gitattributes", file("v export-subst\n")),
-        ("d/v", file("$Format:%H$")),
+        ("a/d/e/f/v", file(expands)),
+        ("a/d/e/w", file(expands)),
+        ("a/v", file(expands)),
+        ("b/c/v", file(expands)),
     ];
     let new = [&old[..], &[("new", file("1"))]].concat();
+    let with =
+        |nodes: &[(&'static str, Node)]| files([nodes, std::slice::from_ref(&rules)].concat());
+    let changed = "M a/d/e/f/v 100644 100644 content\n";
+    for ends in [["old", "new"], ["new", "old"]] {
+        let history = History::new(&with(&old), &with(&new));
+        let told = history.assert_delta(ends, &[]);
+        assert_eq!(told.lines().filter(|line| line.starts_with('M')).count(), 1);
+        assert!(told.contains(changed), "{told}");
+        let told = history.assert_delta(ends, &["--", ":!a/d/e"]);
+        assert!(!told.contains("v"), "{told}");
+    }
     let history = History::new(&files(old), &files(new));
-    let summary = history.summary(["old", "new"], &[]);
-    assert_eq!(summary["changes"]["modified"], 0, "{summary}");
-    history
-        .delta(["old", "new"], &["--verify-delta"])
-        .assert_failure(
-            128,
-            "fatal: base and delta do not make the target: 'd/v'\n\
-             hint: the full archive is right\n",
-        );
+    std::fs::create_dir_all(history.repo.path().join("a/d")).expect("our own");
+    history.repo.write("a/d/.gitattributes", "v export-subst\n");
+    let told = history.assert_delta(["old", "new"], &["--worktree-attributes"]);
+    assert!(told.contains(changed), "{told}");
+}
+
+/// What cannot expand, or what expands to the same, is not looked for.
+#[test]
+fn unchanged_directories_that_are_not_read() {
+    let rules = ("d/.gitattributes", file("* export-subst\n"));
+    let old = [rules, ("d/e/v", file("$Format:%H$"))];
+    let new = [&old[..], &[("new", file("1"))]].concat();
+    let history = History::new(&files(old), &files(new));
+    for (ends, options, read) in [
+        (["old", "new"], &[][..], 6),
+        (["old", "new"], &["--raw"], 2),
+        (["old", "new"], &["--ignore=d"], 2),
+        (["old^{tree}", "new^{tree}"], &[], 2),
+        (["new", "new"], &[], 2),
+    ] {
+        let summary = history.summary(ends, options);
+        let was_read = &summary["directories"]["read"];
+        assert_eq!(was_read, read, "{ends:?} {options:?}");
+    }
 }
 
 #[test]
@@ -414,8 +444,6 @@ fn attributes_of_the_work_tree() {
         history.repo.write(".gitattributes", rules);
         let told = history.assert_delta(["old", "new"], &[option]);
         assert_told(&format!("work tree: {name}"), &told);
-        let summary = history.summary(["old", "new"], &[option]);
-        assert_eq!(summary["directories"]["read"], 2, "{summary}");
     }
 }
 
@@ -462,5 +490,24 @@ fn below_the_top() {
         for [base, target] in [["old", "new"], ["new", "old"]] {
             history.assert_delta([base, target], &[]);
         }
+    }
+}
+
+/// There git converts `s/d/b.txt` by `d/.gitattributes`.
+#[test]
+fn conversions_below_the_top() {
+    let kept = [("s/d/b.txt", file("1\n")), ("s/c", file("1\n"))];
+    let rules = [("d/.gitattributes", file("*.txt eol=crlf\n"))];
+    let old = files(kept.iter().cloned());
+    let new = files(kept.iter().chain(&rules).cloned());
+    let mut history = History::new(&old, &new);
+    std::fs::create_dir(history.repo.path().join("s")).expect("our own");
+    history.repo = history.repo.at("s");
+    for ends in [["old", "new"], ["new", "old"]] {
+        let told = history.assert_delta(ends, &[]);
+        assert!(
+            told.ends_with("M d/b.txt 100644 100644 content\n"),
+            "{told}"
+        );
     }
 }

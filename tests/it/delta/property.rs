@@ -23,16 +23,16 @@ const CONTENTS: &[&str] = &[
 
 const IGNORE_RULES: &[&str] = &["a", "*b", "a/", "b/**", "**/c", "?", "# none"];
 
-/// What is expanded is at the top only: rules of directories that do not differ are not looked for.
 const RULES: &[&str] = &[
     "export-ignore",
     "-export-ignore",
+    "export-subst",
+    "-export-subst",
     "eol=crlf",
     "-text",
     "x",
     "!x",
 ];
-const TOP_RULES: &[&str] = &["export-subst", "-export-subst"];
 const GLOBS: &[&str] = &["a", "b*", "*", "a/**", "/c", "c/"];
 
 const PATHSPECS: &[&str] = &["a", "b/", ":(glob)**/c", ":!a", ":(attr:x)", "*b*"];
@@ -72,8 +72,8 @@ fn path() -> impl Strategy<Value = String> {
     vec(select(&["a", "b", "c", "a.b", "a-"][..]), 1..4).prop_map(|names| names.join("/"))
 }
 
-fn attributes(rules: &'static [&'static str]) -> impl Strategy<Value = String> {
-    let line = (select(GLOBS), select(rules)).prop_map(|(glob, rule)| format!("{glob} {rule}\n"));
+fn attributes() -> impl Strategy<Value = String> {
+    let line = (select(GLOBS), select(RULES)).prop_map(|(glob, rule)| format!("{glob} {rule}\n"));
     vec(line, 1..3).prop_map(|lines| lines.concat())
 }
 
@@ -81,13 +81,12 @@ fn attributes(rules: &'static [&'static str]) -> impl Strategy<Value = String> {
 pub(super) fn edits() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
     let file = |content: String| Some(super::file(content));
     let lines = vec(select(IGNORE_RULES), 1..3).prop_map(|lines| lines.join("\n"));
-    let top = [RULES, TOP_RULES].concat().leak();
     let edit = prop_oneof![
         8 => (path(), node()).prop_map(|(path, node)| (path, Some(node))),
         3 => path().prop_map(|path| (path, None)),
         1 => lines.prop_map(move |lines| (IGNORE.to_owned(), file(lines))),
-        1 => attributes(top).prop_map(move |rules| (ATTRIBUTES.to_owned(), file(rules))),
-        1 => (path(), attributes(RULES))
+        1 => attributes().prop_map(move |rules| (ATTRIBUTES.to_owned(), file(rules))),
+        1 => (path(), attributes())
             .prop_map(move |(path, rules)| (format!("{path}/{ATTRIBUTES}"), file(rules))),
         1 => select(&[IGNORE, ATTRIBUTES, "a/.gitattributes"][..])
             .prop_map(|path| (path.to_owned(), None)),
