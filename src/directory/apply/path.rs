@@ -4,7 +4,7 @@
 
 use super::{input::damaged, own};
 use crate::{
-    base::error::{Result, filled},
+    base::error::{Error, Result, filled},
     git::tree::{Protect, is_valid},
 };
 
@@ -18,8 +18,8 @@ const PROTECT: Option<Protect> = Some(Protect {
 /// The prefix of a whiteout's name.
 const WHITEOUT: &[u8] = b".wh.";
 
-/// The longest path of the system, with its NUL. Longer paths cannot be checked out either. The limit also
-/// bounds the depth of directories.
+/// The longest path of the system, with its NUL, and the longest target of a link. Longer ones cannot be checked out
+/// either. The limit also bounds the depth of directories.
 const LEN_MAX: usize = 4096;
 
 /// A path below the directory: names that git accepts in a tree, joined by slashes, and not the state file.
@@ -71,6 +71,21 @@ impl<'a> ArchivePath<'a> {
         };
         let values = [&stated[..stated.len().min(LEN_MAX)], refused.as_bytes()];
         Err(damaged(filled("path '{}' {}", &values)))
+    }
+
+    /// Check the `target` of the symbolic link at this path, which the system must be able to store.
+    pub(super) fn check_target(&self, target: &[u8]) -> Result<()> {
+        Err(self.refused(match () {
+            () if target.is_empty() => "is a symbolic link without a target",
+            () if target.contains(&0) => "is a symbolic link whose target has a NUL in it",
+            () if target.len() >= LEN_MAX => "is a symbolic link whose target is too long",
+            () => return Ok(()),
+        }))
+    }
+
+    /// The error of an entry at this path that is not sound.
+    pub(super) fn refused(&self, why: &str) -> Error {
+        damaged(filled("path '{}' {}", &[self.bytes, why.as_bytes()]))
     }
 
     /// Whether the path ends in a slash.

@@ -89,26 +89,22 @@ impl<'c> Steps<'c> {
         if self.claim.whiteouts
             && let Some(hidden) = path.whiteout()?
         {
-            self.check_whiteout(&entry.kind)?;
+            self.check_whiteout(&path, &entry.kind)?;
             return take(Step::DeleteAll(ArchivePath::new(&hidden)?));
         }
         self.brings = true;
         match &entry.kind {
             ItemKind::Directory { .. } => {}
             _ if path.is_directory() => {
-                return Err(damaged(
-                    "something that is no directory has a directory's path",
-                ));
+                return Err(path.refused("has a directory's path and is none"));
             }
-            ItemKind::Symlink { target } if target.is_empty() || target.contains(&0) => {
-                return Err(damaged("a symbolic link has no sound target"));
-            }
-            ItemKind::Symlink { .. } | ItemKind::File { .. } => {}
+            ItemKind::Symlink { target } => path.check_target(target)?,
+            ItemKind::File { .. } => {}
         }
         take(Step::Write(path, &entry.kind))
     }
 
-    fn check_whiteout(&self, kind: &ItemKind) -> Result<()> {
+    fn check_whiteout(&self, path: &ArchivePath<'_>, kind: &ItemKind) -> Result<()> {
         let is_empty = matches!(
             kind,
             ItemKind::File {
@@ -117,7 +113,7 @@ impl<'c> Steps<'c> {
             }
         );
         match self.brings || !is_empty {
-            true => Err(damaged("a whiteout where none may be")),
+            true => Err(path.refused("is a whiteout where none may be")),
             false => Ok(()),
         }
     }

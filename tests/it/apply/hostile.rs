@@ -180,7 +180,7 @@ fn whiteouts_that_are_refused() {
     for (path, words) in cases {
         assert_harmless(begun("whiteout").file(path, ""), words);
     }
-    let late = "a whiteout where none may be";
+    let late = "path '.wh.b' is a whiteout where none may be";
     assert_harmless(begun("whiteout").file("a", "").file(".wh.b", ""), late);
     assert_harmless(begun("whiteout").file(".wh.b", "content"), late);
     assert_harmless(begun("whiteout").symlink(".wh.b", "x"), late);
@@ -296,12 +296,20 @@ fn kinds_that_are_refused() {
         let archive = begun("pax").raw(kind, b"new", b"x", 0o644, b"content");
         assert_harmless(archive, "something that is no file has content");
     }
-    assert_harmless(begun("pax").file("new/", ""), "has a directory's path");
-    assert_harmless(begun("pax").symlink("new", ""), "no sound target");
-    let nul = begun("pax")
-        .extended(&[("linkpath", b"a\0b")])
-        .symlink("new", "x");
-    assert_harmless(nul, "no sound target");
+    assert_harmless(
+        begun("pax").file("new/", ""),
+        "path 'new' has a directory's path",
+    );
+    let long = "a".repeat(4096);
+    for (target, why) in [
+        ("", "without a target"),
+        ("a\0b", "whose target has a NUL in it"),
+        (&long, "whose target is too long"),
+    ] {
+        let link = begun("pax").extended(&[("linkpath", target.as_bytes())]);
+        let words = format!("path 'new' is a symbolic link {why}");
+        assert_harmless(link.symlink("new", "x"), &words);
+    }
 }
 
 #[test]

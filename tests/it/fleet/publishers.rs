@@ -264,6 +264,16 @@ fn what_is_not_applied_is_not_published() {
         let _ = fleet.publish(&format!("HEAD . :!{name}")).success();
         fleet.commit(&format!("rm {name}"));
     }
+    // Only a target of more than 100 bytes keeps its NUL in a tar.
+    let target = [&[b'x'; 120][..], b"\0y"].concat();
+    let blob = fleet
+        .repo
+        .git_with_input(["hash-object", "-w", "--stdin"], target);
+    let tree = format!("120000 blob {blob}\tlink\n");
+    let tree = fleet.repo.git_with_input(["mktree"], tree);
+    let commit = fleet.repo.git(["commit-tree", "-m", "x", &tree]);
+    let why = "is a symbolic link whose target has a NUL in it";
+    refused(&commit, "link", why);
 }
 
 #[test]
