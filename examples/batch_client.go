@@ -71,23 +71,36 @@ func (b *batch) packet() []byte {
 	return packet
 }
 
-// write writes archive and manifest of a repository to new files and returns the exit status.
+// write writes archive and manifest of a repository to files that get their names when both are complete, and returns
+// the exit status.
 func (b *batch) write(repository string, words ...string) int {
 	name := filepath.Base(repository)
-	tar, lines := must(os.Create(name+".tar")), must(os.Create(name+".jsonl"))
+	tar, lines := must(os.Create(name+".tar.part")), must(os.Create(name+".jsonl.part"))
 	outputs := map[byte]io.Writer{archive: tar, messages: os.Stderr, manifest: lines}
 	code := must(b.ask(outputs, append([]string{"-C", repository, "--manifest=band:4"}, words...)...))
 	must(0, errors.Join(tar.Close(), lines.Close()))
+	for _, file := range []string{name + ".tar", name + ".jsonl"} {
+		if code == 0 {
+			must(0, os.Rename(file+".part", file))
+		} else {
+			must(0, os.Remove(file+".part"))
+		}
+	}
 	return code
 }
 
 func main() {
 	base, revision, batch := os.Args[1], os.Args[2], start()
+	failed := 0
 	for _, repository := range os.Args[3:] {
 		code := batch.write(repository, "--base="+base, "--max-changed-ratio=0.5", revision)
 		if code == noBase || code == tooManyChanges {
 			code = batch.write(repository, revision)
 		}
 		fmt.Println(repository, code)
+		if code != 0 {
+			failed = 1
+		}
 	}
+	os.Exit(failed)
 }

@@ -39,18 +39,25 @@ class Batch:
 
 
 def write(batch, repository, *words):
-    """Writes archive and manifest of a repository to new files. Returns the exit status."""
-    name = os.path.basename(repository)
-    with open(name + ".tar", "wb") as archive, open(name + ".jsonl", "wb") as manifest:
+    """Writes archive and manifest of a repository to files that get their names when both are complete. Returns the
+    exit status."""
+    files = [os.path.basename(repository) + kind for kind in (".tar", ".jsonl")]
+    parts = [file + ".part" for file in files]
+    with open(parts[0], "wb") as archive, open(parts[1], "wb") as manifest:
         outputs = {ARCHIVE: archive, MESSAGES: sys.stderr.buffer, MANIFEST: manifest}
-        return batch.ask(outputs, "-C", repository, "--manifest=band:4", *words)
+        status = batch.ask(outputs, "-C", repository, "--manifest=band:4", *words)
+    for part, file in zip(parts, files):
+        os.remove(part) if status else os.replace(part, file)
+    return status
 
 
 if __name__ == "__main__":
     base, revision, *repositories = sys.argv[1:]
-    batch = Batch()
+    batch, failed = Batch(), False
     for repository in repositories:
         status = write(batch, repository, "--base=" + base, "--max-changed-ratio=0.5", revision)
         if status in (NO_BASE, TOO_MANY_CHANGES):
             status = write(batch, repository, revision)
         print(repository, status)
+        failed |= status != 0
+    sys.exit(failed)

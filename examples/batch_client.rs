@@ -6,10 +6,10 @@
 
 use std::{
     env, error,
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, Read, Write},
     path::Path,
-    process::{ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio},
 };
 
 type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
@@ -63,13 +63,22 @@ impl Batch {
         Ok(status)
     }
 
-    /// Writes archive and manifest of a repository to new files. Returns the exit status.
+    /// Writes archive and manifest of a repository to files that get their names when both are complete. Returns the
+    /// exit status.
     fn write(&mut self, repository: &str, words: &[&str]) -> Result<u8> {
         let name = Path::new(repository).file_name().ok_or("no name")?;
-        let archive = File::create(format!("{}.tar", name.display()))?;
-        let manifest = File::create(format!("{}.jsonl", name.display()))?;
+        let files = ["tar", "jsonl"].map(|kind| format!("{}.{kind}", name.display()));
+        let parts = files.each_ref().map(|file| format!("{file}.part"));
+        let (archive, manifest) = (File::create(&parts[0])?, File::create(&parts[1])?);
         let words = [&["-C", repository, "--manifest=band:4"], words].concat();
-        self.ask(archive, manifest, &words)
+        let status = self.ask(archive, manifest, &words)?;
+        for (part, file) in parts.iter().zip(&files) {
+            match status {
+                0 => fs::rename(part, file)?,
+                _ => fs::remove_file(part)?,
+            }
+        }
+        Ok(status)
     }
 
     /// The next packet; `None` for a flush.
@@ -86,12 +95,13 @@ impl Batch {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let words: Vec<String> = env::args().skip(1).collect();
     let [base, revision, repositories @ ..] = &words[..] else {
         return Err("a base, a revision and repositories are wanted".into());
     };
     let mut batch = Batch::start()?;
+    let mut exit = ExitCode::SUCCESS;
     let base = format!("--base={base}");
     for repository in repositories {
         let mut status = batch.write(repository, &[&base, "--max-changed-ratio=0.5", revision])?;
@@ -99,6 +109,9 @@ fn main() -> Result<()> {
             status = batch.write(repository, &[revision])?;
         }
         writeln!(io::stdout(), "{repository} {status}")?;
+        if status != 0 {
+            exit = ExitCode::FAILURE;
+        }
     }
-    Ok(())
+    Ok(exit)
 }

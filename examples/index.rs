@@ -6,45 +6,62 @@
 
 use std::{
     env, error,
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
     path::Path,
+    process::ExitCode,
 };
 
-use git_sluice::{CommandLine, Session, Sinks};
+use git_sluice::{CommandLine, Failure, Session, Sinks};
+
+type Result<T, E = Box<dyn error::Error>> = std::result::Result<T, E>;
 
 const NO_BASE: u8 = 3;
 const TOO_MANY_CHANGES: u8 = 5;
 
-fn main() -> Result<(), Box<dyn error::Error>> {
+fn main() -> Result<ExitCode> {
     let words: Vec<String> = env::args().skip(1).collect();
     let [base, revision, repositories @ ..] = &words[..] else {
         return Err("a base, a revision and repositories are wanted".into());
     };
     // One session for all requests: repositories stay open. Threads may share it.
     let session = Session::new(env::current_dir()?, |name| env::var_os(name));
-    let common = ["--profile=zoekt", "--manifest=band:4"];
     let base = [&format!("--base={base}"), "--max-changed-ratio=0.5"];
+    let mut exit = ExitCode::SUCCESS;
     for repository in repositories {
-        let name = Path::new(repository).file_name().ok_or("no name")?;
-        let ask = |words: &[&str]| {
-            let archive = File::create(format!("{}.tar", name.display()))?;
-            let manifest = File::create(format!("{}.jsonl", name.display()))?;
-            let sinks = Sinks::new(archive).band(4, manifest);
-            let sinks = sinks.with_messages(io::stderr());
-            let words = [&common, words, &[revision]].concat();
-            io::Result::Ok(session.answer(CommandLine::new(repository, words), sinks))
-        };
+        let ask = |words: &[&str]| write(&session, repository, &[words, &[revision]].concat());
         let mut answer = ask(&base)?;
-        let status = answer.as_ref().err().map(|failure| failure.status());
+        let status = answer.as_ref().err().map(Failure::status);
         // The whole in place of the changes.
         if matches!(status, Some(NO_BASE | TOO_MANY_CHANGES)) {
             answer = ask(&[])?;
         }
         match answer {
             Ok(()) => writeln!(io::stdout(), "{repository} is complete")?,
-            Err(failure) => writeln!(io::stdout(), "{repository}: {failure}")?,
+            Err(failure) => {
+                writeln!(io::stdout(), "{repository}: {failure}")?;
+                exit = ExitCode::FAILURE;
+            }
         }
     }
-    Ok(())
+    Ok(exit)
+}
+
+/// Writes the archive and the manifest of a repository to files that get their names when both are complete.
+fn write(session: &Session, repository: &str, words: &[&str]) -> Result<Result<(), Failure>> {
+    let name = Path::new(repository).file_name().ok_or("no name")?;
+    let files = ["tar", "jsonl"].map(|kind| format!("{}.{kind}", name.display()));
+    let parts = files.each_ref().map(|file| format!("{file}.part"));
+    let sinks = Sinks::new(File::create(&parts[0])?)
+        .band(4, File::create(&parts[1])?)
+        .with_messages(io::stderr());
+    let words = [&["--profile=zoekt", "--manifest=band:4"], words].concat();
+    let answer = session.answer(CommandLine::new(repository, words), sinks);
+    for (part, file) in parts.iter().zip(&files) {
+        match answer {
+            Ok(()) => fs::rename(part, file)?,
+            Err(_) => fs::remove_file(part)?,
+        }
+    }
+    Ok(answer)
 }

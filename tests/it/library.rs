@@ -99,6 +99,16 @@ fn reports_go_to_their_bands() {
     assert!(answer(&session, &["HEAD"]).2.is_ok());
 }
 
+/// As `main` prints it that returns one.
+#[test]
+fn a_failure_is_readable() {
+    let (_, _, end) = answer(&session(&Repo::copy("basic")), &["nothing"]);
+    let text = format!("{:?}", end.expect_err("there is no such revision"));
+    let expected =
+        r#"Failure { status: 128, message: "fatal: not a valid object name: nothing\n" }"#;
+    assert_eq!(text, expected);
+}
+
 #[test]
 fn threads_share_a_session() {
     let repo = Repo::copy("basic");
@@ -153,10 +163,18 @@ fn the_example_indexes_repositories() {
         .args(["HEAD~1", "HEAD"])
         .arg(repo.path())
         .arg("none"));
-    let text = String::from_utf8(output.success()).expect("text");
+    assert_eq!(output.code(), 1, "{output}");
+    let text = String::from_utf8(output.stdout).expect("text");
     let complete = format!("{} is complete\nnone: fatal: ", repo.path().display());
     assert!(text.starts_with(&complete), "{text}");
     let delta = fs::read(place.path().join("repo.tar")).expect("it was written");
     assert_eq!(tar_listing::names(&delta), ["new"]);
+    // What failed leaves no file.
+    let names = fs::read_dir(place.path()).expect("it is there");
+    let mut names: Vec<_> = names
+        .map(|entry| entry.expect("as above").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["repo.jsonl", "repo.tar"]);
     assert!(env::var_os("GIT_DIR").is_none());
 }

@@ -2,6 +2,8 @@
 
 use std::{error, fmt};
 
+use gix::bstr::BString;
+
 use crate::{
     base::error::{Error, ExitKind},
     cli::Stop,
@@ -11,7 +13,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Failure {
     status: u8,
-    message: Vec<u8>,
+    message: BString,
 }
 
 impl Failure {
@@ -40,7 +42,10 @@ impl From<Stop> for Failure {
             Stop::Fatal(error) => error.lines(),
         };
         let status = stop.exit_status();
-        Self { status, message }
+        Self {
+            status,
+            message: message.into(),
+        }
     }
 }
 

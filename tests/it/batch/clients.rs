@@ -1,6 +1,6 @@
 //! The clients under `examples`, as they stand there.
 
-use std::{fs, path::Path, process::Command};
+use std::{ffi::OsString, fs, io, path::Path, process::Command};
 
 use super::repositories_in;
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
     support::{BUILT, Repo, installed, skip},
 };
 
-/// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base.
+/// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base. A failure is
+/// their exit status, and no file of it is left.
 #[track_caller]
 fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     let place = Repo::scratch();
@@ -19,8 +20,13 @@ fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     repos[0].git(["commit", "-qm", "more"]);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut client = start(&place, &examples);
-    let output = run_with_input(client.args(["old", "HEAD", "one", "two"]), b"");
-    assert_eq!(output.stdout, b"one 0\ntwo 0\n", "{output}");
+    let output = run_with_input(client.args(["old", "HEAD", "one", "none", "two"]), b"");
+    let told = (output.code(), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(told, (1, "one 0\nnone 128\ntwo 0\n".into()), "{output}");
+    let names = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let left = fs::read_dir(place.path()).unwrap().map(names);
+    let is_of_none = |name: &OsString| name.as_encoded_bytes().starts_with(b"none");
+    assert_eq!(left.filter(is_of_none).count(), 0, "{output}");
     let written = |name: &str| fs::read(place.path().join(name)).unwrap();
     let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
     assert!(written("one.tar") == delta);
