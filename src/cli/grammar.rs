@@ -18,6 +18,9 @@ pub(super) type Result<T> = std::result::Result<T, String>;
 /// How much an unknown name has to be like an option's for a tip: a slip or two in a name of common length.
 const LIKENESS: f64 = 0.6;
 
+/// Options that only `--batch` knows, without their dashes.
+const OF_BATCH: [&str; 2] = ["batch-jobs", "batch-repositories"];
+
 /// An option.
 #[derive(Clone, Debug)]
 pub(super) struct Opt {
@@ -105,21 +108,27 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// The message about a `name` that no option has, a part of the `typed` word, with the most similar name.
+    /// The message about a `name` that no option has, a part of the `typed` word, with a tip.
     fn unknown(&self, name: &[u8], typed: &[u8]) -> String {
-        let name = shown(name);
+        let tip = self.tip(&shown(name));
+        let tip = tip.map_or_else(String::new, |tip| format!("\n\n  tip: {tip}"));
+        format!("unknown option `{}'{tip}", shown(typed))
+    }
+
+    /// What an unknown `name` may mean: an option that belongs to `--batch`, or the most similar one.
+    fn tip(&self, name: &str) -> Option<String> {
+        if OF_BATCH.contains(&name) {
+            return Some(format!("'--{name}' comes after '--batch'"));
+        }
         let all = self.options.iter().flat_map(Spelling::all);
         let likenesses = all.map(|spelling| {
-            let likeness = normalized_damerau_levenshtein(&name, &spelling.to_string());
+            let likeness = normalized_damerau_levenshtein(name, &spelling.to_string());
             (likeness, spelling)
         });
         let similar = likenesses
             .filter(|(likeness, _)| *likeness >= LIKENESS)
             .max_by(|one, other| one.0.total_cmp(&other.0));
-        let tip = similar.map_or_else(String::new, |(_, spelling)| {
-            format!("\n\n  tip: a similar option exists: '--{spelling}'")
-        });
-        format!("unknown option `{}'{tip}", shown(typed))
+        similar.map(|(_, spelling)| format!("a similar option exists: '--{spelling}'"))
     }
 
     /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make
