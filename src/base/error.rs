@@ -84,7 +84,10 @@ impl Error {
 
     /// More than `limit` paths changed; status 5.
     pub fn too_many_changes(limit: u64) -> Self {
-        let message = format!("more than {limit} paths changed since the base");
+        let message = format!(
+            "more than {} changed since the base",
+            counted(limit, "path")
+        );
         Self::new(ExitKind::TooManyChanges, message).hinted("ask for the whole archive")
     }
 
@@ -315,6 +318,12 @@ pub fn strerror(error: &std::io::Error) -> String {
     }
 }
 
+/// `number` and its noun, which takes an `s` unless the number is 1.
+pub fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
 /// `template` with `values` in place of each `{}`. Values may be any bytes, so that a name is unchanged in
 /// a message.
 pub fn filled(template: &str, values: &[&[u8]]) -> BString {
@@ -368,7 +377,7 @@ pub fn sanitised(name: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, filled, listed, push_line, sanitised, strerror};
+    use super::{Error, counted, filled, listed, push_line, sanitised, strerror};
 
     #[test]
     fn errors_read_like_git() {
@@ -380,6 +389,12 @@ mod tests {
             "error: invalid path '.git'\nfatal: failed to unpack tree object 4b825d\nhint: look at it"
         );
         assert_eq!(error.exit_status(), 128);
+    }
+
+    #[test]
+    fn one_has_no_plural() {
+        let all = [0, 1, 2].map(|number| counted(number, "byte"));
+        assert_eq!(all, ["0 bytes", "1 byte", "2 bytes"]);
     }
 
     #[test]

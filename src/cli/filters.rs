@@ -145,9 +145,9 @@ pub enum Oversize {
     Full,
     /// Leave the file out
     Omit,
-    /// The name, with empty content
+    /// An empty placeholder
     Zero,
-    /// The name, with a sparse file one byte larger than the limit (tar only)
+    /// A placeholder that is one byte larger than the limit, as a sparse file (tar only)
     Sparse,
 }
 
@@ -158,9 +158,9 @@ pub enum OnBinary {
     Full,
     /// Leave the file out
     Omit,
-    /// The name, with empty content
+    /// An empty placeholder
     Zero,
-    /// The name, with three NULs as content
+    /// A placeholder of three NULs
     Nuls,
 }
 

@@ -20,7 +20,7 @@ use std::io::{BufWriter, Write};
 use crate::{
     archive::archive_length,
     base::{
-        error::{Error, Result, listed},
+        error::{Error, Result, counted, listed},
         pipeline::Source,
     },
     filter::Disposition,
@@ -28,6 +28,9 @@ use crate::{
     plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
     request::{Delta, Request, Scope},
 };
+
+/// The word for a file that is sent with its content unless the content turns out to be binary.
+const UNDECIDED: &str = "content?";
 
 /// Sums over the listed entries.
 #[derive(Default)]
@@ -43,6 +46,7 @@ struct Totals {
 /// follows, with the length of a tar if the length is known.
 pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
+    let content_decides = request.blob_policy.policy.binary.is_some();
     let tree = request.treeish.tree;
     let route: Route = match request.scope {
         Scope::Whole(view) => Walk::new(tree, view.with(Sizes::All), request.rules, request.extras)
@@ -66,7 +70,11 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     loop {
         let made = planner.next()?;
         for entry in &made.batch.entries {
-            line(entry, made.batch.path(entry), &mut out).map_err(failed)?;
+            let what = match content_decides && may_be_binary(entry) {
+                true => UNDECIDED,
+                false => entry.disposition.as_str(),
+            };
+            line(what, entry, made.batch.path(entry), &mut out).map_err(failed)?;
             totals.add(entry);
         }
         if made.last {
@@ -79,8 +87,9 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         placeholders,
         omitted,
     } = totals;
-    let sums =
-        format!("{sent} sent with {bytes} bytes, {placeholders} placeholders, {omitted} omitted");
+    let bytes = counted(bytes, "byte");
+    let placeholders = counted(placeholders, "placeholder");
+    let sums = format!("{sent} sent with {bytes}, {placeholders}, {omitted} omitted");
     let archive = length.map_or_else(String::new, |len| format!(", an archive of {len} bytes"));
     writeln!(out, "total: {sums}{archive}").map_err(failed)?;
     out.flush().map_err(failed)
@@ -96,8 +105,13 @@ fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
     })
 }
 
-fn line(entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {
-    let what = entry.disposition.as_str();
+/// Whether the content of the entry, which nobody has read, may be that of a binary file.
+fn may_be_binary(entry: &Entry) -> bool {
+    let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
+    is_file && entry.disposition == Disposition::Content && entry.size != Some(0)
+}
+
+fn line(what: &str, entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {
     let size = match entry.size {
         Some(size) => size.to_string(),
         None => "-".to_owned(),

@@ -5,7 +5,7 @@
 use gix::{ObjectId, bstr::BString};
 
 use crate::{
-    base::error::{filled, listed},
+    base::error::{counted, filled, listed},
     filter::{Disposition, OmissionReason, StandIn, ignore::Rule},
     format::MemberKind,
     git::{objects::reader::Reader, tree::Mode},
@@ -157,8 +157,11 @@ impl Explainer {
         {
             let rule = limit.exceptions.rule(&self.view.filter.mount.path(path));
             let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
-            let template = ": {} bytes, allowed by --large-file='{}'";
-            words.extend_from_slice(&filled(template, &[size.to_string().as_bytes(), &rule]));
+            let template = ": {}, allowed by --large-file='{}'";
+            words.extend_from_slice(&filled(
+                template,
+                &[counted(size, "byte").as_bytes(), &rule],
+            ));
         }
         if policy.binary.is_some() && kind != MemberKind::Directory {
             words.extend_from_slice(b", unless its content turns out to be binary");
@@ -175,7 +178,8 @@ impl Explainer {
             OmissionReason::TooLarge => {
                 let limit = self.view.filter.policy.limit.as_ref();
                 let limit = limit.map_or(0, |limit| limit.bytes);
-                format!("{} bytes, the limit is {limit}", size.unwrap_or(0)).into()
+                let size = counted(size.unwrap_or(0), "byte");
+                format!("{size}, the limit is {limit}").into()
             }
             OmissionReason::Missing => "its content is not in the repository".into(),
             OmissionReason::Submodule => "it is a submodule".into(),
@@ -186,9 +190,9 @@ impl Explainer {
 
 fn shape(stand_in: StandIn) -> String {
     match stand_in {
-        StandIn::Empty => "an empty file".to_owned(),
-        StandIn::Nuls => "a file of three NULs".to_owned(),
-        StandIn::Sparse(size) => format!("a hole of {size} bytes"),
-        StandIn::Pointer => "a pointer of Git LFS".to_owned(),
+        StandIn::Empty => "an empty placeholder".to_owned(),
+        StandIn::Nuls => "a placeholder of three NULs".to_owned(),
+        StandIn::Sparse(size) => format!("a placeholder of {}", counted(size, "byte")),
+        StandIn::Pointer => "a placeholder, its Git LFS pointer".to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use gix::{
 use super::{Hash, Pointer};
 use crate::base::{
     buffer::Buffer,
-    error::{Error, filled, strerror},
+    error::{Error, counted, filled, strerror},
 };
 
 /// Bytes read at once.
@@ -156,7 +156,10 @@ impl Asked<'_> {
         let found = file.metadata().map_err(unread)?.len();
         match found == pointer.size {
             true => Ok(Some(file)),
-            false => Err(self.error(&format!("has {found} bytes instead of {}", pointer.size))),
+            false => {
+                let found = counted(found, "byte");
+                Err(self.error(&format!("has {found} instead of {}", pointer.size)))
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Result, filled, push_line},
+    base::error::{Result, counted, filled, push_line},
     git::{
         objects::wanted::Missing,
         odb::{self, Odb},
@@ -145,14 +145,10 @@ impl Promisor {
         let mut fetches = 0;
         while !rest.is_empty() && fetches < MAX_FETCHES {
             if shows_progress {
-                let count = rest.len().to_string();
+                let count = counted(rest.len() as u64, "object");
                 let mut line = Vec::new();
                 let values = [count.as_bytes(), remote];
-                push_line(
-                    &mut line,
-                    "Fetching: ",
-                    &filled("{} objects from {}", &values),
-                );
+                push_line(&mut line, "Fetching: ", &filled("{} from {}", &values));
                 let _ = diagnostics.write_all(&line);
             }
             fetches += 1;

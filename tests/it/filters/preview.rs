@@ -123,7 +123,7 @@ fn every_rule_explains_itself() {
         ("size/limit", unless),
         (
             "size/over",
-            "sent as a hole of 4097 bytes: 4097 bytes, the limit is 4096",
+            "sent as a placeholder of 4097 bytes: 4097 bytes, the limit is 4096",
         ),
         (
             "size/over.json",
@@ -161,7 +161,7 @@ fn what_is_missing_explains_itself() {
         ),
         (
             "--missing=placeholder",
-            "sent as an empty file: its content is not in the repository",
+            "sent as an empty placeholder: its content is not in the repository",
         ),
     ] {
         assert_eq!(
