@@ -98,10 +98,14 @@ pub struct Filters {
     pub fail_if_empty: bool,
 
     /// Write one JSON line for each entry to this place
+    ///
+    /// In a request of --batch, band:<n> names a channel of the answer, from 4 to 9.
     #[arg(long, value_name = "file|fd:n")]
     pub manifest: Option<OsString>,
 
     /// Write one JSON object about the run to this place
+    ///
+    /// In a request of --batch, band:<n> names a channel of the answer, from 4 to 9.
     #[arg(long, value_name = "file|fd:n")]
     pub summary: Option<OsString>,
 

@@ -72,8 +72,14 @@ pub const STATUSES: [(u8, &str); 14] = [
     ),
     (11, "--apply, --prune: a view or an archive is damaged"),
     (12, "--verify: the directory differs"),
-    (128, "the run cannot go on, as in git (fatal: ...)"),
-    (129, "the arguments make no sense"),
+    (
+        128,
+        "the run cannot go on, a fetch failed, or options clash (fatal: ...)",
+    ),
+    (
+        129,
+        "the command line cannot be read: an unknown option, a bad value",
+    ),
     (
         255,
         "an object is missing, or damaged and streamed (error: ...)",
