@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
 };
@@ -147,12 +147,47 @@ fn a_sink_that_fails_ends_the_request() {
     );
 }
 
+/// An example, if it is built.
+fn example(name: &str) -> Option<PathBuf> {
+    let example = Path::new(BUILT).with_file_name("examples").join(name);
+    if example.exists() {
+        return Some(example);
+    }
+    skip("the examples are not built: a test of all targets builds them");
+    None
+}
+
+#[test]
+fn the_program_of_the_page_is_an_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path| fs::read_to_string(root.join(path)).expect("a file of ours");
+    let source = read("examples/changes.rs");
+    let (_, program) = source.split_once("\n\n").expect("after its first line");
+    let block = format!("```rust\n{program}```\n");
+    assert!(read("docs/library.md").contains(&block), "{program}");
+}
+
+#[test]
+fn the_example_writes_changes() {
+    let Some(example) = example("changes") else {
+        return;
+    };
+    let place = Repo::scratch();
+    let script = "git init -q project.git && cd project.git && echo 0 >old && git add . && git commit -qm 0 && git tag v1.0
+        echo 1 >new && git add . && git commit -qm 1 && git tag v1.1";
+    let _ = place.shell(script).success();
+    let _ = run(&mut place.command(example)).success();
+    let read = |name| fs::read(place.path().join(name)).expect("it was written");
+    assert_eq!(tar_listing::names(&read("changes.tar")), ["new"]);
+    let manifest = String::from_utf8(read("changes.jsonl")).expect("text");
+    assert!(manifest.contains("\"new\""), "{manifest}");
+}
+
 #[test]
 fn the_example_indexes_repositories() {
-    let example = Path::new(BUILT).with_file_name("examples/index");
-    if !example.exists() {
-        return skip("the examples are not built: a test of all targets builds them");
-    }
+    let Some(example) = example("index") else {
+        return;
+    };
     let place = Repo::scratch();
     let repo = Repo::copy("basic");
     repo.write("new", "new");

@@ -1,0 +1,18 @@
+//! What changed between two tags, and its manifest: the example of `docs/library.md`.
+
+use std::{env, error::Error, fs::File};
+
+use git_sluice::{CommandLine, Session, Sinks};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let session = Session::new(env::current_dir()?, |name| env::var_os(name));
+    let words = [
+        "--profile=zoekt",
+        "--manifest=band:4",
+        "--base=v1.0",
+        "v1.1",
+    ];
+    let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
+    session.answer(CommandLine::new("project.git", words), sinks)?;
+    Ok(())
+}
