@@ -210,7 +210,18 @@ fn foreign_owner() {
         ".gitconfig",
         format!("[safe]\n\tdirectory = {}\n", repo.path().display()),
     );
-    repo.env("HOME", home.path()).assert_same(["HEAD"]);
+    let repo = repo.env("HOME", home.path());
+    repo.assert_same(["HEAD"]);
+    // Since 2.46 the directory above may be named.
+    let above = repo.path().parent().expect("below another");
+    home.write(
+        ".gitconfig",
+        format!("[safe]\n\tdirectory = {}/*\n", above.display()),
+    );
+    assert!(!repo.sluice(["HEAD"]).success().is_empty());
+    if git_version() >= (2, 46) {
+        repo.assert_same(["HEAD"]);
+    }
 }
 
 // --- configuration ---
