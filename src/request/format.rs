@@ -20,15 +20,34 @@ use crate::{
 /// The command of the configuration that means the built-in compressor, as in git.
 const INTERNAL_GZIP: &str = "git archive gzip";
 
-/// Ends of names that only a compressed tar has, with the format that is built in for it.
-const BUILT_IN: [(&str, &str); 3] = [("gz", "tar.gz"), ("zst", "tar.zst"), ("tzst", "tar.zst")];
-/// The same for formats that the configuration may add, with the command that compresses.
-const CONFIGURED: [(&str, &str); 4] = [
-    ("xz", "xz -c"),
-    ("txz", "xz -c"),
-    ("bz2", "bzip2 -c"),
-    ("tbz2", "bzip2 -c"),
+/// The extensions of compressed archives in lower case, with the way to compress a tar so: those that GNU tar,
+/// bsdtar and 7-Zip know.
+const COMPRESSED: [(&[&str], Compressor); 11] = [
+    (&["gz", "tgz", "taz"], Compressor::BuiltIn("tar.gz")),
+    (&["zst", "tzst"], Compressor::BuiltIn("tar.zst")),
+    (&["zip"], Compressor::BuiltIn("zip")),
+    (&["xz", "txz"], Compressor::Command("xz -c")),
+    (
+        &["bz2", "bz", "tbz2", "tbz", "tb2", "tz2"],
+        Compressor::Command("bzip2 -c"),
+    ),
+    (&["lz"], Compressor::Command("lzip -c")),
+    (&["lzma", "tlz"], Compressor::Command("lzma -c")),
+    (&["lz4", "tlz4"], Compressor::Command("lz4 -c")),
+    (&["lzo", "tzo"], Compressor::Command("lzop -c")),
+    (&["z"], Compressor::Command("compress -c")),
+    (&["7z", "t7z", "rar"], Compressor::None),
 ];
+
+#[derive(Clone, Copy)]
+enum Compressor {
+    /// This format is built in.
+    BuiltIn(&'static str),
+    /// The configuration may add a format with this command.
+    Command(&'static str),
+    /// No command reads a tar and writes such an archive.
+    None,
+}
 
 /// The format of an archive, with its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,30 +217,10 @@ impl Named {
         stem.is_some_and(|stem| !stem.is_empty())
     }
 
-    /// Refuses a plain tar for a file called `output` if the name is that of a compressed tar.
+    /// Refuses a plain tar for a file called `output` if the name is that of a compressed archive.
     pub fn fit_name(&self, output: &[u8]) -> Result<()> {
-        if self.family != Family::Tar {
-            return Ok(());
-        }
-        let has_end = |end: &str| {
-            let stem = output.strip_suffix(end.as_bytes());
-            stem.is_some_and(|stem| stem.ends_with(b"."))
-        };
-        let found = |ends: &[(&'static str, &'static str)]| {
-            ends.iter().find(|(end, _)| has_end(end)).copied()
-        };
-        let hint = if let Some((_, format)) = found(&BUILT_IN) {
-            format!("--format={format} compresses it; --format=tar writes a plain tar")
-        } else if let Some((end, command)) = found(&CONFIGURED) {
-            let tar = if has_end(&format!("tar.{end}")) {
-                "tar."
-            } else {
-                ""
-            };
-            format!(
-                "'git config tar.{tar}{end}.command \"{command}\"' compresses it; --format=tar writes a plain tar"
-            )
-        } else {
+        let is_tar = self.family == Family::Tar;
+        let Some(hint) = compression_hint(output).filter(|_| is_tar) else {
             return Ok(());
         };
         let refused = filled("'{}' is the name of a compressed archive", &[output]);
@@ -270,6 +269,28 @@ impl Named {
             }),
         })
     }
+}
+
+/// How to compress a tar as the name `output` promises. `None` for the name of a plain tar.
+fn compression_hint(output: &[u8]) -> Option<BString> {
+    let (stem, end) = output.rsplit_once_str(".")?;
+    let is_end = |known: &&str| end.eq_ignore_ascii_case(known.as_bytes());
+    let mut known = COMPRESSED.iter();
+    let (_, compressor) = known.find(|(ends, _)| ends.iter().any(is_end))?;
+    let plain = "--format=tar writes a plain tar";
+    Some(match compressor {
+        Compressor::BuiltIn(format) => format!("--format={format} compresses it; {plain}").into(),
+        Compressor::Command(command) => {
+            // git compares the names of formats byte for byte.
+            let is_tar = stem.to_ascii_lowercase().ends_with(b".tar");
+            let name = &output[stem.len() + 1 - if is_tar { 4 } else { 0 }..];
+            filled(
+                "'git config tar.{}.command \"{}\"' compresses it; {}",
+                &[name, command.as_bytes(), plain.as_bytes()],
+            )
+        }
+        Compressor::None => plain.into(),
+    })
 }
 
 /// A tar filter as it is being configured.
@@ -431,6 +452,36 @@ mod tests {
             ),
             ("", "x.zst", Some("--format=tar.zst")),
             ("", "x.gz", Some("--format=tar.gz")),
+            ("", "x.TGZ", Some("--format=tar.gz")),
+            ("", "x.Tar.Gz", Some("--format=tar.gz")),
+            ("", "x.ZIP", Some("--format=zip")),
+            (
+                "",
+                "d.x/x.TAR.XZ",
+                Some("'git config tar.TAR.XZ.command \"xz -c\"'"),
+            ),
+            (
+                "",
+                "x.tar.lz",
+                Some("'git config tar.tar.lz.command \"lzip -c\"'"),
+            ),
+            (
+                "",
+                "x.tbz",
+                Some("'git config tar.tbz.command \"bzip2 -c\"'"),
+            ),
+            (
+                "",
+                "x.tar.lz4",
+                Some("'git config tar.tar.lz4.command \"lz4 -c\"'"),
+            ),
+            (
+                "",
+                "x.tar.Z",
+                Some("'git config tar.tar.Z.command \"compress -c\"'"),
+            ),
+            ("", "x.gz/y", None),
+            ("", "x.tar.gz.asc", None),
         ] {
             let formats = formats(config);
             let chosen = formats.choose(None, Some(output.as_bytes()));
@@ -443,6 +494,20 @@ mod tests {
             });
             let refused = refused.map_err(|error| error.to_string());
             assert_eq!(refused.err(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn no_command_writes_these() {
+        let formats = formats("");
+        for output in ["x.7z", "x.tar.7z", "x.RAR"] {
+            let chosen = formats.choose(None, Some(output.as_bytes()));
+            let refused = chosen.and_then(|format| format.fit_name(output.as_bytes()));
+            let expected = format!(
+                "fatal: '{output}' is the name of a compressed archive\n\
+                 hint: --format=tar writes a plain tar"
+            );
+            assert_eq!(refused.expect_err(output).to_string(), expected);
         }
     }
 
