@@ -165,6 +165,7 @@ impl Producer for Archives<'_> {
             hashing: Hashing::default(),
         };
         let mut stats = RunStats::default();
+        let shareable = request.shareable.clone();
         let outputs = Outputs {
             destination: &mut kept,
             console,
@@ -178,6 +179,7 @@ impl Producer for Archives<'_> {
             sha256: kept.hashing.finish()?,
             entries: figures.counts.entries,
             deletions: figures.changes.map_or(0, |changes| changes.deleted),
+            varies: shareable.varies(),
         })
     }
 

@@ -254,6 +254,7 @@ impl Producer for Archives {
             sha256: hashing.finish()?,
             entries: 1,
             deletions: 0,
+            varies: false,
         })
     }
 

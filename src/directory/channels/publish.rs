@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    io::Write as _,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     base::{
         buffer::spool::Spooled,
-        error::{Error, ExitKind, Result},
+        error::{Error, ExitKind, Result, push_line},
     },
     directory::{
         apply,
@@ -62,6 +63,8 @@ pub struct Made {
     pub entries: u64,
     /// The number of deleted paths.
     pub deletions: u64,
+    /// Whether it has files that may have another content when the commit is archived again.
+    pub varies: bool,
 }
 
 /// When a full archive is published beside a delta.
@@ -132,6 +135,7 @@ pub fn publish(
         }
         let standing = publication.standing(view.as_ref())?;
         if standing == Standing::Listed {
+            publication.warn_of_old_files(view.as_ref());
             return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
         }
         let steps = publication.steps(view.as_ref(), standing)?;
@@ -269,6 +273,7 @@ impl Publication<'_> {
             sha256,
             entries,
             deletions,
+            varies,
         } = made;
         apply::check_archive(content.reader())
             .map_err(|error| Error::fatal("cannot publish").caused_by(error.without_label()))?;
@@ -286,6 +291,7 @@ impl Publication<'_> {
             entries,
             deletions,
             time: now(),
+            varies,
         };
         Ok(Upload {
             step,
@@ -338,13 +344,40 @@ impl Publication<'_> {
         Ok(())
     }
 
+    /// Tells that the files of the commit in `view` may be out of date.
+    fn warn_of_old_files(&mut self, view: Option<&View>) {
+        let commit = self.producer.target().commit;
+        let mut steps = view.into_iter().flat_map(|view| &view.steps);
+        if steps.any(|step| step.varies && step.target == commit) {
+            let text = format!(
+                "the published files of {commit} may be out of date, because some show more than the commit, \
+                 such as refs; --force publishes them again"
+            );
+            let mut line = Vec::new();
+            push_line(&mut line, "warning: ", text.as_bytes());
+            // Nobody may listen.
+            let _ = self.console.write_all(&line);
+        }
+    }
+
+    /// The edition after `steps` are added to `view`.
+    fn edition(&self, view: &View, steps: &[Step]) -> Option<Digest> {
+        let is_again = view.target.commit == self.producer.target().commit;
+        let is_listed = |new: &Step| view.steps.iter().any(|old| old.sha256 == new.sha256);
+        let differs = |new: &&Step| is_again && new.varies && !is_listed(new);
+        let other = steps.iter().find(differs).map(|step| &step.sha256);
+        other.or(view.edition.as_ref()).cloned()
+    }
+
     /// The view with `steps` behind those of `view`.
     fn next(&self, view: Option<View>, steps: &[Step], standing: Standing) -> View {
         let filters = self.producer.filters();
         let mut target = self.producer.target();
+        let same = view.as_ref().filter(|view| view.filters == filters);
+        let edition = same.and_then(|view| self.edition(view, steps));
         let (kept, retired, mut remembered) = match view {
             None => (Vec::new(), Vec::new(), Vec::new()),
-            Some(view) if view.filters == filters => {
+            Some(view) if view.filters == filters && view.edition == edition => {
                 let first = first_kept(&view, steps, standing);
                 if standing == Standing::Older {
                     target = view.target;
@@ -368,6 +401,7 @@ impl Publication<'_> {
             !is_listed && old.time + REMEMBERED.as_secs() > time
         });
         let mut next = View::new(filters, target, all);
+        next.edition = edition;
         next.retired = remembered;
         next
     }

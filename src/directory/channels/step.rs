@@ -21,6 +21,9 @@ pub(super) struct Step {
     pub(super) deletions: u64,
     /// When the archive was published, in seconds since 1970.
     pub(super) time: u64,
+    /// Whether it has files that may have another content when the commit is archived again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) varies: bool,
 }
 
 #[cfg(test)]
@@ -37,6 +40,7 @@ pub(super) mod tests {
             entries: 1,
             deletions: 0,
             time: 0,
+            varies: false,
         }
     }
 }

@@ -29,6 +29,9 @@ pub(super) struct View {
     view: u32,
     /// The key of all that decides, beside the commit, which files there are.
     pub(super) filters: String,
+    /// The full archive that replaced all earlier ones, because its files had another content for the same commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) edition: Option<Digest>,
     /// The newest commit.
     pub(super) target: Target,
     /// The archives, the newest one last.
@@ -62,6 +65,7 @@ impl View {
         Self {
             view: VERSION,
             filters,
+            edition: None,
             target,
             steps,
             retired: Vec::new(),
@@ -130,9 +134,10 @@ impl View {
         bucket.replace(&name.file(), &bytes, known)
     }
 
-    /// The key of the filters.
+    /// The key of all that decides, beside the commit, which content a directory has: the edition includes the filters.
     pub(super) fn origin(&self) -> Option<Origin> {
-        Origin::new(self.filters.as_bytes())
+        let edition = self.edition.as_ref().map(Digest::to_string);
+        Origin::new(edition.as_ref().unwrap_or(&self.filters).as_bytes())
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Format {
     pub(super) pieces: Option<Vec<Piece>>,
     /// Whether a placeholder makes git read the head of the commit.
     pub(super) reads_head: bool,
+    /// Whether a placeholder may show more than the commit.
+    pub(super) varies: bool,
     /// Whether a placeholder reads or changes the text before it.
     pub(super) looks_back: bool,
     /// Whether a placeholder counts the columns of the line before it.
@@ -78,6 +80,7 @@ impl Format {
             return Ok(modified);
         }
         self.reads_head |= reads_head(bare);
+        self.varies |= varies(bare);
         let len = plain(rest);
         match (&mut self.pieces, len) {
             (Some(pieces), Some(len)) => pieces.push(Piece::Placeholder(rest[..len].to_vec())),
@@ -195,6 +198,20 @@ fn reads_head(placeholder: &[u8]) -> bool {
     !without
 }
 
+/// Whether git expands `placeholder` by more than the commit: refs, notes, a mailmap, keys, the time of day, the depth of
+/// a shallow clone, or the number of objects, which decides how long a short id is.
+fn varies(placeholder: &[u8]) -> bool {
+    match placeholder {
+        [
+            b'h' | b't' | b'p' | b'P' | b'd' | b'D' | b'N' | b'G' | b'S',
+            ..,
+        ] => true,
+        [b'a' | b'c', b'N' | b'E' | b'L' | b'r' | b'h', ..] => true,
+        [b'(', inside @ ..] => !inside.starts_with(b"trailers"),
+        _ => false,
+    }
+}
+
 /// Whether `placeholder` removes preceding spaces or counts columns.
 fn looks_back(placeholder: &[u8]) -> bool {
     ["<|", ">|", ">>", "><|"]
@@ -251,6 +268,24 @@ mod tests {
             assert_eq!(parse(format).pieces, None, "{format}");
         }
         assert!(!parse("%x00").stands_alone());
+    }
+
+    #[test]
+    fn formats_that_show_more_than_the_commit() {
+        for format in ["%h", "%H %D", "%(describe:tags)", "%+aN", "%cr", "%<(9)%P"] {
+            assert!(parse(format).varies, "{format}");
+        }
+        for format in [
+            "",
+            "%H%T",
+            "%an %ae %aI %cs",
+            "%s%n%b",
+            "%(trailers:key=a)",
+            "%%h",
+            "%q",
+        ] {
+            assert!(!parse(format).varies, "{format}");
+        }
     }
 
     #[test]

@@ -10,12 +10,23 @@ use std::sync::{
 #[derive(Clone, Debug, Default)]
 pub struct Shareable {
     is_private: Arc<AtomicBool>,
+    varies: Arc<AtomicBool>,
 }
 
 impl Shareable {
     /// From here on the archive depends on more than the request.
     pub fn withdraw(&self) {
         self.is_private.store(true, Ordering::Release);
+    }
+
+    /// From here on the archive has a file that may have another content when the same commit is archived again.
+    pub fn vary(&self) {
+        self.varies.store(true, Ordering::Release);
+    }
+
+    /// Whether the archive so far has such a file.
+    pub fn varies(&self) -> bool {
+        self.varies.load(Ordering::Acquire)
     }
 
     /// Whether the archive so far follows from the request alone.

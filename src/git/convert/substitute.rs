@@ -97,6 +97,9 @@ impl Substitution {
         let mut found = Found { rest: content };
         for [before, format] in found.by_ref() {
             let format = Format::parse(format, &mut self.described)?;
+            if format.varies {
+                self.shareable.vary();
+            }
             out.extend(before);
             self.append(&format, &mut out, log)?;
         }

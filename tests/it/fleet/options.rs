@@ -35,8 +35,10 @@ fn publish_at(fleet: &Fleet, words: &str) -> Output {
 #[test]
 fn a_bucket_is_created_on_demand() {
     let fleet = Fleet::new();
+    for name in ["full", "empty"] {
+        fs::create_dir(fleet.directory(name)).unwrap();
+    }
     fleet.top.write("full/file", "");
-    fs::create_dir(fleet.directory("empty")).unwrap();
     let absent = |name: &str| {
         format!(
             "fatal: there is no bucket at '{name}'\n\

@@ -52,6 +52,37 @@ fn a_commit_that_is_there_is_not_published_again() {
     assert_eq!(fleet.steps().len(), 3);
 }
 
+/// Tags that come later are in the file, but not in what was published.
+#[test]
+fn files_that_show_more_than_their_commit() {
+    let fleet = Fleet::new();
+    let script = "echo 'dir/* export-subst' >.gitattributes && echo '$Format:%D$' >dir/refs";
+    let commit = fleet.commit(script);
+    assert_eq!(fleet.publish("HEAD").messages(), "");
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &commit);
+
+    fleet.repo.git(["tag", "v1"]);
+    let again = fleet.publish("HEAD");
+    let warning = format!("warning: the published files of {commit} may be out of date");
+    assert!(again.messages().starts_with(&warning), "{again}");
+    let _ = again.success();
+    for _ in 0..2 {
+        assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        for directory in ["d", "new"] {
+            let _ = fleet.apply(directory, "").success();
+            fleet.assert_holds(directory, &commit);
+        }
+    }
+
+    let next = fleet.commit("echo other >small");
+    assert_eq!(fleet.kinds("HEAD"), ["delta"]);
+    for directory in ["d", "new", "newer"] {
+        let _ = fleet.apply(directory, "").success();
+        fleet.assert_holds(directory, &next);
+    }
+}
+
 /// A job of the older commit finds it, and the newest one stays the newest.
 #[test]
 fn an_older_commit() {
