@@ -26,6 +26,8 @@ pub struct Fleet {
     pub publish_ratio: f64,
 
     /// Make the commit the newest one of the view, in full if the view has it, and even if the view has a descendant of it
+    ///
+    /// A view file that is damaged is replaced.
     #[arg(long)]
     pub force: bool,
 

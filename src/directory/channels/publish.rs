@@ -98,7 +98,7 @@ pub struct Conditions {
     /// When a full archive is published.
     pub limits: Limits,
     /// Whether a commit that is older than the target of the view becomes the target, and whether the target is published
-    /// anew.
+    /// anew. A damaged view is replaced.
     pub force: bool,
     /// Whether the bucket is created if there is none.
     pub create: bool,
@@ -127,10 +127,15 @@ pub fn publish(
         bucket.create(TOP)?;
     }
     for attempt in 0..ATTEMPTS {
-        let (mut view, version) = View::read(bucket, &place.view)?.unzip();
+        let (view, version) = View::read_any(bucket, &place.view)?.unzip();
+        let mut view = match view {
+            // A damaged view lists nothing, and is replaced.
+            Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.force => None,
+            view => view.transpose()?,
+        };
         if let Some(view) = &mut view {
             publication.drop_missing(view)?;
-        } else if !conditions.create && !is_bucket(bucket)? {
+        } else if version.is_none() && !conditions.create && !is_bucket(bucket)? {
             return Err(no_bucket(place.bucket.to_string()));
         }
         let standing = publication.standing(view.as_ref())?;

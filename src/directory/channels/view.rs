@@ -74,12 +74,27 @@ impl View {
 
     /// Read the view `name`, with its version; `None` if there is none.
     pub(super) fn read(bucket: &dyn Bucket, name: &ViewName) -> Result<Option<(Self, Version)>> {
+        match Self::read_any(bucket, name)? {
+            Some((view, version)) => Ok(Some((view?, version))),
+            None => Ok(None),
+        }
+    }
+
+    /// Read the view `name` like [`Self::read`], with the version of a damaged one too.
+    pub(super) fn read_any(
+        bucket: &dyn Bucket,
+        name: &ViewName,
+    ) -> Result<Option<(Result<Self>, Version)>> {
         let Some(Versioned { bytes, version }) = bucket.read(&name.file(), MAX_LEN)? else {
             return Ok(None);
         };
         let view = Self::parse(&bytes).map_err(|reason| {
-            Error::damaged(format!("the view '{name}' makes no sense")).caused_by(reason)
-        })?;
+            Error::damaged(format!("the view '{name}' makes no sense"))
+                .caused_by(reason)
+                .hinted(format!(
+                    "git sluice --publish=<bucket>/{name} --force <commit> replaces it"
+                ))
+        });
         Ok(Some((view, version)))
     }
 

@@ -145,9 +145,17 @@ fn views_that_are_not_there_or_make_no_sense() {
         let output = fleet.apply("d", "");
         output.assert_refused(11, &["fatal: the view 'main' makes no sense", words]);
         let prune = fleet.top.sluice(["--prune=bucket", "--prune-age=1h"]);
-        assert_eq!(prune.code(), 11, "{prune}");
+        let hint = "hint: git sluice --publish=<bucket>/main --force <commit> replaces it\n";
+        for output in [output, prune, fleet.publish("HEAD")] {
+            output.assert_refused(11, &[hint]);
+        }
+        assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        let _ = fleet.apply("mended", "").success();
+        fleet.assert_holds("mended", &ids[2]);
+        fs::remove_dir_all(fleet.directory("mended")).unwrap();
     }
-    assert_eq!(fleet.objects().len(), 3);
+    // The full archive of the newest commit came with --force, once.
+    assert_eq!(fleet.objects().len(), 4);
     fs::rename(fleet.bucket(), fleet.directory("elsewhere")).unwrap();
     let output = fleet
         .top
