@@ -4,6 +4,8 @@ use std::{
     fs::{self, TryLockError},
     io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
+    thread,
+    time::{Duration, Instant},
 };
 
 use cap_std::fs::Dir;
@@ -18,6 +20,12 @@ use super::{
     cursor::{Cursor, DIRECTORY_MODE, failed},
     own,
 };
+
+/// How long an application waits for another one. One that was killed may hold the lock until its last write to the disk
+/// is over.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it looks.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory that is locked.
 pub(super) struct Root {
@@ -52,8 +60,7 @@ impl Root {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty());
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
-        // A file system without locks is accepted; only this protection is lost.
-        if let Err(TryLockError::WouldBlock) = handle.try_lock() {
+        if !lock(&handle) {
             let name = name.as_os_str().as_bytes();
             let refused = filled("another archive is being applied to '{}'", &[name]);
             return Err(Error::fatal(refused));
@@ -90,6 +97,19 @@ impl Root {
     pub(super) fn sync(&self) -> Result<()> {
         sync_all_files(&self.handle).map_err(|error| failed("write", b".", error))
     }
+}
+
+/// Locks the directory, or waits for another application until [`PATIENCE`] ends. A file system without locks is accepted;
+/// only this protection is lost.
+fn lock(directory: &fs::File) -> bool {
+    let begin = Instant::now();
+    while let Err(TryLockError::WouldBlock) = directory.try_lock() {
+        if begin.elapsed() >= PATIENCE {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+    true
 }
 
 /// Flush the file system of `directory`.

@@ -1,6 +1,6 @@
 //! What a directory says that it holds, and which archives it takes.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use super::archive::{Archive, Deletions, Tree, delta, file, id, tree};
 use super::{Target, applying, ids};
@@ -273,6 +273,24 @@ fn one_at_a_time() {
     // Closing it is not enough: a process that another test starts at this moment holds a copy.
     handle.unlock().expect("our own");
     let _ = directory.apply(&archive).success();
+    assert_eq!(directory.state(), format!("holds {to}\n"));
+}
+
+/// The other one was killed, and ends soon.
+#[test]
+fn one_after_the_other() {
+    let (base, _, archive) = small();
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &base);
+    let handle = fs::File::open(directory.directory()).expect("our own");
+    handle.lock().expect("nobody else has it");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(700));
+            handle.unlock().expect("our own");
+        });
+        let _ = directory.apply(&archive).success();
+    });
     assert_eq!(directory.state(), format!("holds {to}\n"));
 }
 
