@@ -6,7 +6,7 @@ mod terminal;
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, BufReader, Seek, Write},
+    io::{self, BufReader, IsTerminal, Seek, Write},
     os::fd::AsFd,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -181,6 +181,7 @@ fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
         has_input: &has_input,
+        input_is_terminal: &|| io::stdin().is_terminal(),
         input_len: &input_len,
         screen: terminal::screen(),
         max_memory: u64::MAX,

@@ -73,6 +73,11 @@ pub(super) fn apply(
             let metadata = file.metadata().ok().filter(Metadata::is_file);
             (Box::new(file), metadata.map(|metadata| metadata.len()))
         }
+        (None, None) if (streams.input_is_terminal)() => {
+            let target = target.name.as_os_str().as_bytes();
+            return Err(Error::fatal("cannot read an archive from a terminal")
+                .hinted(filled("git sluice HEAD | git sluice --apply={}", &[target])));
+        }
         (None, None) => ((streams.input)()?, (streams.input_len)()),
     };
     let archive = Archive {

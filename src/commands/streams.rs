@@ -25,6 +25,8 @@ pub struct Streams<'a> {
     pub input_len: &'a dyn Fn() -> Option<u64>,
     /// Tells whether somebody may have sent an archive on the standard input: it is a pipe or a file.
     pub has_input: &'a dyn Fn() -> bool,
+    /// Tells whether the standard input is a terminal.
+    pub input_is_terminal: &'a dyn Fn() -> bool,
     /// The place that messages go to. On a terminal, progress is shown unless the words say otherwise.
     pub screen: Screen,
     /// The most memory that the words may ask for, in bytes.

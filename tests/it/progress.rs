@@ -47,6 +47,20 @@ fn archives() {
     assert_done(&shown);
 }
 
+/// Nobody types one.
+#[test]
+fn an_archive_does_not_come_from_a_terminal() {
+    let repo = Repo::scratch();
+    let command = "git-sluice --apply=d; git-sluice --apply=d -; echo $?";
+    let Some(shown) = on_a_terminal(&repo, command) else {
+        return;
+    };
+    let shown = String::from_utf8(shown.success()).expect("text");
+    let refused = "fatal: cannot read an archive from a terminal\r\n\
+                   hint: git sluice HEAD | git sluice --apply=d\r\n";
+    assert_eq!(shown, format!("{refused}{refused}128\r\n"));
+}
+
 /// The last line is complete, and ended.
 #[track_caller]
 fn assert_done(shown: &str) {

@@ -141,6 +141,7 @@ impl Session {
             messages: &mut **messages,
             input: &no_input,
             has_input: &|| false,
+            input_is_terminal: &|| false,
             input_len: &|| None,
             screen: Screen::NONE,
             max_memory: self.max_memory,

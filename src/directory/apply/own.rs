@@ -96,5 +96,7 @@ pub(super) fn rename(root: &Dir, new: &str, name: &str) -> Result<()> {
 /// The error of a failed operation on the file `name`.
 pub(super) fn failed(name: &str, error: &io::Error) -> Error {
     let why = strerror(error);
-    Error::fatal(format!("cannot read or write '{name}': {why}"))
+    Error::fatal(format!(
+        "cannot read or write '{name}' in the directory of --apply: {why}"
+    ))
 }

@@ -19,6 +19,8 @@ use super::{
 };
 
 const BLOCK: usize = 512;
+/// The place in a header that tells a tar of POSIX or GNU.
+const MAGIC: std::ops::Range<usize> = 257..262;
 /// The limit of the records of one header, in bytes.
 const RECORDS_MAX: u64 = 1 << 20;
 /// The bytes that are read at once. Content up to this length comes in one piece.
@@ -126,6 +128,9 @@ impl<R: Read> Reader<R> {
         while self.piece()?.is_some() {}
         self.take(self.padding as usize)?;
         self.padding = 0;
+        if self.position == 0 {
+            self.check_beginning()?;
+        }
         let block = self.take(BLOCK)?;
         if is_zero(&block) {
             return self.end().map(|()| None);
@@ -145,6 +150,18 @@ impl<R: Read> Reader<R> {
             return Err(damaged("a header's checksum is wrong"));
         }
         Ok(Some(header))
+    }
+
+    /// Tell nothing, and what is no tar, from an archive that was cut.
+    fn check_beginning(&mut self) -> Result<()> {
+        self.fill(BLOCK)?;
+        match &self.ahead[..] {
+            [] => Err(Error::fatal("the archive is empty")
+                .caused_by("the program that writes it may have failed")),
+            begin if is_like_tar(begin) => Ok(()),
+            _ => Err(Error::fatal("this is no archive")
+                .caused_by("it does not begin like a tar, a tar.gz or a tar.zst")),
+        }
     }
 
     /// Check that only zeros follow the first zero block. Reading to the very end lets a decompressor
@@ -279,6 +296,14 @@ impl<R: Read> Reader<R> {
 
 fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
+}
+
+/// Whether `begin` may be the beginning of a tar: a header, or one that is cut, whose name ends with NULs.
+fn is_like_tar(begin: &[u8]) -> bool {
+    match begin.get(MAGIC) {
+        Some(magic) => magic == b"ustar" || is_zero(begin),
+        None => begin.contains(&0),
+    }
 }
 
 /// The stored type: [`Header::entry_type`] takes a NUL for a file.

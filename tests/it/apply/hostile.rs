@@ -500,7 +500,12 @@ fn every_truncation() {
     let archive = delta([from, to], [&base(), &target], Deletions::Pax);
     let cuts = (0..archive.len()).step_by(512);
     for cut in cuts.flat_map(|block| [block, block + 100]) {
-        assert_untouched(&archive[..cut], "the archive is incomplete");
+        let words = if cut == 0 {
+            "is empty"
+        } else {
+            "is incomplete"
+        };
+        assert_untouched(&archive[..cut], &format!("the archive {words}"));
     }
     let directory = Target::holding(from, &base());
     let _ = directory.apply_without_rights(&archive).success();

@@ -251,6 +251,8 @@ fn archives_of_other_programs() {
             gnu.end(),
             "it is in the format of GNU tar, and git writes that of POSIX",
         ),
+        (b"404: Not Found\n".to_vec(), "this is no archive"),
+        (b"<!DOCTYPE html>".repeat(99), "this is no archive"),
     ] {
         let directory = Target::empty();
         directory.assert_not_applied(&directory.apply(&archive), words, "");
@@ -274,6 +276,19 @@ fn one_at_a_time() {
     handle.unlock().expect("our own");
     let _ = directory.apply(&archive).success();
     assert_eq!(directory.state(), format!("holds {to}\n"));
+}
+
+#[test]
+fn an_error_says_where() {
+    let (base, _, archive) = small();
+    let [from, _] = &ids();
+    let directory = Target::holding(from, &base);
+    fs::create_dir(directory.directory().join(".git-sluice.new")).expect("our own");
+    directory.assert_not_applied(
+        &directory.apply(&archive),
+        "cannot read or write '.git-sluice.new' in the directory of --apply: Is a directory",
+        &format!("holds {from}\n"),
+    );
 }
 
 /// The other one was killed, and ends soon.
@@ -326,7 +341,7 @@ fn no_other_option_goes_with_it() {
         &repo,
         "--apply=nowhere -",
         128,
-        "fatal: the archive is incomplete",
+        "fatal: the archive is empty",
     );
 }
 
