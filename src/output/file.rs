@@ -5,15 +5,22 @@
 //! The old content is kept until the first byte of the archive exists.
 
 use std::{
+    ffi::OsString,
     fs::{self, File, Metadata, OpenOptions, Permissions},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::{MetadataExt, PermissionsExt, fchown},
+    },
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
 use rustix::fs::{flistxattr_query, listxattr_query};
 use tempfile::NamedTempFile;
+
+/// The bytes of the target's name in that of its temporary file, which may have 255 in all.
+const MAX_PREFIX: usize = 200;
 
 /// The temporary file of a run, to be removed if the run is interrupted. Clones share the same file.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +101,9 @@ impl Replacement {
         };
         let file = {
             let mut path = unfinished.lock();
-            let file = NamedTempFile::new_in(directory)?;
+            let file = tempfile::Builder::new()
+                .prefix(&temporary_prefix(target))
+                .tempfile_in(directory)?;
             *path = Some(file.path().to_owned());
             file
         };
@@ -119,6 +128,14 @@ impl Replacement {
         *path = None;
         Ok(())
     }
+}
+
+/// The beginning of the name of a temporary file: whoever finds one that a killed run has left sees whose it was.
+fn temporary_prefix(target: &Path) -> OsString {
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    let mut prefix = name[..name.len().min(MAX_PREFIX)].to_vec();
+    prefix.extend_from_slice(b".tmp");
+    OsString::from_vec(prefix)
 }
 
 /// Whether the path is the only name of the regular file at `path`. A mount point cannot be replaced by a
@@ -201,6 +218,15 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).expect("ours").count(), 0);
     }
 
+    #[test]
+    fn the_longest_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("x".repeat(255));
+        let destination = Destination::create(&Directory::Current.file(&path), |_| Ok(()));
+        destination.expect("a file").complete().expect("renamed");
+        assert!(path.exists());
+    }
+
     /// By then the name may belong to another file.
     #[test]
     fn a_file_that_is_complete_is_not_removed() {
@@ -215,6 +241,9 @@ mod tests {
             Destination::create(&Directory::Current.file(&path), watch).expect("a file");
         let temporary = fs::read_dir(directory.path()).expect("ours").next();
         let temporary = temporary.expect("made").expect("readable").path();
+        let name = temporary.file_name().and_then(|name| name.to_str());
+        let letters = name.and_then(|name| name.strip_prefix("file.tmp"));
+        assert_eq!(letters.map(str::len), Some(6), "{temporary:?}");
         destination.complete().expect("renamed");
         fs::write(&temporary, "of another").expect("written");
         drop(told.recv().expect("it was told").remove());
