@@ -257,12 +257,6 @@ impl<F: Format> Archiver<F> {
         let store = self.store(window);
         let is_entered = entry.mode == Mode::Submodule && store.enters(window.path(entry));
         let id = match entry.blob {
-            // A whiteout, which represents a deletion.
-            Blob::None
-                if entry.kind == MemberKind::File && fate.disposition == Disposition::Content =>
-            {
-                return;
-            }
             Blob::Extra(_) => &[],
             // The id would reveal changes in hidden entries.
             _ if self.redacted && (entry.mode == Mode::Directory || is_entered) => &[],

@@ -95,12 +95,9 @@ impl<F> Prepared<F> {
             Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras)
                 .entering(request.submodules.entered)
                 .into(),
-            Scope::Delta(delta) => {
-                let whiteouts = delta.whiteouts()?;
-                DeltaWalk::new(delta.changes, whiteouts, request.extras)
-                    .entering(request.submodules.entered)
-                    .into()
-            }
+            Scope::Delta(delta) => DeltaWalk::new(delta.changes, request.extras)
+                .entering(request.submodules.entered)
+                .into(),
         };
         Ok(Self {
             archiver,
@@ -161,7 +158,6 @@ fn globals(delta: &Delta) -> Globals {
     let (format, lists_deletions) = match delta.deletion_format {
         DeletionFormat::None => ("none", false),
         DeletionFormat::Pax => ("pax", true),
-        DeletionFormat::Whiteout => ("whiteout", false),
     };
     Globals::new(move |headers| {
         headers.record("GITSLUICE.delta", b"1")?;

@@ -42,6 +42,4 @@ pub enum Deletions {
     None,
     /// In global pax headers, which --apply reads and other programs skip
     Pax,
-    /// As whiteout entries of an OCI image layer
-    Whiteout,
 }

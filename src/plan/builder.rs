@@ -72,11 +72,6 @@ impl WindowBuilder {
         self.past = Some(Box::new(past));
     }
 
-    /// Append an empty file that is in no tree; `id` stands in where its name does not fit.
-    pub fn push_empty(&mut self, name: &[u8], id: ObjectId) {
-        self.append(Item::new(&[name], Mode::File, id), Blob::None);
-    }
-
     /// Append `item`.
     pub fn push(&mut self, item: Item<'_>) {
         let blob = match item.disposition {

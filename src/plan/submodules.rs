@@ -56,7 +56,7 @@ impl PlannedTree {
                 walk.of_submodule().entering(entered).into()
             }
             Some(changes) => {
-                let walk = DeltaWalk::new((**changes).clone(), None, Arc::default());
+                let walk = DeltaWalk::new((**changes).clone(), Arc::default());
                 walk.of_submodule().entering(entered).into()
             }
         }

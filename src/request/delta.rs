@@ -10,7 +10,7 @@ use crate::{
     cli::{self, Delta as Args},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
-    plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Names, Side, verify},
+    plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side, verify},
 };
 
 /// A delta to be sent.
@@ -22,8 +22,6 @@ pub struct Delta {
     pub counts: ChangeCounts,
     /// The deleted paths, in order.
     pub deletions: Arc<Deletions>,
-    /// Bytes of deleted paths that are held in memory.
-    deletions_memory: usize,
     /// The commit or tree of the base.
     pub base: ObjectId,
     /// The commit or tree of the target.
@@ -41,8 +39,6 @@ pub enum DeletionFormat {
     None,
     /// Records of global pax headers.
     Pax,
-    /// Whiteout entries of an OCI image layer.
-    Whiteout,
 }
 
 impl From<cli::Deletions> for DeletionFormat {
@@ -50,7 +46,6 @@ impl From<cli::Deletions> for DeletionFormat {
         match given {
             cli::Deletions::None => Self::None,
             cli::Deletions::Pax => Self::Pax,
-            cli::Deletions::Whiteout => Self::Whiteout,
         }
     }
 }
@@ -72,9 +67,6 @@ impl Delta {
             DiffSummary::take(diff.another(), reader.clone(), bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
-        if deletion_format == DeletionFormat::Whiteout {
-            found.refuse_odd_names()?;
-        }
         if args.verify_delta {
             verify(&mut diff.another(), reader)?;
         }
@@ -82,7 +74,6 @@ impl Delta {
             changes: Changes::new(diff, found.cached, found.directories),
             counts: found.changes,
             deletions: Arc::new(deletions),
-            deletions_memory: bounds.cached_bytes,
             base,
             target,
             deletion_format,
@@ -107,14 +98,6 @@ impl Delta {
             deletions: Arc::new(self.deletions.behind(deletions)),
             ..self
         })
-    }
-
-    /// The paths that whiteouts are written for.
-    pub fn whiteouts(&self) -> Result<Option<Names>> {
-        match self.deletion_format {
-            DeletionFormat::Whiteout => self.deletions.topmost(self.deletions_memory).map(Some),
-            DeletionFormat::Pax | DeletionFormat::None => Ok(None),
-        }
     }
 }
 

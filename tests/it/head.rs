@@ -75,7 +75,7 @@ fn lengths_of_changes_are_exact() {
     repo.git(["add", "."]);
     repo.git(["rm", "-q", "file"]);
     repo.git(["commit", "-qm", "changes"]);
-    for deletions in ["pax", "whiteout", "none"] {
+    for deletions in ["pax", "none"] {
         assert_length(
             &repo,
             &["--base=HEAD~1", &format!("--deletions={deletions}"), "HEAD"],

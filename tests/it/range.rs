@@ -90,10 +90,7 @@ fn parts_of_changes() {
     }
     repo.git(["rm", "-q", "gone"]);
     repo.git(["commit", "-qm", "gone"]);
-    for deletions in ["pax", "whiteout"] {
-        let deletions = format!("--deletions={deletions}");
-        assert_parts(&repo, &["--base=HEAD~3", &deletions, "HEAD"]);
-    }
+    assert_parts(&repo, &["--base=HEAD~3", "HEAD"]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         Scope::Delta(delta) => {
             gone(&delta, out)?;
             let changes = delta.changes.with(Sizes::All);
-            DeltaWalk::new(changes, None, request.extras)
+            DeltaWalk::new(changes, request.extras)
                 .entering(request.submodules.entered)
                 .into()
         }

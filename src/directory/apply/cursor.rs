@@ -82,19 +82,6 @@ impl<'r> Cursor<'r> {
         }
     }
 
-    /// Delete a path with everything below it. Returns an obstacle like [`Self::delete`].
-    pub(super) fn delete_all(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
-        let obstacle = self.delete(path)?;
-        if obstacle.as_deref() != Some(path.bytes()) {
-            return Ok(obstacle);
-        }
-        let removed = self
-            .here()
-            .remove_dir_all(OsStr::from_bytes(path.split().1));
-        removed.map_err(|error| failed("delete", path.bytes(), error))?;
-        Ok(None)
-    }
-
     /// Delete a file or a symbolic link. Anything else stays.
     pub(super) fn delete_file(&mut self, path: &ArchivePath<'_>) -> Result<()> {
         self.try_delete(path, |here, name| here.remove_file(name))

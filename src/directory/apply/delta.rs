@@ -66,8 +66,6 @@ pub(super) struct Claim {
     pub(super) base: Option<Id>,
     /// The content of the directory after the application.
     pub(super) target: Id,
-    /// Whether deletions are entries instead of records.
-    pub(super) whiteouts: bool,
     /// The view that the archive belongs to. The archive itself does not say so.
     pub(super) origin: Option<Origin>,
 }
@@ -94,7 +92,6 @@ impl Claim {
         let claim = Self {
             base: None,
             target,
-            whiteouts: false,
             origin: None,
         };
         Ok((claim, item))
@@ -117,9 +114,8 @@ impl Claim {
         let (Some(base), Some(target)) = (base, target) else {
             return Err(damaged("its base or its target is no object id"));
         };
-        let whiteouts = match value("deletions")? {
-            b"pax" => false,
-            b"whiteout" => true,
+        match value("deletions")? {
+            b"pax" => {}
             b"none" => {
                 return Err(Error::fatal("the archive does not carry its deletions")
                     .hinted("make it with --deletions=pax"));
@@ -128,7 +124,7 @@ impl Claim {
                 let other = other.escape_ascii();
                 return Err(damaged(format!("deletions as '{other}' are not known")));
             }
-        };
+        }
         if records.next().is_some() {
             return Err(damaged("something follows its GITSLUICE.deletions"));
         }
@@ -138,7 +134,6 @@ impl Claim {
         Ok(Self {
             base: Some(base),
             target,
-            whiteouts,
             origin: None,
         })
     }

@@ -82,10 +82,6 @@ impl Extraction<'_, '_, '_> {
                 let obstacle = self.cursor.delete(&path)?;
                 self.deleted(&path, obstacle)
             }
-            Step::DeleteAll(path) => {
-                let obstacle = self.cursor.delete_all(&path)?;
-                self.deleted(&path, obstacle)
-            }
             Step::Write(path, kind) => self.write(&path, kind, reader),
         }
     }

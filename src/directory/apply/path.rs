@@ -15,9 +15,6 @@ const PROTECT: Option<Protect> = Some(Protect {
     ntfs: true,
 });
 
-/// The prefix of a whiteout's name.
-const WHITEOUT: &[u8] = b".wh.";
-
 /// The longest path of the system, with its NUL, and the longest target of a link. Longer ones cannot be checked out
 /// either. The limit also bounds the depth of directories.
 const LEN_MAX: usize = 4096;
@@ -104,26 +101,6 @@ impl<'a> ArchivePath<'a> {
             Some(slash) => (&self.bytes[..slash], &self.bytes[slash + 1..]),
             None => (b"", self.bytes),
         }
-    }
-
-    /// The unchecked path that this path deletes, if it is a whiteout. Names in the form of whiteouts are
-    /// reserved.
-    pub(super) fn whiteout(&self) -> Result<Option<Vec<u8>>> {
-        let (parent, name) = self.split();
-        let name = name.strip_prefix(WHITEOUT).filter(|_| !self.is_directory);
-        let hidden = name.map(|name| match parent {
-            b"" => name.to_vec(),
-            _ => [parent, name].join(&b'/'),
-        });
-        let mut names = hidden
-            .as_deref()
-            .unwrap_or(self.bytes)
-            .split(|&byte| byte == b'/');
-        if names.any(|name| name.starts_with(WHITEOUT)) {
-            let refused = "path '{}' is neither a whiteout nor a real one";
-            return Err(damaged(filled(refused, &[self.bytes])));
-        }
-        Ok(hidden)
     }
 }
 
@@ -224,23 +201,5 @@ mod tests {
             );
         }
         assert!(ArchivePath::of_symlink(b".gitattributes").is_ok());
-    }
-
-    #[test]
-    fn whiteouts() {
-        let hidden = |path| ArchivePath::new(path).expect("sound").whiteout().ok();
-        assert_eq!(hidden(b"a/b"), Some(None));
-        assert_eq!(hidden(b".wh.a"), Some(Some(b"a".to_vec())));
-        assert_eq!(hidden(b"a/b/.wh.c"), Some(Some(b"a/b/c".to_vec())));
-        assert_eq!(hidden(b"a/.wh..."), Some(Some(b"a/..".to_vec())));
-        for path in [
-            &b".wh..wh..opq"[..],
-            b".wh..wh.a",
-            b".wh.a/b",
-            b".wh.a/.wh.b",
-            b"a/.wh.b/",
-        ] {
-            assert_eq!(hidden(path), None, "{}", path.escape_ascii());
-        }
     }
 }

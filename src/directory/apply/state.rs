@@ -380,7 +380,6 @@ mod tests {
         Claim {
             base: base.map(id),
             target: id("b"),
-            whiteouts: false,
             origin: view.map(origin),
         }
     }

@@ -11,15 +11,13 @@ use super::{
     delta::{Claim, deletions},
     input::damaged,
     path::ArchivePath,
-    reader::{Content, Entry, Item, ItemKind, Reader},
+    reader::{Entry, Item, ItemKind, Reader},
 };
 
 /// One operation on the directory.
 pub(super) enum Step<'a> {
     /// Delete a file, a symbolic link or an empty directory.
     Delete(ArchivePath<'a>),
-    /// Delete a path with everything below it.
-    DeleteAll(ArchivePath<'a>),
     /// Write the entry. The content of a file is read separately.
     Write(ArchivePath<'a>, &'a ItemKind),
 }
@@ -72,7 +70,7 @@ impl<'c> Steps<'c> {
     }
 
     fn global(&self, header: &[u8], mut take: impl FnMut(Step<'_>) -> Result<()>) -> Result<()> {
-        if self.brings || self.claim.whiteouts || self.claim.base.is_none() {
+        if self.brings || self.claim.base.is_none() {
             return Err(damaged("a global header where none may be"));
         }
         for path in deletions(header) {
@@ -86,12 +84,6 @@ impl<'c> Steps<'c> {
             ItemKind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
             _ => ArchivePath::new(&entry.path)?,
         };
-        if self.claim.whiteouts
-            && let Some(hidden) = path.whiteout()?
-        {
-            self.check_whiteout(&path, &entry.kind)?;
-            return take(Step::DeleteAll(ArchivePath::new(&hidden)?));
-        }
         self.brings = true;
         match &entry.kind {
             ItemKind::Directory { .. } => {}
@@ -102,19 +94,5 @@ impl<'c> Steps<'c> {
             ItemKind::File { .. } => {}
         }
         take(Step::Write(path, &entry.kind))
-    }
-
-    fn check_whiteout(&self, path: &ArchivePath<'_>, kind: &ItemKind) -> Result<()> {
-        let is_empty = matches!(
-            kind,
-            ItemKind::File {
-                content: Content::Bytes(0),
-                ..
-            }
-        );
-        match self.brings || !is_empty {
-            true => Err(path.refused("is a whiteout where none may be")),
-            false => Ok(()),
-        }
     }
 }

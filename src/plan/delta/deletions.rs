@@ -2,12 +2,11 @@
 //! temporary file: there may be millions of deletions, which must never all be in memory.
 
 use std::{
-    collections::HashSet,
     io::{self, Write},
     sync::Arc,
 };
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::ObjectId;
 
 use crate::{
     base::{
@@ -20,7 +19,7 @@ use crate::{
 
 /// Bytes read at once.
 const BLOCK_LEN: usize = 64 << 10;
-/// The size in bytes of the length field in front of each record and behind.
+/// The size in bytes of the length field in front of each record.
 const LEN: usize = size_of::<u64>();
 /// A record stores the position of the status in this table, and of the mode in the next.
 const STATUSES: [Status; 4] = [
@@ -130,71 +129,6 @@ impl Deletions {
         }
         Ok(())
     }
-
-    /// The shortest list of names that covers all deletions: a directory or a submodule covers its entries. Up to
-    /// `max_memory` bytes stay in memory.
-    pub fn topmost(&self, max_memory: usize) -> Result<Names> {
-        let mut names = RecordWriter::new(max_memory);
-        let submodules = self.submodules()?;
-        self.name_topmost(&submodules, &mut names)?;
-        let names = names.finish()?;
-        let at = Cursor::at(names.0.size());
-        Ok(Names { names, at })
-    }
-
-    /// The names of the submodules among the deletions, if there are deletions in submodules.
-    fn submodules(&self) -> Result<HashSet<Vec<u8>>> {
-        let mut submodules = HashSet::new();
-        if self.inner.is_empty() {
-            return Ok(submodules);
-        }
-        self.each(&mut |deletion| {
-            if deletion.mode == Mode::Submodule {
-                submodules.insert(deletion.name.clone());
-            }
-            Ok(())
-        })?;
-        Ok(submodules)
-    }
-
-    /// Append the names of [`topmost`](Self::topmost) to `names` from the last to the first, where all `submodules` are
-    /// gone.
-    fn name_topmost(&self, submodules: &HashSet<Vec<u8>>, names: &mut RecordWriter) -> Result<()> {
-        let is_in_one = |name: &[u8]| {
-            let mut slashes = name.find_iter(b"/").map(|slash| &name[..=slash]);
-            slashes.any(|above| above.len() < name.len() && submodules.contains(above))
-        };
-        let mut directory: Option<Vec<u8>> = None;
-        let mut at = Cursor::at(self.own.0.size());
-        // In reverse order a directory comes before its entries.
-        while let Some(record) = self.own.previous(&mut at)? {
-            let Deletion { name, mode, .. } = parsed(&record)?;
-            let is_inside = |directory: &Vec<u8>| name.starts_with(directory);
-            if directory.as_ref().is_some_and(is_inside) || is_in_one(&name) {
-                continue;
-            }
-            names.push(&[&name])?;
-            if mode == Mode::Directory {
-                directory = Some(name);
-            }
-        }
-        let mut inner = self.inner.iter().rev();
-        inner.try_for_each(|inner| inner.name_topmost(submodules, names))
-    }
-}
-
-/// A sequence of names.
-pub struct Names {
-    /// The names, stored in reverse order.
-    names: DeletionRecords,
-    at: Cursor,
-}
-
-impl Names {
-    /// The next name.
-    pub fn next_name(&mut self) -> Result<Option<Vec<u8>>> {
-        self.names.previous(&mut self.at)
-    }
 }
 
 fn parsed(record: &[u8]) -> Result<Deletion> {
@@ -217,8 +151,7 @@ impl RecordWriter {
     fn push(&mut self, parts: &[&[u8]]) -> Result<()> {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         let len = (len as u64).to_le_bytes();
-        let pieces = std::iter::once(&len[..]).chain(parts.iter().copied());
-        for piece in pieces.chain([&len[..]]) {
+        for piece in std::iter::once(&len[..]).chain(parts.iter().copied()) {
             self.0.write_all(piece).map_err(cannot_keep)?;
         }
         Ok(())
@@ -229,7 +162,7 @@ impl RecordWriter {
     }
 }
 
-/// Records, each between two copies of its length, readable in both directions.
+/// Records, each after its length.
 struct DeletionRecords(Spooled);
 
 /// The position of a reader of records, with the block read last.
@@ -241,13 +174,6 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn at(offset: u64) -> Self {
-        Self {
-            offset,
-            ..Self::default()
-        }
-    }
-
     /// `len` bytes of the block from `offset` on; `None` if the block is shorter.
     fn held(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.block_start)?).ok()?;
@@ -261,51 +187,23 @@ impl DeletionRecords {
         if at.offset == self.0.size() {
             return Ok(None);
         }
-        let offset = at.offset;
-        let len = self.len(at, offset, offset)?;
-        let start = offset + LEN as u64;
-        let record = self.bytes(at, start, len, start)?.to_vec();
-        at.offset = start + len as u64 + LEN as u64;
-        Ok(Some(record))
-    }
-
-    /// Read the record in front of the cursor and move the cursor to its start.
-    fn previous(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
-        if at.offset == 0 {
-            return Ok(None);
-        }
-        let far = |offset: u64| offset.saturating_sub(BLOCK_LEN as u64);
-        let end = at.offset - LEN as u64;
-        let len = self.len(at, end, far(at.offset))?;
-        let start = end - len as u64;
-        let record = self.bytes(at, start, len, far(end).min(start))?.to_vec();
-        at.offset = start - LEN as u64;
-        Ok(Some(record))
-    }
-
-    /// The length field at `offset`.
-    fn len(&self, at: &mut Cursor, offset: u64, block_start: u64) -> Result<usize> {
-        let bytes = self.bytes(at, offset, LEN, block_start)?;
-        let len = bytes.try_into().ok().map(u64::from_le_bytes);
+        let len = self.bytes(at, at.offset, LEN)?;
+        let len = len.try_into().ok().map(u64::from_le_bytes);
         let len = len.and_then(|len| usize::try_from(len).ok());
-        len.ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))
+        let len = len.ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))?;
+        let start = at.offset + LEN as u64;
+        let record = self.bytes(at, start, len)?.to_vec();
+        at.offset = start + len as u64;
+        Ok(Some(record))
     }
 
-    /// `len` bytes from `offset` on. A block that has to be read begins at `block_start`.
-    fn bytes<'a>(
-        &self,
-        at: &'a mut Cursor,
-        offset: u64,
-        len: usize,
-        block_start: u64,
-    ) -> Result<&'a [u8]> {
+    /// Reads `len` bytes from `offset` on, from the block in memory if they are in it.
+    fn bytes<'a>(&self, at: &'a mut Cursor, offset: u64, len: usize) -> Result<&'a [u8]> {
         if at.held(offset, len).is_none() {
-            let rest = usize::try_from(self.0.size() - block_start).unwrap_or(usize::MAX);
-            let before = usize::try_from(offset - block_start).unwrap_or(usize::MAX);
-            let block_len = BLOCK_LEN.max(before.saturating_add(len)).min(rest);
-            at.block.resize(block_len, 0);
-            at.block_start = block_start;
-            let read = self.0.read_exact_at(&mut at.block, block_start);
+            let rest = usize::try_from(self.0.size() - offset).unwrap_or(usize::MAX);
+            at.block.resize(BLOCK_LEN.max(len).min(rest), 0);
+            at.block_start = offset;
+            let read = self.0.read_exact_at(&mut at.block, offset);
             read.map_err(cannot_keep)?;
         }
         let bytes = at.held(offset, len);
@@ -360,14 +258,6 @@ mod tests {
             })
             .expect("readable");
             assert!(found == deletions && !kept.is_empty());
-            let mut names = kept.topmost(max_memory).expect("room");
-            let mut topmost = Vec::new();
-            while let Some(name) = names.next_name().expect("readable") {
-                topmost.push(name);
-            }
-            assert_eq!(topmost.len(), 3 + 3000);
-            assert_eq!(topmost[..2], [&b"a/"[..], b"a-b"]);
-            assert_eq!(topmost[3], b"z/f00000");
         }
         let none = DeletionLog::new(0).finish().expect("nothing to write");
         assert!(none.is_empty());

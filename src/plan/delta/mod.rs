@@ -23,9 +23,9 @@ mod walk;
 
 pub use change::{Change, Shown, Step};
 pub use changes::Changes;
-pub use deletions::{Deletion, Deletions, Names};
+pub use deletions::{Deletion, Deletions};
 pub use diff::{DeltaRules, Diff};
 pub use side::Side;
-pub use summary::{Bounds, DiffSummary, whiteout};
+pub use summary::{Bounds, DiffSummary};
 pub use verify::verify;
 pub use walk::DeltaWalk;

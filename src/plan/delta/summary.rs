@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     base::{
-        error::{Error, Result, filled},
+        error::{Error, Result},
         pipeline::{self, Limits, Made, Sink, Source, Worker},
     },
     git::{objects::reader::Reader, tree::Mode},
@@ -42,8 +42,6 @@ pub struct Part {
     pub directories: u64,
     /// Complaints about attribute files of the new tree.
     pub complaints: Vec<u8>,
-    /// The first path with a name in the form of a whiteout.
-    odd_name: Option<Vec<u8>>,
     bounds: Bounds,
 }
 
@@ -64,9 +62,6 @@ pub struct Bounds {
     /// The number of threads. The default is the number of available cores.
     pub threads: Option<usize>,
 }
-
-/// The prefix of a whiteout's name (OCI image layer specification, "Whiteouts").
-const WHITEOUT: &[u8] = b".wh.";
 
 /// The number of directories read or of differing paths after which a part ends, so that another thread may
 /// continue.
@@ -114,7 +109,6 @@ impl Total {
         found.cached.append(part.cached);
         found.directories += part.directories;
         found.complaints.extend(part.complaints);
-        found.odd_name = found.odd_name.take().or(part.odd_name);
         found.within_bounds()
     }
 }
@@ -128,7 +122,6 @@ impl Part {
             cached: CachedChanges::new(bounds.cached_bytes),
             directories: 0,
             complaints: Vec::new(),
-            odd_name: None,
             bounds,
         }
     }
@@ -153,7 +146,6 @@ impl Part {
 
     fn changed(&mut self, diff: &mut Diff, change: &Change) {
         self.changes.count(change.status);
-        self.check_name(diff.path());
         let is_gone = match change.status {
             Status::Deleted | Status::TypeChanged => true,
             // The archive may omit the new content, and would then leave the old content in place.
@@ -177,7 +169,6 @@ impl Part {
     }
 
     fn directory(&mut self, diff: &Diff, status: Status, id: ObjectId) {
-        self.check_name(diff.path());
         if status == Status::Deleted {
             self.delete(Deletion {
                 name: diff.name(Mode::Directory),
@@ -187,34 +178,6 @@ impl Part {
             });
         }
     }
-
-    fn check_name(&mut self, path: &[u8]) {
-        let mut names = path.split(|byte| *byte == b'/');
-        if self.odd_name.is_none() && names.any(|name| name.starts_with(WHITEOUT)) {
-            self.odd_name = Some(path.to_vec());
-        }
-    }
-
-    /// Fail if whiteouts could be confused with other names.
-    pub fn refuse_odd_names(&self) -> Result<()> {
-        let Some(path) = &self.odd_name else {
-            return Ok(());
-        };
-        Err(
-            Error::fatal(filled("cannot tell '{}' from a whiteout", &[path]))
-                .hinted("--deletions=pax can carry it"),
-        )
-    }
-}
-
-/// Turn `dir/name` into `dir/.wh.name`, without the slash at the end of a directory's name.
-pub fn whiteout(name: &[u8]) -> Vec<u8> {
-    let name = name.strip_suffix(b"/").unwrap_or(name);
-    let base = name
-        .iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or(0, |slash| slash + 1);
-    [&name[..base], WHITEOUT, &name[base..]].concat()
 }
 
 /// Summarises a comparison, part by part.

@@ -4,11 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use gix::bstr::ByteSlice;
 
-use super::{
-    changes::{Changes, NewEntry, NewLeaf},
-    deletions::Names,
-    summary::whiteout,
-};
+use super::changes::{Changes, NewEntry, NewLeaf};
 use crate::{
     base::error::Result,
     git::{objects::reader::Reader, tree::Mode},
@@ -23,8 +19,6 @@ use crate::{
 /// A walk over the changes between two trees.
 pub struct DeltaWalk {
     changes: Changes,
-    /// The deleted paths, if empty files at the beginning represent them.
-    whiteouts: Option<Names>,
     extras: Arc<[Extra]>,
     begun: bool,
     through: bool,
@@ -39,11 +33,10 @@ pub struct DeltaWalk {
 }
 
 impl DeltaWalk {
-    /// Walk `changes`, with empty files for `whiteouts` before them and the `extras` after them.
-    pub fn new(changes: Changes, whiteouts: Option<Names>, extras: Arc<[Extra]>) -> Self {
+    /// Walks `changes`, with the `extras` after them.
+    pub fn new(changes: Changes, extras: Arc<[Extra]>) -> Self {
         Self {
             changes,
-            whiteouts,
             extras,
             begun: false,
             through: false,
@@ -79,14 +72,6 @@ impl DeltaWalk {
 
     /// Advance by one step, and append its entries to `builder`. False at the end.
     pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
-        if let Some(names) = &mut self.whiteouts {
-            let tree = self.changes.new_tree();
-            match names.next_name()? {
-                Some(name) => builder.push_empty(&whiteout(&name), tree),
-                None => self.whiteouts = None,
-            }
-            return Ok(true);
-        }
         if !self.begun {
             self.begun = true;
             self.begin(builder);
@@ -114,7 +99,6 @@ impl DeltaWalk {
         let changes = self.changes.fork()?;
         Some(Self {
             changes,
-            whiteouts: None,
             extras: std::mem::take(&mut self.extras),
             begun: true,
             through: false,

@@ -3,7 +3,7 @@
 //! [`Archive`] writes what it is told to; [`delta`] is the smallest writing side of the format, by which
 //! the reading side is measured.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -110,45 +110,19 @@ pub(crate) fn found(directory: &Path) -> Tree {
     found
 }
 
-/// How deletions travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deletions {
-    Pax,
-    Whiteout,
-}
-
 /// What makes of one tree the other.
-pub(crate) fn delta(ids: [&str; 2], trees: [&Tree; 2], deletions: Deletions) -> Vec<u8> {
+pub(crate) fn delta(ids: [&str; 2], trees: [&Tree; 2]) -> Vec<u8> {
     let [base, target] = trees.map(with_directories);
     let kind = |node: &Node| std::mem::discriminant(node);
     let gone = base
         .iter()
         .rev()
         .filter(|(path, node)| target.get(*path).map(kind) != Some(kind(node)));
-    let mut archive = match deletions {
-        Deletions::Pax => {
-            let paths = gone.map(|(path, node)| match node {
-                Node::Directory => [path, &b"/"[..]].concat(),
-                _ => path.clone(),
-            });
-            Archive::delta(ids, "pax").delete(paths)
-        }
-        Deletions::Whiteout => {
-            let gone: BTreeSet<&Vec<u8>> = gone.map(|(path, _)| path).collect();
-            let is_top =
-                |path: &&&Vec<u8>| !above(path).any(|above| gone.contains(&above.to_vec()));
-            let mut archive = Archive::delta(ids, "whiteout");
-            for path in gone.iter().filter(is_top) {
-                let name = path
-                    .iter()
-                    .rposition(|&byte| byte == b'/')
-                    .map_or(0, |at| at + 1);
-                let (parent, name) = path.split_at(name);
-                archive = archive.node(&[parent, b".wh.", name].concat(), &file(""));
-            }
-            archive
-        }
-    };
+    let paths = gone.map(|(path, node)| match node {
+        Node::Directory => [path, &b"/"[..]].concat(),
+        _ => path.clone(),
+    });
+    let mut archive = Archive::delta(ids, "pax").delete(paths);
     for (path, node) in &target {
         let new_below = |(below, node): (&Vec<u8>, &Node)| {
             below.starts_with(path) && base.get(below) != Some(node)

@@ -8,23 +8,18 @@ use flate2::write::GzEncoder;
 use git_sluice::format::zstd::{FRAME, Level, Zstd};
 use proptest::prelude::*;
 
-use super::archive::{Archive, Deletions, Node, Tree, delta, executable, file, found, link, tree};
+use super::archive::{Archive, Node, Tree, delta, executable, file, found, link, tree};
 use super::{Target, ids};
 use crate::support::Repo;
 
 #[track_caller]
 fn assert_applied(base: &Tree, target: &Tree) {
     let [from, to] = &ids();
-    for deletions in [Deletions::Pax, Deletions::Whiteout] {
-        let archive = delta([from, to], [base, target], deletions);
-        let directory = Target::holding(from, base);
-        let output = directory.apply(&archive);
-        assert!(
-            output.code() == 0 && output.stderr.is_empty(),
-            "{deletions:?}\n{output}"
-        );
-        directory.assert_holds(to, target);
-    }
+    let archive = delta([from, to], [base, target]);
+    let directory = Target::holding(from, base);
+    let output = directory.apply(&archive);
+    assert!(output.code() == 0 && output.stderr.is_empty(), "{output}");
+    directory.assert_holds(to, target);
 }
 
 #[test]
@@ -156,7 +151,7 @@ fn hard_links_are_cut() {
     fs::remove_file(directory.directory().join("a")).expect("our own");
     fs::hard_link(outside, directory.directory().join("a")).expect("our own");
     let target = tree([("a", file("new\n"))]);
-    let archive = delta([from, to], [&base, &target], Deletions::Pax);
+    let archive = delta([from, to], [&base, &target]);
     let _ = directory.apply(&archive).success();
     directory.assert_holds(to, &target);
 }
@@ -217,7 +212,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 fn compressed_archives() {
     let [from, to] = &ids();
     let [base, target] = [tree([("a", file("old\n"))]), tree([("b", file("new\n"))])];
-    let plain = delta([from, to], [&base, &target], Deletions::Pax);
+    let plain = delta([from, to], [&base, &target]);
     let zstd = zstd::encode_all(&plain[..], 3).expect("memory takes it");
     let halves = plain.split_at(plain.len() / 2);
     let members = [gzip(halves.0), gzip(halves.1)].concat();
@@ -255,7 +250,7 @@ fn archives_of_many_frames() {
     let names = ["b", "c", "d"];
     let base = tree([("a", file("old\n"))]);
     let target = tree(names.map(|name| (name, file(&large))));
-    let plain = delta([from, to], [&base, &target], Deletions::Pax);
+    let plain = delta([from, to], [&base, &target]);
     let mut stream = Zstd::new(Vec::new(), Level::DEFAULT, 1);
     stream.write_all(&plain).expect("memory takes it");
     let compressed = stream.finish().expect("memory takes it");
@@ -287,10 +282,9 @@ fn verbose_names_each_path() {
     let [from, to] = &ids();
     let [base, target] = [tree([("a", file("old\n"))]), tree([("d/b", file("new\n"))])];
     let directory = Target::holding(from, &base);
-    directory.repo.write(
-        "outside/archive",
-        delta([from, to], [&base, &target], Deletions::Pax),
-    );
+    directory
+        .repo
+        .write("outside/archive", delta([from, to], [&base, &target]));
     let output = directory
         .repo
         .sluice(["-v", "--apply", "dir", "outside/archive"]);

@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::os::unix::fs::symlink;
 use std::thread::available_parallelism;
 
-use super::archive::{Archive, Deletions, Tree, delta, file, found, link, tree};
+use super::archive::{Archive, Tree, delta, file, found, link, tree};
 use super::{Target, applying, ids};
 
 /// What hostile archives are applied to: a link out of the directory in it, and a directory.
@@ -134,8 +134,6 @@ fn a_delta_is_checked_to_its_end_first() {
     assert_untouched(&link, "may not be a symbolic link");
     let kind = changes().raw(b'1', b"hard", b"kept/file", 0o644, b"");
     assert_untouched(&kind.end(), "an entry of kind '1'");
-    let whiteout = begun("whiteout").file(".wh.kept", "").file(".wh..git", "");
-    assert_untouched(&whiteout.end(), "has a name that git refuses");
     assert_untouched(&changes().0, "the archive is incomplete");
 }
 
@@ -161,31 +159,11 @@ fn gitmodules_is_no_link() {
     }
 }
 
+/// The layers of images are no deltas.
 #[test]
-fn whiteouts_that_are_refused() {
-    let cases = [
-        (".wh...", "leads out of the directory"),
-        ("kept/.wh...", "leads out of the directory"),
-        ("../outside/.wh.file", "leads out of the directory"),
-        (".wh..", "has an empty name in it"),
-        (".wh.", "has an empty name in it"),
-        ("/outside/.wh.file", "is absolute"),
-        (".wh..git-sluice", "is where the state is kept"),
-        (".wh..git", "has a name that git refuses"),
-        ("kept/.wh..GIT", "has a name that git refuses"),
-        (".git/hooks/.wh.update", "has a name that git refuses"),
-        (".wh..wh..opq", "is neither a whiteout nor a real one"),
-        (".wh.a/b", "is neither a whiteout nor a real one"),
-    ];
-    for (path, words) in cases {
-        assert_harmless(begun("whiteout").file(path, ""), words);
-    }
-    let late = "path '.wh.b' is a whiteout where none may be";
-    assert_harmless(begun("whiteout").file("a", "").file(".wh.b", ""), late);
-    assert_harmless(begun("whiteout").file(".wh.b", "content"), late);
-    assert_harmless(begun("whiteout").symlink(".wh.b", "x"), late);
-    let mixed = begun("whiteout").delete(["a"]);
-    assert_harmless(mixed, "a global header where none may be");
+fn whiteouts_are_refused() {
+    let layer = begun("whiteout").file(".wh.kept", "");
+    assert_harmless(layer, "deletions as 'whiteout' are not known");
 }
 
 #[test]
@@ -215,7 +193,6 @@ fn links_are_never_gone_through() {
     let in_the_way = "'out' is in the way";
     assert_harmless(begun("pax").delete(["out/file"]), in_the_way);
     assert_harmless(begun("pax").delete(["out/"]), in_the_way);
-    assert_harmless(begun("whiteout").file("out/.wh.file", ""), in_the_way);
     assert_harmless(begun("pax").delete(["kept"]), "'kept' is in the way");
 }
 
@@ -242,28 +219,9 @@ fn links_are_replaced() {
         directory.directory().join(".git-sluice.new"),
     )
     .expect("our own");
-    let archive = begun("whiteout")
-        .file(".wh.out", "")
-        .file(".wh.file-out", "")
-        .end();
+    let archive = begun("pax").delete(["out", "file-out"]).end();
     let _ = directory.apply_without_rights(&archive).success();
     directory.assert_holds(to, &tree([("kept/file", file("x"))]));
-}
-
-/// A whole directory goes, but not what links in it lead to.
-#[test]
-fn whiteouts_of_directories_stay_inside() {
-    let [from, to] = &ids();
-    let deep = "a/".repeat(200) + "f";
-    let base = tree([
-        ("gone/out", link("../../outside")),
-        (&format!("gone/{deep}"), file("x")),
-        ("kept", file("")),
-    ]);
-    let directory = Target::holding(from, &base);
-    let archive = begun("whiteout").file(".wh.gone", "").end();
-    let _ = directory.apply_without_rights(&archive).success();
-    directory.assert_holds(to, &tree([("kept", file(""))]));
 }
 
 #[test]
@@ -497,7 +455,7 @@ fn every_truncation() {
         ("new/file", file("y")),
         ("out", file("z")),
     ]);
-    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let archive = delta([from, to], [&base(), &target]);
     let cuts = (0..archive.len()).step_by(512);
     for cut in cuts.flat_map(|block| [block, block + 100]) {
         let words = if cut == 0 {

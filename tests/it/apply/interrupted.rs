@@ -5,9 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::archive::{
-    Deletions, Tree, delta, executable, file, found, link, tree, with_directories,
-};
+use super::archive::{Tree, delta, executable, file, found, link, tree, with_directories};
 use super::{Target, applying, ids};
 use crate::process::{run, run_with_input};
 use crate::support::{binary, installed, skip};
@@ -56,26 +54,24 @@ fn assert_recovers(directory: &Target, base: &Tree, target: &Tree, archive: &[u8
 fn killed_while_it_reads() {
     let [from, to] = &ids();
     let (base, target) = small();
-    for deletions in [Deletions::Pax, Deletions::Whiteout] {
-        let archive = delta([from, to], [&base, &target], deletions);
-        for blocks in 0..=archive.len() / 512 {
-            let directory = Target::holding(from, &base);
-            let mut command = directory.repo.command(binary());
-            let mut child = command
-                .arg("--apply=dir")
-                .stdin(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("it can be run");
-            let mut stdin = child.stdin.take().expect("piped");
-            // It may be gone when all was read.
-            let _ = stdin.write_all(&archive[..blocks * 512]);
-            // Enough to be anywhere between its start and the end of what it has.
-            thread::sleep(Duration::from_millis(blocks as u64 * 7 % 23));
-            let _ = child.kill();
-            child.wait().expect("killed");
-            assert_recovers(&directory, &base, &target, &archive);
-        }
+    let archive = delta([from, to], [&base, &target]);
+    for blocks in 0..=archive.len() / 512 {
+        let directory = Target::holding(from, &base);
+        let mut command = directory.repo.command(binary());
+        let mut child = command
+            .arg("--apply=dir")
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it can be run");
+        let mut stdin = child.stdin.take().expect("piped");
+        // It may be gone when all was read.
+        let _ = stdin.write_all(&archive[..blocks * 512]);
+        // Enough to be anywhere between its start and the end of what it has.
+        thread::sleep(Duration::from_millis(blocks as u64 * 7 % 23));
+        let _ = child.kill();
+        child.wait().expect("killed");
+        assert_recovers(&directory, &base, &target, &archive);
     }
 }
 
@@ -111,7 +107,7 @@ fn killed_at_every_system_call() {
 /// Whether an application that would be killed at this call came so far; if so, it recovers.
 fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
     let [from, to] = &ids();
-    let archive = delta([from, to], [base, target], Deletions::Pax);
+    let archive = delta([from, to], [base, target]);
     let directory = Target::holding(from, base);
     let kill = format!("-einject={call}:signal=KILL:when={number}");
     let mut command = directory.repo.command("strace");

@@ -2,7 +2,7 @@
 
 use std::{fs, thread, time::Duration};
 
-use super::archive::{Archive, Deletions, Tree, delta, file, id, tree};
+use super::archive::{Archive, Tree, delta, file, id, tree};
 use super::{Target, applying, ids};
 use crate::support::{Repo, skip};
 use crate::usage::assert_complaint;
@@ -10,7 +10,7 @@ use crate::usage::assert_complaint;
 fn small() -> (Tree, Tree, Vec<u8>) {
     let [from, to] = &ids();
     let [base, target] = [tree([("a", file("old\n"))]), tree([("b", file("new\n"))])];
-    let archive = delta([from, to], [&base, &target], Deletions::Pax);
+    let archive = delta([from, to], [&base, &target]);
     (base, target, archive)
 }
 
@@ -76,7 +76,7 @@ fn what_is_there_already_is_not_done_again() {
     let full = Archive::full(to).file("b", "new\n").end();
     let _ = directory.apply(&full).success();
     directory.assert_holds(to, &target);
-    let back = delta([to, from], [&target, &base], Deletions::Pax);
+    let back = delta([to, from], [&target, &base]);
     let _ = directory.apply(&back).success();
     directory.assert_holds(from, &base);
 }
@@ -166,7 +166,7 @@ fn changed_files_go_unnoticed() {
     for name in ["kept", "replaced", "deleted", "added"] {
         directory.repo.write(format!("dir/{name}"), "changed\n");
     }
-    let archive = delta([from, to], [&base, &target], Deletions::Pax);
+    let archive = delta([from, to], [&base, &target]);
     let _ = directory.apply(&archive).success();
     let there = tree([
         ("kept", file("changed\n")),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::archive::{Archive, Deletions, Tree, delta, executable, file, found, id, link, tree};
+use super::archive::{Archive, Tree, delta, executable, file, found, id, link, tree};
 use super::deltas::any_tree;
 use super::interrupted::small;
 use super::{Target, applying, ids};
@@ -56,18 +56,16 @@ impl Target {
 #[test]
 fn a_directory_as_archives_have_brought_it() {
     let [from, to] = &ids();
-    for deletions in [Deletions::Pax, Deletions::Whiteout] {
-        let directory = laid_down(from, &base());
-        directory.assert_sound();
-        let (old, new) = small();
-        let _ = directory.apply(&Archive::of_tree(from, &old)).success();
-        directory.assert_sound();
-        let directory = laid_down(from, &old);
-        let archive = delta([from, to], [&old, &new], deletions);
-        let _ = directory.apply_with(&["--verify", "-"], &archive).success();
-        directory.assert_holds(to, &new);
-        directory.assert_sound();
-    }
+    let directory = laid_down(from, &base());
+    directory.assert_sound();
+    let (old, new) = small();
+    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    directory.assert_sound();
+    let directory = laid_down(from, &old);
+    let archive = delta([from, to], [&old, &new]);
+    let _ = directory.apply_with(&["--verify", "-"], &archive).success();
+    directory.assert_holds(to, &new);
+    directory.assert_sound();
 }
 
 /// What somebody does, and what is said of it.
@@ -112,7 +110,7 @@ fn each_difference_is_told() {
 fn nothing_goes_over_a_directory_that_differs() {
     let [from, to] = &ids();
     let target = tree([("doc/b", file("new\n"))]);
-    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let archive = delta([from, to], [&base(), &target]);
     let holds = format!("holds {from}\n");
     let directory = laid_down(from, &base());
     directory.repo.write("dir/doc/a", "changed\n");
@@ -171,7 +169,7 @@ fn a_full_archive_over_another_tree() {
 fn a_delta_that_was_cut_short_is_not_compared() {
     let [from, to] = &ids();
     let (old, new) = small();
-    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    let archive = delta([from, to], [&old, &new]);
     let directory = laid_down(from, &old);
     directory.set_state(&applying(from, to));
     for option in ["--verify", "--repair"] {
@@ -200,9 +198,7 @@ fn files_of_others_keep_a_directory() {
     let new = tree([("kept", file("x"))]);
     let directory = laid_down(from, &old);
     directory.repo.write("dir/gone/deep/built", "mine\n");
-    let _ = directory
-        .apply(&delta([from, to], [&old, &new], Deletions::Pax))
-        .success();
+    let _ = directory.apply(&delta([from, to], [&old, &new])).success();
     let with_mine = tree([("gone/deep/built", file("mine\n")), ("kept", file("x"))]);
     directory.assert_holds(to, &with_mine);
     directory.assert_sound();
@@ -247,7 +243,7 @@ fn hard_links_to_the_list() {
         .repo
         .shell("mv dir first && cp -al first dir")
         .success();
-    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    let archive = delta([from, to], [&old, &new]);
     assert_eq!(directory.apply(&archive).code(), 0);
     directory.assert_sound();
     let _ = directory.repo.shell("rm -r dir && mv first dir").success();
@@ -262,7 +258,7 @@ fn a_full_archive_over_an_application_that_was_cut_short() {
     let other = id('c');
     let (old, new) = small();
     let full = Archive::of_tree(to, &new);
-    let delta = delta([from, to], [&old, &new], Deletions::Pax);
+    let delta = delta([from, to], [&old, &new]);
     for len in (0..full.len()).step_by(512) {
         let directory = Target::empty();
         let output = directory.apply(&full[..len]);
@@ -305,7 +301,7 @@ fn a_full_archive_over_two_applications_that_were_cut_short() {
     let [from, to] = &ids();
     let old = tree([("deleted", file("x")), ("z", file("old\n"))]);
     let new = tree([("new", file("new\n")), ("z", file("new\n"))]);
-    let archive = delta([from, to], [&old, &new], Deletions::Pax);
+    let archive = delta([from, to], [&old, &new]);
     let directory = laid_down(from, &old);
     for script in [
         "rm z && mkdir z && touch z/x",
@@ -341,7 +337,7 @@ fn a_list_of_another_tree() {
         .repo
         .shell("cd dir && rm doc/a && mkdir doc/a && touch doc/a/x")
         .success();
-    let output = directory.apply(&delta([from, to], [&old, &new], Deletions::Pax));
+    let output = directory.apply(&delta([from, to], [&old, &new]));
     assert_eq!(
         (output.code(), directory.state()),
         (128, applying(from, to)),
@@ -355,7 +351,7 @@ fn a_list_of_another_tree() {
 #[test]
 fn a_list_of_doubtful_origin() {
     let [from, to] = &ids();
-    let archive = delta([from, to], [&base(), &Tree::new()], Deletions::Pax);
+    let archive = delta([from, to], [&base(), &Tree::new()]);
     let mut cases = vec![
         (
             "mv .git-sluice.files ../list && ln -s ../list .git-sluice.files",
@@ -409,10 +405,7 @@ fn a_list_that_grows() {
     for number in 0..15 {
         let [from, to] = [number, number + 1].map(|number| format!("{number:x}").repeat(40));
         let changes = [&trees[number % 3], &trees[(number + 1) % 3]];
-        let deletions = [Deletions::Pax, Deletions::Whiteout][number % 2];
-        let _ = directory
-            .apply(&delta([&from, &to], changes, deletions))
-            .success();
+        let _ = directory.apply(&delta([&from, &to], changes)).success();
         directory.assert_holds(&to, changes[1]);
         directory.assert_sound();
         lens.push(len());
@@ -444,7 +437,7 @@ fn a_list_that_breaks_off() {
         let tear = format!("printf '{torn}' >>dir/.git-sluice.files");
         let _ = directory.repo.shell(&tear).success();
         directory.set_state(&applying(from, to));
-        let archive = delta([from, to], [&old, &new], Deletions::Pax);
+        let archive = delta([from, to], [&old, &new]);
         let _ = directory.apply(&archive).success();
         directory.assert_holds(to, &new);
         let missing = if torn.contains("extra") {
@@ -511,7 +504,7 @@ fn what_cannot_be_compared() {
     // Nor after a delta: the list would not be whole.
     let target = tree([("doc/b", file("new\n"))]);
     let _ = directory
-        .apply(&delta([from, to], [&base(), &target], Deletions::Pax))
+        .apply(&delta([from, to], [&base(), &target]))
         .success();
     directory.assert_holds(to, &target);
     assert_refused(&directory, unknown);
@@ -531,7 +524,7 @@ fn what_cannot_be_compared() {
     let damaged = "fatal: the list of the directory is damaged\n";
     assert_refused(&directory, damaged);
     // A delta does not read the list.
-    let archive = delta([from, to], [&base(), &target], Deletions::Pax);
+    let archive = delta([from, to], [&base(), &target]);
     let _ = directory.apply(&archive).success();
     directory.assert_holds(to, &target);
     assert_refused(&directory, damaged);
@@ -550,7 +543,7 @@ fn what_cannot_be_compared() {
 fn an_archive_that_would_not_be_applied() {
     let [from, to] = &ids();
     let directory = laid_down(from, &base());
-    let archive = delta([from, to], [&base(), &Tree::new()], Deletions::Pax);
+    let archive = delta([from, to], [&base(), &Tree::new()]);
     let output = directory.apply_with(&["--verify"], &archive);
     let message =
         "fatal: cannot verify: there is something on standard input, which would not be applied\n";
@@ -627,11 +620,11 @@ proptest! {
         let [from, to] = &ids();
         let [base, target, other] = &trees;
         let directory = laid_down(from, base);
-        let archive = delta([from, to], [base, target], Deletions::Pax);
+        let archive = delta([from, to], [base, target]);
         let _ = directory.apply(&archive).success();
         directory.assert_holds(to, target);
         directory.assert_sound();
-        let archive = delta([to, from], [target, base], Deletions::Whiteout);
+        let archive = delta([to, from], [target, base]);
         let _ = directory.apply(&archive).success();
         directory.assert_holds(from, base);
         directory.assert_sound();

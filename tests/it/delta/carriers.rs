@@ -1,6 +1,5 @@
 //! The archives that carry a delta, as others read them.
 
-use std::fs;
 use std::io::Read as _;
 
 use super::{History, apply, executable, file, files, link};
@@ -52,7 +51,7 @@ fn all_tars_carry_the_same() {
 #[test]
 fn a_zip_carries_no_deletions() {
     let history = history();
-    for carrier in [&[][..], &["--deletions=pax"], &["--deletions=whiteout"]] {
+    for carrier in [&[][..], &["--deletions=pax"]] {
         let output = history.delta(ENDS, &[&["--format=zip"], carrier].concat());
         output.assert_failure(
             128,
@@ -93,21 +92,18 @@ fn deletions_that_are_left_to_the_manifest() {
 #[test]
 fn nothing_changed() {
     let history = history();
-    for carrier in ["pax", "whiteout"] {
-        let option = format!("--deletions={carrier}");
-        let delta = history.delta(["new", "new"], &[&option]).success();
-        assert!(tar_listing::is_complete(&delta));
-        let says = format!("GITSLUICE.deletions={carrier}\n");
-        assert!(
-            delta
-                .windows(says.len())
-                .any(|bytes| bytes == says.as_bytes())
-        );
-        let directory = history.base("new", &[]).lay_down();
-        let before = found(directory.path());
-        apply(directory.path(), &delta);
-        assert!(found(directory.path()) == before);
-    }
+    let delta = history.delta(["new", "new"], &[]).success();
+    assert!(tar_listing::is_complete(&delta));
+    let says = "GITSLUICE.deletions=pax\n";
+    assert!(
+        delta
+            .windows(says.len())
+            .any(|bytes| bytes == says.as_bytes())
+    );
+    let directory = history.base("new", &[]).lay_down();
+    let before = found(directory.path());
+    apply(directory.path(), &delta);
+    assert!(found(directory.path()) == before);
     assert_eq!(history.assert_delta(["new", "new"], &[]), "");
     let output = history.delta(["new", "new"], &["--fail-if-empty"]);
     assert_eq!(output.code(), 4, "{output}");
@@ -178,32 +174,6 @@ fn git_finds_the_commit() {
     assert_eq!(String::from_utf8_lossy(&found).trim_end(), commit);
 }
 
-#[test]
-fn names_that_would_be_whiteouts() {
-    let plain = files([("a", file("1"))]);
-    for odd in [".wh.a", "d/.wh.b", ".wh.d/c", ".wh..wh..opq"] {
-        let history = History::new(&plain, &files([(odd, file("1"))]));
-        for ends in [ENDS, ["new", "old"]] {
-            history.delta(ends, &["--deletions=whiteout"]).assert_failure(
-                128,
-                &format!(
-                    "fatal: cannot tell '{odd}' from a whiteout\nhint: --deletions=pax can carry it\n"
-                ),
-            );
-            let delta = history.delta(ends, &["--verify-delta"]).success();
-            let directory = history.base(ends[0], &[]).lay_down();
-            apply(directory.path(), &delta);
-            assert!(found(directory.path()) == history.extracted(&[], ends[1]));
-        }
-    }
-    // One that did not change is in nobody's way.
-    let odd = files([(".wh.a", file("1"))]);
-    let changed = files([(".wh.a", file("1")), ("b", file("1"))]);
-    let history = History::new(&odd, &changed);
-    let delta = history.delta(ENDS, &["--deletions=whiteout"]).success();
-    assert_eq!(tar_listing::names(&delta), ["b"]);
-}
-
 /// Global headers of less than what readers take, and `--apply` reads them all. So many files that only
 /// some of them are laid down: what is gone already is deleted.
 #[test]
@@ -219,40 +189,4 @@ fn very_many_deletions() {
     let directory = history.base("old", &["--", "*7777*"]).lay_down();
     apply(directory.path(), &delta);
     assert!(found(directory.path()) == history.extracted(&[], "new"));
-    let layer = history.delta(ENDS, &["--deletions=whiteout"]).success();
-    // One for each directory, and what is new.
-    assert_eq!(tar_listing::names(&layer).len(), 201);
-}
-
-/// The archive without its global headers. Not every reader of layers takes them, git's own included.
-fn without_globals(archive: &[u8]) -> &[u8] {
-    let records = tar_listing::records(archive);
-    let first = records.iter().find(|record| record.kind() != 'g');
-    &archive[first.map_or(0, |record| record.offset)..]
-}
-
-/// An image of one layer and then another, unpacked by a tool for images.
-#[test]
-fn layers_of_an_image() {
-    if !installed("umoci") {
-        return;
-    }
-    let history = history();
-    for ends in [ENDS, ["new", "old"]] {
-        let image = tempfile::tempdir().expect("temporary directories can be made");
-        let base = history.repo.sluice([ends[0]]).success();
-        let delta = history.delta(ends, &["--deletions=whiteout"]).success();
-        for (name, layer) in [("base.tar", base), ("delta.tar", delta)] {
-            fs::write(image.path().join(name), without_globals(&layer)).expect("our own");
-        }
-        let script = "umoci init --layout=i && umoci new --image=i:x && \
-            umoci raw add-layer --image=i:x base.tar && \
-            umoci raw add-layer --image=i:x delta.tar && \
-            umoci unpack --rootless --image=i:x bundle";
-        let mut shell = history.repo.command("sh");
-        shell.args(["-c", script]).current_dir(image.path());
-        let _ = crate::process::run(&mut shell).success();
-        let unpacked = found(&image.path().join("bundle/rootfs"));
-        assert_eq!(unpacked, history.extracted(&[], ends[1]), "{ends:?}");
-    }
 }

@@ -121,7 +121,7 @@ fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(
         unreachable!("there is a base");
     };
     let changes = delta.changes.with(Sizes::Limited);
-    let walk = DeltaWalk::new(changes, None, request.extras);
+    let walk = DeltaWalk::new(changes, request.extras);
     Some(find(walk, &mut request.reader, often))
 }
 

@@ -148,8 +148,7 @@ fn pointers_that_move() {
             let options = [&["--submodules=recurse"], options].concat();
             let expected = history.extracted(&options, &ends[1]);
             let laid = history.base(&ends[0], &options).lay_down();
-            let carrier = dice.one_of(&["--deletions=pax", "--deletions=whiteout"]);
-            let ours = [&[carrier, "--verify-delta"], &options[..]].concat();
+            let ours = [&["--verify-delta"], &options[..]].concat();
             let delta = history.delta([&ends[0], &ends[1]], &ours).success();
             apply(laid.path(), &delta);
             let actual = found(laid.path());

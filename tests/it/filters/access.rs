@@ -408,7 +408,7 @@ fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
         }
         std::mem::take(told)
     };
-    let all = ["--ignore=no", "--deletions=whiteout"];
+    let all = ["--ignore=no", "--deletions=none"];
     for options in [&[][..], &["--max-size=9"], &["--profile=zoekt"], &all] {
         for [with, without] in [
             [["HEAD", &secretless], [&secretless, &secretless]],
