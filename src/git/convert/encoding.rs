@@ -1,4 +1,4 @@
-//! Converts UTF-8 to another encoding (gitattributes(5), "working-tree-encoding"). The names are those of
+//! Converts UTF-8 to another encoding (gitattributes(5), "working-tree-encoding") and back. The names are those of
 //! the C library and a few of git's own.
 
 #[cfg(not(target_env = "musl"))]
@@ -28,6 +28,20 @@ pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
     converted(name).or_else(|| converted(other?))
 }
 
+/// Convert `content` from the encoding `name` to UTF-8. `None` if the encoding is unknown, or if the content is not in it.
+pub(super) fn decode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
+    let name = match utf(name) {
+        Some(rest) if rest.eq_ignore_ascii_case("16LE-BOM") => "UTF-16",
+        _ => name,
+    };
+    let converted = |name: &str| {
+        let mut decoded = Vec::with_capacity(content.len() * 2);
+        convert("UTF-8", name, content, &mut decoded).then_some(decoded)
+    };
+    let other = fallback(name);
+    converted(name).or_else(|| converted(other?))
+}
+
 /// The part of an encoding's name after `UTF` and an optional hyphen.
 fn utf(name: &str) -> Option<&str> {
     let (utf, rest) = name.split_at_checked(3)?;
@@ -45,7 +59,7 @@ fn fallback(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::encode;
+    use super::{decode, encode};
 
     #[test]
     fn encodings_of_git_and_of_the_c_library() {
@@ -66,6 +80,22 @@ mod tests {
         }
         assert_eq!(encode("UTF-16LE", b"a\xff"), None);
         assert_eq!(encode("UTF-16LE", b"a\xc3"), None);
+    }
+
+    #[test]
+    fn other_encodings_are_read() {
+        let cases: [(&str, &[u8], Option<&str>); 5] = [
+            ("ISO-8859-1", b"\xe4", Some("\u{e4}")),
+            ("Latin-1", b"\xe4", Some("\u{e4}")),
+            ("utf16le-bom", b"\xff\xfea\0", Some("a")),
+            ("UTF-16LE", b"abc", None),
+            ("no-such-encoding", b"abc", None),
+        ];
+        for (name, content, expected) in cases {
+            let decoded = decode(name, content);
+            let expected = expected.map(str::as_bytes);
+            assert_eq!(decoded.as_deref(), expected, "{name}");
+        }
     }
 
     #[test]

@@ -7,6 +7,59 @@ use gix::bstr::ByteSlice;
 
 use crate::base::error::{Error, Result};
 
+/// All trailers. With options, their syntax matters even if there are none.
+const TRAILERS: &[u8] = b"(trailers)";
+
+/// Where git leaves the header of a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Inside of the text.
+    #[default]
+    Ended,
+    /// At the end of the text: git would read beyond it for `%B`.
+    Alone,
+    /// Beyond the end of the text, since its last line has no end.
+    Open,
+}
+
+/// What git finds in the text of a commit without leaving it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// Where the header ends.
+    pub(super) header: Header,
+    /// Whether the header has an author.
+    pub(super) author: bool,
+    /// Whether the header has a committer.
+    pub(super) committer: bool,
+}
+
+impl Known {
+    /// The number of bytes of `placeholder` that come to nothing, since the commit lacks what it stands for. `None` if git
+    /// finds that in the text, or looks for it beyond.
+    fn absent(self, placeholder: &[u8]) -> Option<usize> {
+        let is_open = self.header == Header::Open;
+        // Without a person, git takes the newer ones among the placeholders for text.
+        let person = |kind: &u8| if b"netdDri".contains(kind) { 2 } else { 0 };
+        match placeholder {
+            [b'B', ..] => (self.header != Header::Ended).then_some(1),
+            [b's' | b'f' | b'b', ..] => is_open.then_some(1),
+            [b'a', kind, ..] => (is_open && !self.author).then(|| person(kind)),
+            [b'c', kind, ..] => (is_open && !self.committer).then(|| person(kind)),
+            _ if placeholder.starts_with(TRAILERS) => is_open.then_some(TRAILERS.len()),
+            _ => None,
+        }
+    }
+}
+
+/// What the formats of one archive have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shared {
+    /// Whether a format before had a `%(describe`: git expands only one per archive.
+    pub(super) described: bool,
+    /// The text of the commit.
+    pub(super) known: Known,
+}
+
 /// A parsed format.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
@@ -20,6 +73,8 @@ pub(super) struct Format {
     pub(super) varies: bool,
     /// Whether a placeholder reads or changes the text before it.
     pub(super) looks_back: bool,
+    /// Whether git would read beyond the text of the commit for a placeholder.
+    pub(super) leaves_text: bool,
     /// Whether a placeholder counts the columns of the line before it.
     pub(super) counts_columns: bool,
     /// Whether a placeholder wraps lines.
@@ -42,8 +97,8 @@ pub(super) enum Piece {
 }
 
 impl Format {
-    /// Parse `format`. `described` says whether this archive had a `%(describe` before.
-    pub(super) fn parse(format: &[u8], described: &mut bool) -> Result<Self> {
+    /// Parse `format`, one of several in an archive.
+    pub(super) fn parse(format: &[u8], shared: &mut Shared) -> Result<Self> {
         let mut parsed = Self {
             pieces: Some(Vec::new()),
             ..Self::default()
@@ -54,7 +109,7 @@ impl Format {
             parsed.text.extend(&rest[..=at]);
             parsed.push(&rest[..at]);
             rest = &rest[at + 1..];
-            let len = parsed.placeholder(rest, described)?;
+            let len = parsed.placeholder(rest, shared)?;
             rest = &rest[len..];
         }
         parsed.text.extend(rest);
@@ -63,7 +118,7 @@ impl Format {
     }
 
     /// Parse the placeholder at the start of `rest`, after its `%`, and return the number of parsed bytes.
-    fn placeholder(&mut self, rest: &[u8], described: &mut bool) -> Result<usize> {
+    fn placeholder(&mut self, rest: &[u8], shared: &mut Shared) -> Result<usize> {
         if let Some((byte, len)) = literal(rest) {
             self.push(&[byte]);
             self.text.extend(&rest[..len]);
@@ -75,12 +130,25 @@ impl Format {
         self.looks_back |= modifier == b"-" || looks_back(bare);
         self.counts_columns |= counts_columns(bare);
         self.note_wrapping(modifier, bare);
-        if bare.starts_with(b"(describe") && std::mem::replace(described, true) {
+        if bare.starts_with(b"(describe") && std::mem::replace(&mut shared.described, true) {
             self.leave_out(modifier);
             return Ok(modified);
         }
         self.reads_head |= reads_head(bare);
         self.varies |= varies(bare);
+        match shared.known.absent(bare) {
+            Some(0) => {
+                self.text.push(b'%');
+                self.push(b"%");
+                return Ok(0);
+            }
+            Some(len) => {
+                self.empty(modifier);
+                return Ok(modified + len);
+            }
+            None => {}
+        }
+        self.leaves_text |= shared.known.header == Header::Open && reads_lines(bare);
         let len = plain(rest);
         match (&mut self.pieces, len) {
             (Some(pieces), Some(len)) => pieces.push(Piece::Placeholder(rest[..len].to_vec())),
@@ -109,12 +177,18 @@ impl Format {
     /// Replace a placeholder that is not expanded by one that is always empty, so that its modifier still
     /// applies. With a modifier, the `%` disappears too.
     fn leave_out(&mut self, modifier: &[u8]) {
-        self.text.extend(modifier);
-        self.text.extend(b"gd");
+        self.empty(modifier);
         if modifier.is_empty() {
             self.text.extend(b"%%");
             self.push(b"%");
-        } else {
+        }
+    }
+
+    /// Put a placeholder that is always empty, with its `modifier`, in the place of one.
+    fn empty(&mut self, modifier: &[u8]) {
+        self.text.extend(modifier);
+        self.text.extend(b"gd");
+        if !modifier.is_empty() {
             self.pieces = None;
         }
     }
@@ -188,6 +262,11 @@ fn plain(placeholder: &[u8]) -> Option<usize> {
     }
 }
 
+/// Whether `placeholder` shows lines of the commit, and not only its encoding.
+fn reads_lines(placeholder: &[u8]) -> bool {
+    matches!(placeholder.first(), Some(b'a' | b'c')) || placeholder.starts_with(b"(trailers")
+}
+
 /// Whether git reads the head of the commit for `placeholder`. An unknown placeholder counts.
 fn reads_head(placeholder: &[u8]) -> bool {
     let first = placeholder.first().copied().unwrap_or_default();
@@ -228,10 +307,10 @@ fn counts_columns(placeholder: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Piece};
+    use super::{Format, Header, Known, Piece, Shared};
 
     fn parse(format: &str) -> Format {
-        Format::parse(format.as_bytes(), &mut false).expect(format)
+        Format::parse(format.as_bytes(), &mut Shared::default()).expect(format)
     }
 
     #[test]
@@ -338,15 +417,53 @@ mod tests {
 
     #[test]
     fn an_archive_is_described_once() {
-        let mut described = false;
+        let mut shared = Shared::default();
         for (format, expected) in [
             ("%%(describe) %h", "%%(describe) %h"),
             ("%(describe) %-(describe)", "%(describe) %-gd(describe)"),
             ("%(describe:tags) %H", "%gd%%(describe:tags) %H"),
             ("%H\0%s", "%H"),
         ] {
-            let parsed = Format::parse(format.as_bytes(), &mut described).expect(format);
+            let parsed = Format::parse(format.as_bytes(), &mut shared).expect(format);
             assert_eq!(parsed.text, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn git_is_not_asked_for_what_lies_beyond_the_commit() {
+        for (header, format, expected) in [
+            (
+                Header::Ended,
+                "%s %B %an %cI %(trailers)",
+                Some("%s %B %an %cI %(trailers)"),
+            ),
+            (
+                Header::Alone,
+                "%s %B %an%(trailers)",
+                Some("%s %gd %an%(trailers)"),
+            ),
+            (
+                Header::Open,
+                "%h %s%+B %-b%f %an %e",
+                Some("%h %gd%+gd %-gd%gd %gd %e"),
+            ),
+            (Header::Open, "%ct", None),
+            (Header::Open, "%aI%+aN%(trailers)", Some("%%aI%%+aN%gd")),
+            (Header::Open, "%cI", None),
+            (Header::Open, "%(trailers:only)", None),
+        ] {
+            let known = Known {
+                header,
+                author: false,
+                committer: true,
+            };
+            let mut shared = Shared {
+                known,
+                ..Shared::default()
+            };
+            let parsed = Format::parse(format.as_bytes(), &mut shared).expect(format);
+            let asked = (!parsed.leaves_text).then_some(parsed.text);
+            assert_eq!(asked.as_deref(), expected.map(str::as_bytes), "{format}");
         }
     }
 }

@@ -6,6 +6,7 @@
 //! the repository requires the step.
 
 mod command;
+mod commit_text;
 mod context;
 mod encoding;
 mod format;

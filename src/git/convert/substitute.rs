@@ -18,9 +18,10 @@ use gix::{
 };
 
 use super::{
+    commit_text::CommitText,
     context::{Context, cannot_expand},
-    encoding::{encode, is_utf8},
-    format::{Format, Piece},
+    encoding::encode,
+    format::{Format, Piece, Shared},
     shareable::Shareable,
 };
 use crate::{
@@ -53,7 +54,7 @@ pub(super) struct Substitution {
     encoding: Option<String>,
     /// The repository of the commit.
     location: GitLocation,
-    described: bool,
+    shared: Shared,
     shareable: Shareable,
     /// What git said to each format.
     answers: HashMap<Vec<u8>, Vec<u8>>,
@@ -68,20 +69,19 @@ impl Substitution {
         location: GitLocation,
         shareable: Shareable,
     ) -> Self {
-        let field = |name: &str| {
-            let head = content.lines().take_while(|line| !line.is_empty());
-            let mut values = head.filter_map(|line| line.strip_prefix(name.as_bytes()));
-            values.next().map(ByteSlice::as_bstr)
+        let text = CommitText::of(content);
+        let shared = Shared {
+            known: text.known(),
+            ..Shared::default()
         };
-        let encoding = field("encoding ").map(ToString::to_string);
         Self {
             commit,
             tree,
-            author: field("author ").and_then(Date::parse),
-            committer: field("committer ").and_then(Date::parse),
-            encoding: encoding.filter(|name| !is_utf8(name)),
+            author: text.field("author ").and_then(Date::parse),
+            committer: text.field("committer ").and_then(Date::parse),
+            encoding: text.encoding,
             location,
-            described: false,
+            shared,
             shareable,
             answers: HashMap::new(),
         }
@@ -96,7 +96,7 @@ impl Substitution {
         let mut out = Vec::with_capacity(content.len() + content.len() / 4);
         let mut found = Found { rest: content };
         for [before, format] in found.by_ref() {
-            let format = Format::parse(format, &mut self.described)?;
+            let format = Format::parse(format, &mut self.shared)?;
             if format.varies {
                 self.shareable.vary();
             }
@@ -110,6 +110,8 @@ impl Substitution {
     fn append(&mut self, format: &Format, out: &mut Vec<u8>, log: &mut Buffer) -> Result<()> {
         if let Some(expanded) = self.expand_plain(format) {
             out.extend(expanded);
+        } else if format.leaves_text {
+            return Err(cannot_expand("the header of the commit has no end"));
         } else if format.looks_back || format.wraps_all {
             let context = Context::of(out, format)?;
             let asked = [context.asked, format.text.clone()].concat();
@@ -156,11 +158,12 @@ impl Substitution {
     /// Ask for all formats of `content` that can be asked for at once, since a question costs more than its
     /// answer.
     fn ask_together(&mut self, content: &[u8], log: &mut Buffer) -> Result<()> {
-        let mut described = self.described;
+        let mut shared = self.shared;
         let (mut wanted, mut known) = (Vec::new(), HashSet::new());
         for [_, format] in (Found { rest: content }) {
-            let format = Format::parse(format, &mut described)?;
+            let format = Format::parse(format, &mut shared)?;
             if format.stands_alone()
+                && !format.leaves_text
                 && self.expand_plain(&format).is_none()
                 && !self.answers.contains_key(&format.text)
                 && known.insert(format.text.clone())
@@ -286,10 +289,12 @@ impl Date {
         if odd || hours > MAX_HOURS || minutes > 59 || time > MAX_SECONDS {
             return None;
         }
-        let offset = (hours * 60 + minutes) * 60;
-        Some(Self {
+        let east = (hours * 60 + minutes) * 60;
+        let offset = if sign == "-" { -east } else { east };
+        // git refuses to show a local time before 1970.
+        (time + i64::from(offset) >= 0).then(|| Self {
             seconds: seconds.to_owned(),
-            time: Time::new(time, if sign == "-" { -offset } else { offset }),
+            time: Time::new(time, offset),
         })
     }
 
@@ -339,6 +344,8 @@ mod tests {
             "A > <a> 1 +0000",
             "A <a> 999999999999 +0000",
             "A a 1 +0000",
+            "A <a> 0 -0730",
+            "A <a> 3599 -0100",
         ] {
             assert!(Date::parse(odd.into()).is_none(), "{odd}");
         }

@@ -385,6 +385,76 @@ fn commits_in_another_encoding() {
     }
 }
 
+/// git reads beyond the end of a commit whose header has no end: one that claims to be in UTF-16 and is not, if it has an
+/// even number of bytes, or one that is cut. What lies there depends on the run, and never shows.
+#[test]
+fn commits_whose_header_has_no_end() {
+    let formats = "$Format:%s$$Format:%B%b$$Format:%f%an%ct$$Format:%+b%-B$";
+    let repo = repo(
+        SUBSTITUTED,
+        &[("all", formats.as_bytes()), ("one", b"a $Format:%B$")],
+    );
+    let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+    let person = "A <a@example.com> 1117231200 +0000";
+    let store = |content: &str| {
+        let hash = [
+            "hash-object",
+            "-w",
+            "-t",
+            "commit",
+            "--literally",
+            "--stdin",
+        ];
+        repo.git_with_input(hash, content)
+    };
+    let head = format!("tree {tree}\nauthor {person}\ncommitter {person}\n");
+    for padding in 0..40 {
+        let padding = "x".repeat(padding);
+        let commit = format!("{head}encoding UTF-16\n\nSubject{padding}\n");
+        let is_even = commit.len() % 2 == 0;
+        let commit = store(&commit);
+        if !is_even {
+            compare(&repo, &commit);
+            continue;
+        }
+        let archive = repo.sluice([&commit]).success();
+        let records = tar_listing::records(&archive);
+        let data = |name: &str| {
+            records
+                .iter()
+                .find(|record| record.name() == name)
+                .map(|it| it.data)
+        };
+        assert_eq!(data("all"), Some(&b""[..]), "{commit}");
+        assert_eq!(data("one"), Some(&b"\xff\xfea\0 \0"[..]), "{commit}");
+    }
+    let commit = store(&head);
+    let archive = repo.sluice([&commit, "one"]).success();
+    let record = tar_listing::records(&archive).pop().expect("a file");
+    assert_eq!(record.data, b"a ", "no message");
+    let commit = store(head.trim_end());
+    let output = repo.sluice([&commit, "all"]);
+    assert_eq!(output.code(), 128, "{output}");
+    let why = "caused by: the header of the commit has no end\n";
+    assert!(output.messages().ends_with(why), "{output}");
+}
+
+/// In its own zone, the time is one before 1970, which git shows in no form that has a zone.
+#[test]
+fn formats_and_dates_before_1970() {
+    for format in ["%ci", "%cI", "%cs", "%ai", "%aI", "%as"] {
+        let repo = repo(
+            SUBSTITUTED,
+            &[("a", format!("$Format:{format}$").as_bytes())],
+        );
+        let repo = repo
+            .env("GIT_COMMITTER_DATE", "@0 -0730")
+            .env("GIT_AUTHOR_DATE", "@0 -0730");
+        repo.git(["commit", "-q", "--allow-empty", "-m", "early"]);
+        assert_same_failure(&repo, &["HEAD"]);
+    }
+}
+
 /// What is recorded stays the original id; the rest is the replacement's.
 #[test]
 fn formats_and_replaced_commits() {
