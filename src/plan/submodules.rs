@@ -108,12 +108,12 @@ impl Gitlinks {
                         found.all.push(Gitlink {
                             path: path.as_slice().into(),
                             commit: id,
-                            is_admitted: view.admits(&path, mode),
+                            is_admitted: view.admits(&path, mode)?,
                         });
                     }
                 }
                 TreeStep::Leaf { mode, .. } => {
-                    found.has_others = found.has_others || view.admits(&path, mode);
+                    found.has_others = found.has_others || view.admits(&path, mode)?;
                 }
             }
         }

@@ -167,8 +167,8 @@ impl View {
     }
 
     /// Whether the entry at `path` is selected and the reader may know about the entry.
-    pub fn admits(&mut self, path: &[u8], mode: Mode) -> bool {
-        self.selection.admits(path, mode.kind()) && self.filter.allows(path)
+    pub fn admits(&mut self, path: &[u8], mode: Mode) -> Result<bool> {
+        Ok(self.selection.admits(path, mode.kind())? && self.filter.allows(path))
     }
 
     /// The verdict on an admitted entry; `None` if `export-ignore` excludes the entry.

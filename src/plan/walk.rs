@@ -178,7 +178,7 @@ impl Walk {
                     _ => None,
                 };
                 // Where only files in a submodule are selected, the submodule is above them.
-                if self.submodule.is_some() || self.view.admits(&self.path, mode) {
+                if self.submodule.is_some() || self.view.admits(&self.path, mode)? {
                     self.reveal();
                     self.leaf(reader, builder, mode, id);
                 }

@@ -255,6 +255,8 @@ impl Decisive<'_> {
         }
         let AttributeSettings {
             source,
+            // Only with a work tree, which is an obstacle.
+            modes_of: _,
             top: _,
             files: _,
             info: _,
@@ -272,8 +274,8 @@ impl Decisive<'_> {
         match source {
             AttributeSource::Archived | AttributeSource::Nowhere => {}
             AttributeSource::Tree(tree) => encoder.id("attributes of tree", tree),
-            // An obstacle.
-            AttributeSource::WorkTree(_) => {}
+            // An obstacle, and no archive.
+            AttributeSource::WorkTree(_) | AttributeSource::Unknown => {}
         }
         encoder.list(
             "attributes",

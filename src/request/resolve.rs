@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+};
 
 use super::{
     Access, Budget, Request, clock, delta, filter,
@@ -25,7 +28,7 @@ use crate::{
     filter::access::AccessRules,
     format::{MemberKind, deflate::Dialect, zip::Times},
     git::{
-        attributes,
+        attributes::{AttributeSettings, AttributeSource},
         command::CommandContext,
         convert::Shareable,
         objects::{
@@ -42,7 +45,7 @@ use crate::{
             settings,
             treeish::{self, Treeish},
         },
-        tree::TreeRules,
+        tree::{TreeRules, directory_at},
     },
     plan::{
         BlobPolicy, Naming,
@@ -236,7 +239,8 @@ impl<'a> Inputs<'a> {
         let budget = Budget::new(args.ours.memory);
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
-        let mut attributes = inputs.attributes(repository, &top, format, &mut reader)?;
+        let mut attributes =
+            inputs.attributes(repository, (&top, treeish.tree), format, &mut reader)?;
         attributes.lfs = filters.lfs_files(repository);
         attributes.needs_files = filters.does_without(repository);
         let below = &repository.prefix;
@@ -394,19 +398,29 @@ impl<'a> Inputs<'a> {
     fn attributes(
         self,
         repository: &Repository,
-        top: &Path,
+        (top, tree): (&Path, ObjectId),
         format: &Named,
         reader: &mut Reader,
-    ) -> Result<attributes::AttributeSettings> {
+    ) -> Result<AttributeSettings> {
         let mut attributes = repository.settings.attributes.clone();
-        // As in git, the tree has to exist even where it is not used.
-        let tree = attr_source::tree(repository, reader, self.environment)?;
         if self.args.worktree_attributes {
             let directory = match self.access {
                 Access::Local => attributes.top.clone(),
                 Access::Remote => top.to_owned(),
             };
-            attributes.source = attr_source::of_work_tree(directory, repository.is_bare, tree);
+            attributes.modes_of = Some(directory.clone());
+            attributes.source = attr_source::of_work_tree(directory, repository.is_bare);
+        }
+        match attr_source::named(repository, reader, self.environment)? {
+            // As in git, the tree has to exist even where it is not used, but only once something is looked up.
+            Some(AttributeSource::Unknown) => {
+                attributes.source = match has_entries_at(tree, &repository.prefix, reader) {
+                    true => AttributeSource::Unknown,
+                    false => AttributeSource::Nowhere,
+                };
+            }
+            Some(named) if self.args.worktree_attributes => attributes.source = named,
+            Some(_) | None => {}
         }
         if format.is_zip() {
             attributes.diff_binary = settings::diff_binary(&repository.gix)?;
@@ -440,6 +454,18 @@ impl<'a> Inputs<'a> {
         Naming {
             below: below.clone(),
             prefix_len: self.args.prefix.as_deref().unwrap_or_default().len(),
+        }
+    }
+}
+
+/// Whether `tree` has entries, in the directory `below` (empty, or with a slash at its end) or above it.
+fn has_entries_at(tree: ObjectId, below: &BString, reader: &mut Reader) -> bool {
+    let first = below.split_str("/").next().unwrap_or_default();
+    match first.is_empty() {
+        true => tree != ObjectId::empty_tree(tree.kind()),
+        false => {
+            let found = directory_at(reader, tree, tree.kind(), first);
+            !found.is_ok_and(|directory| directory.is_none())
         }
     }
 }

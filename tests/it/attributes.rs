@@ -1,5 +1,7 @@
 //! Where attributes come from, what pathspecs ask of them, and what is said about bad lines.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::support::{Repo, git_version, skip};
 use crate::tar_listing;
 
@@ -209,4 +211,53 @@ fn another_tree() {
         return skip("git before 2.43 knows no tree instead of the work tree");
     }
     repo.assert_same(["--worktree-attributes", "HEAD~1"]);
+}
+
+/// With the attributes of the work tree, a mode is that of the file there, which has to exist.
+#[test]
+fn pathspecs_by_the_mode_in_the_work_tree() {
+    let repo = Repo::copy("attribute-pathspecs");
+    let pathspec = ":(attr:builtin_objectmode=100644)a.txt";
+    let args = ["--worktree-attributes", "HEAD", pathspec];
+    let archive = repo.sluice(args).success();
+    assert_eq!(tar_listing::names(&archive), ["a.txt"]);
+    let file = repo.path().join("a.txt");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("our own");
+    let message = format!("fatal: pathspec '{pathspec}' did not match any files\n");
+    repo.sluice(args).assert_failure(128, &message);
+    std::fs::remove_file(&file).expect("our own");
+    let message = "fatal: unable to stat 'a.txt': No such file or directory\n";
+    repo.sluice(args).assert_failure(128, message);
+    if git_version() < (2, 47) {
+        return skip("git before 2.44 does not know the mode as an attribute");
+    }
+    repo.assert_same(args);
+}
+
+/// It matters once attributes are looked up: not for a pathspec that matches nothing, nor where nothing is archived.
+#[test]
+fn a_tree_of_attributes_that_does_not_exist() {
+    let repo = Repo::copy("attribute-pathspecs").env("GIT_ATTR_SOURCE", "nosuch");
+    std::fs::create_dir(repo.path().join("untracked")).expect("our own");
+    let untracked = repo.clone().at("untracked");
+    assert!(tar_listing::names(&untracked.sluice(["HEAD"]).success()).is_empty());
+    let unmatched = "fatal: pathspec 'nosuch' did not match any files\n";
+    repo.sluice(["HEAD", "nosuch"])
+        .assert_failure(128, unmatched);
+    let refused = "fatal: bad --attr-source or GIT_ATTR_SOURCE\n";
+    for args in [
+        &["HEAD"][..],
+        &["HEAD", "a.txt"],
+        &["--worktree-attributes", "HEAD"],
+        &["HEAD", ":(attr:label)"],
+    ] {
+        repo.sluice(args).assert_failure(128, refused);
+        if git_version() >= (2, 43) {
+            repo.assert_same(args);
+        }
+    }
+    repo.clone()
+        .at("dir")
+        .sluice(["HEAD"])
+        .assert_failure(128, refused);
 }

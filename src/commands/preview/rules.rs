@@ -5,7 +5,7 @@
 use gix::{ObjectId, bstr::BString};
 
 use crate::{
-    base::error::{counted, filled, listed},
+    base::error::{Result, counted, filled, listed},
     filter::{Disposition, OmissionReason, StandIn, ignore::Rule},
     format::MemberKind,
     git::{objects::reader::Reader, tree::Mode},
@@ -125,17 +125,17 @@ impl Explainer {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Option<Explanation> {
+    ) -> Result<Option<Explanation>> {
         if !self.view.filter.allows(path) {
-            return None;
+            return Ok(None);
         }
-        if !self.view.selection.admits(path, mode.kind()) {
-            return Some(Explanation::omitted(NOT_SELECTED));
+        if !self.view.selection.admits(path, mode.kind())? {
+            return Ok(Some(Explanation::omitted(NOT_SELECTED)));
         }
         let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
-            return Some(Explanation::omitted(EXPORT_IGNORE));
+            return Ok(Some(Explanation::omitted(EXPORT_IGNORE)));
         };
-        Some(match leaf.disposition {
+        Ok(Some(match leaf.disposition {
             Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, mode, reason, leaf.size);
@@ -146,7 +146,7 @@ impl Explainer {
                 let why = self.why(path, mode, reason, leaf.size);
                 Explanation::omitted(filled("omitted: {}", &[&why]))
             }
-        })
+        }))
     }
 
     fn sent(&self, path: &[u8], kind: MemberKind, size: Option<u64>) -> BString {

@@ -67,7 +67,7 @@ impl<'a> Search<'a> {
                     self.enter(id, &at)?;
                 }
                 TreeStep::Leaf { mode, id } if at == path => {
-                    return Ok(self.explainer.explain_leaf(&mut self.reader, &at, mode, id));
+                    return self.explainer.explain_leaf(&mut self.reader, &at, mode, id);
                 }
                 TreeStep::Leaf { .. } => {
                     let store = self.entered.get(&at[..]);

@@ -73,6 +73,8 @@ const MODE: &str = "builtin_objectmode";
 pub struct AttributeSettings {
     /// The origin of the directories' attribute files.
     pub source: AttributeSource,
+    /// The directory of the files whose modes pathspecs ask for; `None` for the modes of the tree's entries.
+    pub modes_of: Option<PathBuf>,
     /// The directory that names of files are relative to.
     pub top: PathBuf,
     /// `core.attributesFile` or its default, after the system's file: lowest precedence first.
@@ -281,21 +283,25 @@ impl Attributes {
         *self.lookup.value(0) == Value::Set
     }
 
-    /// Whether `path` meets all requirements of a pathspec. `kind` is `None` for a directory of the tree.
+    /// Whether `path` meets all requirements of a pathspec. `kind` is `None` for a directory of the tree. Fails if a file of
+    /// the work tree decides that is not there.
     pub fn meets(
         &mut self,
         required: &Requirements,
         path: &[u8],
         kind: Option<MemberKind>,
-    ) -> bool {
+    ) -> Result<bool> {
         self.complaints.tell(Asker::Pathspec(required.number));
         self.lookup.look_up(path, false);
-        required.all.iter().all(|required| match kind {
-            Some(kind) if required.name == MODE => {
-                required.value == Value::Text(octal(kind).into())
-            }
+        let asks_for_mode = required.all.iter().any(|required| required.name == MODE);
+        let mode = match &self.settings.modes_of {
+            Some(directory) if asks_for_mode => Some(source::mode(directory, path)?),
+            _ => kind.map(octal),
+        };
+        Ok(required.all.iter().all(|required| match mode {
+            Some(mode) if required.name == MODE => required.value == Value::Text(mode.into()),
             _ => *self.lookup.value(self.lookup.position(&required.name)) == required.value,
-        })
+        }))
     }
 
     /// Whether the file or link at `path` is text; `None` if its content decides.

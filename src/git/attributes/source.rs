@@ -7,7 +7,10 @@ use std::{
     ffi::OsStr,
     fs::OpenOptions,
     io::{ErrorKind, Read},
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -26,6 +29,8 @@ use crate::{
     },
 };
 
+/// The permission that makes a file executable to git.
+const OWNER_EXECUTES: u32 = 0o100;
 /// The name of attribute files.
 pub const NAME: &[u8] = b".gitattributes";
 
@@ -41,6 +46,8 @@ pub enum AttributeSource {
     WorkTree(PathBuf),
     /// No place: attributes of a work tree are wanted, and there is none.
     Nowhere,
+    /// A tree that the user named and that does not exist.
+    Unknown,
 }
 
 /// Whether a symbolic link may be an attribute file.
@@ -82,6 +89,7 @@ impl AttributeSource {
                 return read_file(&path, name, Links::Refused);
             }
             Self::Nowhere => None,
+            Self::Unknown => return Err(Error::fatal("bad --attr-source or GIT_ATTR_SOURCE")),
         };
         id.map_or_else(
             || Ok(FileContent::default()),
@@ -159,6 +167,23 @@ pub(super) fn read_file(path: &Path, name: &BStr, links: Links) -> Result<FileCo
         .read_to_end(&mut content.bytes)
         .map_err(|error| unreadable(name, strerror(&error)))?;
     Ok(content)
+}
+
+/// The mode of the file `path` in `directory`, as git writes it. A directory with a repository is a submodule.
+pub(super) fn mode(directory: &Path, path: &[u8]) -> Result<&'static str> {
+    let file = directory.join(OsStr::from_bytes(path));
+    let metadata = file.symlink_metadata().map_err(|error| {
+        let why = strerror(&error);
+        Error::fatal(filled("unable to stat '{}': {}", &[path, why.as_bytes()]))
+    })?;
+    let kind = metadata.file_type();
+    Ok(match metadata.mode() & OWNER_EXECUTES {
+        _ if kind.is_symlink() => "120000",
+        _ if kind.is_dir() && !file.join(".git").exists() => "040000",
+        _ if !kind.is_file() => "160000",
+        0 => "100644",
+        _ => "100755",
+    })
 }
 
 impl FileContent {

@@ -9,27 +9,26 @@ use gix::{
 
 use super::{Repository, environment::Environment, settings::missing_value, treeish};
 use crate::{
-    base::error::{Error, Result},
+    base::error::Result,
     git::{attributes::AttributeSource, objects::reader::Reader},
 };
 
-/// The named tree, if there is one. As in git, the tree named in the environment must exist, unless the
-/// name is a full id.
-pub fn tree(
+/// The named tree, if one is named. A full id in the environment counts as that of a tree.
+pub fn named(
     repository: &Repository,
     reader: &mut Reader,
     environment: &Environment,
-) -> Result<Option<ObjectId>> {
+) -> Result<Option<AttributeSource>> {
     let gix = &repository.gix;
     let mut find = |name: &BStr| treeish::resolve(repository, reader, name, &mut io::sink());
     if let Some(name) = &environment.attr_source {
         let found = find(name.as_bytes().as_bstr()).map(|found| found.tree);
         let full_id = ObjectId::from_hex(name.as_bytes());
-        return match (found, full_id) {
-            (Ok(tree), _) => Ok(Some(tree)),
-            (Err(_), Ok(id)) if id.kind() == gix.object_hash() => Ok(Some(id)),
-            (Err(_), _) => Err(Error::fatal("bad --attr-source or GIT_ATTR_SOURCE")),
-        };
+        return Ok(Some(match (found, full_id) {
+            (Ok(tree), _) => AttributeSource::Tree(tree),
+            (Err(_), Ok(id)) if id.kind() == gix.object_hash() => AttributeSource::Tree(id),
+            (Err(_), _) => AttributeSource::Unknown,
+        }));
     }
     let name = match gix
         .config_snapshot()
@@ -41,19 +40,18 @@ pub fn tree(
         Some(Some(name)) => name,
     };
     match find(name.as_bstr()) {
-        Ok(found) => Ok(Some(found.tree)),
+        Ok(found) => Ok(Some(AttributeSource::Tree(found.tree))),
         // As in git, an unknown name is ignored. An object that cannot be read is an error.
         Err(error) if error.source().is_none() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The source of attributes with `--worktree-attributes`: the tree `named`, else, as in git, the
-/// `directory` in which git runs, unless the repository `is_bare`.
-pub fn of_work_tree(directory: PathBuf, is_bare: bool, named: Option<ObjectId>) -> AttributeSource {
-    match named {
-        Some(tree) => AttributeSource::Tree(tree),
-        None if is_bare => AttributeSource::Nowhere,
-        None => AttributeSource::WorkTree(directory),
+/// The source of attributes with `--worktree-attributes` if no tree is named: as in git, the `directory` in which git
+/// runs, unless the repository `is_bare`.
+pub fn of_work_tree(directory: PathBuf, is_bare: bool) -> AttributeSource {
+    match is_bare {
+        true => AttributeSource::Nowhere,
+        false => AttributeSource::WorkTree(directory),
     }
 }

@@ -101,6 +101,7 @@ impl RepositorySettings {
             allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
             attributes: attributes::AttributeSettings {
                 source: AttributeSource::Archived,
+                modes_of: None,
                 top: directory,
                 files: attribute_files(repository)?,
                 info: repository.common_dir().join("info/attributes"),

@@ -198,7 +198,7 @@ impl Diff {
                 Ok(Step::Nothing)
             }
             TreeStep::Leaf { mode, id } => {
-                let old = self.old.show(reader, &self.path, mode, id);
+                let old = self.old.show(reader, &self.path, mode, id)?;
                 advance(&mut self.old, reader)?;
                 self.frames.show(old.in_directory, false);
                 Ok(self.step_about(old.shown, None))
@@ -226,7 +226,7 @@ impl Diff {
                 Ok(Step::Nothing)
             }
             TreeStep::Leaf { mode, id } => {
-                let new = self.new.show(reader, &self.path, mode, id);
+                let new = self.new.show(reader, &self.path, mode, id)?;
                 self.new.advance(reader)?;
                 self.frames.show(false, new.in_directory);
                 Ok(self.step_about(None, new.shown))
@@ -308,10 +308,10 @@ impl Diff {
         old: (Mode, ObjectId),
         new: (Mode, ObjectId),
     ) -> Result<Step> {
-        let shown = self.new.show(reader, &self.path, new.0, new.1);
+        let shown = self.new.show(reader, &self.path, new.0, new.1)?;
         let was = match old == new && !self.frames.is_wide() {
             true => shown.clone(),
-            false => self.old.show(reader, &self.path, old.0, old.1),
+            false => self.old.show(reader, &self.path, old.0, old.1)?,
         };
         self.advance_both(reader)?;
         self.frames.show(was.in_directory, shown.in_directory);

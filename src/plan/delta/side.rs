@@ -140,7 +140,7 @@ impl Side {
                 },
                 TreeStep::Leaf { mode, id } => {
                     let path = std::mem::take(&mut self.path);
-                    if let Some(shown) = self.show(reader, &path, mode, id).shown {
+                    if let Some(shown) = self.show(reader, &path, mode, id)?.shown {
                         taker(&path, &shown);
                     }
                     self.path = path;
@@ -158,21 +158,21 @@ impl Side {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Visibility {
+    ) -> Result<Visibility> {
         let is_entered = mode == Mode::Submodule && self.entered.contains_key(path);
-        if !is_entered && !self.view.admits(path, mode) {
-            return Visibility {
+        if !is_entered && !self.view.admits(path, mode)? {
+            return Ok(Visibility {
                 shown: None,
                 in_directory: false,
-            };
+            });
         }
         let leaf = self.view.leaf(reader, path, mode, id);
-        Visibility {
+        Ok(Visibility {
             in_directory: self.view.brings_directories(leaf.as_ref()),
             shown: leaf
                 .filter(|leaf| !leaf.is_omitted())
                 .map(|leaf| Shown { mode, id, leaf }),
-        }
+        })
     }
 
     /// Whether the view shows anything in the directory entered last, which is `id` at `path`.
@@ -196,7 +196,7 @@ impl Side {
                     }
                 }
                 Some(TreeStep::Leaf { mode, id }) => {
-                    if self.show(reader, &at, mode, id).in_directory {
+                    if self.show(reader, &at, mode, id)?.in_directory {
                         break true;
                     }
                 }

@@ -155,7 +155,7 @@ impl Check<'_> {
                 Some(TreeStep::Directory(id)) => {
                     // Under access rules, only an allowed entry reveals its directory.
                     if self.filter.access.is_none() {
-                        self.look_at(&path, None);
+                        self.look_at(&path, None)?;
                     }
                     if self.descends(&path) && self.filter.directory(&path) != Verdict::Denied {
                         match self.enter(&mut trees, id, reader, &path) {
@@ -167,7 +167,7 @@ impl Check<'_> {
                     }
                 }
                 Some(TreeStep::Leaf { mode, .. }) if self.filter.allows(&path) => {
-                    self.look_at(&path, Some(mode.kind()));
+                    self.look_at(&path, Some(mode.kind()))?;
                 }
                 Some(TreeStep::Leaf { .. }) => {}
             }
@@ -198,7 +198,7 @@ impl Check<'_> {
     }
 
     /// Test all pathspecs against `path`: a directory unless its `kind` is known.
-    fn look_at(&mut self, path: &[u8], kind: Option<MemberKind>) {
+    fn look_at(&mut self, path: &[u8], kind: Option<MemberKind>) -> Result<()> {
         let pathspecs = self.pathspecs;
         let full = &self.mount.path(path)[..];
         let is_dir = kind.is_none_or(|kind| kind == MemberKind::Directory);
@@ -214,10 +214,10 @@ impl Check<'_> {
                 Some(_) => spec.matches(full, is_dir),
             };
             let hit = matches
-                && spec
-                    .requirements
-                    .as_ref()
-                    .is_none_or(|required| self.attributes.meets(required, path, kind));
+                && match &spec.requirements {
+                    Some(required) => self.attributes.meets(required, path, kind)?,
+                    None => true,
+                };
             match spec.exclude {
                 true if hit => {}
                 true => self.found(number, is_inside || is_above, false),
@@ -236,6 +236,7 @@ impl Check<'_> {
                 self.found(name.number, true, outside);
             }
         }
+        Ok(())
     }
 
     fn found(&mut self, number: usize, matched: bool, outside: bool) {

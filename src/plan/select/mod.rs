@@ -18,7 +18,7 @@ use crate::{
     base::error::Result,
     format::MemberKind,
     git::{
-        attributes::{self, Attributes, Note},
+        attributes::{self, Attributes, Note, Requirements},
         convert::Treatment,
         objects::reader::Reader,
         pathspec::Pathspecs,
@@ -57,14 +57,20 @@ impl Selection {
     }
 
     /// Whether the file, link or submodule at `path` is selected. A submodule has the kind of a directory.
-    pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> bool {
+    pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> Result<bool> {
         let attributes = &mut self.attributes;
-        path.starts_with(&self.below)
-            && self.pathspecs.select(
-                &self.mount.path(path),
-                kind == MemberKind::Directory,
-                |required| attributes.meets(required, path, Some(kind)),
-            )
+        let mut failure = Ok(());
+        let meets = |required: &Requirements| {
+            let met = attributes.meets(required, path, Some(kind));
+            met.unwrap_or_else(|error| {
+                failure = Err(error);
+                false
+            })
+        };
+        let is_dir = kind == MemberKind::Directory;
+        let is_admitted = path.starts_with(&self.below)
+            && self.pathspecs.select(&self.mount.path(path), is_dir, meets);
+        failure.map(|()| is_admitted)
     }
 
     /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.
