@@ -72,6 +72,26 @@ fn pathspecs_that_leave_the_sub_directory() {
     }
 }
 
+/// Where case matters in no pathspec, the directory itself is no match for one that only excludes.
+#[test]
+fn pathspecs_that_exclude_everything() {
+    let repo = Repo::init();
+    std::fs::create_dir(repo.path().join("sub")).expect("our own");
+    repo.write("sub/g", "line\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "one file"]);
+    let sub = repo.at("sub");
+    assert_names_below(&sub, &["HEAD", "--", ":!g"], &[]);
+    let folding = sub.env("GIT_ICASE_PATHSPECS", "1");
+    for pathspec in [":!g", ":!G", ":!*"] {
+        folding.assert_both_die(
+            ["HEAD", "--", pathspec],
+            &format!("fatal: pathspec '{pathspec}' did not match any files\n"),
+        );
+    }
+    assert_names_below(&folding, &["HEAD", "--", ":!other"], &["g"]);
+}
+
 /// export-ignore is asked with the path from the root, conversion with the path from here: a defect
 /// of git's, and the bytes depend on it.
 #[test]

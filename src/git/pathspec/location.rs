@@ -27,7 +27,7 @@ pub(super) struct Location {
     pub(super) path: BString,
     /// The given path ended in a slash.
     pub(super) only_directory: bool,
-    /// The length of the part that comes from the current directory.
+    /// The length of the part that comes from the current directory, with the slash at its end.
     pub(super) prefix_len: usize,
 }
 
@@ -77,7 +77,7 @@ impl Location {
         let prefix_len: usize = parts[..from_cwd].iter().map(|part| part.len() + 1).sum();
         let joined: BString = parts.join(&b'/').into();
         Some(Self {
-            prefix_len: prefix_len.min(joined.len()),
+            prefix_len,
             only_directory: path.ends_with(b"/") && !joined.is_empty(),
             path: joined,
         })

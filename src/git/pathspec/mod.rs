@@ -60,7 +60,8 @@ pub struct Pathspec {
     path: BString,
     /// The given path ended in a slash.
     only_directory: bool,
-    /// The first bytes of `path`, which come from the current directory: case matters in them.
+    /// The number of bytes that come from the current directory: case matters in them. They end in a slash, even if
+    /// `path` does not go that far.
     prefix_len: usize,
     /// The bytes before the first wildcard.
     literal_len: usize,
@@ -85,6 +86,8 @@ pub struct Pathspecs {
     searched: Vec<(usize, Pathspec)>,
     /// At least one pathspec includes paths.
     include: bool,
+    /// Case matters in no pathspec.
+    icase: bool,
 }
 
 impl Pathspecs {
@@ -96,7 +99,10 @@ impl Pathspecs {
         top: Top<'_>,
         defaults: Defaults,
     ) -> Result<Self> {
-        let mut parsed = Self::default();
+        let mut parsed = Self {
+            icase: defaults.icase,
+            ..Self::default()
+        };
         let mut asking = 0;
         for given in specs {
             defaults.check()?;
@@ -135,6 +141,12 @@ impl Pathspecs {
     /// Whether no pathspec was given, so that every path is selected.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
+    }
+
+    /// Whether a pathspec that only excludes matches the directory in which it was given, and not only what is inside. See
+    /// [`Pathspec::matches_directory`].
+    pub fn include_directory(&self) -> bool {
+        !self.icase
     }
 
     /// The attributes that the pathspecs require.
@@ -211,10 +223,11 @@ impl Pathspec {
             only_directory,
             prefix_len,
         } = located.ok_or_else(|| Error::fatal(outside()))?;
-        let prefix_len = magic.prefix.unwrap_or(prefix_len).min(path.len());
+        let prefix_len = magic.prefix.map_or(prefix_len, |len| len.min(path.len()));
         let literal_len = match literal {
             true => path.len(),
             false => {
+                let prefix_len = prefix_len.min(path.len());
                 let wildcard = path[prefix_len..].find_byteset(WILDCARDS);
                 wildcard.map_or(path.len(), |at| prefix_len + at)
             }
@@ -256,9 +269,11 @@ impl Pathspec {
         self.matches_from(if is_named { base } else { 0 }, path)
     }
 
-    /// Whether the pathspec matches the directory `path` of the tree, or a directory above.
+    /// Whether the pathspec matches the directory `path` of the tree, or a directory above. Where case does not matter, git
+    /// compares all of the prefix, whose slash no directory has at its end.
     pub fn matches_directory(&self, path: &[u8]) -> bool {
-        self.covers(path) || self.matches_from(0, path)
+        let is_prefix = self.icase && self.prefix_len > path.len();
+        !is_prefix && (self.covers(path) || self.matches_from(0, path))
     }
 
     /// Whether the pathspec names `path` or a directory above literally.
@@ -329,7 +344,7 @@ impl Pathspec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Defaults, Pathspecs, Top};
+    use super::{Defaults, Pathspec, Pathspecs, Top};
     use gix::bstr::{BString, ByteSlice};
 
     fn top() -> Top<'static> {
@@ -414,6 +429,30 @@ mod tests {
     fn wildcards_with_a_slash_at_the_end() {
         check("", &["a*/"], &["a*/b"], &["ab", "ab/c"]);
         check("", &["[a]*/"], &["[a]*/b"], &["ab/c", "ab/"]);
+    }
+
+    /// git compares the prefix with its slash.
+    #[test]
+    fn the_directory_of_a_prefix_matches_only_where_case_matters() {
+        for (cwd, given, directory, expected) in [
+            ("s/", ".", "s", true),
+            ("s/", ":(icase).", "s", false),
+            ("s/", ":(icase)a", "s/a", true),
+            ("s/t/", ":(icase)..", "s", false),
+            ("s/t/", ":(icase)../../s", "s", true),
+            ("s/", ":(icase,top)s", "s", true),
+        ] {
+            let specs = specs(cwd, &[given]);
+            let named = specs.named().covers(directory.as_bytes(), true);
+            let searched = specs.searched().iter();
+            let matches =
+                |(_, spec): &(usize, Pathspec)| spec.matches_directory(directory.as_bytes());
+            assert_eq!(
+                named || searched.clone().any(matches),
+                expected,
+                "{cwd} {given}"
+            );
+        }
     }
 
     #[test]

@@ -220,7 +220,10 @@ impl Check<'_> {
                 };
             match spec.exclude {
                 true if hit => {}
-                true => self.found(number, is_inside || is_above, false),
+                true => {
+                    let is_named = is_above && pathspecs.include_directory();
+                    self.found(number, is_inside || is_named, false);
+                }
                 false => self.found(number, hit, hit && outside),
             }
         }
