@@ -360,11 +360,15 @@ impl<'a> Inputs<'a> {
     ) -> Result<Treeish> {
         let name = self.args.treeish.as_deref().unwrap_or_default();
         let name = name.as_bytes().as_bstr();
-        if self.access == Access::Remote && !repository.settings.allow_unreachable {
-            treeish::require_ref(repository, name)?;
-        }
+        let must_be_ref = self.access == Access::Remote && !repository.settings.allow_unreachable;
+        let required = must_be_ref.then(|| treeish::required_ref(repository, name));
+        let required = required.transpose()?;
         filters.fit_name(name)?;
         let mut treeish = treeish::resolve(repository, reader, name, diagnostics)?;
+        // As in git, a filter is told of this ref even if a path in its tree is archived.
+        if let Some(full_name) = required {
+            treeish.reference = treeish::known_reference(full_name);
+        }
         if let Some(time) = &self.args.mtime {
             treeish.time = date::mtime(time)?;
         }

@@ -181,13 +181,18 @@ fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
     }
 }
 
-/// Fail unless `name`, up to its first colon, is the name of a ref.
-pub fn require_ref(repository: &Repository, name: &BStr) -> Result<()> {
+/// The reference to the ref `full_name`.
+pub fn known_reference(full_name: BString) -> Reference {
+    lazily(|| Some(full_name))
+}
+
+/// The full name of the ref that `name` begins with, up to its first colon. Fails if there is no such ref.
+pub fn required_ref(repository: &Repository, name: &BStr) -> Result<BString> {
     let end = name.find_byte(b':').unwrap_or(name.len());
     let name = name[..end].as_bstr();
     match reference(&repository.gix, name) {
-        Some(_) => Ok(()),
-        None => ask_git_for_ref(&repository.location, name).map(drop),
+        Some((_, full_name)) => Ok(full_name),
+        None => ask_git_for_ref(&repository.location, name),
     }
 }
 
@@ -263,7 +268,7 @@ fn object_id_without_git(
         return Ok(Some((id, no_reference())));
     }
     if let Some((id, reference)) = reference(gix, name) {
-        return Ok(Some((id, lazily(|| Some(reference)))));
+        return Ok(Some((id, known_reference(reference))));
     }
     if let Some(id) = ancestor(gix, reader, name) {
         return Ok(Some((id, no_reference())));

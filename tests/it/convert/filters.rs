@@ -4,6 +4,7 @@ use std::fs;
 use std::time::SystemTime;
 
 use super::{assert_same_failure, commit_files, repo};
+use crate::process::Output;
 use crate::support::{Repo, installed, without_clock};
 use crate::tar_listing;
 
@@ -282,6 +283,33 @@ fn refs_told_to_filter_processes() {
     repo.git(["checkout", "-q", "--detach"]);
     assert_same_questions(&repo, &["HEAD"]);
     assert_same_questions(&repo, &["@"]);
+}
+
+/// A server tells a filter of the ref that it requires of its clients, even if they ask for a path in its tree.
+#[test]
+fn refs_told_by_a_server() {
+    let Some(repo) = repo_with_process(&[("a", b"one\n")]) else {
+        return;
+    };
+    repo.git(["update-ref", "refs/heads/dir/branch", "HEAD"]);
+    let log = repo.path().join("../log");
+    let process = repo.path().join("../process.py");
+    let command = format!("python3 '{}' '{}'", process.display(), log.display());
+    repo.git(["config", "filter.f.process", &command]);
+    for name in ["HEAD", "HEAD:", "main:", "dir/branch:", "main@{u}:"] {
+        repo.git(["config", "branch.main.remote", "."]);
+        repo.git(["config", "branch.main.merge", "refs/heads/dir/branch"]);
+        let args = ["--remote=.", name];
+        let questions = |output: Output| {
+            let _ = output.success();
+            let questions = fs::read_to_string(&log).expect("it was started");
+            fs::remove_file(&log).expect("our own");
+            questions
+        };
+        let expected = questions(repo.archive(args));
+        assert!(expected.contains("ref=refs/heads/"), "{expected}");
+        assert_eq!(questions(repo.served(args)), expected, "{name}");
+    }
 }
 
 /// Replaced content is filtered under the id that the tree has.
