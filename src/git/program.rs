@@ -13,7 +13,10 @@ use std::{
     thread,
 };
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+};
 
 use crate::base::{
     error::{Error, Result, strerror},
@@ -81,6 +84,23 @@ pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
 /// The same, where git may fetch the objects that it needs for the answer.
 pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
     answer(location.git().args(arguments))
+}
+
+/// Ask git for the id of the object `name`, which is nothing but a name to git-cat-file(1): one line with the id, or one
+/// that ends in another word. `may_fetch` says whether git may fetch objects for the answer.
+pub fn name_object(location: &GitLocation, name: &BStr, may_fetch: bool) -> Option<Output> {
+    let mut git = location.git();
+    if !may_fetch {
+        git.env("GIT_NO_LAZY_FETCH", "1");
+    }
+    git.args(["cat-file", "--batch-check=%(objectname)"]);
+    let pipes = git.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = pipes.stderr(Stdio::piped()).spawn().ok()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A git that refuses the repository does not read the name.
+        let _ = stdin.write_all(&[name.as_bytes(), b"\n"].concat());
+    }
+    child.wait_with_output().ok()
 }
 
 fn answer(git: &mut Command) -> Option<Output> {

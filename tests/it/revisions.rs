@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::forge;
 use crate::support::Repo;
+use crate::tar_listing;
 
 const NAMES: &str = "
     HEAD ORIG_HEAD @ main heads/main refs/heads/main origin origin/main deadbeef
@@ -81,6 +82,71 @@ fn messages_that_match() {
     }
     repo.git(["checkout", "-q", "--orphan", "new"]);
     assert_no_name(&repo, "HEAD^{/alpha}");
+}
+
+/// To git-rev-parse(1) these are ranges or sets of parents, and to git-archive(1) they are paths, searches or nothing.
+#[test]
+fn names_with_the_notation_of_a_range() {
+    let repo = Repo::init();
+    std::fs::create_dir_all(repo.path().join("sub/a..b")).expect("our own");
+    repo.write("sub/a..b/file", "line\n");
+    repo.write("top", "line\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "Compare v1..v2"]);
+    repo.git(["tag", "v1"]);
+    for subject in ["Undo HEAD^!", "last"] {
+        repo.git(["commit", "-q", "--allow-empty", "-m", subject]);
+        repo.git(["tag", "-f", "v2"]);
+    }
+    for name in [
+        ":/Compare v1..v2",
+        "HEAD^{/Compare v1..v2}",
+        "v2^{/v1..}",
+        ":/Undo HEAD^!",
+        "HEAD:sub/a..b",
+        "HEAD:./sub/a..b",
+        "HEAD:sub/..",
+        "HEAD:..",
+    ] {
+        repo.assert_same([name]);
+    }
+    let sub = repo.clone().at("sub");
+    for name in ["HEAD:./..", "HEAD:../sub/a..b"] {
+        let ours = sub.sluice(["--worktree-attributes", name]);
+        let id = repo.git(["rev-parse", &name.replace("./..", "").replace("../", "")]);
+        let expected = sub.sluice(["--worktree-attributes", &id]);
+        assert_eq!(
+            tar_listing::names(&ours.success()),
+            tar_listing::names(&expected.success())
+        );
+    }
+    for name in [
+        "v1^!",
+        "v1^@",
+        "v2^@",
+        "v2^-",
+        "v1..v2",
+        "v1...v2",
+        "..",
+        "HEAD..",
+        "HEAD:@{u}",
+        ":@{u}",
+    ] {
+        repo.assert_same([name]);
+        repo.clone()
+            .with(["-c", "core.warnAmbiguousRefs=false"])
+            .assert_same([name]);
+    }
+    // Of a shallow repository, git is asked for all.
+    repo.write(".git/shallow", repo.git(["rev-parse", "v1"]) + "\n");
+    for name in ["v1^!", "v1^@", "v2^@", "v2^-", "v1..v2", "HEAD:sub/a..b"] {
+        repo.assert_same([name]);
+    }
+    let ours = repo.served(["--remote=.", "v1^!"]);
+    assert!(
+        ours.messages().contains("fatal: no such ref: v1^!"),
+        "{ours}"
+    );
 }
 
 /// Paths of a tree are git's, or relative to the current directory.

@@ -1,4 +1,7 @@
 //! Asks the installed git what a revision names, in the words of git-rev-parse(1).
+//!
+//! git-rev-parse(1) also knows notations for several revisions, which are no names of objects to git-archive(1). A name
+//! that could be such a notation is asked of git-cat-file(1) instead.
 
 use std::{
     ffi::OsStr,
@@ -30,9 +33,10 @@ pub(super) fn ask_git(
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Reference)> {
     let arguments = rev_parse_arguments(&["--verify"], name);
-    let output = match may_fetch {
-        true => program::ask_lazily(location, &arguments),
-        false => program::ask(location, &arguments),
+    let output = match (is_notation(name), may_fetch) {
+        (true, _) => program::name_object(location, name, may_fetch),
+        (false, true) => program::ask_lazily(location, &arguments),
+        (false, false) => program::ask(location, &arguments),
     };
     let output = output.ok_or_else(|| not_valid(name))?;
     let words = output.stderr;
@@ -106,6 +110,9 @@ pub(super) fn full_name(location: &GitLocation, name: &BStr) -> Reference {
 /// there is no such ref.
 pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BString> {
     let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
+    if is_notation(name) {
+        return Err(not_a_ref());
+    }
     let output =
         rev_parse(location, &["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
     let full_name = output.stdout.trim();
@@ -118,8 +125,20 @@ pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BSt
     }
 }
 
+/// Whether `name` contains a notation for several revisions (gitrevisions(7), "SPECIFYING RANGES"). As a part of a path
+/// or a search, the notation has no meaning, but git-rev-parse(1) would still read it. No ref has one in its name.
+fn is_notation(name: &BStr) -> bool {
+    let has = |notation: &str| name.contains_str(notation);
+    // A name for git-cat-file(1) is a line.
+    !has("\n") && ["..", "^@", "^!", "^-"].into_iter().any(has)
+}
+
 /// Whether `name` asks for the upstream of a branch: git then has several error messages.
 pub(super) fn tracks(name: &BStr) -> bool {
+    // After a colon there is a path.
+    if name.contains(&b':') {
+        return false;
+    }
     let lower = name.to_ascii_lowercase();
     ["@{u}", "@{upstream}", "@{push}"]
         .iter()
@@ -149,4 +168,39 @@ fn rev_parse_arguments<'a>(options: &[&'a str], name: &'a BStr) -> Vec<&'a OsStr
         .chain(&["--end-of-options"]);
     let options = options.map(|option| OsStr::new(*option));
     options.chain([OsStr::from_bytes(name)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_notation, tracks};
+
+    #[test]
+    fn notations_for_several_revisions() {
+        for name in [
+            "v1..v2",
+            ":/Compare v1..v2",
+            "HEAD:./..",
+            "HEAD^!",
+            "HEAD^@",
+            "HEAD^-2",
+        ] {
+            assert!(is_notation(name.into()), "{name}");
+        }
+        for name in [
+            "HEAD^",
+            "HEAD^2~1",
+            "HEAD^{tree}",
+            ":/^a",
+            "a.b:c.d",
+            "a\n..",
+        ] {
+            assert!(!is_notation(name.into()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_no_upstream() {
+        assert!(tracks("@{u}".into()) && tracks("main@{PUSH}".into()));
+        assert!(!tracks("HEAD:@{u}".into()) && !tracks(":/fix @{u}".into()));
+    }
 }

@@ -282,6 +282,7 @@ fn object_id_without_git(
             Ok(Some((id, full_name(&repository.location, name))))
         }
         Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
+        // A range, or a set of parents.
         Ok(_) => Err(not_valid(name)),
         Err(_) => Ok(None),
     }
@@ -460,7 +461,7 @@ fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn
     if full_id(gix, start).is_some() {
         // git's message about this is long and differs between versions.
         if reference(gix, start).is_some()
-            && let Some(output) = rev_parse(&repository.location, &["--verify"], name)
+            && let Some(output) = rev_parse(&repository.location, &["--verify"], start)
         {
             words = output.stderr;
         }
