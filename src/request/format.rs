@@ -19,6 +19,8 @@ use crate::{
 
 /// The command of the configuration that means the built-in compressor, as in git.
 const INTERNAL_GZIP: &str = "git archive gzip";
+/// The built-in format that git lacks. `tar.tar.zst.remote` decides about it as about git's compressors.
+const ZSTD: &str = "tar.zst";
 
 /// The extensions of compressed archives in lower case, with the way to compress a tar so: those that GNU tar,
 /// bsdtar and 7-Zip know.
@@ -121,14 +123,16 @@ impl Formats {
                 filters[at].set(key.as_bytes(), &section)?;
             }
         }
+        let zst = filters.iter().find(|filter| filter.name == ZSTD);
+        let zst = Named {
+            remote: zst.and_then(|filter| filter.remote).unwrap_or(true),
+            ..Named::served(ZSTD, Family::Zstd)
+        };
         let filters = filters.into_iter().filter_map(FormatFilter::named);
         let all = [Named::served("tar", Family::Tar)]
             .into_iter()
             .chain(filters)
-            .chain([
-                Named::served("zip", Family::Zip),
-                Named::served("tar.zst", Family::Zstd),
-            ]);
+            .chain([Named::served("zip", Family::Zip), zst]);
         Ok(Self {
             all: all.collect(),
             only_served: false,
@@ -147,17 +151,16 @@ impl Formats {
         format.remote || !self.only_served
     }
 
-    /// The names of the formats: those of git in git's order, and Zstandard behind them. A remote client gets git's list.
+    /// The names of the formats that can be chosen: those of git in git's order, and Zstandard after them.
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
         let is_first = |format: &Named| {
             let first = self.all.iter().find(|other| other.name == format.name);
             first == Some(format)
         };
         let is_known_to_git = |format: &Named| format.family != Family::Zstd;
-        let listed = move |format: &&Named| match is_known_to_git(format) {
-            true => self.offers(format),
-            // The configuration may have a format of the same name.
-            false => !self.only_served && is_first(format),
+        // The configuration may have a format of the same name, which git would list twice.
+        let listed = move |format: &&Named| {
+            self.offers(format) && (is_known_to_git(format) || is_first(format))
         };
         self.all
             .iter()
@@ -297,7 +300,7 @@ fn compression_hint(output: &[u8]) -> Option<BString> {
 struct FormatFilter {
     name: BString,
     command: Option<BString>,
-    remote: bool,
+    remote: Option<bool>,
 }
 
 impl FormatFilter {
@@ -305,7 +308,7 @@ impl FormatFilter {
         Self {
             name: name.to_owned(),
             command: None,
-            remote: false,
+            remote: None,
         }
     }
 
@@ -313,7 +316,7 @@ impl FormatFilter {
         Self {
             name: name.into(),
             command: Some(INTERNAL_GZIP.into()),
-            remote: true,
+            remote: Some(true),
         }
     }
 
@@ -331,10 +334,10 @@ impl FormatFilter {
             };
             self.command = Some(command);
         } else if key.eq_ignore_ascii_case(b"remote") {
-            self.remote = match section.value("remote") {
+            self.remote = Some(match section.value("remote") {
                 Some(value) => truth(&full("remote"), value.as_bstr())?,
                 None => true,
-            };
+            });
         }
         Ok(())
     }
@@ -348,7 +351,7 @@ impl FormatFilter {
                 false => Family::Command(command),
             },
             name: self.name,
-            remote: self.remote,
+            remote: self.remote.unwrap_or(false),
         })
     }
 }
@@ -379,7 +382,10 @@ mod tests {
             names(&users),
             ["tar", "tgz", "tar.gz", "tar.xz", "zip", "zip", "tar.zst"]
         );
-        assert_eq!(names(&users.served()), ["tar", "tar.gz", "tar.xz", "zip"]);
+        assert_eq!(
+            names(&users.served()),
+            ["tar", "tar.gz", "tar.xz", "zip", "tar.zst"]
+        );
         let own = formats(&format!("{USERS}[tar \"tar.zst\"]\ncommand = mine\n"));
         assert_eq!(
             names(&own),
@@ -398,6 +404,24 @@ mod tests {
         }
         for offered in ["tar", "tar.gz", "tar.xz"] {
             assert_eq!(choose(offered).expect("offered").name, offered);
+        }
+    }
+
+    #[test]
+    fn zstandard_is_served_unless_the_configuration_says_otherwise() {
+        for (config, is_served) in [
+            ("", true),
+            ("[tar \"tar.zst\"]\nremote = true\n", true),
+            ("[tar \"tar.zst\"]\nother = false\n", true),
+            ("[tar \"tar.zst\"]\nremote = false\n", false),
+            ("[tar \"tar.zst\"]\ncommand = mine\n", false),
+        ] {
+            let local = formats(config);
+            assert!(local.names().any(|name| name == "tar.zst"), "{config}");
+            let served = local.served();
+            let listed = served.names().any(|name| name == "tar.zst");
+            let chosen = served.choose(Some("tar.zst".as_ref()), None).is_ok();
+            assert_eq!((listed, chosen), (is_served, is_served), "{config}");
         }
     }
 

@@ -54,6 +54,18 @@ fn assert_served(client: &Repo, remote: &str, args: &str) {
     assert_same(&ours, &theirs, start);
 }
 
+/// The list of formats is git's, with the one behind it that only we have.
+#[track_caller]
+fn assert_list_served(client: &Repo, remote: &str, args: &str) {
+    let remote = format!("--remote={remote}");
+    let args = || [remote.as_str()].into_iter().chain(args.split_whitespace());
+    let theirs = heard(|| client.archive(args()));
+    let mut ours = client.served(args());
+    let list = ours.stdout.strip_suffix(b"tar.zst\n").map(<[u8]>::to_vec);
+    ours.stdout = list.unwrap_or_else(|| panic!("{ours}"));
+    assert_same(&ours, &theirs, SystemTime::UNIX_EPOCH);
+}
+
 /// The same, and that it is refused with these words.
 #[track_caller]
 fn assert_server_refuses(client: &Repo, remote: &str, args: &str, words: &str) {
@@ -96,7 +108,8 @@ fn refs_and_what_they_name() {
 fn formats_that_are_not_served() {
     let repo = Repo::copy("basic");
     repo.git(["config", "tar.zip.command", "cat"]);
-    for args in ["--format=zip HEAD", "--list", "HEAD"] {
+    assert_list_served(&repo, ".", "--list");
+    for args in ["--format=zip HEAD", "HEAD"] {
         assert_served(&repo, ".", args);
     }
     repo.git(["config", "tar.zip.remote", "true"]);
@@ -399,15 +412,34 @@ fn only_enabled_filters_are_served() {
     let words = "fatal: Unknown archive format 'tar.foo'";
     assert_server_refuses(&repo, ".", "--format=tar.foo HEAD", words);
     assert_served(&repo, ".", "--format=bar HEAD");
-    assert_served(&repo, ".", "--list");
+    assert_list_served(&repo, ".", "--list");
 }
 
 #[test]
 fn lists_of_formats() {
     let repo = Repo::copy("basic");
-    assert_served(&repo, ".", "--list");
-    assert_served(&repo, ".", "--list --end-of-options");
+    assert_list_served(&repo, ".", "--list");
+    assert_list_served(&repo, ".", "--list --end-of-options");
     repo.git(["config", "tar.tgz.remote", "false"]);
-    assert_served(&repo, ".", "--list");
-    assert_served(&Repo::scratch(), plain(&repo), "--list");
+    assert_list_served(&repo, ".", "--list");
+    assert_list_served(&Repo::scratch(), plain(&repo), "--list");
+}
+
+/// The format that only we have follows the rule of the configuration like the others, at every level.
+#[test]
+fn zstandard_is_served_as_configured() {
+    let repo = Repo::copy("basic");
+    let plain = repo.sluice(["HEAD"]).success();
+    let list = |repo: &Repo| repo.served(["--remote=.", "--list"]).success();
+    assert_eq!(list(&repo), b"tar\ntgz\ntar.gz\nzip\ntar.zst\n");
+    let served = repo.served(["--remote=.", "--format=tar.zst", "-1", "HEAD"]);
+    assert!(served.success().len() < plain.len());
+    repo.git(["config", "tar.tar.zst.remote", "false"]);
+    assert_eq!(list(&repo), b"tar\ntgz\ntar.gz\nzip\n");
+    for level in ["-0", "-1", "-19"] {
+        let refused = repo.served(["--remote=.", "--format=tar.zst", level, "HEAD"]);
+        let words = "fatal: Unknown archive format 'tar.zst'";
+        assert!(refused.messages().contains(words), "{refused}");
+    }
+    let _ = repo.sluice(["--format=tar.zst", "HEAD"]).success();
 }
