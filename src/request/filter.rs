@@ -25,7 +25,7 @@ use crate::{
     git::{
         lfs::LfsFiles,
         objects::{Failure, reader::Reader, wanted::Role},
-        repository::{Repository, lfs},
+        repository::{Repository, lfs, treeish::Treeish},
         tree::{ABSENT, Mount, look_up},
     },
     output::report::Channel,
@@ -150,6 +150,29 @@ impl<'a> FilterRules<'a> {
             true => Err(Error::fatal("cannot apply access rules to a path")
                 .hinted("name a commit, and paths after it")),
             false => Ok(()),
+        }
+    }
+
+    /// Warns that no attributes tell which files of the `treeish` are those of Git LFS, if it is called by a path (`name`)
+    /// whose upper directories are not read.
+    pub(super) fn warn_of_pointers(
+        &self,
+        name: &BStr,
+        treeish: &Treeish,
+        diagnostics: &mut dyn Write,
+    ) {
+        let path = name
+            .split_once_str(":")
+            .filter(|(_, path)| !path.is_empty());
+        if let (Some(Lfs::Content), None, Some((commit, path))) =
+            (self.settings.lfs, treeish.commit, path)
+        {
+            let template = "--lfs=content ignores the attributes above '{}', so its files may be sent as LFS pointers; \
+                            name '{}' and the path '{}' instead of '{}'";
+            let mut warning = Vec::new();
+            let values: [&[u8]; 4] = [path, commit, path, name];
+            push_line(&mut warning, "warning: ", &filled(template, &values));
+            let _ = diagnostics.write_all(&warning);
         }
     }
 

@@ -369,6 +369,7 @@ impl<'a> Inputs<'a> {
         if let Some(full_name) = required {
             treeish.reference = treeish::known_reference(full_name);
         }
+        filters.warn_of_pointers(name, &treeish, diagnostics);
         if let Some(time) = &self.args.mtime {
             treeish.time = date::mtime(time)?;
         }

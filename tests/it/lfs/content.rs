@@ -229,6 +229,31 @@ fn stores_of_submodules() {
     );
 }
 
+/// The attributes above a tree that is named by its path are not read, so its pointers look like any other file.
+#[test]
+fn directories_without_their_attributes() {
+    let lfs = Lfs::with_files();
+    let warning = "warning: --lfs=content ignores the attributes above 'd', so its files may be sent as LFS pointers; \
+                   name 'HEAD' and the path 'd' instead of 'HEAD:d'\n";
+    for option in ["-j2", "--list-missing", "--dry-run"] {
+        let output = lfs.repo.sluice([CONTENT, option, "HEAD:d"]);
+        assert_eq!(
+            (output.code(), &output.messages()[..]),
+            (0, warning),
+            "{option}"
+        );
+    }
+    for args in [
+        &[CONTENT, "HEAD", "d"][..],
+        &[CONTENT, "HEAD:"],
+        &[CONTENT, "HEAD^{tree}"],
+        &["--lfs=pointer", "HEAD:d"],
+        &["HEAD:d"],
+    ] {
+        assert_eq!(lfs.repo.sluice(args).messages(), "", "{args:?}");
+    }
+}
+
 /// Options that contradict each other, and clients of a server.
 #[test]
 fn refusals() {
