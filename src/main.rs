@@ -75,8 +75,8 @@ fn run() -> u8 {
         return 0;
     };
     match &stop {
-        Stop::Usage(error) => {
-            let printed = error.print();
+        Stop::Answer(answer) => {
+            let printed = answer.print();
             if printed.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
                 // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
                 signals::die(SIGPIPE);
@@ -125,6 +125,8 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
     if words == ["-h"] {
         return writeln!(io::stdout(), "{}", server::USAGE).map_err(|error| Error::write(&error));
     }
+    let output = Destination::Direct(standard_output()?);
+    refuse_terminal(&output, upload_archive::UPLOAD_ARCHIVE)?;
     let program = std::env::current_exe()
         .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
     let mut writer = Command::new(program);
@@ -133,19 +135,30 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
         // A client must not make the server run what the configuration of a remote names.
         writer.env(NO_LAZY_FETCH, "1");
     }
-    let output = Destination::Direct(standard_output()?);
     server::upload_archive(&mut io::stdin().lock(), output, words, writer)
+}
+
+/// The packets of a server are for a program: a terminal shows them as noise, and waits for requests in silence.
+fn refuse_terminal(output: &Destination, option: &str) -> Result<()> {
+    match output.is_terminal() {
+        true => {
+            let refused = format!("{option} speaks to a program, not to a terminal");
+            Err(Error::usage(refused).hinted("'git sluice -h' lists the options"))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Answer requests until there are no more.
 fn batch(words: &[OsString]) -> Result<(), Stop> {
     let options = batch::Options::parse(words)?;
+    let output = Destination::Direct(standard_output()?);
+    refuse_terminal(&output, batch::BATCH)?;
     let session = Session::new(current_directory()?, |name| std::env::var_os(name));
     let session = session.with_watch(signals::remove_on_death);
     let unreadable = |error: io::Error| Error::fatal("cannot read requests").caused_by(error);
     let input = io::stdin().as_fd().try_clone_to_owned();
     let input = BufReader::new(File::from(input.map_err(unreadable)?));
-    let output = Destination::Direct(standard_output()?);
     leave_standard_streams().map_err(unreadable)?;
     Ok(batch::serve(input, output, options, session)?)
 }

@@ -69,6 +69,7 @@ pub fn send_range(
         Account {
             role,
             reason: reason.map(ToOwned::to_owned),
+            is_unusable: false,
             key: key.map(|key| key.hex()),
             produced: served - sent,
             served,

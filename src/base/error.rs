@@ -23,6 +23,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ExitKind {
     /// The run cannot continue; exit status 128, printed as `fatal: …`.
     Fatal,
+    /// The arguments make no sense; exit status 129, printed as `error: …`.
+    Usage,
     /// An entry could not be written; exit status 255, printed as `error: …`.
     Entry,
     /// The base of a delta cannot be read; exit status 3.
@@ -67,6 +69,11 @@ impl Error {
     /// A failure that ends the run with status 128.
     pub fn fatal(message: impl Into<BString>) -> Self {
         Self::new(ExitKind::Fatal, message)
+    }
+
+    /// Arguments that make no sense, status 129.
+    pub fn usage(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::Usage, message)
     }
 
     /// A failure of the archive writer, status 255.
@@ -220,7 +227,7 @@ impl Error {
 
     fn label(&self) -> &'static str {
         match self.kind {
-            ExitKind::Entry => "error: ",
+            ExitKind::Usage | ExitKind::Entry => "error: ",
             _ => "fatal: ",
         }
     }
@@ -244,6 +251,7 @@ impl Error {
     pub fn exit_status(&self) -> u8 {
         match self.kind {
             ExitKind::Fatal | ExitKind::BrokenPipe => 128,
+            ExitKind::Usage => 129,
             ExitKind::Entry => 255,
             ExitKind::NoBase => 3,
             ExitKind::Empty => 4,

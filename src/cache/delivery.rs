@@ -42,7 +42,10 @@ pub fn deliver<E>(
     let outcome = match (&directory, order.key) {
         (Ok(directory), Ok(key)) => delivery.share(directory, &key, produce),
         (Ok(directory), Err(reason)) => delivery.alone(Some(directory), reason, produce),
-        (Err(Trouble(reason)), _) => delivery.alone(None, reason.clone(), produce),
+        (Err(Trouble(reason)), _) => {
+            delivery.account.is_unusable = true;
+            delivery.alone(None, reason.clone(), produce)
+        }
     };
     delivery.account.served = delivery.client.sent();
     outcome

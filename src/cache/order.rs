@@ -72,6 +72,9 @@ pub struct Account {
     /// Why the cache was bypassed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the directory cannot be used at all.
+    #[serde(skip)]
+    pub is_unusable: bool,
     /// The key in hexadecimal, if the archive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,

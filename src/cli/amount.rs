@@ -1,7 +1,23 @@
-//! Amounts as they are typed: bytes, and parts of a whole.
+//! Amounts as they are typed: numbers, bytes, and parts of a whole.
+
+use std::{fmt::Display, ops::RangeInclusive};
 
 /// The units of bytes, each 1024 of the one before, as for git.
 const UNITS: [&str; 4] = ["", "k", "m", "g"];
+
+/// Parse a whole number within `range`.
+pub fn number<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<i128> + PartialOrd + Display + Clone,
+{
+    move |text| {
+        let number = text.parse::<i128>().map_err(|_| "not a whole number")?;
+        let number = T::try_from(number).ok();
+        number
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| format!("not from {} to {}", range.start(), range.end()))
+    }
+}
 
 /// Parse bytes: a whole number, and a unit such as `k`, `KB` or `KiB`.
 pub fn size(text: &str) -> Result<u64, String> {
@@ -44,7 +60,23 @@ pub(super) fn part(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{part, size};
+    use super::{number, part, size};
+
+    #[test]
+    fn numbers_are_whole_and_within_a_range() {
+        let threads = number::<u16>(1..=1024);
+        assert_eq!(threads("4"), Ok(4));
+        for (text, message) in [
+            ("many", "not a whole number"),
+            ("", "not a whole number"),
+            ("1.5", "not a whole number"),
+            ("0", "not from 1 to 1024"),
+            ("-1", "not from 1 to 1024"),
+            ("65537", "not from 1 to 1024"),
+        ] {
+            assert_eq!(threads(text), Err(message.to_owned()), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-use super::amount::part;
+use super::amount::{number, part};
 
 /// The base, and the form and bounds of the changes.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Delta {
     pub ignore_mode: bool,
 
     /// Exit with status 5 if more paths than this changed
-    #[arg(long, value_name = "n")]
+    #[arg(long, value_name = "n", value_parser = number::<u64>(0..=u64::MAX))]
     pub max_changed_paths: Option<u64>,
 
     /// Exit with status 5 if more than this part of all paths changed, such as 0.25 or 25%

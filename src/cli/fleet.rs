@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{amount::part, sharing::duration};
+use super::{
+    amount::{number, part},
+    sharing::duration,
+};
 
 /// What is published, and how.
 #[derive(clap::Args, Clone, Debug)]
@@ -18,7 +21,7 @@ pub struct Fleet {
     pub publish: Option<String>,
 
     /// Publish a full archive too, behind this many deltas
-    #[arg(long, value_name = "n", default_value = "20")]
+    #[arg(long, value_name = "n", default_value = "20", value_parser = number::<u32>(0..=u32::MAX))]
     pub publish_steps: u32,
 
     /// Publish a full archive too, when the deltas have more than this part of its bytes

@@ -1,7 +1,7 @@
 //! The spelling of options: the rules of git's `parse-options`.
 //!
-//! The scanner splits the words into items and reports errors in git's words. A tip may follow them. The scanner knows a
-//! table of options, and no option's meaning.
+//! The scanner splits the words into items and reports errors in git's words, with a hint. The scanner knows a table of
+//! options, and no option's meaning.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,10 +12,32 @@ use std::{
 
 use strsim::normalized_damerau_levenshtein;
 
-/// Fails with the text of a usage error.
-pub(super) type Result<T> = std::result::Result<T, String>;
+use super::NAME;
+use crate::base::error::{Error, Result};
 
-/// How much an unknown name has to be like an option's for a tip: a slip or two in a name of common length.
+/// The command of a client, whose words another git has read before.
+const COMMAND_OF_CLIENT: &str = "git archive";
+/// Options of git itself, each with the form that git takes before the name of a command.
+const OF_GIT_ITSELF: [(&str, &str); 13] = [
+    ("C", "-C <dir>"),
+    ("c", "-c <name>=<value>"),
+    ("attr-source", "--attr-source=<tree-ish>"),
+    ("bare", "--bare"),
+    ("config-env", "--config-env=<name>=<variable>"),
+    ("git-dir", "--git-dir=<dir>"),
+    ("glob-pathspecs", "--glob-pathspecs"),
+    ("icase-pathspecs", "--icase-pathspecs"),
+    ("literal-pathspecs", "--literal-pathspecs"),
+    ("namespace", "--namespace=<name>"),
+    ("no-replace-objects", "--no-replace-objects"),
+    ("noglob-pathspecs", "--noglob-pathspecs"),
+    ("work-tree", "--work-tree=<dir>"),
+];
+/// Options that count as the first word only, each with the rest of its command line.
+const FIRST_ONLY: [(&str, &str); 2] =
+    [("batch", "[<options>]"), ("upload-archive", "<repository>")];
+
+/// How much an unknown name has to be like an option's for a hint: a slip or two in a name of common length.
 const LIKENESS: f64 = 0.6;
 
 /// Options that only `--batch` knows, without their dashes.
@@ -57,7 +79,18 @@ pub(super) struct Scanner<'t> {
     cluster: Option<(Vec<u8>, usize)>,
     /// Whether words outside the table are kept unchanged, the end of options included. Then no option is abbreviated.
     keeps_others: bool,
+    /// Whether the words are those of a client. Questions about the program are not for clients.
+    is_for_client: bool,
     ended: bool,
+    taken: Vec<Taken>,
+}
+
+/// A word that an option without `=` took as its value.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    /// The option with its dashes, in full.
+    pub(super) option: String,
+    pub(super) value: OsString,
 }
 
 impl<'t> Scanner<'t> {
@@ -68,8 +101,37 @@ impl<'t> Scanner<'t> {
             words: words.into_iter(),
             cluster: None,
             keeps_others: false,
+            is_for_client: false,
             ended: false,
+            taken: Vec::new(),
         }
+    }
+
+    /// The same for words of a client, if `is_for_client`.
+    pub(super) fn for_client(self, is_for_client: bool) -> Self {
+        Self {
+            is_for_client,
+            ..self
+        }
+    }
+
+    /// The values so far that an option may have taken by mistake.
+    pub(super) fn into_taken(self) -> Vec<Taken> {
+        self.taken
+    }
+
+    fn next_word(&mut self, option: String) -> Option<OsString> {
+        let value = self.words.next()?;
+        self.taken.push(Taken {
+            option,
+            value: value.clone(),
+        });
+        Some(value)
+    }
+
+    /// A usage error, with a hint at the list of options.
+    fn misuse(&self, message: impl Into<String>) -> Error {
+        Error::usage(message.into()).hinted(list_hint(command(self.is_for_client)))
     }
 
     /// Finds these options anywhere and keeps all other words unchanged.
@@ -89,37 +151,58 @@ impl<'t> Scanner<'t> {
         let Some(spelling) = self.spelling(name, typed)? else {
             return match typed {
                 _ if self.keeps_others => Ok(Item::Operand(word)),
-                b"help" | b"help-all" => Ok(Item::Question("--help")),
-                b"version" => Ok(Item::Question("--version")),
+                b"help" | b"help-all" if !self.is_for_client => Ok(Item::Question("--help")),
+                b"version" if !self.is_for_client => Ok(Item::Question("--version")),
                 _ => Err(self.unknown(name, typed)),
             };
         };
         let name = &spelling.option.name;
         if spelling.negated || !spelling.option.takes_value {
             return match value {
-                Some(_) => Err(format!("option `{spelling}' takes no value")),
+                Some(_) => Err(self.misuse(format!("option `{spelling}' takes no value"))),
                 None if spelling.negated => Ok(Item::Unset(name)),
                 None => Ok(Item::Set(name, None)),
             };
         }
-        match value.or_else(|| self.words.next()) {
-            None => Err(format!("option `{spelling}' requires a value")),
+        match value.or_else(|| self.next_word(format!("--{spelling}"))) {
+            None => Err(self.misuse(format!("option `{spelling}' requires a value"))),
             value => Ok(Item::Set(name, value)),
         }
     }
 
-    /// The message about a `name` that no option has, a part of the `typed` word, with a tip.
-    fn unknown(&self, name: &[u8], typed: &[u8]) -> String {
-        let tip = self.tip(&shown(name));
-        let tip = tip.map_or_else(String::new, |tip| format!("\n\n  tip: {tip}"));
-        format!("unknown option `{}'{tip}", shown(typed))
+    /// The error about a `name` that no option has, a part of the `typed` word, with a hint at what may be meant.
+    fn unknown(&self, name: &[u8], typed: &[u8]) -> Error {
+        let name = shown(name);
+        let error = self.misuse(format!("unknown option `{}'", shown(typed)));
+        let similar = || {
+            let similar = self.similar(&name)?;
+            Some(format!("did you mean '--{similar}'?"))
+        };
+        match self.misplaced(&name).or_else(similar) {
+            Some(hint) => error.hinted(hint),
+            None => error,
+        }
     }
 
-    /// What an unknown `name` may mean: an option that belongs to `--batch`, or the most similar one.
-    fn tip(&self, name: &str) -> Option<String> {
-        if OF_BATCH.contains(&name) {
+    /// The hint at the place of an option that is not for the command, or not at this place.
+    fn misplaced(&self, name: &str) -> Option<String> {
+        let known = |options: &[(&str, &'static str)]| {
+            let option = options.iter().find(|(known, _)| *known == name);
+            option.map(|(_, form)| *form)
+        };
+        if let Some(form) = known(&OF_GIT_ITSELF) {
+            let command = command(self.is_for_client).trim_start_matches("git ");
+            return Some(format!("git {form} {command}"));
+        }
+        if OF_BATCH.contains(&name) && !self.is_for_client {
             return Some(format!("'--{name}' comes after '--batch'"));
         }
+        let form = known(&FIRST_ONLY).filter(|_| !self.is_for_client)?;
+        Some(format!("'--{name}' comes first: {NAME} --{name} {form}"))
+    }
+
+    /// The name of an option that is most like `name`.
+    fn similar(&self, name: &str) -> Option<Spelling<'t>> {
         let all = self.options.iter().flat_map(Spelling::all);
         let likenesses = all.map(|spelling| {
             let likeness = normalized_damerau_levenshtein(name, &spelling.to_string());
@@ -128,7 +211,7 @@ impl<'t> Scanner<'t> {
         let similar = likenesses
             .filter(|(likeness, _)| *likeness >= LIKENESS)
             .max_by(|one, other| one.0.total_cmp(&other.0));
-        similar.map(|(_, spelling)| format!("a similar option exists: '--{spelling}'"))
+        similar.map(|(_, spelling)| spelling)
     }
 
     /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make
@@ -149,9 +232,9 @@ impl<'t> Scanner<'t> {
                 [one] => return Ok(Some(one)),
                 [.., one, other] => {
                     let typed = shown(typed);
-                    return Err(format!(
+                    return Err(self.misuse(format!(
                         "ambiguous option: {typed} (could be --{one} or --{other})"
-                    ));
+                    )));
                 }
             }
         }
@@ -165,11 +248,11 @@ impl<'t> Scanner<'t> {
         let option = self.options.iter().find(is_it);
         if let Some(option) = option.filter(|option| option.takes_value) {
             let value = match &word[at + 1..] {
-                [] => self.words.next(),
+                [] => self.next_word(format!("-{letter}")),
                 rest => Some(OsStr::from_bytes(rest).into()),
             };
             return match value {
-                None => Err(format!("switch `{letter}' requires a value")),
+                None => Err(self.misuse(format!("switch `{letter}' requires a value"))),
                 value => Ok(Item::Set(&option.name, value)),
             };
         }
@@ -190,12 +273,18 @@ impl<'t> Scanner<'t> {
                 self.cluster = Some((word, end));
                 Ok(Item::Level(level))
             }
-            (None, 'h') => Ok(Item::Question("-h")),
-            (None, 'V') => Ok(Item::Question("-V")),
-            (None, letter) if letter.is_ascii() => Err(format!("unknown switch `{letter}'")),
+            (None, 'h') if !self.is_for_client => Ok(Item::Question("-h")),
+            (None, 'V') if !self.is_for_client => Ok(Item::Question("-V")),
+            (None, letter) if letter.is_ascii() => {
+                let error = self.misuse(format!("unknown switch `{letter}'"));
+                Err(match self.misplaced(&letter.to_string()) {
+                    Some(hint) => error.hinted(hint),
+                    None => error,
+                })
+            }
             (None, _) => {
                 let rest = shown(&word[at..]);
-                Err(format!("unknown non-ascii option in string: `-{rest}'"))
+                Err(self.misuse(format!("unknown non-ascii option in string: `-{rest}'")))
             }
         }
     }
@@ -208,7 +297,7 @@ impl<'t> Scanner<'t> {
             return Ok(());
         }
         let typed = shown(typed);
-        Err(format!("did you mean `--{typed}` (with two dashes)?"))
+        Err(self.misuse(format!("did you mean `--{typed}` (with two dashes)?")))
     }
 }
 
@@ -263,6 +352,19 @@ impl fmt::Display for Spelling<'_> {
 fn level(digits: &[u8]) -> i32 {
     let digits = std::str::from_utf8(digits).unwrap_or_default();
     digits.parse::<i64>().unwrap_or(i64::MAX) as i32
+}
+
+/// The command that takes the words.
+pub(super) fn command(is_for_client: bool) -> &'static str {
+    match is_for_client {
+        true => COMMAND_OF_CLIENT,
+        false => NAME,
+    }
+}
+
+/// The hint that lists the options of `command`.
+pub(super) fn list_hint(command: &str) -> String {
+    format!("'{command} -h' lists the options")
 }
 
 fn shown(word: &[u8]) -> String {

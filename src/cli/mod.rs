@@ -22,7 +22,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 use clap::{ArgAction, CommandFactory, Parser};
 
 use crate::base::error::{Error, Result, filled};
-pub use amount::size;
+pub use amount::{number, size};
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{

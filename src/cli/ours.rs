@@ -2,14 +2,14 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::amount::size;
+use super::amount::{number, size};
 
 /// Options that `git archive` does not have.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Beyond git archive")]
 pub struct Ours {
     /// Number of threads [default: the number of processors, fewer on a busy machine]
-    #[arg(short = 'j', long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short = 'j', long, value_name = "n", value_parser = number::<u16>(1..=1024))]
     pub threads: Option<u16>,
 
     /// Ceiling for the memory of buffers and caches, in bytes or with the suffix k, m or g

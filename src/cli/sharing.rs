@@ -4,7 +4,7 @@ use std::{ffi::OsString, time::Duration};
 
 use clap::ValueHint;
 
-use super::amount::size;
+use super::amount::{number, size};
 
 /// The directory, and its bounds.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Sharing {
     pub cache_age: Option<Duration>,
 
     /// Make at most this many archives at once; further runs wait [default: no limit]
-    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "n", value_parser = number::<u16>(1..=u16::MAX))]
     pub cache_jobs: Option<u16>,
 
     /// Exit with status 6 if that wait takes longer [default: no limit]

@@ -7,15 +7,20 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Command, CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{
+    Command, CommandFactory, FromArgMatches,
+    error::{ContextKind, ContextValue},
+};
+
+use gix::bstr;
 
 use super::{
     Args, NAME,
     extra::Extra,
-    grammar::{Item, Opt, Scanner},
+    grammar::{Item, Opt, Scanner, Taken, command, list_hint},
     guide::after_help,
 };
-use crate::base::error::{Error, ExitKind, Result};
+use crate::base::error::{Error, ExitKind, Result, Words, filled};
 
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
@@ -46,7 +51,7 @@ struct Mode {
     complaint: &'static str,
 }
 
-const MODES: [Mode; 2] = [
+const MODES: [Mode; 3] = [
     Mode {
         option: "apply",
         with: &[
@@ -68,13 +73,20 @@ const MODES: [Mode; 2] = [
         words: 0,
         complaint: "--prune goes with nothing but --prune-age and --bucket-timeout",
     },
+    Mode {
+        option: "generate",
+        with: &["generate"],
+        words: 0,
+        complaint: "--generate goes with nothing else",
+    },
 ];
 
-/// Options that mean nothing without the option in front of them.
-const COMPANIONS: [(&str, &[&str]); 6] = [
-    ("apply", &["verify", "repair", "commit"]),
+/// Options that mean nothing without one of the options in front of them.
+const COMPANIONS: [(&[&str], &[&str]); 7] = [
+    (&["apply"], &["verify", "repair", "commit"]),
+    (&["publish", "apply", "prune"], &["bucket-timeout"]),
     (
-        "base",
+        &["base"],
         &[
             "deletions",
             "ignore-mode",
@@ -83,26 +95,24 @@ const COMPANIONS: [(&str, &[&str]); 6] = [
             "verify-delta",
         ],
     ),
-    ("pathspec-from-file", &["pathspec-file-nul"]),
-    ("prune", &["prune-age"]),
+    (&["pathspec-from-file"], &["pathspec-file-nul"]),
+    (&["prune"], &["prune-age"]),
     (
-        "publish",
+        &["publish"],
         &["publish-steps", "publish-ratio", "force", "create"],
     ),
-    ("range", &["if-range"]),
+    (&["range"], &["if-range"]),
 ];
 
 /// Why there are no arguments.
 #[derive(Debug)]
 pub enum Stop {
-    /// A usage error, or the answer to a question about the program.
-    Usage(clap::Error),
-    /// An option that cannot be followed.
+    /// The answer to a question about the program.
+    Answer(clap::Error),
+    /// A failure.
     Fatal(Error),
 }
 
-/// git's status for arguments that make no sense.
-const USAGE: u8 = 129;
 /// What a shell shows for a death by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
@@ -110,8 +120,7 @@ impl Stop {
     /// The exit status of the process. A process that has lost its reader ends by the signal, before it has one.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Usage(error) if error.use_stderr() => USAGE,
-            Self::Usage(_) => 0,
+            Self::Answer(_) => 0,
             Self::Fatal(error) if error.kind() == ExitKind::BrokenPipe => BROKEN_PIPE,
             Self::Fatal(error) => error.exit_status(),
         }
@@ -120,7 +129,10 @@ impl Stop {
 
 impl From<clap::Error> for Stop {
     fn from(error: clap::Error) -> Self {
-        Self::Usage(error)
+        match error.use_stderr() {
+            true => Self::Fatal(refused_value(&error)),
+            false => Self::Answer(error),
+        }
     }
 }
 
@@ -162,6 +174,9 @@ pub struct Typed<'v> {
     pub rest: Vec<OsString>,
     command: &'v mut Command,
     options: Cow<'v, [Opt]>,
+    is_of_client: bool,
+    /// Values that options of the first pass may have taken by mistake.
+    taken: Vec<Taken>,
 }
 
 impl<'v> Typed<'v> {
@@ -181,9 +196,12 @@ impl<'v> Typed<'v> {
             rest: Vec::new(),
             command,
             options: Cow::Borrowed(options),
+            is_of_client: false,
+            taken: Vec::new(),
         };
-        for item in Scanner::of_some(&first, words.collect()) {
-            match item.map_err(|message| misuse(typed.command, message))? {
+        let mut scanner = Scanner::of_some(&first, words.collect());
+        for item in scanner.by_ref() {
+            match item? {
                 Item::Set("output", Some(file)) => typed.set_output(&file, &exists),
                 Item::Set("remote", repository) => typed.remote = repository,
                 Item::Set("exec", program) => typed.exec = program,
@@ -194,6 +212,7 @@ impl<'v> Typed<'v> {
                 _ => {}
             }
         }
+        typed.taken = scanner.into_taken();
         Ok(typed)
     }
 
@@ -212,16 +231,16 @@ impl<'v> Typed<'v> {
             rest: words.collect(),
             command,
             options: of_git.cloned().collect(),
+            is_of_client: true,
+            taken: Vec::new(),
         }
     }
 
     /// The words for `git archive`, without options of git-sluice that change no byte. The other ones stay, so that git
     /// refuses them and makes no archive that differs from the request.
     pub fn for_git(self) -> Result<Vec<OsString>, Stop> {
-        let Self {
-            command, options, ..
-        } = self;
-        let own = options
+        let own = self
+            .options
             .iter()
             .filter(|option| HARMLESS.contains(&option.name.as_str()));
         let own: Vec<Opt> = own.cloned().collect();
@@ -234,7 +253,7 @@ impl<'v> Typed<'v> {
             words.extend(value.map(|value| [name.into(), value].join(OsStr::new(""))));
         }
         for item in Scanner::of_some(&own, self.rest) {
-            if let Item::Operand(word) = item.map_err(|message| misuse(command, message))? {
+            if let Item::Operand(word) = item? {
                 words.push(word);
             }
         }
@@ -267,8 +286,9 @@ impl<'v> Typed<'v> {
             command, options, ..
         } = self;
         let mut given = Given::default();
-        for item in Scanner::of_all(&options, self.rest) {
-            match item.map_err(|message| misuse(command, message))? {
+        let mut scanner = Scanner::of_all(&options, self.rest).for_client(self.is_of_client);
+        for item in scanner.by_ref() {
+            match item? {
                 Item::Question(word) => return Ok(answer(command, word)?),
                 Item::Set("add-file", Some(file)) => {
                     let executable = examine(&file)?;
@@ -289,7 +309,7 @@ impl<'v> Typed<'v> {
             .mode()
             .filter(|mode| first_pass || given.asks_for_more_than(mode))
         {
-            return Err(misuse(command, mode.complaint.to_owned()).into());
+            return Err(Error::usage(mode.complaint).hinted(list_hint(NAME)).into());
         }
         given.refuse_alone()?;
         let args = Args {
@@ -302,9 +322,8 @@ impl<'v> Typed<'v> {
         };
         args.check()?;
         if args.treeish.is_none() && !args.asks_only() {
-            let missing =
-                command.error(ErrorKind::MissingRequiredArgument, "a tree-ish is required");
-            return Err(missing.into());
+            let taken = [self.taken, scanner.into_taken()].concat();
+            return Err(without_treeish(&taken, self.is_of_client).into());
         }
         Ok(args)
     }
@@ -373,11 +392,12 @@ impl<'t> Given<'t> {
 
     /// Refuses an option without its companion.
     fn refuse_alone(&self) -> Result<()> {
-        for (companion, options) in COMPANIONS {
+        for (companions, options) in COMPANIONS {
             if let Some(alone) = options.iter().find(|option| self.has(option))
-                && !self.has(companion)
+                && !companions.iter().any(|companion| self.has(companion))
             {
-                let refused = format!("the option '--{alone}' requires '--{companion}'");
+                let companions = companions.join("' or '--");
+                let refused = format!("the option '--{alone}' requires '--{companions}'");
                 return Err(Error::fatal(refused));
             }
         }
@@ -436,8 +456,36 @@ fn answer(command: &mut Command, question: &str) -> Result<Args, clap::Error> {
     parse(&mut command, [question.into()])
 }
 
-fn misuse(command: &mut Command, message: String) -> clap::Error {
-    command.error(ErrorKind::UnknownArgument, message)
+/// A value that its option does not take: the first line of clap's `error`, and the values that there are.
+fn refused_value(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let refused = Error::usage(line.trim_start_matches("error: "));
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) if !values.is_empty() => {
+            refused.hinted(format!("the values are {}", values.join(", ")))
+        }
+        _ => refused,
+    }
+}
+
+/// The error about a missing tree-ish, which one of the `taken` values may be.
+fn without_treeish(taken: &[Taken], is_of_client: bool) -> Error {
+    let missing = Error::usage("a tree-ish is required");
+    let command = command(is_of_client);
+    let Some(Taken { option, value }) = taken.last() else {
+        return missing.hinted(format!("{command} [<options>] <tree-ish> [<path>...]"));
+    };
+    let values = taken.iter().map(|Taken { option, value }| {
+        let values = [option.as_bytes(), value.as_bytes()];
+        filled("'{}' took '{}' as its value", &values)
+    });
+    let values = bstr::join("; ", values.collect::<Vec<_>>());
+    let assign = if option.starts_with("--") { "=" } else { " " };
+    let hint = format!("{command} {option}{assign}<value> {{}}");
+    missing
+        .caused_by(Words(values.into()))
+        .hinted(filled(&hint, &[value.as_bytes()]))
 }
 
 #[cfg(test)]
@@ -459,13 +507,11 @@ mod tests {
         let typed = Typed::first_pass(&mut vocabulary, words, |_| true);
         let args = typed.and_then(|typed| typed.second_pass(|_| Ok(false)));
         args.map_err(|stop| match stop {
-            Stop::Usage(error) => error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            Stop::Fatal(error) => error.to_string(),
+            Stop::Answer(answer) => answer.to_string(),
+            Stop::Fatal(error) => {
+                let text = error.to_string();
+                text.lines().next().unwrap_or_default().to_owned()
+            }
         })
     }
 

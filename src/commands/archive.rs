@@ -5,7 +5,8 @@ use std::{io::Write, os::unix::ffi::OsStrExt};
 use super::streams::Streams;
 use crate::{
     archive::{self, Outputs, RunStats},
-    base::error::{Error, Result},
+    base::error::{Error, Result, filled, push_line},
+    cache::Account,
     cli::Args,
     commands::preview,
     git::repository::{Repository, environment::Environment, promisor::FetchAccount},
@@ -189,6 +190,7 @@ impl Invocation<'_> {
         match (request.cache.take(), file) {
             (Some(cache), Some(file)) => {
                 archive::share(&cache, request, file, console, meter, stats)?;
+                self.warn_of_cache(stats.figures.cache.as_ref());
             }
             _ => {
                 let destination: &mut (dyn Write + Send) = match &mut filter {
@@ -204,6 +206,25 @@ impl Invocation<'_> {
             }
         }
         filter.map_or(Ok(()), output::CommandFilter::finish)
+    }
+
+    /// Warns of a directory that the words name and that cannot be a cache. A directory of the configuration is not for
+    /// the user to mend.
+    fn warn_of_cache(&mut self, account: Option<&Account>) {
+        if let Some(directory) = &self.args.sharing.cache
+            && let Some(account) = account.filter(|account| account.is_unusable)
+        {
+            let reason = account.reason.as_deref().unwrap_or_default();
+            let values = [directory.as_bytes(), reason.as_bytes()];
+            let mut line = Vec::new();
+            push_line(
+                &mut line,
+                "warning: ",
+                &filled("--cache='{}' is not used: {}", &values),
+            );
+            // As git does not mind whether anybody reads it.
+            let _ = self.streams.messages.write_all(&line);
+        }
     }
 
     fn meter(&self, request: &Request) -> Meter {

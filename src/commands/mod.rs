@@ -81,10 +81,13 @@ fn without_repository(
 ) -> Result<(), Stop> {
     let args = typed.second_pass(|_| Ok(false))?;
     let destination = (streams.output)()?;
+    if let Some(guide) = args.ours.generate {
+        return Ok(tell(&cli::guide(guide), &args, destination)?);
+    }
     if let Some(bucket) = &args.fleet.prune {
         return Ok(prune(bucket, directory, &args, destination)?);
     }
-    let target = args.ours.apply.as_ref().expect("one of two modes");
+    let target = args.ours.apply.as_ref().expect("one of three modes");
     let target = directory.file(target);
     let applied = apply::apply(&target, directory, &args, &mut streams, destination);
     Ok(applied?)
@@ -156,9 +159,6 @@ fn prune(
 fn answer(args: &Args, formats: &Formats) -> Option<String> {
     if args.list {
         return Some(formats.names().map(|name| format!("{name}\n")).collect());
-    }
-    if let Some(guide) = args.ours.generate {
-        return Some(cli::guide(guide));
     }
     args.filters
         .print_profile

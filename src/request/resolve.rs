@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     base::{
-        error::{Error, ExitKind, Result},
+        error::{Error, ExitKind, Result, filled},
         working_directory::Directory,
     },
     cache::Key,
@@ -364,7 +364,8 @@ impl<'a> Inputs<'a> {
         let required = must_be_ref.then(|| treeish::required_ref(repository, name));
         let required = required.transpose()?;
         filters.fit_name(name)?;
-        let mut treeish = treeish::resolve(repository, reader, name, diagnostics)?;
+        let mut treeish = treeish::resolve(repository, reader, name, diagnostics)
+            .map_err(|error| self.hint_at_base(name, error))?;
         // As in git, a filter is told of this ref even if a path in its tree is archived.
         if let Some(full_name) = required {
             treeish.reference = treeish::known_reference(full_name);
@@ -374,6 +375,19 @@ impl<'a> Inputs<'a> {
             treeish.time = date::mtime(time)?;
         }
         Ok(treeish)
+    }
+
+    /// `error` about `name`, with a hint if `name` is a range of commits. Clients do not have the option for that.
+    fn hint_at_base(self, name: &BStr, error: Error) -> Error {
+        let is_unknown = error.message().starts_with(b"not a valid object name");
+        let is_range = self.access == Access::Local && is_unknown && !name.contains(&b':');
+        match name.split_once_str("..") {
+            Some((base, target)) if is_range && !base.is_empty() && !target.is_empty() => {
+                let target = target.trim_start_with(|letter| letter == '.');
+                error.hinted(filled("git sluice --base={} {}", &[base, target]))
+            }
+            _ => error,
+        }
     }
 
     fn tree_rules(self, repository: &Repository, budget: Budget) -> TreeRules {

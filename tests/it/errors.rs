@@ -37,15 +37,14 @@ fn no_repository() {
 fn not_a_tree_ish() {
     let repo = Repo::from("basic");
     let invalid = |name| format!("fatal: not a valid object name: {name}\n");
-    for name in [
-        "nosuch",
-        "HEAD~9",
-        "HEAD:nosuch",
-        "HEAD..v1",
-        "^HEAD",
-        "HEAD^!",
-    ] {
+    for name in ["nosuch", "HEAD~9", "HEAD:nosuch", "^HEAD", "HEAD^!"] {
         repo.assert_both_die([name], &invalid(name));
+    }
+    // A range has a hint behind git's line.
+    for range in ["HEAD..v1", "HEAD...v1"] {
+        let hinted = invalid(range) + "hint: git sluice --base=HEAD v1\n";
+        repo.sluice([range]).assert_failure(128, &hinted);
+        repo.archive([range]).assert_failure(128, &invalid(range));
     }
     let blob = repo.git(["rev-parse", "HEAD:file.txt"]);
     let no_tree = |id: &str| format!("fatal: not a tree object: {id}\n");

@@ -1,8 +1,7 @@
 //! What the program says, whole: a transcript of commands and their outputs, in `messages.txt`.
 //!
 //! A command stands behind `$`. Its standard output follows as it is, its standard error behind `!`, and its status in
-//! brackets if it is not 0. The text of the usage, which is that of `-h`, is shortened. The commands run one after the other in
-//! one repository.
+//! brackets if it is not 0. The commands run one after the other in one repository.
 
 use std::{fmt::Write, fs};
 
@@ -38,17 +37,8 @@ fn said(output: &Output) -> String {
     if !said.is_empty() && !said.ends_with('\n') {
         said.push('\n');
     }
-    let mut is_usage = false;
     for line in output.messages().lines() {
-        let line = match line {
-            "" => "!".to_owned(),
-            line if line.starts_with("Usage: ") => "! Usage: ...".to_owned(),
-            _ if is_usage => continue,
-            line => format!("! {line}"),
-        };
-        is_usage = line.starts_with("! Usage: ");
-        said.push_str(&line);
-        said.push('\n');
+        writeln!(said, "! {line}").expect("in memory");
     }
     if output.code() != 0 {
         writeln!(said, "[{}]", output.code()).expect("in memory");

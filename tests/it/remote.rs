@@ -247,13 +247,19 @@ fn options_that_are_not_for_clients() {
         "--format=foo HEAD",
         "fatal: Unknown archive format 'foo'",
     );
-    // Usage errors, of which only the first line and the end are the same.
+    // Usage errors, of which only the first line and the end are git's. Nothing of ours is for a client.
     for (option, name) in [
         ("--nosuch", "nosuch"),
         ("--threads=2", "threads"),
         ("--mem=1g", "mem"),
         ("-j2", "j"),
         ("--progress", "progress"),
+        ("-h", "h"),
+        ("--help", "help"),
+        ("--version", "version"),
+        ("-V", "V"),
+        ("--git-dir=x", "git-dir"),
+        ("--batch", "batch"),
     ] {
         let output = repo.archive([EXEC, "--remote=.", option, "HEAD"]);
         assert_eq!(output.code(), 1, "{output}");
@@ -264,6 +270,7 @@ fn options_that_are_not_for_clients() {
             .find(|line| line.starts_with("remote: error: "));
         assert!(error.is_some_and(|line| line.contains(name)), "{output}");
         assert!(lines.contains(&format!("remote: {DIED}")), "{output}");
+        assert!(!output.messages().contains("git sluice"), "{output}");
         assert!(!repo.path().join("f").exists());
     }
 }

@@ -171,6 +171,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
         cache: Some(Account {
             role: Role::Bypass,
             reason: Some("the directory has no room".to_owned()),
+            is_unusable: false,
             key: Some("ab".repeat(32)),
             produced: 10240,
             served: 10240,

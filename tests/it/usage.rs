@@ -119,14 +119,12 @@ fn malformed_options() {
     ] {
         assert_same_complaint(&repo, args, 129, &format!("error: {message}"));
     }
-    let usage = repo.sluice(["--nosuch"]).messages();
-    assert!(
-        usage.contains("Usage: git sluice [<options>] <tree-ish>"),
-        "{usage}"
-    );
+    let told = repo.sluice(["--nosuch"]).messages();
+    let expected = "error: unknown option `nosuch'\nhint: 'git sluice -h' lists the options\n";
+    assert_eq!(told, expected);
 }
 
-/// A tip follows git's line where an option is like the one that is typed.
+/// A hint follows git's line where an option is like the one that is typed.
 #[test]
 fn misspelt_options() {
     let repo = Repo::from("basic");
@@ -141,9 +139,9 @@ fn misspelt_options() {
         ("exclude=x", None),
     ] {
         let messages = repo.sluice([&format!("--{typed}"), "HEAD"]).messages();
-        let tip = similar.map(|name| format!("  tip: a similar option exists: '--{name}'"));
-        let told = messages.lines().find(|line| line.contains("tip: "));
-        assert_eq!(told, tip.as_deref(), "{messages}");
+        let hint = similar.map(|name| format!("hint: did you mean '--{name}'?"));
+        let told = messages.lines().find(|line| line.contains("did you mean"));
+        assert_eq!(told, hint.as_deref(), "{messages}");
     }
 }
 
@@ -319,11 +317,136 @@ fn malformed_options_of_our_own() {
 fn no_tree_ish() {
     for args in ["", "-v", "--", "--prefix=p/", "--format=nosuch"] {
         let output = Repo::from("basic").sluice(args.split_whitespace());
-        assert_eq!(output.code(), 129, "{output}");
-        assert!(output.stdout.is_empty(), "{output}");
-        assert!(
-            output.messages().to_lowercase().contains("usage: "),
-            "{output}"
-        );
+        let expected = "error: a tree-ish is required\n\
+                        hint: git sluice [<options>] <tree-ish> [<path>...]\n";
+        output.assert_failure(129, expected);
+    }
+}
+
+/// An option took the tree-ish as its value.
+#[test]
+fn a_tree_ish_that_an_option_took() {
+    for (args, cause, hint) in [
+        (
+            "--prefix HEAD",
+            "'--prefix' took 'HEAD' as its value",
+            "--prefix=<value> HEAD",
+        ),
+        (
+            "-o HEAD",
+            "'-o' took 'HEAD' as its value",
+            "-o <value> HEAD",
+        ),
+        (
+            "--bas HEAD",
+            "'--base' took 'HEAD' as its value",
+            "--base=<value> HEAD",
+        ),
+        (
+            "--explain HEAD",
+            "'--explain' took 'HEAD' as its value",
+            "--explain=<value> HEAD",
+        ),
+        (
+            "-o HEAD -j 2 --prefix=x",
+            "'-o' took 'HEAD' as its value; '-j' took '2' as its value",
+            "-j <value> 2",
+        ),
+    ] {
+        let output = Repo::from("basic").sluice(args.split_whitespace());
+        let expected =
+            format!("error: a tree-ish is required\ncaused by: {cause}\nhint: git sluice {hint}\n");
+        output.assert_failure(129, &expected);
+    }
+}
+
+/// Options of git come before the name of the command, and two of ours before all others.
+#[test]
+fn options_at_the_wrong_place() {
+    for (args, unknown, hint) in [
+        ("-C dir HEAD", "switch `C'", "git -C <dir> sluice"),
+        (
+            "-c tar.umask=0 HEAD",
+            "switch `c'",
+            "git -c <name>=<value> sluice",
+        ),
+        (
+            "--git-dir=x HEAD",
+            "option `git-dir=x'",
+            "git --git-dir=<dir> sluice",
+        ),
+        ("--bare HEAD", "option `bare'", "git --bare sluice"),
+        (
+            "--memory=1m --batch",
+            "option `batch'",
+            "'--batch' comes first: git sluice --batch [<options>]",
+        ),
+        (
+            "-v --upload-archive .",
+            "option `upload-archive'",
+            "'--upload-archive' comes first: git sluice --upload-archive <repository>",
+        ),
+    ] {
+        let output = Repo::from("basic").sluice(args.split_whitespace());
+        let expected = format!("error: unknown {unknown}\nhint: {hint}\n");
+        output.assert_failure(129, &expected);
+    }
+}
+
+/// A number says what it may be, wherever it is read.
+#[test]
+fn numbers() {
+    let repo = Repo::from("basic");
+    for (args, option, message) in [
+        (
+            "-j many HEAD",
+            "'many' for '--threads <n>'",
+            "not a whole number",
+        ),
+        ("-j 0 HEAD", "'0' for '--threads <n>'", "not from 1 to 1024"),
+        (
+            "--cache-jobs=x HEAD",
+            "'x' for '--cache-jobs <n>'",
+            "not a whole number",
+        ),
+        (
+            "--base=HEAD --max-changed-paths=x HEAD",
+            "'x' for '--max-changed-paths <n>'",
+            "not a whole number",
+        ),
+        (
+            "--publish=b/v --publish-steps=x HEAD",
+            "'x' for '--publish-steps <n>'",
+            "not a whole number",
+        ),
+    ] {
+        let output = repo.sluice(args.split_whitespace());
+        let expected = format!("error: invalid value {option}: {message}\n");
+        output.assert_failure(129, &expected);
+    }
+    let expected = "fatal: bad value in '--batch-jobs=x'\ncaused by: not a whole number\n";
+    repo.sluice(["--batch", "--batch-jobs=x"])
+        .assert_failure(128, expected);
+}
+
+/// What would change nothing is refused.
+#[test]
+fn options_that_do_nothing_here() {
+    let requires =
+        "fatal: the option '--bucket-timeout' requires '--publish' or '--apply' or '--prune'";
+    for (args, code, line) in [
+        ("--bucket-timeout=1 HEAD", 128, requires),
+        (
+            "--generate=man HEAD",
+            129,
+            "error: --generate goes with nothing else",
+        ),
+        (
+            "--generate=man -v",
+            129,
+            "error: --generate goes with nothing else",
+        ),
+    ] {
+        assert_complaint(&Repo::from("basic"), args, code, line);
     }
 }

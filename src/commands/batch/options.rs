@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     base::error::{Error, Result, filled},
-    cli::size,
+    cli::{number, size},
 };
 
 /// The most requests that overlap by default, however many processors there are: each may need its share of memory.
@@ -50,16 +50,16 @@ impl Options {
 
     fn set(&mut self, text: &str, word: &OsStr) -> Result<()> {
         let refused = |template| Error::fatal(filled(template, &[word.as_bytes()]));
-        let bad = || refused("bad value in '{}'");
+        let bad = |why: String| refused("bad value in '{}'").caused_by(why);
         match text.split_once('=') {
             Some(("--batch-jobs", jobs)) => {
-                self.jobs = jobs.parse::<NonZeroUsize>().map_err(|_| bad())?.get();
+                self.jobs = number(1..=usize::MAX)(jobs).map_err(bad)?;
             }
-            Some(("--batch-repositories", number)) => {
-                self.repositories = number.parse().map_err(|_| bad())?;
+            Some(("--batch-repositories", repositories)) => {
+                self.repositories = number(0..=usize::MAX)(repositories).map_err(bad)?;
             }
             Some(("--memory", memory)) => {
-                self.memory = size(memory).map_err(|why| bad().caused_by(why))?;
+                self.memory = size(memory).map_err(bad)?;
             }
             _ => {
                 return Err(refused(

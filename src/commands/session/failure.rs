@@ -36,7 +36,7 @@ impl Failure {
 impl From<Stop> for Failure {
     fn from(stop: Stop) -> Self {
         let message = match &stop {
-            Stop::Usage(error) => error.render().to_string().into_bytes(),
+            Stop::Answer(answer) => answer.render().to_string().into_bytes(),
             Stop::Fatal(error) if error.kind() == ExitKind::BrokenPipe => Vec::new(),
             Stop::Fatal(error) if error.is_silent() => Vec::new(),
             Stop::Fatal(error) => error.lines(),

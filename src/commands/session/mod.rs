@@ -108,7 +108,7 @@ impl Session {
         };
         self.lock().push(vocabulary);
         match carried_out {
-            Err(Stop::Usage(answer)) if !answer.use_stderr() => sinks.tell(&answer),
+            Err(Stop::Answer(answer)) => sinks.tell(&answer),
             other => other.map_err(Failure::from),
         }
     }

@@ -65,13 +65,24 @@ fn damage_behind_much_that_was_sent() {
 fn directories_that_are_refused() {
     let repo = Repo::from("basic");
     let cache = Cache::new();
+    let refused = |why: &str| {
+        let output = cache.run(&repo, "HEAD");
+        let directory = cache.path();
+        let warning = format!(
+            "warning: --cache='{}' is not used: {why}\n",
+            directory.display()
+        );
+        assert_eq!(output.messages(), warning);
+        assert!(output.success() == repo.archive(["HEAD"]).success());
+        assert_eq!(cache.told()["role"], "bypass");
+    };
     fs::write(cache.path(), "a file").expect("our own");
-    cache.assert_role(&repo, "HEAD", "bypass");
+    refused("cannot open the directory: Not a directory");
     fs::remove_file(cache.path()).expect("our own");
     fs::create_dir(cache.path()).expect("our own");
     let permit = |mode| fs::set_permissions(cache.path(), fs::Permissions::from_mode(mode));
     permit(0o777).expect("our own");
-    cache.assert_role(&repo, "HEAD", "bypass");
+    refused("others may write to the directory");
     assert!(cache.names().is_empty());
     permit(0o700).expect("our own");
     cache.assert_role(&repo, "HEAD", "lead");
