@@ -9,7 +9,7 @@ use clap_mangen::{
     roff::{Roff, bold, roman},
 };
 
-use super::ours::Guide;
+use super::{bash, ours::Guide};
 
 /// The name of the program, as shells and manuals know it.
 const PROGRAM: &str = "git-sluice";
@@ -88,30 +88,58 @@ pub const STATUSES: [(u8, &str); 14] = [
 
 /// What `--generate` prints about `command`.
 pub(super) fn text(guide: Guide, command: Command) -> String {
-    let mut command = command.name(PROGRAM);
-    let mut text = Vec::new();
+    let command = command.name(PROGRAM);
     match guide {
-        // Nothing can fail in memory.
-        Guide::Man => drop(write_manual(command, &mut text)),
-        Guide::CompleteBash => {
-            generate(Shell::Bash, &mut command, PROGRAM, &mut text);
-            text.extend(OF_GIT.as_bytes());
+        Guide::Man => {
+            let mut text = Vec::new();
+            // Nothing can fail in memory.
+            drop(write_manual(command, &mut text));
+            String::from_utf8_lossy(&text).into_owned()
         }
-        Guide::CompleteZsh => generate(Shell::Zsh, &mut command, PROGRAM, &mut text),
-        Guide::CompleteFish => generate(Shell::Fish, &mut command, PROGRAM, &mut text),
+        Guide::CompleteBash => bash::completions(&command),
+        Guide::CompleteZsh => with_revisions_of_zsh(&completions(Shell::Zsh, command)),
+        Guide::CompleteFish => completions(Shell::Fish, command) + REVISIONS_OF_FISH,
     }
+}
+
+fn completions(shell: Shell, mut command: Command) -> String {
+    let mut text = Vec::new();
+    generate(shell, &mut command, PROGRAM, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The function that git's own completion calls behind `git sluice`.
-const OF_GIT: &str = "
-_git_sluice() {
-    case \"$cur\" in
-    --*) __gitcomp_builtin sluice ;;
-    *) __git_complete_refs ;;
-    esac
+/// Revisions where a tree-ish is wanted, for fish.
+const REVISIONS_OF_FISH: &str = "
+complete -c git-sluice -a \"(git for-each-ref --format='%(refname:short)' 2>/dev/null)\"
+complete -c git-sluice -l base -x -a \"(git for-each-ref --format='%(refname:short)' 2>/dev/null)\"
+";
+
+/// The function for zsh that completes a revision.
+const REVISIONS_OF_ZSH: &str = "
+_git-sluice_revisions() {
+    local -a revisions
+    revisions=(${(f)\"$(git for-each-ref --format='%(refname:short)' 2>/dev/null)\"})
+    compadd -a revisions
 }
 ";
+
+/// The completions of zsh in `text`, which complete a revision where a tree-ish is wanted, and files behind it.
+fn with_revisions_of_zsh(text: &str) -> String {
+    let action = |line: &str| match () {
+        () if line.contains(":tree-ish:") || line.contains("'::treeish ") => {
+            "_git-sluice_revisions"
+        }
+        () if line.contains("'*::paths ") => "_files",
+        () => "_default",
+    };
+    let complete = |line: &str| {
+        let action = format!(":{}'", action(line));
+        line.replace(":_default'", &action) + "\n"
+    };
+    let text: String = text.lines().map(complete).collect();
+    // The script ends with a call, before which the function must stand.
+    text.replacen("\n\n", &format!("\n{REVISIONS_OF_ZSH}\n"), 1)
+}
 
 /// Whether `word` is the question of git's completion: which options there are.
 pub fn is_completion_helper(word: &str) -> bool {
@@ -121,18 +149,9 @@ pub fn is_completion_helper(word: &str) -> bool {
     )
 }
 
-/// The options of `command`, in the form of git's commands.
+/// The answer to git's completion about the options of `command`.
 pub(super) fn completion_helper(command: &Command) -> String {
-    let options = command.get_arguments().filter_map(|option| {
-        let name = option.get_long()?;
-        let value = if option.get_action().takes_values() {
-            "="
-        } else {
-            ""
-        };
-        Some(format!("--{name}{value}"))
-    });
-    options.collect::<Vec<_>>().join(" ") + "\n"
+    bash::option_words(command).join(" ") + "\n"
 }
 
 /// The end of the help.

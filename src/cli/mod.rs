@@ -5,6 +5,7 @@
 //! [`Typed`] reads the words in two passes.
 
 mod amount;
+mod bash;
 mod delta;
 mod extra;
 mod filters;

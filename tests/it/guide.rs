@@ -124,19 +124,51 @@ fn completions_of_bash() {
             .trim_end()
             .to_owned()
     };
-    let ours =
-        "_git__sluice git-sluice \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"";
-    let both = "--max-changed-paths --max-changed-ratio";
-    assert_eq!(ask(":", "git-sluice --max-ch", ours), both);
-    let dialects = "git gnu";
-    assert_eq!(ask(":", "git-sluice --gzip-dialect \"\"", ours), dialects);
+    place.git(["tag", "made", "HEAD"]);
+    // A name that would run a command, if a shell read it.
+    place.git(["tag", "made$(touch${IFS}ran)", "HEAD"]);
+    let ours = "_git_sluice_program git-sluice \"${COMP_WORDS[COMP_CWORD]}\" \
+                \"${COMP_WORDS[COMP_CWORD-1]}\"";
+    let refs = "main made made$(touch${IFS}ran)";
+    // Bash takes a word apart at `=`.
+    for (words, candidates) in [
+        (
+            "git-sluice --max-ch",
+            "--max-changed-paths= --max-changed-ratio=",
+        ),
+        ("git-sluice --gzip-dialect \"\"", "git gnu"),
+        ("git-sluice --profile = z", "zoekt"),
+        ("git-sluice --gzip-dialect =", "git gnu"),
+        ("git-sluice --base = ma", refs),
+        ("git-sluice ma", refs),
+        ("git-sluice -v ma", refs),
+        ("git-sluice --prefix = ma", ""),
+        ("git-sluice -o ma", ""),
+    ] {
+        assert_eq!(ask(":", words, ours), candidates, "{words}");
+    }
+    assert!(!place.path().join("ran").exists());
     if !Path::new(OF_GIT).exists() {
         return skip("git's completion for bash is not installed");
     }
     let directory = Path::new(binary()).parent().expect("below the root");
     let before = format!("PATH={}:$PATH; . {OF_GIT}", directory.display());
-    let of_git = ask(&before, "git sluice --max-ch", "__git_wrap__git_main");
-    assert_eq!(of_git, "--max-changed-paths= --max-changed-ratio=");
+    for (words, candidates) in [
+        (
+            "git sluice --max-ch",
+            "--max-changed-paths= --max-changed-ratio=",
+        ),
+        ("git sluice --profile = z", "zoekt"),
+        ("git sluice --format = z", "zip"),
+        ("git sluice --base = ma", refs),
+        ("git sluice ma", refs),
+        ("git sluice --prefix = ma", ""),
+    ] {
+        let told = ask(&before, words, "__git_wrap__git_main");
+        let told: Vec<_> = told.split_whitespace().collect();
+        assert_eq!(told.join(" "), candidates, "{words}");
+    }
+    assert!(!place.path().join("ran").exists());
 }
 
 #[test]
@@ -154,4 +186,35 @@ fn completions_of_other_shells() {
             run(shell.args(check).arg("script")).success();
         }
     }
+}
+
+/// `complete -C` says what fish would offer.
+#[test]
+fn fish_offers_revisions_and_values() {
+    if !installed("fish") {
+        return;
+    }
+    let place = Repo::copy("basic");
+    place.write("script", text("complete-fish"));
+    for (words, candidates) in [
+        ("git-sluice ma", "main"),
+        ("git-sluice --base=ma", "--base=main"),
+        ("git-sluice --profile=z", "--profile=zoekt"),
+    ] {
+        let mut fish = place.command("fish");
+        let script = format!("source script; complete -C '{words}'");
+        let told = run(fish.args(["--no-config", "-c", &script])).success();
+        let told = String::from_utf8(told).expect("text");
+        let names = told.lines().filter_map(|line| line.split('\t').next());
+        assert_eq!(names.collect::<Vec<_>>(), [candidates], "{words}");
+    }
+}
+
+/// zsh offers what it is told in a terminal only; so the places are checked.
+#[test]
+fn zsh_offers_revisions() {
+    let script = text("complete-zsh");
+    let places = |end: &str| script.lines().filter(|line| line.contains(end)).count();
+    assert_eq!(places(":_git-sluice_revisions'"), 2, "{script}");
+    assert_eq!(places("_git-sluice_revisions() {"), 1, "{script}");
 }
