@@ -3,11 +3,12 @@
 //!
 //! `support.rs` is the language they are written in, with `process.rs`, `tar_listing.rs`, `zip.rs`,
 //! `schema.rs`,
-//! `forge.rs` and `import.rs` below it; of the tests, `oracle.rs` is the main thing.
+//! `forge.rs`, `leftovers.rs` and `import.rs` below it; of the tests, `oracle.rs` is the main thing.
 
 mod fleet;
 mod forge;
 mod import;
+mod leftovers;
 mod process;
 mod progress;
 mod schema;

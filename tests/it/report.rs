@@ -18,13 +18,13 @@ use git_sluice::output::report::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
+use crate::leftovers::temporary_directory;
 use crate::schema::Schema;
 
 /// What `write` writes to its outlet.
 fn written(write: impl FnOnce(Outlet)) -> String {
-    let directory = TempDir::new().expect("temporary directories can be made");
+    let directory = temporary_directory();
     let path: PathBuf = directory.path().join("report");
     write(
         Channel::File(Directory::Current.file(&path))

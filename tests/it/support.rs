@@ -29,6 +29,7 @@ use rustix::fs::{StatVfs, statvfs};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::leftovers::{NOTES, temporary_directory, temporary_directory_in};
 use crate::process::{Output, Running, run, run_with_input};
 use crate::{tar_listing, zip};
 
@@ -94,7 +95,7 @@ impl Repo {
 
     /// An empty directory.
     pub(crate) fn scratch() -> Repo {
-        Repo::owning(TempDir::new().expect("temporary directories can be made"))
+        Repo::owning(temporary_directory())
     }
 
     fn owning(own: TempDir) -> Repo {
@@ -366,12 +367,12 @@ pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
 /// An empty directory, in memory where there is room. An application of an archive ends with a `syncfs`, which
 /// on a disk waits for whatever other programs have written there.
 pub(crate) fn directory_in_memory() -> TempDir {
-    const MEMORY: &str = "/dev/shm";
+    let memory = Path::new("/dev/shm");
     const ROOM: u64 = 1 << 30;
     let has_room = |it: &StatVfs| it.f_bavail * it.f_frsize >= ROOM;
-    let in_memory = statvfs(MEMORY).is_ok_and(|it| has_room(&it));
-    let directory = in_memory.then(|| TempDir::new_in(MEMORY).ok()).flatten();
-    directory.unwrap_or_else(|| TempDir::new().expect("temporary directories can be made"))
+    let in_memory = statvfs(memory).is_ok_and(|it| has_room(&it));
+    let directory = in_memory.then(|| temporary_directory_in(memory));
+    directory.flatten().unwrap_or_else(temporary_directory)
 }
 
 fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {
@@ -404,7 +405,7 @@ pub(crate) fn installed(program: &str) -> bool {
 
 /// Notes that the current test could not be made here, and why.
 pub(crate) fn skip(why: &str) {
-    let path = target().join(format!("skipped-{}", parent_id()));
+    let path = target().join(format!("{NOTES}{}", parent_id()));
     let thread = thread::current();
     let line = format!("{why}\t{}\n", thread.name().unwrap_or_default());
     let mut options = OpenOptions::new();

@@ -1,7 +1,6 @@
 //! The programs whose bytes are to be made: zlib through its C library, and `gzip`.
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::process::Command;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -51,9 +50,9 @@ pub(super) fn zlib_stored(input: &[u8]) -> Vec<u8> {
 
 /// What `gzip -cn` makes of `input`, header and all.
 pub(super) fn gzip(level: u8, input: &[u8]) -> Vec<u8> {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let mut file = tempfile::tempfile().expect("a temporary file");
     file.write_all(input).expect("written");
-    let file = File::open(file.path()).expect("it is there");
+    file.rewind().expect("it is a file");
     let output = Command::new("gzip")
         .arg(format!("-cn{level}"))
         .env_remove("GZIP")

@@ -4,6 +4,7 @@ use std::io::Read as _;
 
 use super::{History, apply, executable, file, files, link};
 use crate::apply::archive::found;
+use crate::leftovers::temporary_directory;
 use crate::process::run_with_input;
 use crate::support::{gunzip, installed};
 use crate::{tar_listing, zip};
@@ -117,7 +118,7 @@ fn assert_reader(program: &str, args: &[&str]) {
     }
     let history = history();
     let delta = history.delta(ENDS, &[]).success();
-    let directory = tempfile::tempdir().expect("temporary directories can be made");
+    let directory = temporary_directory();
     let mut command = history.repo.command(program);
     command.args(args).current_dir(directory.path());
     let output = run_with_input(&mut command, delta);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Files, History, executable, file, files, read_summary};
 use crate::apply::archive::found;
+use crate::leftovers::temporary_directory;
 use crate::process::Output;
 use crate::support::Repo;
 
@@ -22,7 +23,7 @@ fn history() -> History {
 /// Nothing but a failure, whose first line this is, and a summary that says so.
 #[track_caller]
 fn assert_failure_is_summed_up(repo: &Repo, args: &[&str], code: i32, first: &str) {
-    let directory = tempfile::tempdir().expect("temporary directories can be made");
+    let directory = temporary_directory();
     let summary = directory.path().join("summary");
     let report = format!("--summary={}", summary.display());
     let output = repo.sluice([&[report.as_str()], args].concat());
@@ -308,7 +309,7 @@ fn what_is_denied_is_never_told_of() {
         (".ignore".to_owned(), file("s*t/*\n")),
     ]));
     let history = History::new(&old, &new);
-    let own = tempfile::tempdir().expect("temporary directories can be made");
+    let own = temporary_directory();
     let rules = own.path().join("rules");
     fs::write(&rules, "/**\n-/secret/**\n-/**/secret\n").expect("our own");
     let rules = format!("--access-rules={}", rules.display());
