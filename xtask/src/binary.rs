@@ -96,3 +96,34 @@ fn install(folder: &Path) -> Result<PathBuf> {
     fs::rename(new, &installed)?;
     Ok(installed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::cargo;
+    use crate::process;
+
+    /// The packages that are built with `selection`, each with its features.
+    fn packages(selection: &[&str]) -> BTreeSet<(String, String)> {
+        let mut cargo = cargo();
+        cargo.args(["tree", "--locked", "--offline", "--edges=normal,build"]);
+        cargo.args(["--prefix=none", "--no-dedupe", "--format={p}|{f}"]);
+        let tree = process::text(cargo.args(selection)).expect("cargo tells");
+        let lines = tree.lines().filter_map(|line| line.split_once('|'));
+        lines
+            .map(|(package, features)| (package.to_owned(), features.to_owned()))
+            .collect()
+    }
+
+    /// `cargo run --bin git-sluice` chooses features for the tasks as well, `cargo install` and a release for the program
+    /// alone. Both build the same program, and compile nothing twice.
+    #[test]
+    fn the_tasks_add_no_feature_to_the_program() {
+        let alone = packages(&["--package=git-sluice"]);
+        let is_shared = |name: &String| alone.iter().any(|(other, _)| other == name);
+        let mut all = packages(&[]);
+        all.retain(|(name, _)| is_shared(name));
+        assert_eq!(all, alone);
+    }
+}

@@ -14,6 +14,10 @@ pub(crate) struct Args {
     /// Install below this folder
     #[arg(long)]
     prefix: Option<PathBuf>,
+
+    /// Remove what an installation wrote there
+    #[arg(long)]
+    uninstall: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -21,6 +25,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(prefix) => prefix.clone(),
         None => default_prefix()?,
     };
+    if args.uninstall {
+        return uninstall(&prefix);
+    }
     let program = binary::build()?;
     for file in layout::files(&program.path)? {
         file.write_below(&prefix)?;
@@ -32,6 +39,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             "git and the shell look in PATH, which lacks {}",
             bin.display()
         );
+    }
+    Ok(())
+}
+
+fn uninstall(prefix: &Path) -> Result<()> {
+    let removed = layout::remove_below(prefix)?;
+    if removed.is_empty() {
+        println!("nothing is installed below {}", prefix.display());
+    }
+    for path in removed {
+        println!("removed {}", path.display());
     }
     Ok(())
 }

@@ -2,8 +2,9 @@
 //! archives and in the Debian package.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -26,6 +27,9 @@ const GENERATED: [(&str, &str); 4] = [
         "share/fish/vendor_completions.d/git-sluice.fish",
     ),
 ];
+
+/// The folder of [`DOCUMENTS`].
+const FOLDER_OF_DOCUMENTS: &str = "share/doc/git-sluice";
 
 /// Files of the source.
 const DOCUMENTS: [(&str, &str); 4] = [
@@ -74,6 +78,25 @@ impl InstalledFile {
     }
 }
 
+/// Removes an installation below `prefix`, and the folder of its documents. Returns the paths of the files that were there.
+pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
+    let pairs = GENERATED.iter().chain(&DOCUMENTS);
+    let paths = std::iter::once(PROGRAM).chain(pairs.map(|(_, path)| *path));
+    let mut removed = Vec::new();
+    for path in paths.map(|path| prefix.join(path)) {
+        match fs::remove_file(&path) {
+            Ok(()) => removed.push(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+            }
+        }
+    }
+    // Others may have put something there.
+    let _ = fs::remove_dir(prefix.join(FOLDER_OF_DOCUMENTS));
+    Ok(removed)
+}
+
 /// All files of an installation of `program`, which is asked for its manual page and completions.
 pub(crate) fn files(program: &Path) -> Result<Vec<InstalledFile>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
@@ -98,7 +121,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::{PROGRAM, files};
+    use super::{FOLDER_OF_DOCUMENTS, PROGRAM, files, remove_below};
 
     /// A shell script in the place of the program.
     #[test]
@@ -119,5 +142,13 @@ mod tests {
         };
         assert_eq!(mode(PROGRAM), 0o755);
         assert_eq!(mode("share/doc/git-sluice/README.md"), 0o644);
+        // Files of others stay.
+        let others = prefix.join("share/man/man1/other.1");
+        fs::write(&others, "").expect("ours");
+        let removed = remove_below(&prefix).expect("all there");
+        assert_eq!(removed.len(), files(&program).expect("all there").len());
+        assert!(removed.iter().all(|path| !path.exists()));
+        assert!(!prefix.join(FOLDER_OF_DOCUMENTS).exists() && others.exists());
+        assert!(remove_below(&prefix).expect("nothing there").is_empty());
     }
 }

@@ -5,13 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read as _};
+use std::mem::MaybeUninit;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use nix::sys::resource::{Usage, UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, splice};
 
@@ -55,7 +54,7 @@ pub(super) struct Client {
 
 /// Runs the clients, discards and counts their bytes.
 pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
-    let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let before = usage_of_children()?;
     let started = Instant::now();
     let mut clients = at_once(commands, |pipe, client_started| {
         let (first_byte, bytes) = discard(pipe, client_started)?;
@@ -67,7 +66,7 @@ pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
     })?;
     let wall_ms = milliseconds(started.elapsed());
     clients.sort_by(|one, two| one.end_ms.total_cmp(&two.end_ms));
-    let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let after = usage_of_children()?;
     Ok(Turn {
         clients,
         wall_ms,
@@ -76,13 +75,28 @@ pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
     })
 }
 
-fn cpu_ms(usage: &Usage) -> f64 {
-    (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e3
+/// What the processes took that were waited for.
+fn usage_of_children() -> io::Result<libc::rusage> {
+    let mut usage = MaybeUninit::zeroed();
+    // SAFETY: the pointer leads to room for the structure, and zeros are a value of it.
+    let (returned, usage) = unsafe {
+        let returned = libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        (returned, usage.assume_init())
+    };
+    match returned {
+        0 => Ok(usage),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
-fn written_bytes(usage: &Usage) -> u64 {
+fn cpu_ms(usage: &libc::rusage) -> f64 {
+    let ms = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;
+    ms(usage.ru_utime) + ms(usage.ru_stime)
+}
+
+fn written_bytes(usage: &libc::rusage) -> u64 {
     const BLOCK: u64 = 512;
-    usage.block_writes().unsigned_abs() * BLOCK
+    usage.ru_oublock.unsigned_abs() * BLOCK
 }
 
 fn milliseconds(duration: Duration) -> f64 {
