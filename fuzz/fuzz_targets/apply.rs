@@ -7,7 +7,11 @@
 
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
-use git_sluice::{directory::apply::{Archive, Check, Reports}, base::working_directory::Directory, output::report::Console};
+use git_sluice::{
+    base::working_directory::Directory,
+    directory::apply::{Archive, Check, Reports},
+    output::report::Console,
+};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -46,11 +50,24 @@ fuzz_target!(|input: &[u8]| {
         }
         let (mut differences, mut messages) = (std::io::sink(), std::io::sink());
         let console = Console::new(&mut messages, None);
-        let reports = Reports { differences: &mut differences, console, verbose: true };
+        let reports = Reports {
+            differences: &mut differences,
+            console,
+            verbose: true,
+        };
         let archive = with_checksums(archive);
-        let archive = Archive { content: &archive[..], len: None, origin: None };
+        let archive = Archive {
+            content: &archive[..],
+            len: None,
+            origin: None,
+        };
         let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
-        let _ = git_sluice::directory::apply::apply(&Directory::Current.file(&directory), archive, check, reports);
+        let _ = git_sluice::directory::apply::apply(
+            &Directory::Current.file(&directory),
+            archive,
+            check,
+            reports,
+        );
         let _ = fs::remove_dir_all(&directory);
         assert_nothing_outside(scratch.path());
     });

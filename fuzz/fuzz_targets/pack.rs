@@ -9,7 +9,18 @@
 
 use std::{cell::RefCell, fs};
 
-use git_sluice::{base::buffer::Buffer, git::{objects::{chain::ChainBuilder, reader::Reader, size::{Size, Sizer}, stream}, odb::{Odb, PackId, Place}}};
+use git_sluice::{
+    base::buffer::Buffer,
+    git::{
+        objects::{
+            chain::ChainBuilder,
+            reader::Reader,
+            size::{Size, Sizer},
+            stream,
+        },
+        odb::{Odb, PackId, Place},
+    },
+};
 use git_sluice_fuzz::{Objects, deflated, id_of};
 use libfuzzer_sys::fuzz_target;
 

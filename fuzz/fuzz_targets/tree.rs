@@ -6,7 +6,10 @@
 
 use std::cell::RefCell;
 
-use git_sluice::git::{objects::reader::Reader, tree::{Protect, TreeRules, TreeStep, Trees, look_up}};
+use git_sluice::git::{
+    objects::reader::Reader,
+    tree::{Protect, TreeRules, TreeStep, Trees, look_up},
+};
 use git_sluice_fuzz::{HASH, Objects, id_of};
 use libfuzzer_sys::fuzz_target;
 
