@@ -224,7 +224,6 @@ fn by_name() {
         "a.tar",
         "a.tar.gz.zip",
         "a.zip.tgz",
-        "a.ZIP",
         "atgz",
         ".zip",
         "./.zip",
