@@ -277,6 +277,10 @@ impl Named {
 /// How to compress a tar as the name `output` promises. `None` for the name of a plain tar.
 fn compression_hint(output: &[u8]) -> Option<BString> {
     let (stem, end) = output.rsplit_once_str(".")?;
+    if stem.is_empty() || stem.ends_with(b"/") {
+        // A hidden file: the dot begins its name, and no extension.
+        return None;
+    }
     let is_end = |known: &&str| end.eq_ignore_ascii_case(known.as_bytes());
     let mut known = COMPRESSED.iter();
     let (_, compressor) = known.find(|(ends, _)| ends.iter().any(is_end))?;
@@ -505,6 +509,8 @@ mod tests {
                 Some("'git config tar.tar.Z.command \"compress -c\"'"),
             ),
             ("", "x.gz/y", None),
+            ("", ".zip", None),
+            ("", "d/.tgz", None),
             ("", "x.tar.gz.asc", None),
         ] {
             let formats = formats(config);
