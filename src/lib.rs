@@ -55,7 +55,7 @@
 //! | [`cache`] | Shares one archive between many readers through a directory. Knows keys, files and bytes only. |
 //! | [`filter`] | Decides what the reader does not want or may not see: ignore rules, limits, access rules. |
 //! | [`git`] | Reads a repository as git does: refs, objects, attributes, pathspecs, conversions. |
-//! | [`format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
+//! | [`mod@format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
 //! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
 //! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
 //!

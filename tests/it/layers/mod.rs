@@ -54,8 +54,9 @@ fn circles(mut imports: Imports) -> Imports {
 /// The folders in the order of the table in the crate doc: each may import those after it.
 fn folders(crate_doc: &str) -> Vec<String> {
     let rows = crate_doc.lines().filter_map(|line| {
-        let name = line.strip_prefix("//! | [`")?;
-        Some(name.split_once("`]")?.0.to_owned())
+        let link = line.strip_prefix("//! | [`")?.split_once("`]")?.0;
+        // As a macro of the same name exists, the link to a folder may say that it is a module.
+        Some(link.strip_prefix("mod@").unwrap_or(link).to_owned())
     });
     rows.collect()
 }
