@@ -124,8 +124,6 @@ fn names_with_the_notation_of_a_range() {
         "v1^@",
         "v2^@",
         "v2^-",
-        "v1..v2",
-        "v1...v2",
         "..",
         "HEAD..",
         "HEAD:@{u}",
@@ -136,11 +134,19 @@ fn names_with_the_notation_of_a_range() {
             .with(["-c", "core.warnAmbiguousRefs=false"])
             .assert_same([name]);
     }
+    let refused_with_hint = || {
+        for range in ["v1..v2", "v1...v2"] {
+            let expected = repo.archive([range]).messages() + "hint: git sluice --base=v1 v2\n";
+            repo.sluice([range]).assert_failure(128, &expected);
+        }
+    };
+    refused_with_hint();
     // Of a shallow repository, git is asked for all.
     repo.write(".git/shallow", repo.git(["rev-parse", "v1"]) + "\n");
-    for name in ["v1^!", "v1^@", "v2^@", "v2^-", "v1..v2", "HEAD:sub/a..b"] {
+    for name in ["v1^!", "v1^@", "v2^@", "v2^-", "HEAD:sub/a..b"] {
         repo.assert_same([name]);
     }
+    refused_with_hint();
     let ours = repo.served(["--remote=.", "v1^!"]);
     assert!(
         ours.messages().contains("fatal: no such ref: v1^!"),
