@@ -99,13 +99,13 @@ pub struct Filters {
 
     /// Write one JSON line for each entry to this place
     ///
-    /// In a request of --batch, band:<n> names a channel of the answer, from 4 to 9.
+    /// In a request of --batch, band:4 to band:9 name channels of the answer.
     #[arg(long, value_name = "file|fd:n")]
     pub manifest: Option<OsString>,
 
     /// Write one JSON object about the run to this place
     ///
-    /// In a request of --batch, band:<n> names a channel of the answer, from 4 to 9.
+    /// In a request of --batch, band:4 to band:9 name channels of the answer.
     #[arg(long, value_name = "file|fd:n")]
     pub summary: Option<OsString>,
 
