@@ -502,3 +502,11 @@ fn shallow_clones() {
     shallow.assert_same(["HEAD~1"]);
     shallow.assert_same(["HEAD~2"]);
 }
+
+/// On a cold disk each look takes time, and a single pack needs no place in an order.
+#[test]
+fn a_single_index_is_opened_at_once() {
+    if let Some(trace) = Repo::from("deltas").traced("trace=file", &["HEAD"]) {
+        assert_eq!(trace.matches(".idx\"").count(), 1, "{trace}");
+    }
+}

@@ -197,6 +197,26 @@ impl Repo {
         Running::start(self.sluice_command().args(args))
     }
 
+    /// The calls of these kinds that a run of ours makes; nothing where strace cannot tell.
+    #[track_caller]
+    pub(crate) fn traced(&self, calls: &str, args: &[&str]) -> Option<String> {
+        if !installed("strace") {
+            return None;
+        }
+        let directory = Repo::scratch();
+        let trace = directory.path().join("trace");
+        let mut strace = self.command("strace");
+        let options = ["-f", "-e", calls, "-o"];
+        let output = run(strace.args(options).arg(&trace).arg(binary()).args(args));
+        let text = fs::read_to_string(&trace).unwrap_or_default();
+        if text.is_empty() {
+            skip("strace may not trace here");
+            return None;
+        }
+        let _ = output.success();
+        Some(text)
+    }
+
     /// A shell script, in which `git` and `git-sluice` are found; for redirections, limits and
     /// traps.
     #[track_caller]

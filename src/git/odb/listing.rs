@@ -1,6 +1,7 @@
 //! Lists the packs of the object directories, and lists them again when a directory has changed. Must not open a pack.
 
 use std::{
+    cmp::Reverse,
     io,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -93,7 +94,7 @@ impl Odb {
         for dir in &config.dirs {
             let dir = dir.join("pack");
             let covered = self.list_multi_index(&dir);
-            let mut found: Vec<(u64, PathBuf)> = Vec::new();
+            let mut found = Vec::new();
             let entries = std::fs::read_dir(&dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
             let entries = entries.unwrap_or_else(|error| {
                 self.note_denied(dir.clone(), error);
@@ -105,12 +106,14 @@ impl Odb {
                     && !covered.contains(&path)
                     && !self.sources.iter().any(|known| known.path == path)
                 {
-                    let len = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-                    found.push((len, path));
+                    found.push(path);
                 }
             }
-            found.sort_by(|a, b| b.cmp(a));
-            for (_, path) in found {
+            // Each look at a file takes time on a cold disk, and one file needs no order.
+            if found.len() > 1 {
+                found.sort_by_cached_key(|path| Reverse((file_len(path), path.clone())));
+            }
+            for path in found {
                 let pack = self.new_pack(path.with_extension("pack"));
                 let kind = SourceKind::Single(OnceLock::new(), pack);
                 self.sources.push(Arc::new(PackSource { path, kind }));
@@ -147,6 +150,10 @@ impl Odb {
         self.sources.push(Arc::new(PackSource { path, kind }));
         covered
     }
+}
+
+fn file_len(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 fn stamps(dirs: &[PathBuf]) -> Vec<Option<SystemTime>> {

@@ -1,7 +1,7 @@
 //! What a partial clone lacks, without a fetch: a failure, or something in its place.
 
 use super::{files, manifest, remove, spoil, summary, unpack};
-use crate::support::{Repo, installed};
+use crate::support::Repo;
 use crate::tar_listing;
 
 const ATTRIBUTES: &str = "attributes/.gitattributes";
@@ -205,24 +205,9 @@ fn damage_is_no_absence() {
 /// No process of ours is git's, and none asks for a name on the network.
 #[test]
 fn nobody_is_asked() {
-    if !installed("strace") {
-        return;
+    let args = ["--missing=omit", "HEAD"];
+    if let Some(trace) = partial().traced("trace=execve,connect", &args) {
+        assert_eq!(trace.matches("execve(").count(), 1, "{trace}");
+        assert_eq!(trace.matches("connect(").count(), 0, "{trace}");
     }
-    let repo = partial();
-    let trace = repo.path().join("trace");
-    let mut strace = repo.command("strace");
-    strace
-        .args(["-f", "-e", "trace=execve,connect", "-o"])
-        .arg(&trace);
-    strace.args([crate::support::binary(), "--missing=omit", "HEAD"]);
-    let output = crate::process::run(&mut strace);
-    let Ok(text) = std::fs::read_to_string(&trace) else {
-        return crate::support::skip("strace may not trace here");
-    };
-    if text.is_empty() {
-        return crate::support::skip("strace may not trace here");
-    }
-    let _ = output.success();
-    assert_eq!(text.matches("execve(").count(), 1, "{text}");
-    assert_eq!(text.matches("connect(").count(), 0, "{text}");
 }
