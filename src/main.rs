@@ -8,12 +8,15 @@ use std::{
     fs::File,
     io::{self, BufReader, IsTerminal, Seek, Write},
     os::fd::AsFd,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    thread,
 };
 
 use rustix::{
     fs::{FileType, fstat},
+    process::{Resource, getrlimit},
     stdio::{dup2_stdin, dup2_stdout},
 };
 use signal_hook::consts::SIGPIPE;
@@ -49,10 +52,27 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 #[cfg(target_env = "gnu")]
 const LARGEST_KEPT_BLOCK: usize = (32 << 20) - (64 << 10);
 
+/// The stack of the program in bytes: as much as the standard library gives a thread.
+const STACK: usize = 2 << 20;
+
 fn main() -> ExitCode {
     #[cfg(target_env = "gnu")]
     keep_released_memory();
-    run().into()
+    with_stack(run).into()
+}
+
+/// Runs `program` on a thread of its own if the caller has limited the stack to less than [`STACK`], as some
+/// servers do: git runs with 64 KiB.
+fn with_stack(program: fn() -> u8) -> u8 {
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|bytes| bytes >= STACK as u64) {
+        return program();
+    }
+    match thread::Builder::new().stack_size(STACK).spawn(program) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        // The stack that is there may be enough.
+        Err(_) => program(),
+    }
 }
 
 /// Makes glibc keep released memory for later allocations.

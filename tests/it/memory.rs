@@ -266,6 +266,28 @@ fn directories_of_a_large_tree() {
     assert!(is_same, "{}", output.messages());
 }
 
+/// Less than our own threads have. git runs with it, and serves with it.
+#[test]
+fn small_stacks() {
+    let repo = Repo::from("ident");
+    for args in [
+        "HEAD",
+        "--format=zip HEAD",
+        "--format=tar.gz HEAD",
+        "-j8 HEAD",
+        "--nonsense",
+    ] {
+        let expected = repo.shell(&format!("git-sluice {args}"));
+        let output = repo.shell(&format!("ulimit -s 64; exec git-sluice {args}"));
+        assert_eq!(output.code(), expected.code(), "{output}");
+        assert!(output.stdout == expected.stdout, "{args}");
+        assert_eq!(output.messages(), expected.messages());
+    }
+    let limited = "ulimit -s 64; exec git-sluice --upload-archive";
+    let output = repo.archive(["--remote=.", &format!("--exec={limited}"), "HEAD"]);
+    assert!(output.success() == repo.archive(["HEAD"]).success());
+}
+
 /// A reader that takes its time does not make us keep what it has not read.
 #[test]
 fn slow_reader() {
