@@ -2,21 +2,7 @@
 //!
 //! A [`Session`] keeps repositories open and answers requests, each a command line. An answer has the bytes, the messages
 //! and the exit status of a process of its own. No request ever reaches another: neither a failure nor a panic does.
-//! A session must not touch the streams, the arguments and the environment of the process.
-//!
-//! ```no_run
-//! use std::{env, fs::File};
-//!
-//! use git_sluice::{CommandLine, Session, Sinks};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let session = Session::new(env::current_dir()?, |name| env::var_os(name));
-//! let words = ["--profile=zoekt", "--manifest=band:4", "--base=v1.0", "v1.1"];
-//! let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
-//! session.answer(CommandLine::new("project.git", words), sinks)?;
-//! # Ok(())
-//! # }
-//! ```
+//! A session must not touch the streams, the arguments and the environment of the process. The crate doc has an example.
 
 mod command_line;
 mod failure;
