@@ -4,18 +4,17 @@ mod signals;
 mod terminal;
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs::File,
     io::{self, BufReader, IsTerminal, Seek, Write},
     os::fd::AsFd,
     panic::resume_unwind,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, ExitCode},
     thread,
 };
 
 use rustix::{
-    fs::{FileType, fstat},
     process::{Resource, getrlimit},
     stdio::{dup2_stdin, dup2_stdout},
 };
@@ -23,9 +22,9 @@ use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
     base::error::{Error, ExitKind, Result},
-    cli::{Stop, Typed, Vocabulary, completion_helper, is_completion_helper},
+    cli::{self, CliError, CommandName, OptionTables, RawArgs},
     commands::{
-        self, Streams, batch,
+        self, Context, batch,
         session::Session,
         upload_archive::{self, server},
     },
@@ -91,18 +90,18 @@ fn keep_released_memory() {
 
 /// The whole program, up to its exit status.
 fn run() -> u8 {
-    let Err(stop) = serve(std::env::args_os().skip(1).collect()) else {
+    let Err(error) = serve(std::env::args_os().skip(1).collect()) else {
         return 0;
     };
-    match &stop {
-        Stop::Answer(answer) => {
-            let printed = answer.print();
+    match &error {
+        CliError::Answer(answer) => {
+            let printed = io::stdout().write_all(answer.as_bytes());
             if printed.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
                 // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
                 signals::die(SIGPIPE);
             }
         }
-        Stop::Fatal(error) => {
+        CliError::Fatal(error) => {
             signals::await_death();
             if error.kind() == ExitKind::BrokenPipe {
                 signals::die(SIGPIPE);
@@ -112,41 +111,37 @@ fn run() -> u8 {
             }
         }
     }
-    stop.exit_status()
+    error.exit_status()
 }
 
-/// Modes are flags, since the first word is a tree-ish.
-fn serve(mut words: Vec<OsString>) -> Result<(), Stop> {
-    let mut vocabulary = Vocabulary::default();
-    match words.first().and_then(|word| word.to_str()) {
-        Some(upload_archive::UPLOAD_ARCHIVE) => Ok(upload_archive(&words[1..])?),
-        Some(batch::BATCH) => batch(&words[1..]),
-        Some(word) if words.len() == 1 && is_completion_helper(word) => {
-            let told = standard_output()?.write_all(completion_helper().as_bytes());
-            told.map_err(|error| Error::write(&error).into())
-        }
-        Some(upload_archive::WRITER) => {
-            let typed = Typed::of_client(&mut vocabulary, words.drain(1..));
-            invoke(typed, request::Access::Remote)
-        }
-        _ => {
-            let exists = |file: &OsStr| Path::new(file).exists();
-            let typed = Typed::first_pass(&mut vocabulary, words.into_iter(), exists)?;
-            match typed.remote {
-                Some(_) => Err(program::become_archive(&typed.for_git()?).into()),
-                None => invoke(typed, request::Access::Local),
-            }
-        }
+/// Runs the command that the words give.
+fn serve(mut words: Vec<OsString>) -> Result<(), CliError> {
+    let mut tables = OptionTables::default();
+    if words
+        .first()
+        .is_some_and(|word| word == upload_archive::WRITER)
+    {
+        let words = RawArgs::of_client(&mut tables, words.drain(1..));
+        return run_command(words, request::Access::Remote);
+    }
+    let words = RawArgs::new(&mut tables, words);
+    match words.command {
+        CommandName::UploadArchive => upload_archive(&words.words),
+        CommandName::Batch => batch(words),
+        _ => run_command(words, request::Access::Local),
     }
 }
 
 /// Serve a client, with ourselves as the writer.
-fn upload_archive(words: &[OsString]) -> Result<()> {
-    if words == ["-h"] {
-        return writeln!(io::stdout(), "{}", server::USAGE).map_err(|error| Error::write(&error));
+fn upload_archive(words: &[OsString]) -> Result<(), CliError> {
+    if let [word] = words
+        && (word == "-h" || word == "--help")
+    {
+        let name = CommandName::UploadArchive.as_str();
+        return Err(CliError::Answer(cli::help(Some(name))?));
     }
     let output = Destination::Direct(standard_output()?);
-    refuse_terminal(&output, upload_archive::UPLOAD_ARCHIVE)?;
+    refuse_terminal(&output, CommandName::UploadArchive)?;
     let program = std::env::current_exe()
         .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
     let mut writer = Command::new(program);
@@ -155,32 +150,39 @@ fn upload_archive(words: &[OsString]) -> Result<()> {
         // A client must not make the server run what the configuration of a remote names.
         writer.env(NO_LAZY_FETCH, "1");
     }
-    server::upload_archive(&mut io::stdin().lock(), output, words, writer)
+    Ok(server::upload_archive(
+        &mut io::stdin().lock(),
+        output,
+        words,
+        writer,
+    )?)
 }
 
 /// The packets of a server are for a program: a terminal shows them as noise, and waits for requests in silence.
-fn refuse_terminal(output: &Destination, option: &str) -> Result<()> {
+fn refuse_terminal(output: &Destination, command: CommandName) -> Result<()> {
     match output.is_terminal() {
         true => {
-            let refused = format!("{option} speaks to a program, not to a terminal");
-            Err(Error::usage(refused).hinted("'git sluice -h' lists the options"))
+            let name = command.as_str();
+            let refused = format!("'git sluice {name}' speaks to a program, not to a terminal");
+            Err(Error::usage(refused).hinted(format!("git sluice {name} -h")))
         }
         false => Ok(()),
     }
 }
 
 /// Answer requests until there are no more.
-fn batch(words: &[OsString]) -> Result<(), Stop> {
-    let options = batch::Options::parse(words)?;
+fn batch(words: RawArgs<'_>) -> Result<(), CliError> {
+    commands::refuse_ambiguous(&words, &|| Repository::open(&environment()?))?;
+    let options: cli::Batch = words.options()?;
     let output = Destination::Direct(standard_output()?);
-    refuse_terminal(&output, batch::BATCH)?;
+    refuse_terminal(&output, CommandName::Batch)?;
     let session = Session::new(current_directory()?, |name| std::env::var_os(name));
     let session = session.with_watch(signals::remove_on_death);
     let unreadable = |error: io::Error| Error::fatal("cannot read requests").caused_by(error);
     let input = io::stdin().as_fd().try_clone_to_owned();
     let input = BufReader::new(File::from(input.map_err(unreadable)?));
     leave_standard_streams().map_err(unreadable)?;
-    Ok(batch::serve(input, output, options, session)?)
+    Ok(batch::serve(input, output, (&options).into(), session)?)
 }
 
 /// Puts the null device in place of standard input and output. A request that names these, as `fd:1` or `/dev/stdin`,
@@ -201,33 +203,28 @@ fn environment() -> Result<Environment> {
     Environment::read(current_directory()?, |name| std::env::var_os(name))
 }
 
-/// One archive, or what else the words ask for, on the process's own streams.
-fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
+/// Runs a command on the process's own streams.
+fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliError> {
     let environment = environment()?;
-    let open = || Repository::open(&environment);
-    let streams = Streams {
+    let context = Context {
+        environment: &environment,
+        access,
+        repository: &|| Repository::open(&environment),
+        remote: &|words| program::become_archive(&words),
         output: &|| Ok(Destination::Direct(standard_output()?)),
         bands: &|number| {
-            let refused = format!("cannot write to band:{number}: bands are for '--batch'");
+            let refused = format!("cannot write to band:{number}: bands are for a batch");
             Err(Error::fatal(refused))
         },
         messages: &mut Stderr,
         input: &|| Ok(Box::new(io::stdin().lock())),
-        has_input: &has_input,
         input_is_terminal: &|| io::stdin().is_terminal(),
         input_len: &input_len,
         screen: terminal::screen(),
         max_memory: u64::MAX,
         watch: &signals::remove_on_death,
     };
-    commands::carry_out(typed, access, &environment, open, streams)
-}
-
-/// Whether the standard input is a pipe or a file.
-fn has_input() -> bool {
-    let status = fstat(io::stdin());
-    let kind = status.map(|status| FileType::from_raw_mode(status.st_mode));
-    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
+    commands::run(words, context)
 }
 
 /// The bytes of the standard input from where it stands, if it is a file.

@@ -48,7 +48,7 @@ pub enum ExitKind {
     Unreachable,
     /// A published archive, or the view that lists it, is not as it was published; exit status 11.
     Damaged,
-    /// A directory differs from what archives have brought into it; exit status 12.
+    /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
@@ -148,7 +148,7 @@ impl Error {
         let paths = if number == 1 { "path is" } else { "paths are" };
         let message = format!("{number} {paths} not as archives have brought them of {commit}");
         Self::new(ExitKind::DirectoryDiffers, message)
-            .hinted("--apply with --repair and the full archive writes everything again")
+            .hinted("run again with --repair and a full archive to restore them")
     }
 
     /// A failed write to the destination.
@@ -262,7 +262,7 @@ impl Error {
             ExitKind::Missing | ExitKind::NotThere => 9,
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
-            ExitKind::DirectoryDiffers => 12,
+            ExitKind::DirectoryDiffers => 1,
         }
     }
 }

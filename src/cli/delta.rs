@@ -6,33 +6,34 @@ use clap::ValueEnum;
 
 use super::amount::{number, part};
 
+/// The heading in help and manual.
+pub(super) const HEADING: &str = "Only what changed";
+
 /// The base, and the form and bounds of the changes.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Only what changed")]
+#[command(next_help_heading = HEADING)]
 pub struct Delta {
     /// Send only what changed since this tree or commit
     #[arg(long, value_name = "tree-ish")]
     pub base: Option<OsString>,
 
-    /// Choose how the archive records deleted paths [default: pax]
-    #[arg(long, value_name = "how", value_enum)]
+    /// Choose how the archive records deleted paths
+    #[arg(long, value_name = "action", value_enum)]
     pub deletions: Option<Deletions>,
 
-    /// Treat a file as unchanged if only its permission changed
+    /// Ignore files of which only the permission changed
     #[arg(long)]
-    pub ignore_mode: bool,
+    pub ignore_mode_changes: bool,
 
     /// Exit with status 5 if more paths than this changed
-    #[arg(long, value_name = "n", value_parser = number::<u64>(0..=u64::MAX))]
+    #[arg(long, value_name = "count", value_parser = number::<u64>(0..=u64::MAX))]
     pub max_changed_paths: Option<u64>,
 
-    /// Exit with status 5 if more than this part of all paths changed, such as 0.25 or 25%
-    #[arg(long, value_name = "part", value_parser = part)]
+    /// Exit with status 5 if a larger share of paths changed
+    ///
+    /// The share is a number such as 0.25, or a percentage such as 25%.
+    #[arg(long, value_name = "fraction", value_parser = part)]
     pub max_changed_ratio: Option<f64>,
-
-    /// Check that base and delta make the target before the first byte is sent
-    #[arg(long)]
-    pub verify_delta: bool,
 }
 
 /// `--deletions`
@@ -40,6 +41,6 @@ pub struct Delta {
 pub enum Deletions {
     /// Only in the manifest
     None,
-    /// In global pax headers, which --apply reads and other programs skip
+    /// In global pax headers, which apply reads and other programs skip
     Pax,
 }

@@ -1,4 +1,4 @@
-//! The options that filter the archive, and those that report about a run.
+//! The options that filter the archive.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,78 +11,91 @@ use gix::bstr::{BString, ByteSlice};
 
 use super::amount::size;
 
-/// Filters and reports. For an option that is not given, the profile decides.
+/// The heading in help and manual.
+pub(super) const HEADING: &str = "What is sent";
+
+/// Filters. For an option that is not given, the profile decides.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "What is sent")]
+#[command(next_help_heading = HEADING)]
 pub struct Filters {
-    /// Use a set of the options below, made for one reader
+    /// Use the set of filters for one reader
+    ///
+    /// 'git sluice profile <name>' prints the options of a profile. Other options override them.
     #[arg(long, value_name = "name", value_enum)]
     pub profile: Option<Profile>,
 
-    /// Print the options of the profile, and exit
+    /// Send stored bytes: ignore attributes and configuration
     #[arg(long)]
-    pub print_profile: bool,
+    pub no_attributes: bool,
 
-    /// Send all files as they are stored: ignore attributes and configuration
-    #[arg(long)]
-    pub raw: bool,
-
-    /// Leave out the paths that match a line of this file in the tree: one glob a line, as in
-    /// .sourcegraph/ignore
+    /// Leave out paths that match a glob in this file of the tree
+    ///
+    /// The file has one glob a line, as .sourcegraph/ignore has.
     #[arg(long, value_name = "path")]
-    pub ignore_file: Vec<OsString>,
+    pub exclude_from_tree: Vec<OsString>,
 
-    /// Leave out the paths that match a line of this file on disk
+    /// Leave out paths that match a glob in this file on disk
     #[arg(long, value_name = "file")]
-    pub ignore_from: Vec<OsString>,
+    pub exclude_from: Vec<OsString>,
 
-    /// Leave out the paths that match this glob
+    /// Leave out paths that match this glob
     #[arg(long, value_name = "glob")]
-    pub ignore: Vec<OsString>,
+    pub exclude: Vec<OsString>,
 
     /// Choose what happens to a line that is not a glob
-    #[arg(long, value_name = "how", value_enum, default_value = "error")]
-    pub ignore_errors: IgnoreErrors,
+    #[arg(long, value_name = "action", value_enum, default_value = "error")]
+    pub bad_pattern: BadPattern,
 
-    /// Limit the size of files, in bytes or with the suffix k, m or g
-    #[arg(long, value_name = "n", value_parser = size)]
+    /// Limit the size of files, such as 2m
+    #[arg(long, value_name = "size", value_parser = size)]
     pub max_size: Option<u64>,
 
-    /// Send files that match this glob whatever their size; a leading ! restores the limit; the last
-    /// glob that matches decides
+    /// Send files that match this glob whatever their size
+    ///
+    /// A leading ! restores the limit. The last glob that matches decides.
     #[arg(long, value_name = "glob")]
-    pub large_file: Vec<OsString>,
+    pub size_exempt: Vec<OsString>,
 
-    /// Choose what is sent of files above --max-size [default: omit]
-    #[arg(long, value_name = "what", value_enum)]
-    pub oversize: Option<Oversize>,
+    /// Choose what is sent of files above --max-size
+    ///
+    /// Files are omitted unless this option says otherwise.
+    #[arg(long, value_name = "action", value_enum)]
+    pub large: Option<Large>,
 
-    /// Choose what is sent of binary files, which contain a NUL [default: full]
-    #[arg(long, value_name = "what", value_enum)]
+    /// Choose what is sent of binary files, which contain a NUL
+    #[arg(long, value_name = "action", value_enum)]
     pub binary: Option<OnBinary>,
 
     /// Look for the NUL only in this many bytes from the start
-    #[arg(long, value_name = "n", value_parser = size)]
+    #[arg(long, value_name = "size", value_parser = size)]
     pub binary_within: Option<u64>,
 
-    /// Choose how symbolic links are sent [default: link]
-    #[arg(long, value_name = "as", value_enum)]
+    /// Choose how symbolic links are sent
+    #[arg(long, value_name = "action", value_enum)]
     pub symlinks: Option<Symlinks>,
 
-    /// Choose how submodules are sent [default: dir]
-    #[arg(long, value_name = "as", value_enum)]
+    /// Choose how submodules are sent
+    ///
+    /// They are sent as empty directories unless this option says otherwise.
+    #[arg(long, value_name = "action", value_enum)]
     pub submodules: Option<Submodules>,
 
-    /// Take the content of this submodule from another repository; no submodule is looked for elsewhere
-    #[arg(long, value_name = "path|name=git-dir", value_parser = MappingParser)]
-    pub submodule: Vec<SubmoduleMapping>,
+    /// Read this submodule from another repository
+    ///
+    /// Submodules are then looked for nowhere else.
+    #[arg(long, value_name = "path|name=dir", value_parser = MappingParser)]
+    pub submodule_git_dir: Vec<SubmoduleMapping>,
 
-    /// Choose what is sent of Git LFS files [default: what the configured filter makes of them]
-    #[arg(long, value_name = "what", value_enum)]
+    /// Choose what is sent of Git LFS files
+    ///
+    /// The configured filter decides unless this option is given.
+    #[arg(long, value_name = "action", value_enum)]
     pub lfs: Option<Lfs>,
 
-    /// Choose what happens to objects that a partial clone lacks, or the local LFS store [default: fetch]
-    #[arg(long, value_name = "what", value_enum)]
+    /// Choose what happens if an object is missing
+    ///
+    /// Objects that a partial clone lacks are fetched unless this option says otherwise.
+    #[arg(long, value_name = "action", value_enum)]
     pub missing: Option<OnMissing>,
 
     /// Send and mention only paths that these rules allow
@@ -92,32 +105,6 @@ pub struct Filters {
     /// Add pax records with size, reason and blob id
     #[arg(long)]
     pub pax_notes: bool,
-
-    /// Exit with status 4 if there is no regular file to send
-    #[arg(long)]
-    pub fail_if_empty: bool,
-
-    /// Write one JSON line for each entry to this place
-    ///
-    /// In a request of --batch, band:4 to band:9 name channels of the answer.
-    #[arg(long, value_name = "file|fd:n")]
-    pub manifest: Option<OsString>,
-
-    /// Write one JSON object about the run to this place
-    ///
-    /// In a request of --batch, band:4 to band:9 name channels of the answer.
-    #[arg(long, value_name = "file|fd:n")]
-    pub summary: Option<OsString>,
-
-    /// List the files that would be sent, with sizes, without reading them
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// Name the rule that decides about this path, and exit; may be given several times
-    ///
-    /// With --base: whether the path is added, changed, deleted or unchanged, and the rules on both sides.
-    #[arg(long, value_name = "path")]
-    pub explain: Vec<OsString>,
 }
 
 /// `--profile`
@@ -132,9 +119,9 @@ pub enum Profile {
     Searcher,
 }
 
-/// `--ignore-errors`
+/// `--bad-pattern`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum IgnoreErrors {
+pub enum BadPattern {
     /// Stop before the first byte
     #[default]
     Error,
@@ -142,30 +129,30 @@ pub enum IgnoreErrors {
     Warn,
 }
 
-/// `--oversize`
+/// `--large`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Oversize {
+pub enum Large {
     /// The whole file
-    Full,
+    Keep,
     /// Leave the file out
     Omit,
-    /// An empty placeholder
-    Zero,
-    /// A placeholder that is one byte larger than the limit, as a sparse file (tar only)
-    Sparse,
+    /// An empty file
+    Empty,
+    /// A sparse file that is one byte larger than the limit (tar only)
+    Placeholder,
 }
 
 /// `--binary`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnBinary {
     /// The whole file
-    Full,
+    Keep,
     /// Leave the file out
     Omit,
-    /// An empty placeholder
-    Zero,
-    /// A placeholder of three NULs
-    Nuls,
+    /// An empty file
+    Empty,
+    /// A file of three NULs
+    Placeholder,
 }
 
 /// `--symlinks`
@@ -212,7 +199,7 @@ pub enum OnMissing {
     Omit,
 }
 
-/// `--submodule`
+/// `--submodule-git-dir`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmoduleMapping {
     /// The path in the archived tree, or the name in `.gitmodules`.
@@ -238,7 +225,7 @@ impl TypedValueParser for MappingParser {
         let parts =
             parts.filter(|(submodule, git_dir)| !submodule.is_empty() && !git_dir.is_empty());
         let Some((submodule, git_dir)) = parts else {
-            let message = "option `submodule' expects <path or name>=<git dir>\n";
+            let message = "option `submodule-git-dir' expects <path or name>=<dir>\n";
             return Err(clap::Error::raw(ErrorKind::InvalidValue, message));
         };
         Ok(SubmoduleMapping {

@@ -10,13 +10,12 @@ use std::{
     vec,
 };
 
+use clap::{Arg, ValueEnum};
 use strsim::normalized_damerau_levenshtein;
 
-use super::NAME;
+use super::{CommandName, NAME};
 use crate::base::error::{Error, Result};
 
-/// The command of a client, whose words another git has read before.
-const COMMAND_OF_CLIENT: &str = "git archive";
 /// Options of git itself, each with the form that git takes before the name of a command.
 const OF_GIT_ITSELF: [(&str, &str); 13] = [
     ("C", "-C <dir>"),
@@ -33,15 +32,8 @@ const OF_GIT_ITSELF: [(&str, &str); 13] = [
     ("noglob-pathspecs", "--noglob-pathspecs"),
     ("work-tree", "--work-tree=<dir>"),
 ];
-/// Options that count as the first word only, each with the rest of its command line.
-const FIRST_ONLY: [(&str, &str); 2] =
-    [("batch", "[<options>]"), ("upload-archive", "<repository>")];
-
 /// How much an unknown name has to be like an option's for a hint: a slip or two in a name of common length.
 const LIKENESS: f64 = 0.6;
-
-/// Options that only `--batch` knows, without their dashes.
-const OF_BATCH: [&str; 2] = ["batch-jobs", "batch-repositories"];
 
 /// An option.
 #[derive(Clone, Debug)]
@@ -54,6 +46,8 @@ pub(super) struct Opt {
     pub(super) negatable: bool,
     /// Whether git has the option too.
     pub(super) of_git: bool,
+    /// Whether the option changes no byte of an archive, and git does not have it.
+    pub(super) is_harmless: bool,
 }
 
 /// A part of the words.
@@ -67,8 +61,41 @@ pub(super) enum Item<'t> {
     Level(i32),
     /// A word that is no option. Unknown options too, where they are kept.
     Operand(OsString),
-    /// A question about the program itself, to be answered at once.
-    Question(&'static str),
+    /// A question about a command, to be answered at once.
+    Question(Question, CommandName),
+}
+
+/// A question about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// `-h`
+    Usage,
+    /// `--help`
+    Help,
+    /// `--version`
+    Version,
+    /// The question of git's completion: which options there are.
+    Options,
+}
+
+/// The reader of the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// A command.
+    Command(CommandName),
+    /// A server, whose client has typed `git archive`. Questions about the program are not for clients.
+    Client,
+}
+
+/// The command line up to the options.
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(CommandName::Archive) => f.write_str(NAME),
+            Self::Command(command) => write!(f, "{NAME} {}", command.as_str()),
+            Self::Client => f.write_str("git archive"),
+        }
+    }
 }
 
 /// Splits words into items. The iteration must stop at an error.
@@ -79,8 +106,9 @@ pub(super) struct Scanner<'t> {
     cluster: Option<(Vec<u8>, usize)>,
     /// Whether words outside the table are kept unchanged, the end of options included. Then no option is abbreviated.
     keeps_others: bool,
-    /// Whether the words are those of a client. Questions about the program are not for clients.
-    is_for_client: bool,
+    speaker: Speaker,
+    /// Whether `-<number>` is the compression level.
+    takes_level: bool,
     ended: bool,
     taken: Vec<Taken>,
 }
@@ -95,22 +123,31 @@ pub(super) struct Taken {
 
 impl<'t> Scanner<'t> {
     /// Splits words whose options are all in the table.
-    pub(super) fn of_all(options: &'t [Opt], words: Vec<OsString>) -> Self {
+    pub(super) fn of_all(options: &'t [Opt], speaker: Speaker, words: Vec<OsString>) -> Self {
         Self {
             options,
             words: words.into_iter(),
             cluster: None,
             keeps_others: false,
-            is_for_client: false,
+            speaker,
+            takes_level: false,
             ended: false,
             taken: Vec::new(),
         }
     }
 
-    /// The same for words of a client, if `is_for_client`.
-    pub(super) fn for_client(self, is_for_client: bool) -> Self {
+    /// The command whose options the words give, unless they are those of a client.
+    fn command(&self) -> Option<CommandName> {
+        match self.speaker {
+            Speaker::Command(command) => Some(command),
+            Speaker::Client => None,
+        }
+    }
+
+    /// Accepts `-<number>`.
+    pub(super) fn with_level(self, takes_level: bool) -> Self {
         Self {
-            is_for_client,
+            takes_level,
             ..self
         }
     }
@@ -131,14 +168,15 @@ impl<'t> Scanner<'t> {
 
     /// A usage error, with a hint at the list of options.
     fn misuse(&self, message: impl Into<String>) -> Error {
-        Error::usage(message.into()).hinted(list_hint(command(self.is_for_client)))
+        let hint = format!("'{} -h' lists the options", self.speaker);
+        Error::usage(message.into()).hinted(hint)
     }
 
     /// Finds these options anywhere and keeps all other words unchanged.
-    pub(super) fn of_some(options: &'t [Opt], words: Vec<OsString>) -> Self {
+    pub(super) fn of_some(options: &'t [Opt], speaker: Speaker, words: Vec<OsString>) -> Self {
         Self {
             keeps_others: true,
-            ..Self::of_all(options, words)
+            ..Self::of_all(options, speaker, words)
         }
     }
 
@@ -149,11 +187,10 @@ impl<'t> Scanner<'t> {
         let name = parts.next().unwrap_or_default();
         let value = parts.next().map(|value| OsStr::from_bytes(value).into());
         let Some(spelling) = self.spelling(name, typed)? else {
-            return match typed {
+            return match self.question(typed) {
                 _ if self.keeps_others => Ok(Item::Operand(word)),
-                b"help" | b"help-all" if !self.is_for_client => Ok(Item::Question("--help")),
-                b"version" if !self.is_for_client => Ok(Item::Question("--version")),
-                _ => Err(self.unknown(name, typed)),
+                Some(question) => Ok(question),
+                None => Err(self.unknown(name, typed)),
             };
         };
         let name = &spelling.option.name;
@@ -170,6 +207,17 @@ impl<'t> Scanner<'t> {
         }
     }
 
+    /// The question that the `typed` word asks about the command.
+    fn question(&self, typed: &[u8]) -> Option<Item<'t>> {
+        let question = match typed {
+            b"help" | b"help-all" => Question::Help,
+            b"version" => Question::Version,
+            b"git-completion-helper" | b"git-completion-helper-all" => Question::Options,
+            _ => return None,
+        };
+        Some(Item::Question(question, self.command()?))
+    }
+
     /// The error about a `name` that no option has, a part of the `typed` word, with a hint at what may be meant.
     fn unknown(&self, name: &[u8], typed: &[u8]) -> Error {
         let name = shown(name);
@@ -184,21 +232,28 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// The hint at the place of an option that is not for the command, or not at this place.
+    /// The hint at the place of an option that another command has, or git itself.
     fn misplaced(&self, name: &str) -> Option<String> {
-        let known = |options: &[(&str, &'static str)]| {
-            let option = options.iter().find(|(known, _)| *known == name);
-            option.map(|(_, form)| *form)
+        let of_git = OF_GIT_ITSELF.iter().find(|(known, _)| *known == name);
+        if let Some((_, form)) = of_git {
+            let command = self.speaker.to_string();
+            return Some(format!("git {form} {}", command.trim_start_matches("git ")));
+        }
+        if self.speaker == Speaker::Client {
+            return None;
+        }
+        let is_it = |arg: &Arg| {
+            let is_short = arg.get_short().is_some_and(|it| name.chars().eq([it]));
+            !arg.is_hide_set() && (is_short || arg.get_long() == Some(name))
         };
-        if let Some(form) = known(&OF_GIT_ITSELF) {
-            let command = command(self.is_for_client).trim_start_matches("git ");
-            return Some(format!("git {form} {command}"));
+        let has_it = |command: &&CommandName| command.definition().get_arguments().any(is_it);
+        if let Some(owner) = CommandName::value_variants().iter().find(has_it) {
+            let dashes = if name.len() == 1 { "-" } else { "--" };
+            let owner = owner.as_str();
+            return Some(format!("'{dashes}{name}' is an option of '{NAME} {owner}'"));
         }
-        if OF_BATCH.contains(&name) && !self.is_for_client {
-            return Some(format!("'--{name}' comes after '--batch'"));
-        }
-        let form = known(&FIRST_ONLY).filter(|_| !self.is_for_client)?;
-        Some(format!("'--{name}' comes first: {NAME} --{name} {form}"))
+        let command = CommandName::of(OsStr::new(name))?;
+        Some(format!("'{NAME} {}' is a command", command.as_str()))
     }
 
     /// The name of an option that is most like `name`.
@@ -259,13 +314,23 @@ impl<'t> Scanner<'t> {
         if at == 1 {
             self.refuse_single_dash(&word[1..])?;
         }
+        let question = match letter {
+            'h' => Some(Question::Usage),
+            'V' => Some(Question::Version),
+            _ => None,
+        };
+        if let (None, false, Some(question), Some(command)) =
+            (option, self.keeps_others, question, self.command())
+        {
+            return Ok(Item::Question(question, command));
+        }
         match (option, letter) {
             (Some(option), _) => {
                 self.cluster = Some((word, at + 1));
                 Ok(Item::Set(&option.name, None))
             }
             _ if self.keeps_others => Ok(Item::Operand(OsString::from_vec(word))),
-            (None, '0'..='9') => {
+            (None, '0'..='9') if self.takes_level => {
                 let digits = word[at..].iter().take_while(|byte| byte.is_ascii_digit());
                 let digits = &word[at..at + digits.count()];
                 let level = level(digits);
@@ -273,8 +338,6 @@ impl<'t> Scanner<'t> {
                 self.cluster = Some((word, end));
                 Ok(Item::Level(level))
             }
-            (None, 'h') if !self.is_for_client => Ok(Item::Question("-h")),
-            (None, 'V') if !self.is_for_client => Ok(Item::Question("-V")),
             (None, letter) if letter.is_ascii() => {
                 let error = self.misuse(format!("unknown switch `{letter}'"));
                 Err(match self.misplaced(&letter.to_string()) {
@@ -352,19 +415,6 @@ impl fmt::Display for Spelling<'_> {
 fn level(digits: &[u8]) -> i32 {
     let digits = std::str::from_utf8(digits).unwrap_or_default();
     digits.parse::<i64>().unwrap_or(i64::MAX) as i32
-}
-
-/// The command that takes the words.
-pub(super) fn command(is_for_client: bool) -> &'static str {
-    match is_for_client {
-        true => COMMAND_OF_CLIENT,
-        false => NAME,
-    }
-}
-
-/// The hint that lists the options of `command`.
-pub(super) fn list_hint(command: &str) -> String {
-    format!("'{command} -h' lists the options")
 }
 
 fn shown(word: &[u8]) -> String {

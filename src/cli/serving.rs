@@ -2,26 +2,34 @@
 
 use std::str::FromStr;
 
-/// Entity tags and ranges.
-#[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Behind a server")]
-pub struct Serving {
-    /// Print what is known of the archive before its first byte, as JSON: entity tag, length, entries
-    #[arg(long)]
-    pub head: bool,
+/// The heading in help and manual.
+pub(super) const HEADING: &str = "Behind a server";
 
-    /// Exit with status 7, and write nothing, if this is the entity tag of the archive
+/// The condition of a request.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = HEADING)]
+pub struct Condition {
+    /// Exit with status 7 if the archive has this ETag
+    ///
+    /// Nothing is written.
     #[arg(long, value_name = "etag")]
     pub if_none_match: Option<String>,
+}
 
-    /// Write only these bytes of a tar, as in the header Range: 0-99, 100- or, from the end, -50
+/// The part of the archive that is wanted.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = HEADING)]
+pub struct Range {
+    /// Write only these bytes: 0-99, 100-, or the last ones: -50
     ///
-    /// Files outside of the range are not read. Exit with status 8, and write nothing, if the archive ends before
-    /// the first byte. Ranges of a compressed archive come from --cache, if the archive is complete there.
-    #[arg(long, value_name = "bytes", value_parser = ByteRange::from_str, allow_hyphen_values = true)]
-    pub range: Option<ByteRange>,
+    /// The form is that of the header Range. Files outside of the range are not read. If the archive ends before the first
+    /// byte, git-sluice exits with status 8 and writes nothing. Ranges of a compressed archive come from --cache, if the
+    /// archive is complete there.
+    #[arg(long, value_name = "range", value_parser = ByteRange::from_str, allow_hyphen_values = true,
+          conflicts_with_all = ["manifest", "fail_if_empty"])]
+    pub byte_range: Option<ByteRange>,
 
-    /// Write the whole archive in place of --range unless this is the entity tag of the archive
+    /// Apply --byte-range only if the archive still has this ETag
     #[arg(long, value_name = "etag")]
     pub if_range: Option<String>,
 }

@@ -6,40 +6,51 @@ use clap::ValueHint;
 
 use super::amount::{number, size};
 
-/// The directory, and its bounds.
+/// The heading in help and manual.
+pub(super) const HEADING: &str = "Many readers of one archive";
+
+/// The directory, and its limits.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Many readers of one archive")]
+#[command(next_help_heading = HEADING)]
 pub struct Sharing {
-    /// Share archives with other runs in this directory: the first run that asks for an archive makes it, the
-    /// others read along
+    /// Share archives with other runs in this directory
     ///
-    /// The directory belongs to one user and is made if it is missing. The variable GIT_SLUICE_CACHE and the
-    /// configuration sluice.cache name it for runs without this option. An empty name means none.
+    /// The first run that asks for an archive writes it, and the others read along. The directory belongs to one user, and
+    /// git-sluice creates it if it is missing. The variable GIT_SLUICE_CACHE and the configuration sluice.cache name it for
+    /// runs without this option. An empty name means none.
     #[arg(long, value_name = "dir", value_hint = ValueHint::DirPath, overrides_with = "no_cache")]
     pub cache: Option<OsString>,
 
-    /// Make the archive anew, whatever the environment and the configuration say
+    /// Do not use the cache, even if one is configured
     #[arg(long, overrides_with = "cache")]
     pub no_cache: bool,
 
-    /// Keep an archive from its first request on, not only from the second
+    /// Keep an archive from its first request on
+    ///
+    /// Without this option, an archive is kept from its second request on.
     #[arg(long)]
     pub cache_always: bool,
 
-    /// Limit the directory, in bytes or with the suffix k, m or g [default: 1g]
-    #[arg(long, value_name = "n", value_parser = size)]
+    /// Limit the size of the directory, such as 10g
+    ///
+    /// The limit is 1g unless this option or the configuration says otherwise.
+    #[arg(long, value_name = "size", value_parser = size)]
     pub cache_size: Option<u64>,
 
-    /// Remove an archive that nobody asked for in this time: seconds, or with the suffix m, h or d [default: 1d]
-    #[arg(long, value_name = "time", value_parser = duration)]
+    /// Remove an archive that had no request for this long
+    ///
+    /// The time is in seconds, or has the suffix m, h or d. It is one day unless this option or the configuration says otherwise.
+    #[arg(long, value_name = "duration", value_parser = duration)]
     pub cache_age: Option<Duration>,
 
-    /// Make at most this many archives at once; further runs wait [default: no limit]
-    #[arg(long, value_name = "n", value_parser = number::<u16>(1..=u16::MAX))]
+    /// Write at most this many archives at once
+    ///
+    /// Further runs wait.
+    #[arg(long, value_name = "count", value_parser = number::<u16>(1..=u16::MAX))]
     pub cache_jobs: Option<u16>,
 
-    /// Exit with status 6 if that wait takes longer [default: no limit]
-    #[arg(long, value_name = "time", value_parser = duration)]
+    /// Exit with status 6 if that wait takes longer
+    #[arg(long, value_name = "duration", value_parser = duration)]
     pub cache_wait: Option<Duration>,
 }
 

@@ -1,72 +1,113 @@
-//! The archive of an invocation, or what is asked about one, with its reports.
+//! `archive`: writes the archive of a tree, with its reports.
 
-use std::{io::Write, os::unix::ffi::OsStrExt};
+use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
 
-use super::streams::Streams;
+use super::Context;
 use crate::{
     archive::{self, Outputs, RunStats},
-    base::error::{Error, Result, filled, push_line},
+    base::error::{Error, ExitKind, Result, filled, push_line},
     cache::Account,
-    cli::Args,
-    commands::preview,
-    git::repository::{Repository, environment::Environment, promisor::FetchAccount},
+    cli::{self, Args, CliError, RawArgs},
+    git::repository::{Repository, promisor::FetchAccount},
     output::{
         self, Destination,
         report::{Console, Meter, Reports, Screen, Total},
     },
     request::{
-        Access, Inputs, Request,
+        Access, Inputs, Purpose, Request,
         format::{Format, Formats},
     },
 };
 
-/// An invocation whose words are understood.
-pub(super) struct Invocation<'a> {
-    pub(super) args: &'a Args,
-    pub(super) formats: &'a Formats,
-    pub(super) environment: &'a Environment,
-    pub(super) access: Access,
-    pub(super) streams: Streams<'a>,
+/// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.
+pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
+    let exists = |file: &OsStr| context.directory().file(file).path.exists();
+    let words = words.first_pass(exists)?;
+    if words.remote.is_some() {
+        return Err((context.remote)(words.for_git()?).into());
+    }
+    let (repository, formats) = context.open()?;
+    let output = words.output.clone();
+    let destination = match &output {
+        Some(path) => Destination::create(&context.directory().file(path), context.watch)?,
+        None => (context.output)()?,
+    };
+    let (options, extras) = words.second_pass(|file| context.examine(file, &repository))?;
+    if context.access == Access::Remote && !extras.is_empty() {
+        let refused = "options '--add-file' and '--remote' cannot be used together";
+        return Err(Error::fatal(refused).into());
+    }
+    if options.list {
+        return Ok(list(&options, &formats, destination)?);
+    }
+    let mut args = options.args(extras, output);
+    context.adjust(&mut args)?;
+    let run = Run {
+        options: &options,
+        args: &args,
+        formats: &formats,
+        context,
+    };
+    Ok(run.report(repository, destination)?)
 }
 
-impl Invocation<'_> {
-    /// Makes the archive, or tells of it.
-    pub(super) fn carry_out(
-        mut self,
-        repository: Result<Repository>,
-        destination: Destination,
-    ) -> Result<()> {
-        let args = self.args;
-        let wanted = &args.filters;
-        let (manifest, summary) = (wanted.manifest.as_deref(), wanted.summary.as_deref());
+/// Lists the formats.
+fn list(options: &cli::Archive, formats: &Formats, mut destination: Destination) -> Result<()> {
+    if let Some(word) = &options.described.content.treeish {
+        let refused = filled("extra command line parameter '{}'", &[word.as_bytes()]);
+        return Err(Error::fatal(refused));
+    }
+    let names: String = formats.names().map(|name| format!("{name}\n")).collect();
+    let written = destination.write_all(names.as_bytes());
+    match written.map_err(|error| Error::write(&error)) {
+        // git has a list written with its program's last breath, where nobody looks whether it fits.
+        Err(error) if error.kind() != ExitKind::BrokenPipe => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => destination.complete(),
+    }
+}
+
+/// An archive whose options are understood.
+struct Run<'a> {
+    options: &'a cli::Archive,
+    args: &'a Args,
+    formats: &'a Formats,
+    context: Context<'a>,
+}
+
+impl Run<'_> {
+    /// Writes the archive, and its reports.
+    fn report(mut self, repository: Result<Repository>, destination: Destination) -> Result<()> {
+        let (manifest, summary) = (
+            &self.options.reports.manifest,
+            &self.options.reports.summary,
+        );
         let mut reports = Reports::open(
-            manifest,
-            summary,
-            args.output.as_deref(),
-            self.environment.directory(),
-            self.streams.bands,
+            manifest.as_deref(),
+            summary.as_deref(),
+            self.args.output.as_deref(),
+            self.context.directory(),
+            self.context.bands,
         )?;
         let fetches = FetchAccount::new(self.screen().is_some());
         let inputs = Inputs {
-            args,
+            args: self.args,
+            purpose: Purpose::Archive,
             formats: self.formats,
-            environment: self.environment,
-            access: self.access,
+            environment: self.context.environment,
+            access: self.context.access,
             fetches: &fetches,
         };
-        if let Some(place) = &args.fleet.publish {
-            return self.publish(place, inputs, repository, destination);
-        }
-        if args.ours.list_missing {
-            return self.list_missing(inputs, repository, destination);
-        }
         let mut stats = RunStats::default();
         let mut subject = None;
-        let request = Request::resolve(inputs, repository, self.streams.messages);
+        let request = Request::resolve(inputs, repository, self.context.messages);
         let outcome = request.and_then(|request| {
             subject = Some(request.subject());
-            request.warn(self.streams.messages);
-            self.answer(request, destination, &mut reports, &mut stats)
+            request.warn(self.context.messages);
+            match request.is_known(&self.args.condition) {
+                true => Err(Error::not_modified()),
+                false => self.archive(request, destination, &mut reports, &mut stats),
+            }
         });
         stats.figures.fetched = fetches.sums();
         let failure = outcome.as_ref().err();
@@ -76,53 +117,6 @@ impl Invocation<'_> {
             failure.filter(|error| error.is_cut()),
         );
         outcome.and(reported)
-    }
-
-    /// Sends what `request` asks for, or what is asked about it.
-    fn answer(
-        &mut self,
-        request: Request,
-        mut destination: Destination,
-        reports: &mut Reports,
-        stats: &mut RunStats,
-    ) -> Result<()> {
-        let wanted = &self.args.filters;
-        if self.is_known(&request) {
-            return Err(Error::not_modified());
-        }
-        match () {
-            () if !wanted.explain.is_empty() => {
-                let paths = wanted.explain.iter().map(|path| path.as_bytes());
-                preview::explain(request, paths, &mut destination)?;
-            }
-            () if wanted.dry_run => preview::list(request, &mut destination)?,
-            () if self.args.serving.head => preview::head(request, &mut destination)?,
-            () => return self.archive(request, destination, reports, stats),
-        }
-        destination.complete()
-    }
-
-    /// Whether the caller has the archive already.
-    fn is_known(&self, request: &Request) -> bool {
-        let tags = self.args.serving.if_none_match.as_deref();
-        let key = request.tag().ok();
-        tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
-    }
-
-    /// Lists what the archive needs and the repository lacks.
-    fn list_missing(
-        self,
-        inputs: Inputs<'_>,
-        repository: Result<Repository>,
-        mut destination: Destination,
-    ) -> Result<()> {
-        let messages = self.streams.messages;
-        let has_all = preview::list_missing(inputs, repository, &mut destination, messages)?;
-        destination.complete()?;
-        match has_all {
-            true => Ok(()),
-            false => Err(Error::missing()),
-        }
     }
 
     /// Makes what `request` asks for, complete to the last byte.
@@ -154,7 +148,7 @@ impl Invocation<'_> {
             manifest.end()?;
         }
         let is_empty = stats.figures.counts.files == 0;
-        match self.args.filters.fail_if_empty && is_empty {
+        match self.options.reports.fail_if_empty && is_empty {
             true => Err(Error::empty()),
             false => Ok(()),
         }
@@ -168,7 +162,7 @@ impl Invocation<'_> {
         stats: &mut RunStats,
     ) -> Result<()> {
         let screen = self.screen();
-        let console = Console::new(&mut *self.streams.messages, screen);
+        let console = Console::new(&mut *self.context.messages, screen);
         if let Some(range) = request.range {
             let outputs = Outputs {
                 destination,
@@ -223,7 +217,7 @@ impl Invocation<'_> {
                 &filled("--cache='{}' is not used: {}", &values),
             );
             // As git does not mind whether anybody reads it.
-            let _ = self.streams.messages.write_all(&line);
+            let _ = self.context.messages.write_all(&line);
         }
     }
 
@@ -232,8 +226,8 @@ impl Invocation<'_> {
         Meter::new("Archiving", total.unwrap_or(Total::Unknown))
     }
 
-    pub(super) fn screen(&self) -> Option<Screen> {
-        self.streams.screen(&self.args.ours)
+    fn screen(&self) -> Option<Screen> {
+        self.context.screen(&self.options.progress)
     }
 }
 

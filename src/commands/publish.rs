@@ -1,28 +1,25 @@
-//! `--publish`: the archives of a commit for a view.
+//! `publish`: publishes a commit in a channel, as a delta or in full.
 
 use std::io::{self, Write};
 
 use gix::ObjectId;
 
-use super::archive::{Invocation, total};
+use super::{Context, archive::total, context::Question};
 use crate::{
     archive::{self, Outputs, RunStats},
     base::{
         buffer::spool::Spool,
         error::{Error, Result},
     },
-    cli::Args,
+    cli::{self, Args, CliError, RawArgs},
     directory::{
         bucket::{self, BucketUrl, Hashing},
         channels::{self, Conditions, Limits, Made, Place, Producer, Target},
     },
     format::zstd::Level,
-    git::repository::Repository,
-    output::{
-        Destination,
-        report::{Console, Meter, json_line},
-    },
-    request::{Inputs, Request, format::Format},
+    git::repository::{Repository, promisor::FetchAccount},
+    output::report::{Console, Meter, json_line},
+    request::{Inputs, Purpose, Request, format::Format},
 };
 
 /// The format of what is published.
@@ -31,65 +28,82 @@ const FORMAT: &str = "tar.zst";
 /// hash, is known.
 const IN_MEMORY: usize = 16 << 20;
 
-impl Invocation<'_> {
-    /// Publishes at `place` what `inputs` ask for, and says so on `destination`.
-    pub(super) fn publish(
-        &mut self,
-        place: &str,
-        inputs: Inputs<'_>,
-        repository: Result<Repository>,
-        mut destination: Destination,
-    ) -> Result<()> {
-        let word = place;
-        let place = Place::parse(word)?;
-        refuse_alone(word)?;
-        let options = &self.args.fleet;
-        let directory = self.environment.directory();
-        let bucket = bucket::open(&place.bucket, directory, options.bucket_timeout)?;
-        let limits = Limits {
-            steps: options.publish_steps,
-            part: options.publish_ratio,
-        };
-        let conditions = Conditions {
-            limits,
-            force: options.force,
-            create: options.create,
-        };
-        let screen = self.screen();
-        let mut console = Console::new(&mut *self.streams.messages, screen);
-        let mut archives = Archives::new(inputs, repository?, &mut console)?;
-        let published = channels::publish(&*bucket, &place, &mut archives, conditions, console);
-        let published = published.map_err(|error| self.explained(word, error))?;
-        json_line(&published, &mut destination)?;
-        destination.complete()
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let (options, question) =
+        context.question(words, |it: &cli::Publish, extras| it.args(extras))?;
+    if options.content.treeish.is_none() {
+        let usage = "git sluice publish [<options>] <bucket>/<channel> <commit> [<path>...]";
+        return Err(Error::usage("a commit is required").hinted(usage).into());
     }
+    Ok(publish(&options, question, &mut context)?)
+}
 
-    /// The error of a publication at `word`, which may name a bucket and no view.
-    fn explained(&self, word: &str, error: Error) -> Error {
-        let (url, deadline) = (BucketUrl::new(word), self.args.fleet.bucket_timeout);
-        let bucket = bucket::open(&url, self.environment.directory(), deadline);
-        match bucket.and_then(|bucket| channels::is_bucket(&*bucket)) {
-            Ok(true) => Error::fatal(format!("'{url}' is a bucket and names no view"))
-                .hinted(format!("--publish={url}/<view>")),
-            _ => error,
-        }
+/// Publishes the archives of a commit, and prints a line about them.
+fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>) -> Result<()> {
+    let Question {
+        mut args,
+        formats,
+        repository,
+        mut destination,
+    } = question;
+    context.adjust(&mut args)?;
+    args.encoding.format = Some(FORMAT.into());
+    let place = Place::parse(&options.channel)?;
+    refuse_alone(&options.channel)?;
+    let timeout = options.bucket.timeout;
+    let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
+    let screen = context.screen(&options.progress);
+    let fetches = FetchAccount::new(screen.is_some());
+    let inputs = Inputs {
+        args: &args,
+        purpose: Purpose::Publish,
+        formats: &formats,
+        environment: context.environment,
+        access: context.access,
+        fetches: &fetches,
+    };
+    let mut console = Console::new(&mut *context.messages, screen);
+    let mut archives = Archives::new(inputs, repository?, &mut console)?;
+    let conditions = Conditions {
+        limits: Limits {
+            steps: options.full_every,
+            part: options.full_ratio,
+        },
+        force: options.force,
+        republish: options.republish,
+        create: options.create,
+    };
+    let published = channels::publish(&*bucket, &place, &mut archives, conditions, console);
+    let published = published.map_err(|error| explained(options, error, context))?;
+    json_line(&published, &mut destination)?;
+    destination.complete()
+}
+
+/// The `error` of a publication whose word may name a bucket and no channel.
+fn explained(options: &cli::Publish, error: Error, context: &Context<'_>) -> Error {
+    let url = BucketUrl::new(&options.channel);
+    let bucket = bucket::open(&url, context.directory(), options.bucket.timeout);
+    match bucket.and_then(|bucket| channels::is_bucket(&*bucket)) {
+        Ok(true) => Error::fatal(format!("'{url}' is a bucket and names no channel"))
+            .hinted(format!("git sluice publish {url}/<channel> <commit>")),
+        _ => error,
     }
 }
 
-/// Refuses the name of a view without a bucket: the current directory is hardly meant.
+/// Refuses the name of a channel without a bucket: the current directory is hardly meant.
 fn refuse_alone(word: &str) -> Result<()> {
     match word.contains('/') {
         true => Ok(()),
-        false => Err(Error::fatal(format!("'{word}' names a view and no bucket"))
-            .hinted(format!("--publish=<bucket>/{word}"))),
+        false => Err(
+            Error::fatal(format!("'{word}' names a channel and no bucket"))
+                .hinted(format!("git sluice publish <bucket>/{word} <commit>")),
+        ),
     }
 }
 
 /// Makes the archives of one commit of one repository.
 struct Archives<'a> {
     inputs: Inputs<'a>,
-    /// The arguments, with the format of what is published.
-    args: Args,
     repository: Repository,
     target: Target,
     filters: String,
@@ -99,13 +113,7 @@ struct Archives<'a> {
 
 impl<'a> Archives<'a> {
     fn new(inputs: Inputs<'a>, repository: Repository, console: &mut Console<'_>) -> Result<Self> {
-        let mut args = Args::clone(inputs.args);
-        args.format = Some(FORMAT.into());
-        let with_format = Inputs {
-            args: &args,
-            ..inputs
-        };
-        let request = Request::resolve(with_format, Ok(repository.clone()), console)?;
+        let request = Request::resolve(inputs, Ok(repository.clone()), console)?;
         let key = request.key_of_files.as_ref();
         let key = key.map_err(|reason| Error::fatal(format!("cannot publish: {reason}")))?;
         let subject = request.subject();
@@ -118,17 +126,16 @@ impl<'a> Archives<'a> {
             },
             has_warned: false,
             inputs,
-            args,
             repository,
         })
     }
 
     /// The request for an archive, over `base` if there is one.
     fn request(&self, base: Option<&str>, console: &mut Console<'_>) -> Result<Request> {
-        let mut args = self.args.clone();
+        let mut args = Args::clone(self.inputs.args);
         args.delta.base = base.map(Into::into);
         // Another process may move the branch.
-        args.treeish = Some(self.target.commit.clone().into());
+        args.content.treeish = Some(self.target.commit.clone().into());
         let inputs = Inputs {
             args: &args,
             ..self.inputs

@@ -10,7 +10,7 @@ use crate::{
     cli::{self, Delta as Args},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
-    plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side, verify},
+    plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side},
 };
 
 /// A delta to be sent.
@@ -67,9 +67,6 @@ impl Delta {
             DiffSummary::take(diff.another(), reader.clone(), bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
-        if args.verify_delta {
-            verify(&mut diff.another(), reader)?;
-        }
         Ok(Self {
             changes: Changes::new(diff, found.cached, found.directories),
             counts: found.changes,
@@ -132,7 +129,7 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
 /// Refuses deletions that a zip cannot carry.
 pub(super) fn fit_zip(args: &Args) -> Result<()> {
     if args.base.is_some() && args.deletions != Some(cli::Deletions::None) {
-        return Err(Error::fatal("a zip cannot carry deletions")
+        return Err(Error::usage("a zip cannot carry deletions")
             .hinted("--deletions=none leaves them to --manifest; a tar can carry them"));
     }
     Ok(())

@@ -8,14 +8,17 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::profile::{ProfileSettings, refused, setter, word};
+use super::{
+    Purpose,
+    profile::{ProfileSettings, refused, setter, word},
+};
 use crate::{
     base::{
         buffer::Buffer,
         error::{Error, Result, Words, filled, listed, push_line, strerror},
         working_directory::{Directory, NamedFile},
     },
-    cli::{Filters, IgnoreErrors, Lfs, OnBinary, OnMissing, Oversize, Submodules, Symlinks},
+    cli::{BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks},
     filter::{
         Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
         access::AccessRules,
@@ -34,11 +37,12 @@ use crate::{
 /// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
 pub(super) struct FilterRules<'a> {
     pub(super) given: &'a Filters,
+    pub(super) purpose: Purpose,
     pub(super) settings: ProfileSettings,
     pub(super) access: Option<Arc<AccessRules>>,
     /// The text of the access rules.
     pub(super) access_text: Option<Vec<u8>>,
-    /// The texts of the files of `--ignore-from`.
+    /// The texts of the files of `--exclude-from`.
     pub(super) ignore_texts: Vec<Vec<u8>>,
     pub(super) policy: Policy,
     /// The ignore files that the user has named, without those that were in a tree so far.
@@ -47,10 +51,10 @@ pub(super) struct FilterRules<'a> {
 
 impl<'a> FilterRules<'a> {
     /// Reads the filters that the options in `given` ask for, with files that are named in `directory`.
-    pub(super) fn new(given: &'a Filters, directory: &Directory) -> Result<Self> {
+    pub(super) fn new(given: &'a Filters, purpose: Purpose, directory: &Directory) -> Result<Self> {
         let profile = ProfileSettings::of(given.profile.unwrap_or_default());
         given
-            .ignore_file
+            .exclude_from_tree
             .iter()
             .try_for_each(|path| fit_tree(path))?;
         let access = given.access_rules.as_deref();
@@ -60,17 +64,18 @@ impl<'a> FilterRules<'a> {
             .unzip();
         let settings = profile.with(given);
         fit_together(&settings, given)?;
-        let named = given.ignore_file.iter();
+        let named = given.exclude_from_tree.iter();
         let named = named.map(|path| path.as_bytes().into());
         Ok(Self {
             given,
+            purpose,
             absent: RefCell::new(named.collect()),
             policy: policy(&settings, given),
             settings,
             access: access.map(Arc::new),
             access_text,
             ignore_texts: given
-                .ignore_from
+                .exclude_from
                 .iter()
                 .map(|file| ignore_text(&directory.file(file)))
                 .collect::<Result<_>>()?,
@@ -85,14 +90,22 @@ impl<'a> FilterRules<'a> {
     }
 
     fn ignore_files(&self) -> impl Iterator<Item = &[u8]> {
-        let named = self.given.ignore_file.iter().map(|path| path.as_bytes());
-        let profiled = self.settings.ignore_file.iter().map(|path| path.as_bytes());
+        let named = self
+            .given
+            .exclude_from_tree
+            .iter()
+            .map(|path| path.as_bytes());
+        let profiled = self
+            .settings
+            .exclude_from_tree
+            .iter()
+            .map(|path| path.as_bytes());
         profiled.chain(named)
     }
 
-    /// Whether every file keeps its stored bytes (`--raw`).
+    /// Whether every file keeps its stored bytes (`--no-attributes`).
     pub(super) fn is_raw(&self) -> bool {
-        self.settings.raw
+        self.settings.no_attributes
     }
 
     /// Whether the contents of submodules are archived.
@@ -122,11 +135,9 @@ impl<'a> FilterRules<'a> {
         self.policy.missing.is_some() && repository.objects.is_partial
     }
 
-    /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
+    /// Whether an archive fetches missing objects.
     pub(super) fn fetches(&self) -> bool {
-        let missing = self.settings.missing.unwrap_or(OnMissing::Fetch);
-        let is_question = self.given.dry_run || !self.given.explain.is_empty();
-        missing == OnMissing::Fetch && !is_question
+        self.settings.missing.unwrap_or(OnMissing::Fetch) == OnMissing::Fetch
     }
 
     /// Why the archive may be without files that the repository lacks, if it may.
@@ -178,15 +189,15 @@ impl<'a> FilterRules<'a> {
 
     /// Refuses options that a zip cannot carry out.
     pub(super) fn fit_zip(&self) -> Result<()> {
-        let has_holes = self.settings.oversize == Some(Oversize::Sparse);
+        let has_holes = self.settings.large == Some(Large::Placeholder);
         if self.settings.max_size.is_some() && has_holes {
-            let is_given = self.given.oversize.is_some();
-            let option = "--oversize=sparse";
+            let is_given = self.given.large.is_some();
+            let option = "--large=placeholder";
             return Err(refused(self.given, is_given, option, "{} needs a tar")
-                .hinted("--oversize=zero sends empty files, in a zip too"));
+                .hinted("--large=empty sends empty files, in a zip too"));
         }
         if self.given.pax_notes {
-            return Err(Error::fatal("--pax-notes needs a tar"));
+            return Err(Error::usage("--pax-notes needs a tar"));
         }
         Ok(())
     }
@@ -250,11 +261,11 @@ impl<'a> FilterRules<'a> {
         Sources {
             ignore: Ignore::new(),
             any_secret: false,
-            strictness: match self.given.ignore_errors {
-                IgnoreErrors::Error => Strictness::Error,
-                IgnoreErrors::Warn => Strictness::Warn,
+            strictness: match self.given.bad_pattern {
+                BadPattern::Error => Strictness::Error,
+                BadPattern::Warn => Strictness::Warn,
             },
-            verbose: self.given.dry_run || !self.given.explain.is_empty(),
+            explains: self.purpose.explains_rules(),
             diagnostics,
         }
     }
@@ -286,12 +297,12 @@ impl<'a> FilterRules<'a> {
     /// The rules that the options give.
     fn given_rules(&self, diagnostics: &mut dyn Write) -> Result<Ignore> {
         let mut sources = self.sources(diagnostics);
-        for (file, text) in self.given.ignore_from.iter().zip(&self.ignore_texts) {
+        for (file, text) in self.given.exclude_from.iter().zip(&self.ignore_texts) {
             sources.add(file.as_bytes().as_bstr(), text)?;
         }
-        let globs = self.given.ignore.iter().map(|glob| glob.as_bytes());
+        let globs = self.given.exclude.iter().map(|glob| glob.as_bytes());
         let globs: Vec<&[u8]> = globs.collect();
-        sources.add("--ignore".into(), &globs.join(&b'\n'))?;
+        sources.add("--exclude".into(), &globs.join(&b'\n'))?;
         Ok(sources.ignore)
     }
 }
@@ -301,11 +312,11 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
     let limit = settings
         .max_size
         .and_then(|bytes| limit(bytes, settings, given));
-    let binary = match settings.binary.unwrap_or(OnBinary::Full) {
-        OnBinary::Full => None,
+    let binary = match settings.binary.unwrap_or(OnBinary::Keep) {
+        OnBinary::Keep => None,
         OnBinary::Omit => Some(Remedy::Omit),
-        OnBinary::Zero => Some(Remedy::Replace(StandIn::Empty)),
-        OnBinary::Nuls => Some(Remedy::Replace(StandIn::Nuls)),
+        OnBinary::Empty => Some(Remedy::Replace(StandIn::Empty)),
+        OnBinary::Placeholder => Some(Remedy::Replace(StandIn::Nuls)),
     };
     let within = settings.binary_within.map(|bytes| bytes as usize);
     Policy {
@@ -333,14 +344,14 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
 }
 
 fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limit> {
-    let remedy = match settings.oversize.unwrap_or(Oversize::Omit) {
-        Oversize::Full => return None,
-        Oversize::Omit => Remedy::Omit,
-        Oversize::Zero => Remedy::Replace(StandIn::Empty),
+    let remedy = match settings.large.unwrap_or(Large::Omit) {
+        Large::Keep => return None,
+        Large::Omit => Remedy::Omit,
+        Large::Empty => Remedy::Replace(StandIn::Empty),
         // The true size is left out: a reader may set memory aside for it.
-        Oversize::Sparse => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
+        Large::Placeholder => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
     };
-    let globs = given.large_file.iter().map(|glob| glob.as_bytes());
+    let globs = given.size_exempt.iter().map(|glob| glob.as_bytes());
     Some(Limit {
         bytes,
         exceptions: LargeFiles::new(globs),
@@ -350,9 +361,14 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
 fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
-    if settings.raw && settings.lfs == Some(Lfs::Content) {
+    if settings.no_attributes && settings.lfs == Some(Lfs::Content) {
         let template = "options '{}' and '--lfs=content' cannot be used together";
-        return Err(refused(given, given.raw, "--raw", template));
+        return Err(refused(
+            given,
+            given.no_attributes,
+            "--no-attributes",
+            template,
+        ));
     }
     let limited = (settings.max_size.is_some(), "max-size");
     let looked_at = (settings.binary.is_some(), "binary");
@@ -360,13 +376,17 @@ fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
     let is_entered = entered.contains(&settings.submodules);
     let entered = (is_entered, "submodules=recurse");
     for (option, is_given, (is_set, other)) in [
-        ("large-file", !given.large_file.is_empty(), limited),
-        ("oversize", given.oversize.is_some(), limited),
+        ("size-exempt", !given.size_exempt.is_empty(), limited),
+        ("large", given.large.is_some(), limited),
         ("binary-within", given.binary_within.is_some(), looked_at),
-        ("submodule", !given.submodule.is_empty(), entered),
+        (
+            "submodule-git-dir",
+            !given.submodule_git_dir.is_empty(),
+            entered,
+        ),
     ] {
         if is_given && !is_set {
-            return Err(Error::fatal(format!(
+            return Err(Error::usage(format!(
                 "the option '--{option}' requires '--{other}'"
             )));
         }
@@ -381,7 +401,7 @@ fn fit_tree(path: &OsStr) -> Result<()> {
         return Ok(());
     }
     let odd = filled(
-        "--ignore-file='{}' is no path of a tree",
+        "--exclude-from-tree='{}' is no path of a tree",
         &[path.as_bytes()],
     );
     Err(Error::fatal(odd).hinted("it starts at the root, without '/' or './'"))
@@ -391,7 +411,7 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
     if file.name.as_os_str() == "-" {
         let why = "'-' is no stream here, /dev/stdin is; for a file of that name, write './-'";
-        return Err(Error::fatal("bad value for --ignore-from").caused_by(why));
+        return Err(Error::fatal("bad value for --exclude-from").caused_by(why));
     }
     std::fs::read(&file.path).map_err(|error| {
         let why = strerror(&error);
@@ -420,8 +440,8 @@ struct Sources<'a> {
     /// Whether some rules are hidden from the reader.
     any_secret: bool,
     strictness: Strictness,
-    /// Whether `--explain` asks which rule decides.
-    verbose: bool,
+    /// Whether hints about rules are printed.
+    explains: bool,
     diagnostics: &'a mut dyn Write,
 }
 
@@ -450,7 +470,7 @@ impl Sources<'_> {
         for hint in &self.ignore.hints()[hints..] {
             match hint.diverges {
                 true => push_line(&mut lines, "warning: ", &hint.words()),
-                false if self.verbose => push_line(&mut lines, "hint: ", &hint.words()),
+                false if self.explains => push_line(&mut lines, "hint: ", &hint.words()),
                 false => {}
             }
         }

@@ -87,7 +87,7 @@ impl Decisive<'_> {
             () if self.treeish.commit.is_none() => {
                 return Err("a view has commits, and this is none".to_owned());
             }
-            () if self.args.worktree_attributes => {
+            () if self.args.content.worktree_attributes => {
                 return Err("attributes come from the work tree".to_owned());
             }
             () => {}
@@ -123,15 +123,15 @@ impl Decisive<'_> {
     /// What the archive, or the messages beside it, depend on beyond the key.
     fn obstacle(&self) -> Option<&'static str> {
         let args = self.args;
-        let is_dated = self.treeish.commit.is_some() || args.mtime.is_some();
+        let is_dated = self.treeish.commit.is_some() || args.content.mtime.is_some();
         match () {
             () if !is_dated => Some("the time of a tree is that of the request"),
-            () if args.worktree_attributes => Some("attributes come from the work tree"),
-            () if args.verbose % 2 == 1 => Some("names are told on standard error"),
+            () if args.content.worktree_attributes => Some("attributes come from the work tree"),
+            () if args.verbosity.is_verbose() => Some("names are told on standard error"),
             () if matches!(self.scope, Scope::Delta(_)) && self.filters.enters_submodules() => {
                 Some("changes in submodules are archived")
             }
-            () if args.filters.manifest.is_some() => Some("a manifest is written"),
+            () if args.has_manifest => Some("a manifest is written"),
             () => None,
         }
     }
@@ -150,7 +150,7 @@ impl Decisive<'_> {
             Format::TarGz(level) => {
                 encoder.bytes("format", "tar.gz");
                 encoder.debug("level", level);
-                encoder.debug("dialect", &self.args.ours.gzip_dialect);
+                encoder.debug("dialect", &self.args.encoding.gzip_compat);
             }
             Format::TarZst(level) => {
                 encoder.bytes("format", "tar.zst");
@@ -184,7 +184,7 @@ impl Decisive<'_> {
             encoder.id("base", &delta.base);
             encoder.id("target", &delta.target);
             encoder.debug("deletions", &delta.deletion_format);
-            encoder.flag("ignore mode", self.args.delta.ignore_mode);
+            encoder.flag("ignore mode", self.args.delta.ignore_mode_changes);
         }
         add_replacements(self.replacements, encoder);
         add_rules(self.rules, encoder);
@@ -211,14 +211,21 @@ impl Decisive<'_> {
         let args = self.args;
         encoder.bytes(
             "prefix",
-            args.prefix.as_deref().unwrap_or_default().as_bytes(),
+            args.content
+                .prefix
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
         );
         encoder.bytes("below", self.below);
         encoder.debug("pathspecs", &self.environment.pathspecs);
-        encoder.list("path", args.paths.iter().map(|path| path.as_bytes()));
+        encoder.list(
+            "path",
+            args.content.paths.iter().map(|path| path.as_bytes()),
+        );
         // An absolute path, perhaps behind magic, is read against the top.
         let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));
-        if args.paths.iter().any(is_absolute) {
+        if args.content.paths.iter().any(is_absolute) {
             encoder.bytes("top", self.top.path);
         }
     }
@@ -226,6 +233,7 @@ impl Decisive<'_> {
     fn add_filters(&self, encoder: &mut Encoder) {
         let FilterRules {
             given,
+            purpose: _,
             settings,
             access: _,
             access_text,
@@ -237,14 +245,14 @@ impl Decisive<'_> {
         encoder.debug("filters", settings);
         encoder.list(
             "ignore file",
-            given.ignore_file.iter().map(|path| path.as_bytes()),
+            given.exclude_from_tree.iter().map(|path| path.as_bytes()),
         );
         encoder.list("ignore from", ignore_texts.iter().map(|text| &text[..]));
-        encoder.list("ignore", given.ignore.iter().map(|glob| glob.as_bytes()));
-        encoder.debug("ignore errors", &given.ignore_errors);
+        encoder.list("ignore", given.exclude.iter().map(|glob| glob.as_bytes()));
+        encoder.debug("ignore errors", &given.bad_pattern);
         encoder.list(
             "large file",
-            given.large_file.iter().map(|glob| glob.as_bytes()),
+            given.size_exempt.iter().map(|glob| glob.as_bytes()),
         );
         encoder.list("access", access_text.iter().map(|text| &text[..]));
     }

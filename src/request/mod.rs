@@ -18,7 +18,7 @@ mod viewing;
 
 pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
-pub use profile::printed as printed_profile;
+pub use profile::options as profile_options;
 pub use resolve::{Incomplete, Inputs};
 pub use scope::Scope;
 pub use submodules::{ComparedTree, Submodule, Submodules};
@@ -30,7 +30,7 @@ use gix::bstr::BString;
 use crate::{
     base::error::{filled, push_line},
     cache,
-    cli::ByteRange,
+    cli::{ByteRange, Condition},
     format::{deflate::Dialect, zip::Times},
     git::{
         command::CommandContext,
@@ -51,6 +51,35 @@ pub enum Access {
     Local,
     /// The client of a server: refs and what they name, in the formats that the configuration allows.
     Remote,
+}
+
+/// The purpose of a request, as far as its meaning depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To make the archive.
+    Archive,
+    /// To list its entries.
+    List,
+    /// To print the rules that decide about paths.
+    Explain,
+    /// To print what is known before the first byte.
+    Info,
+    /// To list missing objects.
+    Missing,
+    /// To publish the archive.
+    Publish,
+}
+
+impl Purpose {
+    /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
+    fn fetches(self) -> bool {
+        matches!(self, Self::Archive | Self::Publish)
+    }
+
+    /// Whether the user wants to know more about rules than that they are bad.
+    fn explains_rules(self) -> bool {
+        matches!(self, Self::List | Self::Explain)
+    }
 }
 
 /// One archive to be made. A clone begins at the first byte again.
@@ -122,12 +151,19 @@ impl Request {
         }
     }
 
+    /// Whether the caller has the archive already.
+    pub fn is_known(&self, condition: &Condition) -> bool {
+        let tags = condition.if_none_match.as_deref();
+        let key = self.tag().ok();
+        tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
+    }
+
     /// Warns on `diagnostics` of ignore files that do not exist.
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         let mut lines = Vec::new();
         for path in &self.absent_rules {
             let warning = filled(
-                "--ignore-file='{}' is in no tree and ignores nothing",
+                "--exclude-from-tree='{}' is in no tree and ignores nothing",
                 &[path],
             );
             push_line(&mut lines, "warning: ", &warning);

@@ -4,16 +4,16 @@ use clap::ValueEnum;
 
 use crate::{
     base::error::{Error, filled},
-    cli::{Filters, Lfs, OnBinary, OnMissing, Oversize, Profile, Submodules, Symlinks},
+    cli::{Filters, Large, Lfs, OnBinary, OnMissing, Profile, Submodules, Symlinks},
 };
 
 /// The options that a profile sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProfileSettings {
-    pub(super) raw: bool,
-    pub(super) ignore_file: Option<&'static str>,
+    pub(super) no_attributes: bool,
+    pub(super) exclude_from_tree: Option<&'static str>,
     pub(super) max_size: Option<u64>,
-    pub(super) oversize: Option<Oversize>,
+    pub(super) large: Option<Large>,
     pub(super) binary: Option<OnBinary>,
     pub(super) binary_within: Option<u64>,
     pub(super) symlinks: Option<Symlinks>,
@@ -33,8 +33,8 @@ impl ProfileSettings {
     /// The options of `profile`.
     pub(super) fn of(profile: Profile) -> Self {
         let reader = Self {
-            raw: true,
-            ignore_file: Some(IGNORE_FILE),
+            no_attributes: true,
+            exclude_from_tree: Some(IGNORE_FILE),
             max_size: Some(FILE_LIMIT),
             submodules: Some(Submodules::Omit),
             missing: Some(OnMissing::Placeholder),
@@ -43,14 +43,14 @@ impl ProfileSettings {
         match profile {
             Profile::Git => Self::default(),
             Profile::Zoekt => Self {
-                oversize: Some(Oversize::Sparse),
-                binary: Some(OnBinary::Nuls),
+                large: Some(Large::Placeholder),
+                binary: Some(OnBinary::Placeholder),
                 symlinks: Some(Symlinks::File),
                 ..reader
             },
             Profile::Searcher => Self {
-                oversize: Some(Oversize::Zero),
-                binary: Some(OnBinary::Zero),
+                large: Some(Large::Empty),
+                binary: Some(OnBinary::Empty),
                 binary_within: Some(SEARCHER_SAMPLE),
                 symlinks: Some(Symlinks::Link),
                 ..reader
@@ -61,10 +61,10 @@ impl ProfileSettings {
     /// These options, overridden by those in `given`.
     pub(super) fn with(self, given: &Filters) -> Self {
         Self {
-            raw: self.raw || given.raw,
-            ignore_file: self.ignore_file,
+            no_attributes: self.no_attributes || given.no_attributes,
+            exclude_from_tree: self.exclude_from_tree,
             max_size: given.max_size.or(self.max_size),
-            oversize: given.oversize.or(self.oversize),
+            large: given.large.or(self.large),
             binary: given.binary.or(self.binary),
             binary_within: given.binary_within.or(self.binary_within),
             symlinks: given.symlinks.or(self.symlinks),
@@ -74,16 +74,23 @@ impl ProfileSettings {
         }
     }
 
-    /// The same as options of the command line, one a line.
+    /// The settings as options of the command line, one a line.
     fn options(&self) -> String {
         let named = |name: &str, value: Option<String>| {
             value.map_or_else(String::new, |value| format!("--{name}={value}\n"))
         };
         [
-            String::from(if self.raw { "--raw\n" } else { "" }),
-            named("ignore-file", self.ignore_file.map(str::to_owned)),
+            String::from(if self.no_attributes {
+                "--no-attributes\n"
+            } else {
+                ""
+            }),
+            named(
+                "exclude-from-tree",
+                self.exclude_from_tree.map(str::to_owned),
+            ),
             named("max-size", self.max_size.map(|bytes| bytes.to_string())),
-            named("oversize", self.oversize.map(word)),
+            named("large", self.large.map(word)),
             named("binary", self.binary.map(word)),
             named(
                 "binary-within",
@@ -98,11 +105,9 @@ impl ProfileSettings {
     }
 }
 
-/// The options of the profile in `given`, overridden by the other options in `given`, one a line. The profile itself if
-/// it sets none.
-pub fn printed(given: &Filters) -> String {
-    let profile = given.profile.unwrap_or_default();
-    let options = ProfileSettings::of(profile).with(given).options();
+/// The options that `profile` stands for, one a line. The profile itself if it sets none.
+pub fn options(profile: Profile) -> String {
+    let options = ProfileSettings::of(profile).options();
     match options.is_empty() {
         true => format!("--profile={}\n", word(profile)),
         false => options,
@@ -112,7 +117,7 @@ pub fn printed(given: &Filters) -> String {
 /// The error about `option` in the words of `template`, with the option for `{}`. If the user did not give the option, the
 /// profile has set it, and the error names the profile.
 pub(super) fn refused(given: &Filters, is_given: bool, option: &str, template: &str) -> Error {
-    let about = |name: &str| Error::fatal(filled(template, &[name.as_bytes()]));
+    let about = |name: &str| Error::usage(filled(template, &[name.as_bytes()]));
     match setter(given, is_given) {
         None => about(option),
         Some(profile) => about(&profile).caused_by(format!("the profile sets {option}")),

@@ -13,7 +13,7 @@ use gix::{
 };
 
 use super::{
-    Access, Budget, Request, clock, delta, filter,
+    Access, Budget, Purpose, Request, clock, delta, filter,
     format::{Formats, Named},
     key, sharing,
     viewing::{Fetching, Viewing},
@@ -24,7 +24,7 @@ use crate::{
         working_directory::Directory,
     },
     cache::Key,
-    cli::{self, Args, ByteRange, ExtraContent, GzipDialect, Submodules},
+    cli::{self, Args, ByteRange, ExtraContent, GzipCompat, Submodules},
     filter::access::AccessRules,
     format::{MemberKind, deflate::Dialect, zip::Times},
     git::{
@@ -58,6 +58,8 @@ use crate::{
 pub struct Inputs<'a> {
     /// The arguments.
     pub args: &'a Args,
+    /// What the request is for.
+    pub purpose: Purpose,
     /// The formats that may be asked for.
     pub formats: &'a Formats,
     /// Variables and the current directory.
@@ -152,13 +154,12 @@ impl<'a> Inputs<'a> {
 
     /// Room for the missing objects that are held at once.
     fn wanted(self) -> Wanted {
-        Wanted::within(Budget::new(self.args.ours.memory).wanted())
+        Wanted::within(Budget::new(self.args.run.memory).wanted())
     }
 
     /// The sources of missing objects, if they are fetched: those of submodules are found with the submodules.
     fn promisors(self, known: &Known<'_>) -> Option<Promisors> {
-        // What is told before the first byte is told of what is there.
-        if self.args.serving.head || !known.filters.fetches() {
+        if !self.purpose.fetches() || !known.filters.fetches() {
             return None;
         }
         let lazy = match self.environment.no_lazy_fetch {
@@ -236,7 +237,7 @@ impl<'a> Inputs<'a> {
             repository,
         } = known;
         let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
-        let budget = Budget::new(args.ours.memory);
+        let budget = Budget::new(args.run.memory);
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
         let mut attributes =
@@ -250,6 +251,7 @@ impl<'a> Inputs<'a> {
         };
         let view = Viewing {
             args,
+            purpose: inputs.purpose,
             filters,
             attributes: attributes.clone(),
             below,
@@ -263,13 +265,13 @@ impl<'a> Inputs<'a> {
         let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
-        let extras = args.extras.iter();
+        let extras = args.content.extras.iter();
         let directory = self.environment.directory();
         let mut extras: Vec<_> = extras
             .map(|extra| planned(extra, directory, below))
             .collect();
         let format_name = format.name().to_owned();
-        let format = format.at_level(args.level)?;
+        let format = format.at_level(args.encoding.level.level)?;
         let decisive = key::Decisive {
             args,
             environment: inputs.environment,
@@ -291,9 +293,9 @@ impl<'a> Inputs<'a> {
             true => decisive.key(&mut extras),
             false => Err("nothing asks for the key".to_owned()),
         };
-        let key_of_files = match args.fleet.publish {
-            Some(_) => decisive.key_of_files(&mut extras),
-            None => Err("nothing is published".to_owned()),
+        let key_of_files = match inputs.purpose {
+            Purpose::Publish => decisive.key_of_files(&mut extras),
+            _ => Err("nothing is published".to_owned()),
         };
         Ok(Request {
             promisors: None,
@@ -304,7 +306,13 @@ impl<'a> Inputs<'a> {
             cache,
             format,
             format_name,
-            prefix: args.prefix.as_deref().unwrap_or_default().as_bytes().into(),
+            prefix: args
+                .content
+                .prefix
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes()
+                .into(),
             gzip_dialect: inputs.gzip_dialect(),
             extras: extras.into(),
             times,
@@ -320,10 +328,9 @@ impl<'a> Inputs<'a> {
             rules,
             umask: repository.settings.umask,
             big_file: repository.settings.big_file,
-            threads: args.ours.threads.map(usize::from),
+            threads: args.run.threads.map(usize::from),
             budget,
-            // As in git, `-v` given twice is off again.
-            verbose: args.verbose % 2 == 1,
+            verbose: args.verbosity.is_verbose(),
             absent_rules: filters.absent(),
             reader,
         })
@@ -334,16 +341,19 @@ impl<'a> Inputs<'a> {
     fn format(self) -> Result<&'a Named> {
         let output = self.args.output.as_ref();
         let output = output.map(|path| path.as_os_str().as_bytes());
-        let format = self.formats.choose(self.args.format.as_deref(), output)?;
-        format.check_level(self.args.level)?;
-        if let (None, Some(output)) = (&self.args.format, output) {
+        let format = self
+            .formats
+            .choose(self.args.encoding.format.as_deref(), output)?;
+        format.check_level(self.args.encoding.level.level)?;
+        if let (None, Some(output)) = (&self.args.encoding.format, output) {
             format.fit_name(output)?;
         }
         Ok(format)
     }
 
     fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {
-        let filters = filter::FilterRules::new(&self.args.filters, self.environment.directory())?;
+        let directory = self.environment.directory();
+        let filters = filter::FilterRules::new(&self.args.filters, self.purpose, directory)?;
         if format.is_zip() {
             filters.fit_zip()?;
             delta::fit_zip(&self.args.delta)?;
@@ -358,7 +368,7 @@ impl<'a> Inputs<'a> {
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Treeish> {
-        let name = self.args.treeish.as_deref().unwrap_or_default();
+        let name = self.args.content.treeish.as_deref().unwrap_or_default();
         let name = name.as_bytes().as_bstr();
         let must_be_ref = self.access == Access::Remote && !repository.settings.allow_unreachable;
         let required = must_be_ref.then(|| treeish::required_ref(repository, name));
@@ -371,7 +381,7 @@ impl<'a> Inputs<'a> {
             treeish.reference = treeish::known_reference(full_name);
         }
         filters.warn_of_pointers(name, &treeish, diagnostics);
-        if let Some(time) = &self.args.mtime {
+        if let Some(time) = &self.args.content.mtime {
             treeish.time = date::mtime(time)?;
         }
         Ok(treeish)
@@ -394,7 +404,7 @@ impl<'a> Inputs<'a> {
         let settings = &repository.settings;
         TreeRules {
             hash: repository.gix.object_hash(),
-            protect: (!self.args.worktree_attributes).then_some(settings.protect),
+            protect: (!self.args.content.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
             max_held: budget.trees(),
             redacted: self.args.filters.access_rules.is_some(),
@@ -422,7 +432,7 @@ impl<'a> Inputs<'a> {
         reader: &mut Reader,
     ) -> Result<AttributeSettings> {
         let mut attributes = repository.settings.attributes.clone();
-        if self.args.worktree_attributes {
+        if self.args.content.worktree_attributes {
             let directory = match self.access {
                 Access::Local => attributes.top.clone(),
                 Access::Remote => top.to_owned(),
@@ -438,7 +448,7 @@ impl<'a> Inputs<'a> {
                     false => AttributeSource::Nowhere,
                 };
             }
-            Some(named) if self.args.worktree_attributes => attributes.source = named,
+            Some(named) if self.args.content.worktree_attributes => attributes.source = named,
             Some(_) | None => {}
         }
         if format.is_zip() {
@@ -449,30 +459,38 @@ impl<'a> Inputs<'a> {
 
     /// Whether the key matters without a cache.
     fn asks_for_key(self) -> bool {
-        let serving = &self.args.serving;
-        serving.head || serving.if_none_match.is_some() || serving.if_range.is_some()
+        let args = self.args;
+        self.purpose == Purpose::Info
+            || args.condition.if_none_match.is_some()
+            || args.range.if_range.is_some()
     }
 
     /// The range of the archive with this `key` that is wanted, unless all of the archive is.
     fn range(self, key: Option<&Key>) -> Option<ByteRange> {
-        let serving = &self.args.serving;
+        let range = &self.args.range;
         let is_known = |tag: &String| key.is_some_and(|key| key.is(tag));
-        serving
-            .range
-            .filter(|_| serving.if_range.as_ref().is_none_or(is_known))
+        range
+            .byte_range
+            .filter(|_| range.if_range.as_ref().is_none_or(is_known))
     }
 
     fn gzip_dialect(self) -> Dialect {
-        match self.args.ours.gzip_dialect {
-            GzipDialect::Git => Dialect::Zlib,
-            GzipDialect::Gnu => Dialect::Gzip,
+        match self.args.encoding.gzip_compat {
+            GzipCompat::Git => Dialect::Zlib,
+            GzipCompat::Gnu => Dialect::Gzip,
         }
     }
 
     fn naming(self, below: &BString) -> Naming {
         Naming {
             below: below.clone(),
-            prefix_len: self.args.prefix.as_deref().unwrap_or_default().len(),
+            prefix_len: self
+                .args
+                .content
+                .prefix
+                .as_deref()
+                .unwrap_or_default()
+                .len(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{
+    Purpose,
     delta::{self, Delta},
     submodules::{ComparedTree, Seen, Submodule, Submodules},
     viewing::Viewing,
@@ -44,7 +45,7 @@ impl Viewing<'_> {
         target: &Treeish,
         diagnostics: &mut dyn Write,
     ) -> Result<(Scope, Submodules)> {
-        let name = self.args.treeish.as_deref().unwrap_or_default();
+        let name = self.args.content.treeish.as_deref().unwrap_or_default();
         let name = name.as_bytes().as_bstr();
         let new = self.seen(repository, (name, target), reader, diagnostics)?;
         let Some(base) = &self.args.delta.base else {
@@ -89,7 +90,7 @@ impl Viewing<'_> {
             (base, &old, &old_submodules),
             (target, &new, &new_submodules),
         ];
-        let is_asked = !self.args.filters.explain.is_empty();
+        let is_asked = self.purpose == Purpose::Explain;
         let sides = is_asked.then(|| Box::new(sides.map(|side| self.compared(side, reader))));
         let side = |treeish: &Treeish, view, submodules: &Submodules| {
             let id = treeish.commit.unwrap_or(treeish.tree);
@@ -104,7 +105,7 @@ impl Viewing<'_> {
         let bounds = Bounds {
             changes: limit,
             cached_bytes: self.budget.changes(),
-            threads: self.args.ours.threads.map(usize::from),
+            threads: self.args.run.threads.map(usize::from),
         };
         let between = (&old_submodules, &new_submodules);
         let inner = self.submodule_changes(between, bounds, diagnostics)?;

@@ -8,7 +8,7 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::{Budget, filter};
+use super::{Budget, Purpose, filter};
 use crate::{
     base::error::{Error, Result},
     cli::Args,
@@ -28,6 +28,7 @@ use crate::{
 /// The inputs of a view.
 pub(super) struct Viewing<'a> {
     pub(super) args: &'a Args,
+    pub(super) purpose: Purpose,
     pub(super) filters: &'a filter::FilterRules<'a>,
     pub(super) attributes: AttributeSettings,
     /// The directory of the work tree that the user is in.
@@ -63,7 +64,7 @@ impl Viewing<'_> {
         // In a sub-directory, git converts by attribute files that lie elsewhere in the tree.
         let from_elsewhere = attributes && !self.below.is_empty() && old != new;
         DeltaRules {
-            ignore_mode: self.args.delta.ignore_mode,
+            ignore_mode: self.args.delta.ignore_mode_changes,
             other_rules: from_elsewhere || self.filters.differ(reader, old, new),
             attributes,
             other_commit: !raw && other_commit,
@@ -77,7 +78,12 @@ impl Viewing<'_> {
         treeish: &Treeish,
         diagnostics: &mut dyn Write,
     ) -> Result<(Selection, Filter)> {
-        let pathspecs = self.args.paths.iter().map(|path| path.as_bytes().into());
+        let pathspecs = self
+            .args
+            .content
+            .paths
+            .iter()
+            .map(|path| path.as_bytes().into());
         let magic = self.environment.pathspecs;
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
         let attributes = self.unless_raw(self.attributes.clone());
@@ -134,7 +140,7 @@ impl Viewing<'_> {
     }
 
     pub(super) fn view(&self, selection: Selection, filter: Filter) -> View {
-        let prefix = self.args.prefix.as_deref().unwrap_or_default();
+        let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
         View::new(prefix.as_bytes().into(), selection, filter)
     }
 }

@@ -1,4 +1,4 @@
-//! `--batch`: many invocations in one process.
+//! `batch`: many requests in one process.
 //!
 //! The conversation is that of git-upload-archive(1), repeated: packets `argument <word>` and a flush; the answer
 //! `ACK` and a flush, then packets of side-band-64k (gitprotocol-pack(5), "Packfile Data") and a flush. Answers come in
@@ -32,8 +32,6 @@ use line::{Line, Place};
 pub use options::Options;
 use request::Asked;
 
-/// The first argument that begins a batch.
-pub const BATCH: &str = "--batch";
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
@@ -175,7 +173,11 @@ mod tests {
         let requests = b"0012argument HEAD\x000000";
         let requests = [b"0011argument HEAD0000", &requests[..]].concat();
         let output = Kept::default();
-        let options = Options::parse(&["--batch-jobs=2".into()]).expect("sound");
+        let options = Options {
+            jobs: 2,
+            repositories: 1,
+            memory: 256 << 20,
+        };
         serve(Cursor::new(requests), output.clone(), options, session).expect("both answers");
         let answers = output.0.lock().expect("no panic here").clone();
         let expected = "0008ACK\n0000\

@@ -6,7 +6,7 @@ use gix::bstr::BString;
 
 use crate::{
     base::error::{Error, ExitKind},
-    cli::Stop,
+    cli::CliError,
 };
 
 /// The failure of a request: what a process of its own would have left.
@@ -19,7 +19,7 @@ pub struct Failure {
 impl Failure {
     /// A panic is a failure of the request.
     pub(super) fn of_panic() -> Self {
-        Stop::from(Error::fatal("internal error: the request failed")).into()
+        CliError::from(Error::fatal("internal error: the request failed")).into()
     }
 
     /// The exit status, as in the table of the README.
@@ -33,15 +33,15 @@ impl Failure {
     }
 }
 
-impl From<Stop> for Failure {
-    fn from(stop: Stop) -> Self {
-        let message = match &stop {
-            Stop::Answer(answer) => answer.render().to_string().into_bytes(),
-            Stop::Fatal(error) if error.kind() == ExitKind::BrokenPipe => Vec::new(),
-            Stop::Fatal(error) if error.is_silent() => Vec::new(),
-            Stop::Fatal(error) => error.lines(),
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        let message = match &error {
+            CliError::Answer(answer) => answer.clone().into_bytes(),
+            CliError::Fatal(error) if error.kind() == ExitKind::BrokenPipe => Vec::new(),
+            CliError::Fatal(error) if error.is_silent() => Vec::new(),
+            CliError::Fatal(error) => error.lines(),
         };
-        let status = stop.exit_status();
+        let status = error.exit_status();
         Self {
             status,
             message: message.into(),

@@ -9,7 +9,7 @@ mod failure;
 mod sinks;
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     io::Read,
     os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,8 +24,8 @@ use rustix::{
 
 use crate::{
     base::error::{Error, Result, filled, strerror},
-    cli::{Stop, Typed, Vocabulary},
-    commands::{self, Streams},
+    cli::{CliError, OptionTables, RawArgs},
+    commands::{self, Context},
     git::repository::{environment::Environment, kept::KeptRepositories},
     output::{self, Unfinished, report::Screen},
     request::Access as Caller,
@@ -44,7 +44,7 @@ pub struct Session {
     directory: PathBuf,
     variable: fn(&str) -> Option<OsString>,
     repositories: KeptRepositories,
-    vocabularies: Mutex<Vec<Vocabulary>>,
+    tables: Mutex<Vec<OptionTables>>,
     max_memory: u64,
     watch: fn(Unfinished) -> Result<()>,
 }
@@ -59,7 +59,7 @@ impl Session {
             directory: directory.into(),
             variable,
             repositories: KeptRepositories::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
-            vocabularies: Mutex::default(),
+            tables: Mutex::default(),
             max_memory: u64::MAX,
             watch: |_| Ok(()),
         }
@@ -87,53 +87,48 @@ impl Session {
     /// Carries out `line`. A failure has the exit status and the last message of a process of its own; the archive
     /// that was written until then ends inside an entry.
     pub fn answer(&self, line: CommandLine, sinks: Sinks) -> Result<(), Failure> {
-        let mut vocabulary = self.lock().pop().unwrap_or_default();
-        let carry_out = AssertUnwindSafe(|| self.carry_out(line, &sinks, &mut vocabulary));
-        let Ok(carried_out) = catch_unwind(carry_out) else {
+        let mut tables = self.lock().pop().unwrap_or_default();
+        let run = AssertUnwindSafe(|| self.run(line, &sinks, &mut tables));
+        let Ok(outcome) = catch_unwind(run) else {
             return Err(Failure::of_panic());
         };
-        self.lock().push(vocabulary);
-        match carried_out {
-            Err(Stop::Answer(answer)) => sinks.tell(&answer),
+        self.lock().push(tables);
+        match outcome {
+            Err(CliError::Answer(answer)) => sinks.tell(&answer),
             other => other.map_err(Failure::from),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
-        self.vocabularies
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<OptionTables>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn carry_out(
+    fn run(
         &self,
         line: CommandLine,
         sinks: &Sinks,
-        vocabulary: &mut Vocabulary,
-    ) -> Result<(), Stop> {
+        tables: &mut OptionTables,
+    ) -> Result<(), CliError> {
         let directory = full_path(&self.directory.join(&line.directory))?;
         let environment =
             Environment::of_request(directory, line.git_dir.as_deref(), self.variable)?;
-        let exists = |file: &OsStr| environment.directory().file(file).path.exists();
-        let typed = Typed::first_pass(vocabulary, line.words.into_iter(), exists)?;
-        if typed.remote.is_some() {
-            return Err(Error::fatal("option '--remote' cannot be used in a request").into());
-        }
-        let open = || self.repositories.open(&environment);
         let mut messages = sinks.messages();
-        let streams = Streams {
+        let context = Context {
+            environment: &environment,
+            access: Caller::Local,
+            repository: &|| self.repositories.open(&environment),
+            remote: &|_| Error::fatal("option '--remote' cannot be used in a request"),
             output: &|| Ok(sinks.open_archive()),
             bands: &|number| sinks.open_band(number),
             messages: &mut **messages,
             input: &no_input,
-            has_input: &|| false,
             input_is_terminal: &|| false,
             input_len: &|| None,
             screen: Screen::NONE,
             max_memory: self.max_memory,
             watch: &self.watch,
         };
-        commands::carry_out(typed, Caller::Local, &environment, open, streams)
+        commands::run(RawArgs::new(tables, line.words), context)
     }
 }
 

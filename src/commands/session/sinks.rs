@@ -10,7 +10,7 @@ use std::{
 use super::Failure;
 use crate::{
     base::error::{Error, Result},
-    cli::Stop,
+    cli::CliError,
     output::Destination,
 };
 
@@ -66,10 +66,9 @@ impl Sinks {
     }
 
     /// Answers a question about the program.
-    pub(super) fn tell(&self, answer: &clap::Error) -> Result<(), Failure> {
-        let text = answer.render().to_string();
-        let told = self.open_archive().write_all(text.as_bytes());
-        told.map_err(|error| Stop::from(Error::write(&error)).into())
+    pub(super) fn tell(&self, answer: &str) -> Result<(), Failure> {
+        let told = self.open_archive().write_all(answer.as_bytes());
+        told.map_err(|error| CliError::from(Error::write(&error)).into())
     }
 }
 

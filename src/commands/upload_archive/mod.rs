@@ -8,8 +8,5 @@
 pub mod server;
 pub mod side_band;
 
-/// The first argument that makes a server of us.
-pub const UPLOAD_ARCHIVE: &str = "--upload-archive";
-/// The first argument that makes us its writer, in the git directory that is served; what the client
-/// asks for follows.
-pub const WRITER: &str = "--upload-archive--writer";
+/// The first argument of the writer, which runs in the git directory that is served. The words of the client follow.
+pub const WRITER: &str = "upload-archive--writer";

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// What to say to whom does not know how to call a server.
-pub const USAGE: &str = "usage: git sluice --upload-archive <repository>";
+const USAGE: &str = "usage: git sluice upload-archive <repository>";
 const DIED: &str = "git upload-archive: archiver died with error";
 /// What each packet of a client begins with.
 const TOKEN: &[u8] = b"argument ";

@@ -32,7 +32,7 @@ pub(super) fn plain<'a>(mut archive: impl Read + 'a) -> Result<Box<dyn Read + 'a
         .map_err(unreadable)?;
     if let Some((_, format)) = OTHERS.iter().find(|(begin, _)| magic.starts_with(begin)) {
         let refused = format!("cannot read the archive: it is {format}");
-        return Err(Error::fatal(refused).hinted("--apply reads tar, tar.gz and tar.zst"));
+        return Err(Error::fatal(refused).hinted("git sluice apply reads tar, tar.gz and tar.zst"));
     }
     let gzip = magic.starts_with(GZIP);
     let zstd = magic.starts_with(ZSTD) || is_skippable(&magic);

@@ -97,6 +97,6 @@ pub(super) fn rename(root: &Dir, new: &str, name: &str) -> Result<()> {
 pub(super) fn failed(name: &str, error: &io::Error) -> Error {
     let why = strerror(error);
     Error::fatal(format!(
-        "cannot read or write '{name}' in the directory of --apply: {why}"
+        "cannot read or write '{name}' in the directory: {why}"
     ))
 }

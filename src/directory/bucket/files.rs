@@ -48,7 +48,7 @@ pub trait Bucket: Sync {
 pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
     let name = name.as_ref();
     Error::unreachable(filled("there is no bucket at '{}'", &[name])).hinted(filled(
-        "git sluice --publish={}/<view> --create <commit>",
+        "git sluice publish --create {}/<channel> <commit>",
         &[name],
     ))
 }
@@ -59,7 +59,7 @@ pub(super) fn not_empty(name: impl AsRef<[u8]>) -> Error {
     let cause = "other files are there, and no bucket";
     Error::fatal(refused)
         .caused_by(cause)
-        .hinted("name a directory that is new or empty: --publish=<directory>/<view>")
+        .hinted("name a directory that is new or empty: git sluice publish --create <directory>/<channel> <commit>")
 }
 
 /// Takes a piece of a file.

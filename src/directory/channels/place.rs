@@ -1,6 +1,6 @@
 //! The place of a view: `<bucket>/<view>`. Names of the files in a bucket.
 
-use std::{ffi::OsString, fmt};
+use std::fmt;
 
 use crate::{
     base::error::{Error, Result},
@@ -13,8 +13,6 @@ pub(super) const TOP: &str = "v1";
 pub(super) const OBJECTS: &str = "v1/objects";
 /// The folder of views.
 pub(super) const VIEWS: &str = "v1/views";
-/// Ends of the names of archives.
-const ARCHIVES: [&str; 4] = [".tar", ".tgz", ".gz", ".zst"];
 /// The longest name of a view, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -78,21 +76,6 @@ impl Place {
             ),
         }
     }
-
-    /// Whether `text`, which is not the name of an existing file, means a place and not a missing archive: it is a URL,
-    /// or the directory in front of the last slash is a bucket, could become one, or is missing. `list` tells the names in a
-    /// directory, none if it is missing.
-    pub fn is_meant(text: &str, list: impl Fn(&str) -> Vec<OsString>) -> bool {
-        let names_archive = ARCHIVES.iter().any(|suffix| text.ends_with(suffix));
-        let (bucket, is_alone) = match text.rsplit_once('/') {
-            Some(("", _)) => ("/", false),
-            Some((bucket, _)) => (bucket, false),
-            None => (".", true),
-        };
-        let names = list(bucket);
-        let is_free = || names.is_empty() && !is_alone && !names_archive;
-        BucketUrl::is_url(text) || names.iter().any(|name| name == TOP) || is_free()
-    }
 }
 
 impl fmt::Display for Place {
@@ -149,30 +132,6 @@ mod tests {
             "",
         ] {
             assert_eq!(parsed(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_word_may_be_a_file_or_a_place() {
-        let is_meant = |text: &str| {
-            Place::is_meant(text, |path| match path {
-                "/srv/store" | "/" => vec!["v1".into()],
-                "/srv" | "." => vec!["store".into()],
-                _ => Vec::new(),
-            })
-        };
-        for text in [
-            "s3://bucket/view",
-            "file:///srv/view",
-            "/srv/store/view",
-            "/srv/store/view.tar",
-            "/view",
-            "empty/view",
-        ] {
-            assert!(is_meant(text), "{text}");
-        }
-        for text in ["/srv/view", "empty/full.tar", "view"] {
-            assert!(!is_meant(text), "{text}");
         }
     }
 }

@@ -83,7 +83,7 @@ fn refuse_short(grace: Duration) -> Result<()> {
     let refused = format!("cannot remove archives that are younger than {minutes} minutes");
     Err(Error::fatal(refused)
         .caused_by("a publication that is running may need them")
-        .hinted(format!("--prune-age={minutes}m")))
+        .hinted(format!("--older-than={minutes}m")))
 }
 
 /// What all views list.

@@ -97,9 +97,10 @@ pub struct Published {
 pub struct Conditions {
     /// When a full archive is published.
     pub limits: Limits,
-    /// Whether a commit that is older than the target of the view becomes the target, and whether the target is published
-    /// anew. A damaged view is replaced.
+    /// Whether a commit that is older than the target of the view becomes the target.
     pub force: bool,
+    /// Whether the target is published again, in full. A damaged view is replaced.
+    pub republish: bool,
     /// Whether the bucket is created if there is none.
     pub create: bool,
 }
@@ -130,7 +131,7 @@ pub fn publish(
         let (view, version) = View::read_any(bucket, &place.view)?.unzip();
         let mut view = match view {
             // A damaged view lists nothing, and is replaced.
-            Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.force => None,
+            Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.republish => None,
             view => view.transpose()?,
         };
         if let Some(view) = &mut view {
@@ -213,11 +214,12 @@ impl Publication<'_> {
             return Ok(Standing::Newest);
         };
         let commit = self.producer.target().commit;
-        if self.conditions.force {
-            return Ok(Standing::Newest);
-        }
         let is_target = commit == view.target.commit;
-        if !is_target && !self.producer.is_behind(&view.target)? {
+        let becomes_target = match is_target {
+            true => self.conditions.republish,
+            false => self.conditions.force || !self.producer.is_behind(&view.target)?,
+        };
+        if becomes_target {
             return Ok(Standing::Newest);
         }
         match way(&view.steps, None, &commit) {
@@ -285,7 +287,7 @@ impl Publication<'_> {
         let name = object(&sha256);
         let written = self.bucket.written(&name)?;
         let is_young = written.is_some_and(|written| !is_past(written, YOUNG));
-        if !is_young || self.conditions.force {
+        if !is_young || self.conditions.republish {
             self.send(&name, &content)?;
         }
         let step = Step {
@@ -356,7 +358,7 @@ impl Publication<'_> {
         if steps.any(|step| step.varies && step.target == commit) {
             let text = format!(
                 "the published files of {commit} may be out of date, because some show more than the commit, \
-                 such as refs; --force publishes them again"
+                 such as refs; --republish publishes them again"
             );
             let mut line = Vec::new();
             push_line(&mut line, "warning: ", text.as_bytes());

@@ -92,7 +92,7 @@ impl View {
             Error::damaged(format!("the view '{name}' makes no sense"))
                 .caused_by(reason)
                 .hinted(format!(
-                    "git sluice --publish=<bucket>/{name} --force <commit> replaces it"
+                    "git sluice publish --republish <bucket>/{name} <commit> replaces it"
                 ))
         });
         Ok(Some((view, version)))
@@ -160,7 +160,7 @@ impl View {
 pub(super) fn not_there(place: &Place) -> Error {
     let Place { bucket, view } = place;
     Error::not_there(format!("there is no view '{view}' in '{bucket}'"))
-        .hinted("--publish creates one")
+        .hinted("git sluice publish <bucket>/<channel> <commit> creates one")
 }
 
 #[cfg(test)]

@@ -125,7 +125,8 @@ fn check_owner(superproject: &Repository, directory: &Path) -> Result<()> {
         Ok(false) | Err(_) => {
             let shown = directory.as_os_str().as_bytes();
             let refused = filled("detected dubious ownership in repository at '{}'", &[shown]);
-            Err(Error::fatal(refused).hinted("--submodule=<path>=<git dir> names it explicitly"))
+            Err(Error::fatal(refused)
+                .hinted("--submodule-git-dir=<path>=<git dir> names it explicitly"))
         }
     }
 }

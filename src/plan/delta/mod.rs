@@ -18,7 +18,6 @@ mod changes;
 mod frames;
 mod side;
 mod summary;
-mod verify;
 mod walk;
 
 pub use change::{Change, Shown, Step};
@@ -27,5 +26,4 @@ pub use deletions::{Deletion, Deletions};
 pub use diff::{DeltaRules, Diff};
 pub use side::Side;
 pub use summary::{Bounds, DiffSummary};
-pub use verify::verify;
 pub use walk::DeltaWalk;

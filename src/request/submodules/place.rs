@@ -43,7 +43,7 @@ impl Place<'_> {
         let failed = "could not find a repository for submodule path '{}' (name '{}')";
         Error::fatal(filled(failed, &[path, name])).hinted(filled(
             "'git submodule update --init --recursive' gets it; \
-             --submodule={}=<git dir> names another repository",
+             --submodule-git-dir={}=<git dir> names another repository",
             &[path],
         ))
     }

@@ -13,7 +13,7 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::{Seen, Submodule, Submodules, place::Place};
+use super::{super::Purpose, Seen, Submodule, Submodules, place::Place};
 use crate::{
     base::error::{Error, Result, filled, push_line},
     cli::{SubmoduleMapping, Submodules as How},
@@ -87,7 +87,7 @@ impl Viewing<'_> {
         selection.search(tree, &filter, reader, &mut findings, diagnostics)?;
         let pathspecs = Arc::clone(&selection.pathspecs);
         let view = self.view(selection, filter);
-        let mappings = &self.args.filters.submodule[..];
+        let mappings = &self.args.filters.submodule_git_dir[..];
         let mut survey = Survey {
             viewing: self,
             mappings,
@@ -120,27 +120,26 @@ impl Viewing<'_> {
     /// Refuses options that do not go with the contents of submodules.
     fn fit_submodules(&self) -> Result<()> {
         let how = self.filters.submodules();
+        let how_word = word(how);
         let together = |option: &str| {
-            let how = word(how);
-            let refused =
-                format!("options '--{option}' and '--submodules={how}' cannot be used together");
-            Error::fatal(refused)
+            Error::usage(format!(
+                "{option} and '--submodules={how_word}' cannot be used together"
+            ))
         };
-        if how == How::RecursePresent {
+        let unknown_base = "this value does not record which submodules the base archive contains";
+        let is_vague = how == How::RecursePresent;
+        match () {
             // A publication makes deltas, whose base it chooses.
-            for (option, is_given) in [
-                ("publish", self.args.fleet.publish.is_some()),
-                ("base", self.args.delta.base.is_some()),
-            ] {
-                if is_given {
-                    return Err(together(option)
-                        .caused_by("nobody knows which submodules the archive of the base has"));
-                }
+            () if is_vague && self.purpose == Purpose::Publish => {
+                Err(together("'publish'").caused_by(unknown_base))
             }
-        }
-        match self.args.worktree_attributes {
-            true => Err(together("worktree-attributes")),
-            false => Ok(()),
+            () if is_vague && self.args.delta.base.is_some() => {
+                Err(together("options '--base'").caused_by(unknown_base))
+            }
+            () if self.args.content.worktree_attributes => {
+                Err(together("options '--worktree-attributes'"))
+            }
+            () => Ok(()),
         }
     }
 }
@@ -395,7 +394,7 @@ impl Survey<'_> {
         let mut mappings = self.mappings.iter().zip(&self.used);
         match mappings.find(|(_, used)| !**used) {
             Some((mapping, _)) => {
-                let refused = "option '--submodule' matches no submodule: '{}'";
+                let refused = "option '--submodule-git-dir' matches no submodule: '{}'";
                 Err(Error::fatal(filled(refused, &[&mapping.submodule])))
             }
             None => Ok(()),

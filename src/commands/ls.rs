@@ -1,32 +1,19 @@
-//! Describes a run without an archive: all entries, the rule that decides about a path, what a server says before the
-//! first byte, what the repository lacks.
-//!
-//! The preview reads trees, attribute files and headers, and no blob. Paths that the reader may not know do
-//! not appear.
-
-mod comparison;
-mod explain;
-mod head;
-mod missing;
-mod rules;
-mod search;
-
-pub use explain::explain;
-pub use head::head;
-pub use missing::list_missing;
+//! `ls`: lists the entries that an archive would have, without reading a file.
 
 use std::io::{BufWriter, Write};
 
+use super::Context;
 use crate::{
     archive::archive_length,
     base::{
         error::{Error, Result, counted, listed},
         pipeline::Source,
     },
+    cli::{CliError, Ls, RawArgs},
     filter::Disposition,
     format::MemberKind,
     plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
-    request::{Delta, Request, Scope},
+    request::{Delta, Purpose, Request, Scope},
 };
 
 /// The word for a file that is sent with its content unless the content turns out to be binary.
@@ -41,10 +28,17 @@ struct Totals {
     omitted: u64,
 }
 
-/// List to `out` the entries that `request` would send, one a line: the disposition, the size of the
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let (_, question) = context.question(words, |ls: &Ls, extras| ls.described.args(extras))?;
+    let (request, mut destination) = question.request(Purpose::List, &mut context)?;
+    list(request, &mut destination)?;
+    Ok(destination.complete()?)
+}
+
+/// Lists to `out` the entries that `request` would send, one a line: the disposition, the size of the
 /// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
 /// follows, with the length of a tar if the length is known.
-pub fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
     let content_decides = request.blob_policy.policy.binary.is_some();
     let tree = request.treeish.tree;

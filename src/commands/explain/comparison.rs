@@ -1,5 +1,5 @@
-//! `--explain` with `--base`: what has become of a path, and the rules on both sides. The change is the one that the
-//! archive has.
+//! `explain` with `--base`: what has become of a path, and the rules on both sides. The change is the one that the archive
+//! has.
 
 use gix::bstr::BString;
 

@@ -157,7 +157,7 @@ impl Explainer {
         {
             let rule = limit.exceptions.rule(&self.view.filter.mount.path(path));
             let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
-            let template = ": {}, allowed by --large-file='{}'";
+            let template = ": {}, allowed by --size-exempt='{}'";
             words.extend_from_slice(&filled(
                 template,
                 &[counted(size, "byte").as_bytes(), &rule],

@@ -1,26 +1,55 @@
-//! `--list-missing`: what an archive needs and the repository does not have.
+//! `missing`: lists what an archive needs and the repository does not have. Fetches nothing.
 
 use std::io::{self, BufWriter, Write};
 
 use gix::bstr::ByteSlice;
 
+use super::{Context, context::Question};
 use crate::{
     archive::survey,
     base::error::{Error, Result},
+    cli::{self, CliError, RawArgs},
     filter::access::AccessRules,
     git::{
         objects::wanted::{Missing, Role, Wanted},
-        repository::Repository,
+        repository::{Repository, promisor::FetchAccount},
     },
     output::report::{MissingList, Subject},
-    request::{Incomplete, Inputs},
+    request::{Incomplete, Inputs, Purpose},
 };
+
+pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
+    let (_, question) = context.question(words, |missing: &cli::Missing, extras| {
+        missing.described.args(extras)
+    })?;
+    let Question {
+        mut args,
+        formats,
+        repository,
+        mut destination,
+    } = question;
+    context.adjust(&mut args)?;
+    let inputs = Inputs {
+        args: &args,
+        purpose: Purpose::Missing,
+        formats: &formats,
+        environment: context.environment,
+        access: context.access,
+        fetches: &FetchAccount::new(false),
+    };
+    let has_all = list_missing(inputs, repository, &mut destination, context.messages)?;
+    destination.complete()?;
+    match has_all {
+        true => Ok(()),
+        false => Err(Error::missing().into()),
+    }
+}
 
 /// Writes to `out` a JSON line for everything that `repository` lacks of the archive that `inputs` ask for. Nothing is
 /// fetched. Warnings go to `diagnostics`. Returns whether nothing is missing.
 ///
 /// The list is made in parts that fit the memory: each part is found by a walk of its own.
-pub fn list_missing(
+fn list_missing(
     inputs: Inputs<'_>,
     repository: Result<Repository>,
     out: &mut dyn Write,

@@ -1,15 +1,17 @@
-//! What a server says of an archive before its first byte: entity tag, length, type, name.
+//! `info`: prints what a server says of an archive before its first byte: entity tag, length, type, name.
 
 use std::io::Write;
 
 use serde::Serialize;
 
+use super::Context;
 use crate::{
     archive::{Measurement, measure},
-    base::error::Result,
+    base::error::{Error, Result},
     cache::Stored,
+    cli::{Args, CliError, Info, RawArgs},
     output::report::{Subject, json_line},
-    request::{Request, format::Format},
+    request::{Purpose, Request, format::Format},
 };
 
 /// Counts changes that a reader must know of; see `schema/head.schema.json`.
@@ -17,7 +19,7 @@ const VERSION: u32 = 1;
 /// The reason why the length of a compressed archive is not known.
 const COMPRESSED: &str = "the archive is compressed";
 
-/// The answer to `--head`.
+/// The answer.
 #[derive(Serialize)]
 struct Head {
     head: u32,
@@ -39,9 +41,24 @@ struct Head {
     entries_reason: Option<&'static str>,
 }
 
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let args = |info: &Info, extras| Args {
+        condition: info.condition.clone(),
+        sharing: info.sharing.clone(),
+        ..info.described.args(extras)
+    };
+    let (info, question) = context.question(words, args)?;
+    let (request, mut destination) = question.request(Purpose::Info, &mut context)?;
+    if request.is_known(&info.condition) {
+        return Err(Error::not_modified().into());
+    }
+    head(request, &mut destination)?;
+    Ok(destination.complete()?)
+}
+
 /// Writes to `out` what is known of the archive that `request` asks for: one JSON object in a line. Reads no blob but
 /// those that attributes convert.
-pub fn head(request: Request, out: &mut dyn Write) -> Result<()> {
+fn head(request: Request, out: &mut dyn Write) -> Result<()> {
     let shareable = request.shareable.clone();
     let tag = request.tag();
     let stored = match (&request.cache, &tag) {

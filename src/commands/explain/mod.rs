@@ -1,21 +1,45 @@
-//! `--explain`: the rule that decides about a path, and with a base what has become of the path.
+//! `explain`: prints the rule that decides about a path, and with a base what has become of the path.
 
-use std::io::Write;
+mod comparison;
+mod rules;
+mod search;
+
+use std::{io::Write, os::unix::ffi::OsStrExt};
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::{comparison::Comparison, search::explanation};
+use super::Context;
 use crate::{
     base::error::{Error, Result, filled, listed},
+    cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
     plan::submodules::PlannedTree,
-    request::{ComparedTree, Request, Scope},
+    request::{ComparedTree, Purpose, Request, Scope},
 };
+use comparison::Comparison;
+use search::explanation;
 
-/// Write to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let (_, mut question) =
+        context.question(words, |it: &Explain, extras| it.described.args(extras))?;
+    // The paths are to be explained, and select nothing.
+    let paths = std::mem::take(&mut question.args.content.paths);
+    if paths.is_empty() {
+        let missing = Error::usage("a path is required");
+        return Err(missing
+            .hinted("git sluice explain [<options>] <tree-ish> <path>...")
+            .into());
+    }
+    let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
+    let paths = paths.iter().map(|path| path.as_bytes());
+    explain_paths(request, paths, &mut destination)?;
+    Ok(destination.complete()?)
+}
+
+/// Writes to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
 /// that decides. A path that the reader may not know does not exist. If a path does not exist, the last result is an
 /// error about the first such path.
-pub fn explain<'p>(
+fn explain_paths<'p>(
     request: Request,
     paths: impl Iterator<Item = &'p [u8]>,
     out: &mut dyn Write,

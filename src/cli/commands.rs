@@ -1,0 +1,522 @@
+//! The commands, with the options of each. Help, manual pages, completions and the scanner all read these definitions.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    time::Duration,
+};
+
+use clap::{CommandFactory, Parser, ValueEnum};
+
+use super::{
+    Args, Condition, Content, Delta, Encoding, Extra, Filters, Level, Profile, ProgressOptions,
+    Range, ReportOptions, RunOptions, Sharing, Verbosity,
+    amount::{number, part, size},
+    run::BucketOptions,
+    sharing::duration,
+};
+
+/// A command, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CommandName {
+    /// `archive`, also without its name
+    Archive,
+    /// `ls`
+    Ls,
+    /// `explain`
+    Explain,
+    /// `info`
+    Info,
+    /// `missing`
+    Missing,
+    /// `apply`
+    Apply,
+    /// `verify`
+    Verify,
+    /// `publish`
+    Publish,
+    /// `prune`
+    Prune,
+    /// `batch`
+    Batch,
+    /// `upload-archive`
+    UploadArchive,
+    /// `completions`
+    Completions,
+    /// `manual`
+    Manual,
+    /// `profile`
+    Profile,
+    /// `help`
+    Help,
+}
+
+impl CommandName {
+    /// The command that `word` names, exactly.
+    pub fn of(word: &OsStr) -> Option<Self> {
+        Self::from_str(word.to_str()?, false).ok()
+    }
+
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Archive => "archive",
+            Self::Ls => "ls",
+            Self::Explain => "explain",
+            Self::Info => "info",
+            Self::Missing => "missing",
+            Self::Apply => "apply",
+            Self::Verify => "verify",
+            Self::Publish => "publish",
+            Self::Prune => "prune",
+            Self::Batch => "batch",
+            Self::UploadArchive => "upload-archive",
+            Self::Completions => "completions",
+            Self::Manual => "manual",
+            Self::Profile => "profile",
+            Self::Help => "help",
+        }
+    }
+
+    /// The definition for clap.
+    pub(super) fn definition(self) -> clap::Command {
+        let command = match self {
+            Self::Archive => Archive::command(),
+            Self::Ls => Ls::command(),
+            Self::Explain => Explain::command(),
+            Self::Info => Info::command(),
+            Self::Missing => Missing::command(),
+            Self::Apply => Apply::command(),
+            Self::Verify => Verify::command(),
+            Self::Publish => Publish::command(),
+            Self::Prune => Prune::command(),
+            Self::Batch => Batch::command(),
+            Self::UploadArchive => UploadArchive::command(),
+            Self::Completions => Completions::command(),
+            Self::Manual => Manual::command(),
+            Self::Profile => ProfileName::command(),
+            Self::Help => Help::command(),
+        };
+        command
+            .name(self.as_str())
+            .args_override_self(true)
+            .disable_help_flag(true)
+            .disable_help_subcommand(true)
+            .disable_version_flag(true)
+    }
+}
+
+/// Write an archive of a tree, as git archive does
+///
+/// The archive has the bytes that git archive writes, unless an option below 'Beyond git archive' changes them.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice [archive] [<options>] <tree-ish> [<path>...]")]
+pub struct Archive {
+    /// Write the archive to this file
+    ///
+    /// A regular file is written under a temporary name and renamed when the archive is complete.
+    #[arg(short = 'o', long = "output", value_name = "file")]
+    _output: (),
+
+    /// Verbosity.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
+
+    /// List the archive formats
+    #[arg(short, long)]
+    pub list: bool,
+
+    /// Retrieve the archive from this repository
+    #[arg(long = "remote", value_name = "repo")]
+    _remote: (),
+
+    /// Run this command instead of git-upload-archive
+    #[arg(long = "exec", value_name = "command")]
+    _exec: (),
+
+    // A heading holds for all options that follow.
+    /// The options of every command about an archive.
+    #[command(flatten)]
+    pub described: Described,
+
+    /// Whether progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressOptions,
+
+    /// Reports.
+    #[command(flatten)]
+    pub reports: ReportOptions,
+
+    /// The condition of the request.
+    #[command(flatten)]
+    pub condition: Condition,
+
+    /// The bytes that are wanted.
+    #[command(flatten)]
+    pub range: Range,
+
+    /// Options about sharing.
+    #[command(flatten)]
+    pub sharing: Sharing,
+}
+
+impl Archive {
+    /// The options of the request, with `extras` and the file `output`.
+    pub fn args(&self, extras: Vec<Extra>, output: Option<PathBuf>) -> Args {
+        Args {
+            output,
+            verbosity: self.verbosity.clone(),
+            has_manifest: self.reports.manifest.is_some(),
+            condition: self.condition.clone(),
+            range: self.range.clone(),
+            sharing: self.sharing.clone(),
+            ..self.described.args(extras)
+        }
+    }
+}
+
+/// The options of every command about an archive: what it contains, and how it is made.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Described {
+    /// The files.
+    #[command(flatten)]
+    pub content: Content,
+
+    /// The format.
+    #[command(flatten)]
+    pub encoding: Encoding,
+
+    /// Threads and memory.
+    #[command(flatten)]
+    pub run: RunOptions,
+
+    /// Filters.
+    #[command(flatten)]
+    pub filters: Filters,
+
+    /// Options about a base.
+    #[command(flatten)]
+    pub delta: Delta,
+}
+
+impl Described {
+    /// The options of the request, with `extras`.
+    pub fn args(&self, extras: Vec<Extra>) -> Args {
+        Args {
+            content: self.content.with(extras),
+            encoding: self.encoding.clone(),
+            filters: self.filters.clone(),
+            delta: self.delta.clone(),
+            run: self.run.clone(),
+            ..Args::default()
+        }
+    }
+}
+
+/// List the files that would be sent, with their sizes
+///
+/// No file is read, so a file whose content decides is marked as 'content?'.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice ls [<options>] <tree-ish> [<path>...]")]
+pub struct Ls {
+    /// The archive.
+    #[command(flatten)]
+    pub described: Described,
+}
+
+/// Print the rule that decides about each path
+///
+/// With --base, the answer says whether the path was added, changed, deleted or is unchanged, with the rules on both sides.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice explain [<options>] <tree-ish> <path>...")]
+pub struct Explain {
+    /// The archive; its paths are those that are explained.
+    #[command(flatten)]
+    pub described: Described,
+}
+
+/// Print entity tag, length and number of entries as JSON
+///
+/// git-sluice knows these before it writes the first byte of the archive.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice info [<options>] <tree-ish> [<path>...]")]
+pub struct Info {
+    /// The archive.
+    #[command(flatten)]
+    pub described: Described,
+
+    /// The condition of the request.
+    #[command(flatten)]
+    pub condition: Condition,
+
+    /// Options about sharing: the cache knows the length of compressed archives.
+    #[command(flatten)]
+    pub sharing: Sharing,
+}
+
+/// List objects that the archive needs and the repository lacks
+///
+/// Prints JSON lines about objects, LFS objects and submodules, and fetches nothing. The last line says whether the list is
+/// complete: below a missing directory more may be missing. The exit status is 9 if something is missing.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice missing [<options>] <tree-ish> [<path>...]")]
+pub struct Missing {
+    /// The archive.
+    #[command(flatten)]
+    pub described: Described,
+}
+
+/// Update a directory from an archive or a channel
+///
+/// A delta updates the tree of its base. A full archive replaces the files that earlier archives wrote, which
+/// .git-sluice.files lists, and leaves all other files alone.
+///
+/// The file .git-sluice in the directory records which commit the directory holds. It must be a regular file of the user who
+/// runs git-sluice. The command checks that this commit is the base of the archive, and checks the names in the archive and
+/// its end. It does not read the files in the directory: a file that was changed there stays changed unless the archive
+/// writes or deletes it. Use --verify to read them first.
+#[derive(Parser, Clone, Debug)]
+#[command(
+    override_usage = "git sluice apply [<options>] <directory> [<archive>]\n       \
+                      git sluice apply [<options>] <directory> <url>/<channel>"
+)]
+pub struct Apply {
+    /// The directory to update
+    #[arg(value_name = "directory", required = true)]
+    pub directory: PathBuf,
+
+    /// A file, the URL of a channel, or - for standard input
+    ///
+    /// An existing file is the archive. Otherwise, a URL with a scheme is that of a channel. Without this argument, the archive
+    /// comes from standard input.
+    #[arg(value_name = "archive")]
+    pub archive: Option<OsString>,
+
+    /// Verbosity.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
+
+    /// Take the archives from this channel
+    #[arg(long, value_name = "bucket/channel", conflicts_with = "archive", help_heading = super::BEYOND)]
+    pub channel: Option<String>,
+
+    /// Update to this commit of the channel
+    ///
+    /// The exit status is 9 if the channel does not lead to the commit.
+    #[arg(long, value_name = "commit", help_heading = super::BEYOND)]
+    pub at: Option<String>,
+
+    /// Stop if a file in the directory differs
+    ///
+    /// Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. Then nothing is
+    /// applied, and the exit status is 1.
+    #[arg(long, help_heading = super::BEYOND)]
+    pub verify: bool,
+
+    /// Restore files that differ from a full archive
+    ///
+    /// Without a full archive of any commit, files that differ end the command as with --verify.
+    #[arg(long, help_heading = super::BEYOND)]
+    pub repair: bool,
+
+    /// Bucket.
+    #[command(flatten)]
+    pub bucket: BucketOptions,
+
+    /// Whether progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressOptions,
+}
+
+/// Compare a directory with the archives that were applied
+///
+/// Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. The exit status is
+/// then 1. Files that no archive wrote are not compared.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice verify [<options>] <directory>")]
+pub struct Verify {
+    /// The directory to compare
+    #[arg(value_name = "directory", required = true)]
+    pub directory: PathBuf,
+
+    /// Whether progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressOptions,
+}
+
+/// Publish a commit in a channel, as a delta or in full
+///
+/// A channel stands for one repository, one set of filters and one branch. It is in a bucket: a directory, or the URL of an object
+/// store. 'git sluice apply' updates a directory from the channel, without a repository. Prints one line of JSON about the
+/// archives that were published.
+#[derive(Parser, Clone, Debug)]
+#[command(
+    override_usage = "git sluice publish [<options>] <bucket>/<channel> <commit> [<path>...]"
+)]
+pub struct Publish {
+    /// The channel
+    #[arg(value_name = "bucket/channel", required = true)]
+    pub channel: String,
+
+    /// Verbosity.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
+
+    /// The files.
+    #[command(flatten)]
+    pub content: Content,
+
+    /// The compression level.
+    #[command(flatten)]
+    pub level: Level,
+
+    /// Publish a full archive after this many deltas
+    #[arg(long, value_name = "count", default_value = "20", value_parser = number::<u32>(0..=u32::MAX), help_heading = super::BEYOND)]
+    pub full_every: u32,
+
+    /// Publish a full archive if deltas reach this share
+    #[arg(long, value_name = "fraction", default_value = "0.5", value_parser = part, help_heading = super::BEYOND)]
+    pub full_ratio: f64,
+
+    /// Publish even if the channel has a newer commit
+    #[arg(long, help_heading = super::BEYOND)]
+    pub force: bool,
+
+    /// Publish in full even if the channel has the commit
+    ///
+    /// A damaged channel file is replaced.
+    #[arg(long, help_heading = super::BEYOND)]
+    pub republish: bool,
+
+    /// Create the bucket, in a new or empty directory
+    #[arg(long, help_heading = super::BEYOND)]
+    pub create: bool,
+
+    /// Bucket.
+    #[command(flatten)]
+    pub bucket: BucketOptions,
+
+    /// Threads and memory.
+    #[command(flatten)]
+    pub run: RunOptions,
+
+    /// Whether progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressOptions,
+
+    /// Filters.
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+impl Publish {
+    /// The options of the request, with `extras`.
+    pub fn args(&self, extras: Vec<Extra>) -> Args {
+        Args {
+            content: self.content.with(extras),
+            encoding: Encoding {
+                level: self.level.clone(),
+                ..Encoding::default()
+            },
+            filters: self.filters.clone(),
+            run: self.run.clone(),
+            verbosity: self.verbosity.clone(),
+            ..Args::default()
+        }
+    }
+}
+
+/// Remove archives that no channel of a bucket lists
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice prune [<options>] <bucket>")]
+pub struct Prune {
+    /// The bucket: a directory, or the URL of an object store
+    #[arg(value_name = "bucket", required = true)]
+    pub bucket: String,
+
+    /// Keep archives that were listed or written since then
+    ///
+    /// The shortest time is 60m, because a publication that is running may need younger archives. The time is in seconds, or has
+    /// the suffix m, h or d.
+    #[arg(long, value_name = "duration", default_value = "1d", value_parser = duration, help_heading = super::BEYOND)]
+    pub older_than: Duration,
+
+    /// Bucket.
+    #[command(flatten)]
+    pub options: BucketOptions,
+}
+
+/// Answer many requests from standard input
+#[derive(Parser, Clone, Debug, Default)]
+#[command(override_usage = "git sluice batch [<options>]")]
+pub struct Batch {
+    /// Answer at most this many requests at once
+    ///
+    /// By default, there is one for each processor, up to 4.
+    #[arg(long, value_name = "count", value_parser = number::<usize>(1..=usize::MAX), help_heading = super::BEYOND)]
+    pub jobs: Option<usize>,
+
+    /// Keep this many repositories open between requests
+    #[arg(long, value_name = "count", default_value = "100", value_parser = number::<usize>(0..=usize::MAX), help_heading = super::BEYOND)]
+    pub repositories: usize,
+
+    /// Limit the memory of all requests together
+    #[arg(long, value_name = "size", default_value = "256m", value_parser = size, help_heading = super::BEYOND)]
+    pub memory: u64,
+}
+
+/// Serve 'git archive --remote', as git upload-archive does
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice upload-archive <repository>")]
+pub(super) struct UploadArchive {
+    /// The repository
+    #[arg(value_name = "repository", required = true)]
+    _repository: (),
+}
+
+/// Print completions for a shell
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice completions <shell>")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "shell", required = true, value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell that has completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// bash, with git's own completion of `git sluice`
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// Print a manual page
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice manual [<command>]")]
+pub struct Manual {
+    /// The command; without it, the page of git-sluice
+    #[arg(value_name = "command", value_enum)]
+    pub command: Option<CommandName>,
+}
+
+/// Print the options that a profile stands for
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice profile <name>")]
+pub struct ProfileName {
+    /// The profile
+    #[arg(value_name = "name", required = true, value_enum)]
+    pub name: Profile,
+}
+
+/// Explain a command or a group of options
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice help [<command> | <topic>]")]
+pub struct Help {
+    /// A command, or one of filters, changes, reports, http, cache
+    #[arg(value_name = "command|topic")]
+    pub word: Option<String>,
+}

@@ -1,0 +1,95 @@
+//! The options of `git archive` that decide which files an archive has, under which names, in which format.
+
+use std::ffi::OsString;
+
+use super::extra::Extra;
+
+/// The tree, the paths, and what each entry looks like.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Content {
+    /// The tree or commit to archive
+    #[arg(value_name = "tree-ish")]
+    pub treeish: Option<OsString>,
+
+    /// Archive only these paths
+    #[arg(value_name = "path")]
+    pub paths: Vec<OsString>,
+
+    /// Prepend this to each path in the archive
+    #[arg(long, value_name = "prefix")]
+    pub prefix: Option<OsString>,
+
+    /// Add an untracked file below the last --prefix
+    #[arg(long = "add-file", value_name = "file")]
+    _add_file: (),
+
+    /// Add a file with this path and content
+    #[arg(long = "add-virtual-file", value_name = "path:content")]
+    _add_virtual_file: (),
+
+    /// All extra files, in order
+    #[arg(skip)]
+    pub extras: Vec<Extra>,
+
+    /// Also read .gitattributes in the work tree
+    #[arg(long)]
+    pub worktree_attributes: bool,
+
+    /// Set the modification time of all entries
+    #[arg(long, value_name = "time")]
+    pub mtime: Option<OsString>,
+
+    /// Archive only the paths in this file, one a line
+    ///
+    /// `-` is standard input.
+    #[arg(long, value_name = "file", help_heading = super::BEYOND)]
+    pub pathspec_from_file: Option<OsString>,
+
+    /// Separate the paths in that file by NUL
+    #[arg(long, help_heading = super::BEYOND)]
+    pub pathspec_file_nul: bool,
+}
+
+impl Content {
+    /// A copy with `extras`, which the scanner finds.
+    pub(super) fn with(&self, extras: Vec<Extra>) -> Self {
+        Self {
+            extras,
+            ..self.clone()
+        }
+    }
+}
+
+/// The format, and its bytes.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Encoding {
+    /// Archive format: see --list
+    #[arg(long, value_name = "fmt")]
+    pub format: Option<OsString>,
+
+    /// The compression level, which users write as `-<number>`.
+    #[command(flatten)]
+    pub level: Level,
+
+    /// Choose the compressed bytes of a tar.gz
+    #[arg(long, value_name = "program", default_value = "git", value_enum, help_heading = super::BEYOND)]
+    pub gzip_compat: GzipCompat,
+}
+
+/// The compression level: the last of `-<number>`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Level {
+    /// The level as words after the scanner have it.
+    #[arg(long = super::raw::LEVEL, hide = true, allow_hyphen_values = true)]
+    pub level: Option<i32>,
+}
+
+/// `--gzip-compat`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum GzipCompat {
+    /// The bytes of git since 2.38, made by zlib
+    #[default]
+    Git,
+    /// The bytes of gzip -n, made by older versions of git and published by code hosts
+    Gnu,
+}

@@ -1,0 +1,229 @@
+//! The help of the commands and of groups of options, made from their definitions.
+
+use clap::{Arg, Command, ValueEnum};
+
+use super::{
+    BEYOND, CommandName, delta, filters, grammar::Question, manual::PROGRAM, reports, serving,
+    sharing,
+};
+use crate::base::error::{Error, Result, filled};
+
+/// The widest line, in columns.
+const WIDTH: usize = 80;
+/// The column before the text about an option.
+const HELP_COLUMN: usize = 29;
+
+/// Groups of options that have a page of help of their own: the topic, and the heading of the group.
+const TOPICS: [(&str, &str); 5] = [
+    ("filters", filters::HEADING),
+    ("changes", delta::HEADING),
+    ("reports", reports::HEADING),
+    ("http", serving::HEADING),
+    ("cache", sharing::HEADING),
+];
+
+/// The exit statuses, and their meanings.
+pub const STATUSES: [(u8, &str); 14] = [
+    (0, "done"),
+    (1, "verify, apply --verify: the directory differs"),
+    (3, "--base: the base cannot be read"),
+    (4, "--fail-if-empty: there is no regular file to send"),
+    (
+        5,
+        "--max-changed-paths, --max-changed-ratio: too much changed",
+    ),
+    (6, "--cache-wait: too many archives are being written"),
+    (7, "--if-none-match: the caller has the archive"),
+    (8, "--byte-range: the archive ends before the range"),
+    (
+        9,
+        "missing: an object is missing; apply: no such channel or commit",
+    ),
+    (10, "apply, publish, prune: the bucket cannot be reached"),
+    (
+        11,
+        "apply, publish, prune: a channel or an archive is damaged",
+    ),
+    (128, "the run cannot continue (fatal: ...)"),
+    (
+        129,
+        "usage: an unknown option, a bad value, options that clash",
+    ),
+    (
+        255,
+        "an object is missing, or damaged and streamed (error: ...)",
+    ),
+];
+
+/// The answer to a `question` about a command.
+pub(super) fn answer(question: Question, command: CommandName) -> String {
+    match question {
+        Question::Usage => usage(command),
+        Question::Help => long(command),
+        Question::Version => format!("{PROGRAM} {}\n", env!("CARGO_PKG_VERSION")),
+        Question::Options => super::bash::option_words(&command.definition()).join(" ") + "\n",
+    }
+}
+
+/// What `help` prints about `word`, a command or a topic.
+pub fn help(word: Option<&str>) -> Result<String> {
+    let Some(word) = word else {
+        return Ok(usage(CommandName::Archive));
+    };
+    if let Some(command) = CommandName::of(word.as_ref()) {
+        return Ok(long(command));
+    }
+    let heading = TOPICS.iter().find(|(topic, _)| *topic == word);
+    let Some((_, heading)) = heading else {
+        let refused = filled("no help about '{}'", &[word.as_bytes()]);
+        let topics = TOPICS.map(|(topic, _)| topic).join(", ");
+        return Err(
+            Error::usage(refused).hinted(format!("the topics are {topics}, and each command"))
+        );
+    };
+    let definition = CommandName::Archive.definition().mut_args(|option| {
+        let is_in_group = option.get_help_heading() == Some(heading);
+        option.hide(!is_in_group)
+    });
+    let mut page = definition.max_term_width(WIDTH).help_template("{options}");
+    Ok(page.render_long_help().to_string() + "\n")
+}
+
+/// The short help: a line for each option, and groups of options by their names.
+fn usage(command: CommandName) -> String {
+    let mut definition = command.definition();
+    let about = about(&definition);
+    let usage = definition.render_usage().to_string();
+    let usage = usage.trim_end();
+    let commands = match command {
+        CommandName::Archive => commands() + "\n",
+        _ => String::new(),
+    };
+    let own: Vec<&Arg> = definition
+        .get_arguments()
+        .filter(|option| option.get_long().is_some() && !option.is_hide_set())
+        .filter(|option| topic(option).is_none())
+        .collect();
+    // Only an archive has options that git archive has not.
+    let of_git =
+        |option: &&&Arg| command != CommandName::Archive || option.get_help_heading().is_none();
+    let rows = |title: &str, options: Vec<&&Arg>| match options.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n{title}:\n{}",
+            options.into_iter().map(|it| row(it)).collect::<String>()
+        ),
+    };
+    let (of_git, beyond) = own.iter().partition(of_git);
+    let sections = [rows("Options", of_git), rows(BEYOND, beyond)];
+    let groups = groups(&definition);
+    let text = format!(
+        "{about}\n\n{usage}\n\n{commands}{}{groups}",
+        sections.concat().trim_start()
+    );
+    text.trim_end().to_owned() + "\n"
+}
+
+/// What `definition` does, in one line.
+fn about(definition: &Command) -> String {
+    let about = definition.get_about().map(ToString::to_string);
+    about.unwrap_or_default()
+}
+
+/// The topic that explains `option`.
+fn topic(option: &Arg) -> Option<&'static str> {
+    let heading = option.get_help_heading()?;
+    let topic = TOPICS.iter().find(|(_, other)| *other == heading);
+    topic.map(|(topic, _)| *topic)
+}
+
+/// The line about `option`; two lines if it is long.
+fn row(option: &Arg) -> String {
+    let help = option.get_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    let words: Vec<String> = help.split(' ').map(ToOwned::to_owned).collect();
+    let name = format!("  {}", spelled(option));
+    match name.len() < HELP_COLUMN {
+        true => wrapped(&format!("{name:<HELP_COLUMN$}"), &words),
+        false => name + "\n" + &wrapped(&" ".repeat(HELP_COLUMN), &words),
+    }
+}
+
+/// The spellings of `option`, with its value.
+fn spelled(option: &Arg) -> String {
+    let short = option.get_short().map(|short| format!("-{short}, "));
+    let long = option.get_long().unwrap_or_default();
+    let names = option.get_value_names().unwrap_or_default();
+    let possible = option.get_possible_values();
+    let values: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
+    let value = match option.get_action().takes_values() {
+        false => String::new(),
+        true if values.is_empty() => format!("=<{}>", names.join("> <")),
+        true => format!("=({})", values.join("|")),
+    };
+    format!("{}--{long}{value}", short.unwrap_or_default())
+}
+
+/// The help with all options and their explanations.
+fn long(command: CommandName) -> String {
+    let statuses = STATUSES.map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"));
+    let end = format!("Exit status:\n{}", statuses.concat());
+    let start = match command {
+        CommandName::Archive => commands(),
+        _ => String::new(),
+    };
+    let mut page = command
+        .definition()
+        .max_term_width(WIDTH)
+        .before_help(start)
+        .after_help(end)
+        .help_template(
+            "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}",
+        );
+    page.render_long_help().to_string() + "\n"
+}
+
+/// The commands, one a line.
+fn commands() -> String {
+    let lines = CommandName::value_variants().iter().map(|command| {
+        let about = about(&command.definition());
+        format!("  {:<15} {about}\n", command.as_str())
+    });
+    format!("Commands:\n{}", lines.collect::<String>())
+}
+
+/// The names of the options in each group of `definition`, and the topics that explain them.
+fn groups(definition: &Command) -> String {
+    let mut text = String::new();
+    for (topic, _) in TOPICS {
+        let options = definition.get_arguments();
+        let options = options.filter(|option| self::topic(option) == Some(topic));
+        let names: Vec<String> = options
+            .filter_map(|option| Some(format!("--{}", option.get_long()?)))
+            .collect();
+        if !names.is_empty() {
+            text += &wrapped(&format!("  {topic:<9}"), &names);
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\nMore options ('git sluice help <topic>' explains them):\n{text}"),
+    }
+}
+
+/// `words` behind `start`, in lines of at most [`WIDTH`] columns that begin at the same column.
+fn wrapped(start: &str, words: &[String]) -> String {
+    let indent = " ".repeat(start.len());
+    let mut text = String::new();
+    let mut line = start.to_owned();
+    for word in words {
+        if line.len() + 1 + word.len() > WIDTH {
+            text += &line;
+            text.push('\n');
+            line.clone_from(&indent);
+        }
+        line.push(' ');
+        line += word;
+    }
+    text + &line + "\n"
+}

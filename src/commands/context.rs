@@ -1,0 +1,182 @@
+//! A command's surroundings: streams, environment, repository. Must not touch the process's own streams.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{BufReader, Read, Write},
+    os::unix::ffi::OsStringExt,
+};
+
+use clap::FromArgMatches;
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use crate::{
+    base::{
+        error::{Error, Result},
+        working_directory::Directory,
+    },
+    cli::{Args, CliError, Extra, ProgressOptions, RawArgs, pathspecs_from},
+    git::repository::{Repository, environment::Environment, extra_file, promisor::FetchAccount},
+    output::{
+        Destination, Unfinished,
+        report::{Bands, Screen},
+    },
+    request::{Access, Inputs, Purpose, Request, format::Formats},
+};
+
+/// The surroundings of a command. The caller owns the process and its streams.
+pub struct Context<'a> {
+    /// Variables and the current directory.
+    pub environment: &'a Environment,
+    /// For whom an archive is made.
+    pub access: Access,
+    /// Opens the repository of the environment. The outer error ends the command before any other check.
+    pub repository: &'a dyn Fn() -> Result<Result<Repository>>,
+    /// Continues as `git archive` with these words, for an archive of another machine. Returns only if that fails.
+    pub remote: &'a dyn Fn(Vec<OsString>) -> Error,
+    /// Opens the destination of the command's output, unless the words name a file.
+    pub output: &'a dyn Fn() -> Result<Destination>,
+    /// Opens streams beside that of the archive.
+    pub bands: Bands<'a>,
+    /// Takes messages to the user.
+    pub messages: &'a mut (dyn Write + Send + 'static),
+    /// Opens the standard input.
+    pub input: &'a dyn Fn() -> Result<Box<dyn Read>>,
+    /// The bytes of the standard input from where it stands, if it is a file.
+    pub input_len: &'a dyn Fn() -> Option<u64>,
+    /// Tells whether the standard input is a terminal.
+    pub input_is_terminal: &'a dyn Fn() -> bool,
+    /// The place that messages go to. On a terminal, progress is shown unless the words say otherwise.
+    pub screen: Screen,
+    /// The most memory that the words may ask for, in bytes.
+    pub max_memory: u64,
+    /// Has a file removed if a signal ends the process.
+    pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
+}
+
+impl Context<'_> {
+    /// The directory in which files are named.
+    pub(super) fn directory(&self) -> &Directory {
+        self.environment.directory()
+    }
+
+    /// Where progress is shown, if it is.
+    pub(super) fn screen(&self, options: &ProgressOptions) -> Option<Screen> {
+        let is_wanted = options.progress || (!options.no_progress && self.screen.is_terminal);
+        is_wanted.then_some(self.screen)
+    }
+
+    /// The repository, or why there is none, and its formats.
+    pub(super) fn open(&self) -> Result<(Result<Repository>, Formats)> {
+        let repository = (self.repository)()?;
+        let bare_keys = self.environment.bare_keys();
+        let formats = match &repository {
+            Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing(), bare_keys),
+            Err(_) => Formats::read(&self.environment.config()?, bare_keys),
+        }?;
+        let formats = match self.access {
+            Access::Local => formats,
+            Access::Remote => formats.served(),
+        };
+        Ok((repository, formats))
+    }
+
+    /// Says whether the extra file `name` is executable, or what is wrong with it.
+    pub(super) fn examine(&self, name: &OsStr, repository: &Result<Repository>) -> Result<bool> {
+        let below = match repository {
+            Ok(repository) => repository.prefix.as_bstr(),
+            Err(_) => BStr::new(""),
+        };
+        extra_file::examine(&self.directory().file(name), below)
+    }
+
+    /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit.
+    pub(super) fn adjust(&self, args: &mut Args) -> Result<()> {
+        args.run.memory = args.run.memory.min(self.max_memory);
+        let content = &mut args.content;
+        let Some(file) = &content.pathspec_from_file else {
+            return Ok(());
+        };
+        if !content.paths.is_empty() {
+            return Err(Error::usage(
+                "'--pathspec-from-file' and pathspec arguments cannot be used together",
+            ));
+        }
+        let nul = content.pathspec_file_nul;
+        let pathspecs = if file == "-" {
+            pathspecs_from(BufReader::new((self.input)()?), nul)?
+        } else {
+            pathspecs_from(self.directory().file(file).open()?, nul)?
+        };
+        let word = |pathspec: BString| OsString::from_vec(pathspec.into());
+        content.paths = pathspecs.into_iter().map(word).collect();
+        Ok(())
+    }
+
+    /// Reads the words of a command that asks about an archive. Mistakes are reported in git's order: that of these lines.
+    pub(super) fn question<T: FromArgMatches>(
+        &self,
+        words: RawArgs<'_>,
+        args: impl FnOnce(&T, Vec<Extra>) -> Args,
+    ) -> Result<(T, Question), CliError> {
+        let (repository, formats) = self.open()?;
+        let destination = (self.output)()?;
+        let (options, extras) = words.parse(|file| self.examine(file, &repository))?;
+        let question = Question {
+            args: args(&options, extras),
+            formats,
+            repository,
+            destination,
+        };
+        Ok((options, question))
+    }
+}
+
+/// A question about an archive, before its options are resolved.
+pub(super) struct Question {
+    pub(super) args: Args,
+    pub(super) formats: Formats,
+    pub(super) repository: Result<Repository>,
+    pub(super) destination: Destination,
+}
+
+impl Question {
+    /// Resolves the request for a `purpose` other than to make the archive. Nothing is fetched.
+    pub(super) fn request(
+        mut self,
+        purpose: Purpose,
+        context: &mut Context<'_>,
+    ) -> Result<(Request, Destination)> {
+        context.adjust(&mut self.args)?;
+        let fetches = FetchAccount::new(false);
+        let inputs = Inputs {
+            args: &self.args,
+            purpose,
+            formats: &self.formats,
+            environment: context.environment,
+            access: context.access,
+            fetches: &fetches,
+        };
+        let request = Request::resolve(inputs, self.repository, context.messages)?;
+        request.warn(context.messages);
+        Ok((request, self.destination))
+    }
+}
+
+/// Refuses a command without further words whose name is also that of a ref: it may be meant as `git archive <ref>`.
+/// `repository` opens the repository.
+pub fn refuse_ambiguous(
+    words: &RawArgs<'_>,
+    repository: &dyn Fn() -> Result<Result<Repository>>,
+) -> Result<()> {
+    let name = words.command.as_str();
+    let is_ref = || {
+        let repository = repository().and_then(|repository| repository);
+        repository.is_ok_and(|it| matches!(it.gix.try_find_reference(name), Ok(Some(_))))
+    };
+    match words.is_alone && is_ref() {
+        true => Err(Error::usage(format!("'{name}' is a command and a ref")).hinted(format!(
+            "'git sluice archive {name}' archives the ref, 'git sluice {name} --' runs the command"
+        ))),
+        false => Ok(()),
+    }
+}
