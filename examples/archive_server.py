@@ -37,7 +37,7 @@ class Archives(BaseHTTPRequestHandler):
             if first > last:
                 return self.answer(416, Content_Range=f"bytes */{length}")
             status, headers["Content-Range"] = 206, f"bytes {first}-{last}/{length}"
-            options, length = [f"--range={first}-{last}", *options], last - first + 1
+            options, length = [f"--byte-range={first}-{last}", *options], last - first + 1
         if self.command == "HEAD":
             return self.answer(status, length, **headers)
         with sluice(*options) as archive:

@@ -342,7 +342,7 @@ fn a_terminal() {
     let refused = "fatal: an archive is not written to a terminal\n\
                    hint: name a file with -o, or send the archive on through a pipe; \
                    -o /dev/stdout writes it here\n";
-    for options in ["", "--format=zip", "--range=0-9", "--profile=zoekt"] {
+    for options in ["", "--format=zip", "--byte-range=0-9", "--profile=zoekt"] {
         let command = format!("git-sluice {options} HEAD");
         assert_eq!(
             on_terminal(&command),

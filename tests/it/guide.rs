@@ -51,7 +51,7 @@ fn the_help_fits_a_terminal_and_ends_with_examples_and_statuses() {
     ] {
         assert!(usage.contains(mode), "{mode} is in no line of the usage");
     }
-    for option in ["--batch-jobs", "--batch-repositories"] {
+    for option in ["--jobs", "--repositories"] {
         assert!(help.contains(&format!("\n  {option}=<n>\n")), "{option}");
     }
     let (_, end) = help
@@ -136,9 +136,9 @@ fn completions_of_bash() {
             "git-sluice --max-ch",
             "--max-changed-paths= --max-changed-ratio=",
         ),
-        ("git-sluice --gzip-dialect \"\"", "git gnu"),
+        ("git-sluice --gzip-compat \"\"", "git gnu"),
         ("git-sluice --profile = z", "zoekt"),
-        ("git-sluice --gzip-dialect =", "git gnu"),
+        ("git-sluice --gzip-compat =", "git gnu"),
         ("git-sluice --base = ma", refs),
         ("git-sluice ma", refs),
         ("git-sluice -v ma", refs),

@@ -63,9 +63,9 @@ fn lengths_are_exact() {
         &repo,
         &["--add-virtual-file=x:content", "--mtime=4000000000", "HEAD"],
     );
-    assert_length(&repo, &["--pax-notes", "--ignore=*.c", "HEAD"]);
-    assert_length(&repo, &["--max-size=5", "--oversize=sparse", "HEAD"]);
-    assert_length(&repo, &["--max-size=5", "--oversize=zero", "HEAD"]);
+    assert_length(&repo, &["--pax-notes", "--exclude=*.c", "HEAD"]);
+    assert_length(&repo, &["--max-size=5", "--large=placeholder", "HEAD"]);
+    assert_length(&repo, &["--max-size=5", "--large=empty", "HEAD"]);
 }
 
 #[test]

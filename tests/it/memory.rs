@@ -283,7 +283,7 @@ fn small_stacks() {
         assert!(output.stdout == expected.stdout, "{args}");
         assert_eq!(output.messages(), expected.messages());
     }
-    let limited = "ulimit -s 64; exec git-sluice --upload-archive";
+    let limited = "ulimit -s 64; exec git-sluice upload-archive";
     let output = repo.archive(["--remote=.", &format!("--exec={limited}"), "HEAD"]);
     assert!(output.success() == repo.archive(["HEAD"]).success());
 }
@@ -317,7 +317,7 @@ fn many_submodules() {
     let entries: Vec<_> = [modules].into_iter().chain(links).collect();
     let revision = commit(&repo, &entries);
     let git_dir = inner.path().join(".git");
-    let option = |name: &String| format!(" --submodule={name}={}", git_dir.display());
+    let option = |name: &String| format!(" --submodule-git-dir={name}={}", git_dir.display());
     let options: String = names.iter().map(option).collect();
     // One file of each directory.
     let args = format!("--submodules=recurse{options} {revision} '*000nn*'");

@@ -187,7 +187,7 @@ impl Repo {
     /// git's archive of what our command serves; `args` say from where.
     #[track_caller]
     pub(crate) fn served<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
-        let exec = OsString::from("--exec=git-sluice --upload-archive");
+        let exec = OsString::from("--exec=git-sluice upload-archive");
         let args = owned(args);
         self.archive(std::iter::once(&exec).chain(&args))
     }

@@ -384,7 +384,7 @@ fn options_at_the_wrong_place() {
         (
             "-v --upload-archive .",
             "option `upload-archive'",
-            "'--upload-archive' comes first: git sluice --upload-archive <repository>",
+            "'--upload-archive' comes first: git sluice upload-archive <repository>",
         ),
     ] {
         let output = Repo::from("basic").sluice(args.split_whitespace());
@@ -415,8 +415,8 @@ fn numbers() {
             "not a whole number",
         ),
         (
-            "--publish=b/v --publish-steps=x HEAD",
-            "'x' for '--publish-steps <n>'",
+            "--publish=b/v --full-every=x HEAD",
+            "'x' for '--full-every <n>'",
             "not a whole number",
         ),
     ] {
@@ -424,8 +424,8 @@ fn numbers() {
         let expected = format!("error: invalid value {option}: {message}\n");
         output.assert_failure(129, &expected);
     }
-    let expected = "fatal: bad value in '--batch-jobs=x'\ncaused by: not a whole number\n";
-    repo.sluice(["--batch", "--batch-jobs=x"])
+    let expected = "fatal: bad value in '--jobs=x'\ncaused by: not a whole number\n";
+    repo.sluice(["--batch", "--jobs=x"])
         .assert_failure(128, expected);
 }
 
@@ -433,9 +433,9 @@ fn numbers() {
 #[test]
 fn options_that_do_nothing_here() {
     let requires =
-        "fatal: the option '--bucket-timeout' requires '--publish' or '--apply' or '--prune'";
+        "fatal: the option '--timeout' requires '--publish' or '--apply' or '--prune'";
     for (args, code, line) in [
-        ("--bucket-timeout=1 HEAD", 128, requires),
+        ("--timeout=1 HEAD", 128, requires),
         (
             "--generate=man HEAD",
             129,

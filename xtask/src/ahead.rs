@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::median::median;
 use crate::{binary, process};
 
-/// Time --head and --range against the whole archive
+/// Time --head and --byte-range against the whole archive
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The repository to archive from
@@ -99,12 +99,12 @@ fn candidates(sluice: &Path, args: &Args) -> Result<Vec<Candidate>> {
         candidate("--head", Some("--head".to_owned()), args.head_max),
         candidate(
             "last tenth",
-            Some(format!("--range={}-", len - len / 10)),
+            Some(format!("--byte-range={}-", len - len / 10)),
             args.range_max,
         ),
         candidate(
             "one file in the middle",
-            Some(format!("--range={first}-{last}")),
+            Some(format!("--byte-range={first}-{last}")),
             args.range_max,
         ),
     ])

@@ -312,7 +312,7 @@ fn one_after_the_other() {
 #[test]
 fn no_other_option_goes_with_it() {
     let repo = Repo::from("basic");
-    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit, --bucket-timeout, --progress and --no-progress";
+    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit, --timeout, --progress and --no-progress";
     for others in [
         "a b",
         "--format=tar",
@@ -325,7 +325,7 @@ fn no_other_option_goes_with_it() {
         "--add-virtual-file=a:b",
         "--exec=x",
         "--worktree-attributes",
-        "--gzip-dialect=gnu",
+        "--gzip-compat=gnu",
         "--pathspec-from-file=x",
         "--mtime=1",
     ] {

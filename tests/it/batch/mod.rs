@@ -162,13 +162,13 @@ fn answers_are_those_of_a_process_each() {
         &["--head", "HEAD"],
         &["--base=HEAD", "HEAD"],
         &["--base=nothing", "HEAD"],
-        &["--range=100-2000", "HEAD"],
-        &["--range=99999999-", "HEAD"],
+        &["--byte-range=100-2000", "HEAD"],
+        &["--byte-range=99999999-", "HEAD"],
         &["--list"],
         &["--list-missing", "HEAD"],
         &["-h"],
-        &["--ignore-from=rules", "HEAD"],
-        &["--ignore-from=none", "HEAD"],
+        &["--exclude-from=rules", "HEAD"],
+        &["--exclude-from=none", "HEAD"],
         &["--add-file=rules", "HEAD"],
         &["--add-file=rules", "--head", "HEAD"],
         &["--pathspec-from-file=allowed", "HEAD"],
@@ -176,7 +176,7 @@ fn answers_are_those_of_a_process_each() {
         &["--apply=none", "rules"],
         &["--profile=zoekt", "HEAD"],
         &["--print-profile", "--profile=zoekt"],
-        &["--ignore=**", "--fail-if-empty", "HEAD"],
+        &["--exclude=**", "--fail-if-empty", "HEAD"],
         &["--manifest=fd:99", "HEAD"],
     ];
     repo.write("user", "* export-ignore\n");
@@ -289,7 +289,7 @@ fn reports_in_bands() {
 #[test]
 fn the_conversation_is_no_file() {
     let repo = Repo::copy("basic");
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=1"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=1"]);
     let whole = batch.ask(&["HEAD"]);
     for words in [
         &["-o", "file.tar", "--manifest=fd:1", "HEAD"][..],
@@ -305,7 +305,7 @@ fn the_conversation_is_no_file() {
     for words in [
         &["-o", "file.tar", "--summary=/dev/stdout", "HEAD"][..],
         &["-o", "/dev/stdout", "HEAD"],
-        &["--ignore-from=/dev/stdin", "HEAD"],
+        &["--exclude-from=/dev/stdin", "HEAD"],
     ] {
         batch.send(words);
         batch.send(&["HEAD"]);
@@ -351,7 +351,7 @@ fn requests_overlap() {
     repo.write("large", "0123456789abcdef".repeat(1 << 18));
     repo.git(["add", "large"]);
     repo.git(["commit", "-qm", "large"]);
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=2"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=2"]);
     let words: [&[&str]; 3] = [&["HEAD"], &["--output=second", "HEAD"], &["HEAD"]];
     words.iter().for_each(|words| batch.send(words));
     let second = repo.path().join("second");
@@ -373,7 +373,7 @@ fn requests_overlap() {
 #[test]
 fn many_requests_at_once() {
     let repo = Repo::copy("basic");
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=3", "--memory=1m"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=3", "--memory=1m"]);
     let words: [&[&str]; 4] = [
         &["HEAD"],
         &["--head", "HEAD"],

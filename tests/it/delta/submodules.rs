@@ -16,9 +16,9 @@ const ATTRIBUTES: [&str; 4] = [
 const OPTIONS: [&[&str]; 8] = [
     &[],
     &["--prefix=p/"],
-    &["--ignore=libs/**"],
-    &["--ignore=o*e", "--ignore=**/m"],
-    &["--ignore=one/", "--ignore=**/sub/*"],
+    &["--exclude=libs/**"],
+    &["--exclude=o*e", "--exclude=**/m"],
+    &["--exclude=one/", "--exclude=**/sub/*"],
     &["--max-size=2", "--binary=omit"],
     &["--threads=1", "--", "*.txt"],
     &["--", ":(exclude)d"],

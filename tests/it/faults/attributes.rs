@@ -151,7 +151,7 @@ fn an_archive_without_missing_files_needs_attribute_files() {
             let text = String::from_utf8_lossy(&list.stdout);
             assert!(list.code() == 9 && text.contains(&id), "{list}");
             // There no attribute counts.
-            assert_eq!(repo.sluice([missing, "--raw", "HEAD"]).code(), 0);
+            assert_eq!(repo.sluice([missing, "--no-attributes", "HEAD"]).code(), 0);
         }
         assert_eq!(repo.sluice(["--missing=error", "HEAD", "plain"]).code(), 0);
     }

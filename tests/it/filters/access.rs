@@ -78,19 +78,19 @@ fn nothing_tells_of_what_is_denied() {
         &["-v", "--format=zip", "-0", "HEAD"],
         &["-v", "--pax-notes", "HEAD"],
         &[
-            "--raw",
+            "--no-attributes",
             "--max-size=3",
-            "--oversize=zero",
+            "--large=empty",
             "--pax-notes",
             "HEAD",
         ],
         &["--profile=zoekt", "-v", "HEAD"],
         &["--profile=searcher", "-v", "HEAD"],
-        &["--ignore=secret", "-v", "HEAD"],
-        &["--ignore=kept", "HEAD"],
-        &["--ignore=**", "HEAD"],
+        &["--exclude=secret", "-v", "HEAD"],
+        &["--exclude=kept", "HEAD"],
+        &["--exclude=**", "HEAD"],
         &["--dry-run", "HEAD"],
-        &["--dry-run", "--ignore=secret", "HEAD"],
+        &["--dry-run", "--exclude=secret", "HEAD"],
         &["--explain=secret/notice", "HEAD"],
         &["--explain=kept", "HEAD"],
         &["--missing=omit", "HEAD"],
@@ -285,7 +285,7 @@ fn files_of_rules_may_be_secret() {
     }
     assert!(!files(&repo, &[UNDER, ignore]).contains(&"kept/file".into()));
     let secrets = change("HUSH[\n");
-    let _ = run_silently(&repo, &secrets, &[ignore, "--ignore-errors=warn", "HEAD"]).success();
+    let _ = run_silently(&repo, &secrets, &[ignore, "--bad-pattern=warn", "HEAD"]).success();
     let output = run_silently(&repo, &secrets, &[ignore, "HEAD"]);
     output.assert_refused(128, &["cannot use ignore rules of '.sourcegraph/ignore'"]);
 }
@@ -295,7 +295,7 @@ fn files_of_rules_may_be_secret() {
 fn an_ignored_directory_is_told_only_if_all_of_it_may_be_known() {
     let repo = guarded("/**\n-/secret/HUSH-plan\n");
     let told = |repo: &Repo| {
-        let (lines, output) = manifest(repo, &[UNDER, "--ignore=secret", "--ignore=kept/", "HEAD"]);
+        let (lines, output) = manifest(repo, &[UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"]);
         let _ = output.success();
         let omitted = lines.iter().filter(|line| line["disposition"] == "omitted");
         let paths = omitted.map(|line| line["path"].as_str().expect("it is text").to_owned());
@@ -370,7 +370,7 @@ fn the_summary_is_that_of_what_may_be_known() {
     let without = super::commit_without(&repo, &denied);
     for args in [
         &[][..],
-        &["--ignore=kept"],
+        &["--exclude=kept"],
         &["--max-size=9"],
         &["--profile=zoekt"],
     ] {
@@ -411,7 +411,7 @@ fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
         }
         std::mem::take(told)
     };
-    let all = ["--ignore=no", "--deletions=none"];
+    let all = ["--exclude=no", "--deletions=none"];
     for options in [&[][..], &["--max-size=9"], &["--profile=zoekt"], &all] {
         for [with, without] in [
             [["HEAD", &secretless], [&twin, &secretless]],

@@ -97,7 +97,7 @@ fn something_may_take_its_place() {
     for (args, kinds) in [
         (&["--missing=placeholder"][..], [Some(0), Some(0)]),
         (
-            &["--missing=placeholder", "--max-size=10", "--oversize=zero"],
+            &["--missing=placeholder", "--max-size=10", "--large=empty"],
             [Some(0), Some(0)],
         ),
         (
@@ -167,7 +167,7 @@ fn loss_is_no_absence() {
     let repo = Repo::copy("filters");
     unpack(&repo);
     remove(&repo, "HEAD:run.sh");
-    let expected = repo.sluice(["--raw", "--submodules=omit", "HEAD"]);
+    let expected = repo.sluice(["--no-attributes", "--submodules=omit", "HEAD"]);
     assert_eq!(expected.code(), 255, "{expected}");
     for args in [
         &["--missing=omit"][..],

@@ -35,7 +35,7 @@ fn a_dry_run_lists_what_would_be_sent() {
             "--dry-run",
             IGNORE_FILE,
             "--max-size=4096",
-            "--oversize=zero",
+            "--large=empty",
             "HEAD",
             "ignored",
             "size",
@@ -65,15 +65,15 @@ total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted, an archive of 20480 by
 #[test]
 fn totals_are_those_of_the_archive() {
     let repo = Repo::from("filters");
-    let list = said(&repo, &["--dry-run", "--raw", "HEAD"]);
-    let files = super::files(&repo, &["--raw"]).len();
+    let list = said(&repo, &["--dry-run", "--no-attributes", "HEAD"]);
+    let files = super::files(&repo, &["--no-attributes"]).len();
     let total: u64 = repo
         .git(["ls-tree", "-rl", "HEAD"])
         .lines()
         .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
         .sum();
     let last = list.lines().last().expect("there is one");
-    let archive = repo.sluice(["--raw", "HEAD"]).success().len();
+    let archive = repo.sluice(["--no-attributes", "HEAD"]).success().len();
     let sums = format!("{files} sent with {total} bytes, 0 placeholders, 0 omitted");
     let expected = format!("total: {sums}, an archive of {archive} bytes");
     assert_eq!(last, expected);
@@ -85,13 +85,13 @@ fn every_rule_explains_itself() {
     repo.write("rules", "# mine\nkept/HUSH-token\n");
     let common = [
         IGNORE_FILE,
-        "--ignore-from=rules",
-        "--ignore=links",
+        "--exclude-from=rules",
+        "--exclude=links",
         "--max-size=4096",
-        "--large-file=**/*.json",
-        "--oversize=sparse",
+        "--size-exempt=**/*.json",
+        "--large=placeholder",
         "--submodules=omit",
-        "--binary=nuls",
+        "--binary=placeholder",
         "HEAD",
     ];
     let unless = "sent, unless its content turns out to be binary";
@@ -118,7 +118,7 @@ fn every_rule_explains_itself() {
         ),
         (
             "links/link",
-            "omitted: 'links' (--ignore, line 1) ignores all of 'links', which is not read",
+            "omitted: 'links' (--exclude, line 1) ignores all of 'links', which is not read",
         ),
         ("size/limit", unless),
         (
@@ -127,7 +127,7 @@ fn every_rule_explains_itself() {
         ),
         (
             "size/over.json",
-            "sent: 5000 bytes, allowed by --large-file='**/*.json', unless its content turns out to be binary",
+            "sent: 5000 bytes, allowed by --size-exempt='**/*.json', unless its content turns out to be binary",
         ),
         ("module", "omitted: it is a submodule"),
         (
@@ -249,12 +249,12 @@ fn names_of_any_bytes() {
     };
     let (why, head) = (name(b"--explain=n\xff"), name(b"HEAD"));
     assert_eq!(explained(&[why, head]), r"n\xff: sent\n");
-    let (rule, why) = (name(b"--ignore=/e*"), name(b"--explain=e\x1b[2J"));
+    let (rule, why) = (name(b"--exclude=/e*"), name(b"--explain=e\x1b[2J"));
     assert_eq!(
         explained(&[rule, why, head]),
-        r"e?[2J: omitted: \'/e*\' (--ignore, line 1) ignores it\n"
+        r"e?[2J: omitted: \'/e*\' (--exclude, line 1) ignores it\n"
     );
-    let refused = repo.sluice([name(b"--ignore=[\xff\x1b"), head]);
+    let refused = repo.sluice([name(b"--exclude=[\xff\x1b"), head]);
     let words = refused.stderr.escape_ascii().to_string();
     assert!(words.contains(r"line 1: \'[\xff?\'"), "{words}");
     let channel = repo.sluice([name(b"--manifest=no/\xff"), head]);

@@ -20,13 +20,13 @@ fn what_profiles_stand_for() {
     assert_eq!(printed(&["--profile=git"]), "--profile=git\n");
     assert_eq!(
         printed(&["--profile=zoekt"]),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=2097152\n--oversize=sparse\n\
-         --binary=nuls\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=placeholder\n\
+         --binary=placeholder\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
     );
     assert_eq!(
         printed(&["--profile=searcher"]),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=2097152\n--oversize=zero\n\
-         --binary=zero\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=empty\n\
+         --binary=empty\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
          --missing=placeholder\n"
     );
 }
@@ -36,16 +36,16 @@ fn options_beside_a_profile_override_it() {
     let given = [
         "--max-size=1m",
         "--profile=zoekt",
-        "--oversize=omit",
+        "--large=omit",
         "--symlinks=link",
     ];
     assert_eq!(
         printed(&given),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=1048576\n--oversize=omit\n\
-         --binary=nuls\n--symlinks=link\n--submodules=omit\n--missing=placeholder\n"
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=1048576\n--large=omit\n\
+         --binary=placeholder\n--symlinks=link\n--submodules=omit\n--missing=placeholder\n"
     );
     let repo = Repo::from("filters");
-    let zoekt = names(&repo, &["--profile=zoekt", "--binary=full"]);
+    let zoekt = names(&repo, &["--profile=zoekt", "--binary=keep"]);
     assert!(!zoekt.contains(&"module/".into()));
     let dir = names(&repo, &["--submodules=dir", "--profile=zoekt"]);
     assert!(dir.contains(&"module/".into()));
@@ -109,7 +109,7 @@ fn raw_is_raw_under_any_configuration() {
          *.subst export-subst\nsecret export-ignore\nsize/numbers working-tree-encoding=UTF-16\n",
     );
     let lines = repo.git(["ls-tree", "-r", "HEAD"]);
-    for args in [&["--raw"][..], &["--raw", "--worktree-attributes"]] {
+    for args in [&["--no-attributes"][..], &["--no-attributes", "--worktree-attributes"]] {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
         let records = tar_listing::records(&archive);
         for line in lines.lines().filter(|line| line.starts_with("100")) {
@@ -126,10 +126,10 @@ fn raw_is_raw_under_any_configuration() {
     let bare = Repo::scratch();
     let url = repo.path().display().to_string();
     bare.git(["clone", "-q", "--bare", &url, "."]);
-    let raw = ["--raw", "HEAD"];
+    let raw = ["--no-attributes", "HEAD"];
     assert!(repo.sluice(raw).success() == bare.sluice(raw).success());
     // As text is told in zips: by the content alone.
-    let raw = ["--raw", "--format=zip", "HEAD"];
+    let raw = ["--no-attributes", "--format=zip", "HEAD"];
     assert!(repo.sluice(raw).success() == bare.sluice(raw).success());
 }
 
@@ -143,6 +143,6 @@ fn bare_repositories_have_no_attributes_of_a_work_tree() {
     bare.assert_same(["--worktree-attributes", "HEAD"]);
     bare.assert_same(["HEAD"]);
     let off = bare.sluice(["--worktree-attributes", "HEAD"]).success();
-    assert!(off == bare.sluice(["--raw", "HEAD"]).success());
+    assert!(off == bare.sluice(["--no-attributes", "HEAD"]).success());
     assert!(files(&bare, &["--worktree-attributes"]).contains(&"attributes/hidden".into()));
 }

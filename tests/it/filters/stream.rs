@@ -144,7 +144,7 @@ fn a_stream_without_files_is_told() {
         );
         assert_eq!(told["entries"], 1);
     }
-    let (told, output) = summary(&repo, &["--binary=zero", "--fail-if-empty", &commit]);
+    let (told, output) = summary(&repo, &["--binary=empty", "--fail-if-empty", &commit]);
     assert_eq!((output.code(), &told["files"]), (0, &1.into()));
 }
 

@@ -77,7 +77,7 @@ fn another_way_is_taken_and_told() {
         let _ = fleet.apply("d", "").success();
         // A full archive too, behind the delta.
         let last = fleet.commit("echo last >small");
-        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+        let _ = fleet.publish("--full-every=0 HEAD").success();
         let steps = fleet.steps();
         damage(&fleet.object(&steps[steps.len() - 2]));
         let output = fleet.apply("d", "");
@@ -144,7 +144,7 @@ fn views_that_are_not_there_or_make_no_sense() {
         fs::write(fleet.view_path(), damaged).unwrap();
         let output = fleet.apply("d", "");
         output.assert_refused(11, &["fatal: the view 'main' makes no sense", words]);
-        let prune = fleet.top.sluice(["--prune=bucket", "--prune-age=1h"]);
+        let prune = fleet.top.sluice(["--prune=bucket", "--older-than=1h"]);
         let hint = "hint: git sluice --publish=<bucket>/main --force <commit> replaces it\n";
         for output in [output, prune, fleet.publish("HEAD")] {
             output.assert_refused(11, &[hint]);
@@ -187,7 +187,7 @@ fn a_stale_view_is_not_taken_for_the_newest() {
 fn a_killed_reader_goes_on() {
     let (fleet, ids) = Fleet::published();
     let full = fleet.commit("for i in $(seq 400); do echo $i >file$i; done");
-    let _ = fleet.publish("--publish-steps=0 HEAD").success();
+    let _ = fleet.publish("--full-every=0 HEAD").success();
     for round in 0..30 {
         let directory = format!("d{round}");
         if round % 2 == 0 {

@@ -87,14 +87,14 @@ fn names_of_paths_are_told_and_files_of_others_stay() {
 fn other_filters_are_another_content() {
     let (fleet, ids) = Fleet::published();
     let _ = fleet.apply("d", "").success();
-    let all = fleet.kinds("--ignore=small HEAD");
+    let all = fleet.kinds("--exclude=small HEAD");
     assert_eq!(all, ["full"]);
     assert_eq!(fleet.steps().len(), 1);
     let _ = fleet.apply("d", "").success();
     assert_eq!(fleet.state("d"), format!("holds {}", ids[2]));
     assert!(!fleet.directory("d/small").exists());
     let next = fleet.commit("echo 3 >small && echo 3 >other");
-    assert_eq!(fleet.kinds("--ignore=small HEAD"), ["delta"]);
+    assert_eq!(fleet.kinds("--exclude=small HEAD"), ["delta"]);
     let _ = fleet.apply("d", "").success();
     assert_eq!(fleet.state("d"), format!("holds {next}"));
     let mut expected = fleet.tree(&next, "");
@@ -102,7 +102,7 @@ fn other_filters_are_another_content() {
     fleet.assert_files("d", &expected);
     // Configuration that decides about content counts as well.
     fleet.repo.git(["config", "core.eol", "crlf"]);
-    assert_eq!(fleet.kinds("--ignore=small HEAD"), ["full"]);
+    assert_eq!(fleet.kinds("--exclude=small HEAD"), ["full"]);
     // What came by an archive is not known to have these filters.
     let tar = fleet.repo.sluice(["HEAD"]).success();
     fleet.top.write("tar", tar);

@@ -181,11 +181,11 @@ fn words_that_do_not_go_together() {
         assert_eq!(output.code(), 129, "{output}");
     }
     for (option, other) in [
-        ("--prune-age=1d", "prune"),
+        ("--older-than=1d", "prune"),
         ("--commit=x", "apply"),
         ("--force", "publish"),
         ("--create", "publish"),
-        ("--publish-steps=3", "publish"),
+        ("--full-every=3", "publish"),
     ] {
         let words = format!("requires '--{other}'");
         let output = fleet.repo.sluice([option, "HEAD"]);

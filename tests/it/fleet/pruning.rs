@@ -14,7 +14,7 @@ use crate::schema::Schema;
 impl Fleet {
     #[track_caller]
     pub(super) fn prune(&self, age: &str) -> Value {
-        let options = ["--prune=bucket".to_owned(), format!("--prune-age={age}")];
+        let options = ["--prune=bucket".to_owned(), format!("--older-than={age}")];
         let line = self.top.sluice(options).success();
         let value = serde_json::from_slice(&line).expect("one line of JSON");
         Schema::read("pruned").accept(&value);
@@ -78,7 +78,7 @@ fn what_was_listed_within_the_time_stays() {
     let (fleet, _) = Fleet::published();
     for number in 0..2 {
         fleet.commit(&format!("echo {number} >>small"));
-        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+        let _ = fleet.publish("--full-every=0 HEAD").success();
     }
     fleet.age();
     let listed = fleet.steps().len();
@@ -147,12 +147,12 @@ fn what_is_young_stays() {
     for age in ["0", "59m"] {
         let output = fleet
             .top
-            .sluice(["--prune=bucket".to_owned(), format!("--prune-age={age}")]);
+            .sluice(["--prune=bucket".to_owned(), format!("--older-than={age}")]);
         output.assert_failure(
             128,
             "fatal: cannot remove archives that are younger than 60 minutes\n\
              caused by: a publication that is running may need them\n\
-             hint: --prune-age=60m\n",
+             hint: --older-than=60m\n",
         );
     }
     assert_eq!(fleet.objects().len(), 3);

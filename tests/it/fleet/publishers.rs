@@ -15,7 +15,7 @@ fn a_full_archive_comes_when_the_way_gets_long() {
         fleet.commit(&format!("echo {number} >small"));
         kinds.push(
             fleet
-                .kinds("--publish-steps=2 --publish-ratio=1 HEAD")
+                .kinds("--full-every=2 --full-ratio=1 HEAD")
                 .join(" "),
         );
     }
@@ -35,7 +35,7 @@ fn a_full_archive_comes_when_the_way_gets_long() {
     assert_eq!(fleet.view()["retired"].as_array().map(Vec::len), Some(4));
     // By bytes.
     fleet.commit("echo >small");
-    assert_eq!(fleet.kinds("--publish-ratio=0 HEAD"), ["delta", "full"]);
+    assert_eq!(fleet.kinds("--full-ratio=0 HEAD"), ["delta", "full"]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn an_older_commit() {
     let older = fleet.commit("echo older >small");
     let newer = fleet.commit("echo newer >>small");
     assert_eq!(fleet.kinds(&newer), ["delta"]);
-    let told = fleet.told(&format!("--publish-ratio=0 {older}"));
+    let told = fleet.told(&format!("--full-ratio=0 {older}"));
     assert_eq!(
         (&told["was_there"], &told["is_target"]),
         (&false.into(), &false.into())
@@ -129,7 +129,7 @@ fn older_commits_that_have_little_in_common() {
     // A full archive of the newest commit does away with nothing that somebody needs.
     for (words, kinds) in [
         ("", &["delta"][..]),
-        ("--publish-steps=0", &["delta", "full"]),
+        ("--full-every=0", &["delta", "full"]),
     ] {
         let commit = fleet.commit("echo $(wc -c <small)x >>small");
         assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
@@ -229,7 +229,7 @@ fn two_publishers_fifty_times() {
             fleet.commit(&format!("echo {side} {round} >small"))
         });
         let running = commits.each_ref().map(|commit| {
-            fleet.start_publishing(&format!("--publish-steps=1000 --publish-ratio=1 {commit}"))
+            fleet.start_publishing(&format!("--full-every=1000 --full-ratio=1 {commit}"))
         });
         for running in running {
             let _ = running.finish().success();
@@ -360,10 +360,10 @@ fn what_cannot_be_published() {
 #[test]
 fn levels_and_warnings() {
     let fleet = Fleet::new();
-    let warning = "warning: --ignore-file='none' is in no tree and ignores nothing\n";
+    let warning = "warning: --exclude-from-tree='none' is in no tree and ignores nothing\n";
     for kinds in [&["full"][..], &["delta"]] {
         fleet.commit("date +%s.%N >now");
-        let output = fleet.publish("-19 --ignore-file=none HEAD");
+        let output = fleet.publish("-19 --exclude-from-tree=none HEAD");
         assert_eq!(output.messages(), warning, "{output}");
         let told: Value = serde_json::from_slice(&output.success()).expect("one line of JSON");
         let steps = told["steps"].as_array().expect("a list");
@@ -377,5 +377,5 @@ fn levels_and_warnings() {
         assert!(steps.iter().map(kind).eq(kinds.iter().copied()), "{told}");
     }
     fleet.commit("echo small >rules");
-    assert_eq!(fleet.publish("--ignore-file=rules HEAD").messages(), "");
+    assert_eq!(fleet.publish("--exclude-from-tree=rules HEAD").messages(), "");
 }

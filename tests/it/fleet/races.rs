@@ -78,7 +78,7 @@ fn an_older_commit_that_is_gone() {
     let (fleet, ids) = Fleet::published();
     let newest = fleet.commit("echo newest >small");
     // The newest one has a full archive, so that it needs no other one.
-    assert_eq!(fleet.kinds("--publish-steps=0 HEAD"), ["delta", "full"]);
+    assert_eq!(fleet.kinds("--full-every=0 HEAD"), ["delta", "full"]);
     fs::remove_file(fleet.object(&fleet.steps()[1])).unwrap();
     let told = fleet.told(&ids[1]);
     assert_eq!(

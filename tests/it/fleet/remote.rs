@@ -106,7 +106,7 @@ fn a_history() {
     let fleet = s3.fleet(Fleet::new());
     for number in 0..8 {
         let commit = fleet.commit(&format!("echo {number} >small; echo >new{number}"));
-        let told = fleet.publish_to(PLACE, "--publish-steps=3 HEAD");
+        let told = fleet.publish_to(PLACE, "--full-every=3 HEAD");
         assert_eq!(told["commit"], commit);
         for directory in ["each", &format!("new{number}")] {
             let _ = fleet.apply_from(directory, PLACE, "").success();
@@ -119,7 +119,7 @@ fn a_history() {
         .count();
     let prune = fleet
         .top
-        .sluice(["--prune=s3://store/a/folder", "--prune-age=1h"]);
+        .sluice(["--prune=s3://store/a/folder", "--older-than=1h"]);
     let pruned: Value = serde_json::from_slice(&prune.success()).expect("JSON");
     assert_eq!(
         pruned["removed"].as_u64().unwrap() + pruned["kept"].as_u64().unwrap(),
@@ -202,8 +202,8 @@ fn two_publishers_race() {
         let running = commits.each_ref().map(|commit| {
             let words = [
                 "--publish=s3://store/main",
-                "--publish-steps=1000",
-                "--publish-ratio=1",
+                "--full-every=1000",
+                "--full-ratio=1",
                 commit,
             ];
             fleet.repo.start(words)
@@ -262,7 +262,7 @@ fn a_server_that_fails() {
     for fault in faults.into_iter().chain([slow]) {
         let server = Server::start(fleet.bucket(), u64::MAX, fault);
         let (place, begin) = (format!("{}/main", server.url), Instant::now());
-        let output = fleet.apply_from("none", &place, "--bucket-timeout=2s");
+        let output = fleet.apply_from("none", &place, "--timeout=2s");
         output.assert_refused(
             10,
             &["fatal: cannot read 'v1/views/main.json' in 'http://127.0.0.1"],
@@ -291,12 +291,12 @@ fn no_server_at_all() {
     let fleet = Fleet::new();
     let begin = Instant::now();
     let place = "http://user:a-secret@127.0.0.1:1/main?a-secret";
-    let output = fleet.apply_from("d", place, "--bucket-timeout=2s");
+    let output = fleet.apply_from("d", place, "--timeout=2s");
     assert_eq!(output.code(), 128, "a query is no name of a view: {output}");
     let output = fleet.apply_from(
         "d",
         "http://user:a-secret@127.0.0.1:1/main",
-        "--bucket-timeout=2s",
+        "--timeout=2s",
     );
     output.assert_refused(
         10,

@@ -140,7 +140,7 @@ fn reports_and_ranges() {
     assert_eq!(head["content_length"], archive.len());
     let range = lfs
         .repo
-        .sluice([CONTENT, "--range=5000-1000000", "HEAD"])
+        .sluice([CONTENT, "--byte-range=5000-1000000", "HEAD"])
         .success();
     assert!(range == archive[5000..=1_000_000]);
 }
@@ -259,8 +259,8 @@ fn directories_without_their_attributes() {
 fn refusals() {
     let lfs = Lfs::with_files();
     for (raw, cause) in [
-        ("--raw", ""),
-        ("--profile=zoekt", "caused by: the profile sets --raw\n"),
+        ("--no-attributes", ""),
+        ("--profile=zoekt", "caused by: the profile sets --no-attributes\n"),
     ] {
         let refused =
             format!("fatal: options '{raw}' and '--lfs=content' cannot be used together\n");

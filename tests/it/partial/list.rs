@@ -158,7 +158,7 @@ fn filters_leave_out_what_is_not_needed() {
     assert_eq!(with_tree.roles(), expected);
     assert!(!with_tree.is_complete());
     // The rules of an ignore file come first.
-    let args = ["--ignore-file=rules", "--ignore=d1*/**", "HEAD"];
+    let args = ["--exclude-from-tree=rules", "--exclude=d1*/**", "HEAD"];
     let rules = List::of(&repo, &args);
     assert_eq!(rules.roles(), BTreeSet::from([("rules", "rules")]));
     fetch(&repo, &rules.ids());
@@ -260,13 +260,13 @@ fn hidden_entries_are_not_listed() {
     paths.push("d04/f04".to_owned());
     let paths: BTreeSet<_> = paths.iter().map(|path| (&path[..], "file")).collect();
     let repo = clone(&origin, "blob:none");
-    let list = List::of(&repo, &["--raw", &rules, "HEAD"]);
+    let list = List::of(&repo, &["--no-attributes", &rules, "HEAD"]);
     assert_eq!((list.roles(), list.is_complete()), (paths.clone(), true));
     // The attribute file is missing and hidden.
     let list = List::of(&repo, &[&rules, "HEAD"]);
     assert_eq!((list.roles(), list.is_complete()), (paths, false));
     let repo = clone(&origin, "tree:1");
-    let list = List::of(&repo, &["--raw", &rules, "HEAD"]);
+    let list = List::of(&repo, &["--no-attributes", &rules, "HEAD"]);
     assert_eq!(list.roles(), BTreeSet::from([("d03/", "tree")]));
     assert!(!list.is_complete());
 }
@@ -286,7 +286,7 @@ fn options() {
         "--explain=d00",
         "--manifest=m",
         "--summary=s",
-        "--range=0-1",
+        "--byte-range=0-1",
         "--if-none-match=x",
         "--fail-if-empty",
     ] {

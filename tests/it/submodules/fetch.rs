@@ -75,7 +75,7 @@ fn only_selected_files_come() {
     let project = project();
     let [lib, deep] = project.with_partial_submodules("blob:none", "blob:none");
     let (repo, trace) = traced(&project.superproject);
-    let output = repo.sluice(["--raw", RECURSE, "HEAD", "libs/lib/sub/deep/dir"]);
+    let output = repo.sluice(["--no-attributes", RECURSE, "HEAD", "libs/lib/sub/deep/dir"]);
     assert_eq!(output.code(), 0, "{output}");
     // `.gitmodules` of the outer one; one file.
     assert_eq!(fetches(&trace), 2);

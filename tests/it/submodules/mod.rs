@@ -166,9 +166,9 @@ fn submodules_are_entered_only_on_demand() {
     assert!(!names(&archive).iter().any(|name| name.starts_with("libs")));
     assert_eq!(
         superproject
-            .sluice(["--submodule=libs/lib=x", "HEAD"])
+            .sluice(["--submodule-git-dir=libs/lib=x", "HEAD"])
             .messages(),
-        "fatal: the option '--submodule' requires '--submodules=recurse'\n"
+        "fatal: the option '--submodule-git-dir' requires '--submodules=recurse'\n"
     );
 }
 
@@ -221,8 +221,8 @@ fn formats_and_reports() {
     let head: Value = serde_json::from_slice(&head).unwrap();
     assert_eq!(head["content_length"], tar.len());
     let half = tar.len() / 2;
-    let first = format!("--range=0-{}", half - 1);
-    let second = format!("--range={half}-");
+    let first = format!("--byte-range=0-{}", half - 1);
+    let second = format!("--byte-range={half}-");
     let parts =
         [first, second].map(|range| superproject.sluice([RECURSE, &range, "HEAD"]).success());
     assert!(parts.concat() == tar);
@@ -329,16 +329,16 @@ fn filters_see_whole_paths() {
         let rest = all.iter().filter(|other| *other != name);
         rest.cloned().collect::<Vec<_>>()
     };
-    let ignored = files(superproject, &["--ignore=libs/lib/a.c", "HEAD"]);
+    let ignored = files(superproject, &["--exclude=libs/lib/a.c", "HEAD"]);
     assert_eq!(ignored, without("libs/lib/a.c"));
-    assert_eq!(files(superproject, &["--ignore=a.c", "HEAD"]), all);
-    let large = ["--max-size=1", "--large-file=libs/lib/*.c", "HEAD"];
+    assert_eq!(files(superproject, &["--exclude=a.c", "HEAD"]), all);
+    let large = ["--max-size=1", "--size-exempt=libs/lib/*.c", "HEAD"];
     assert_eq!(files(superproject, &large), ["libs/lib/a.c"]);
     let lib = superproject.clone().at("libs/lib");
     lib.write("ignored", "a.c\n");
     commit(&lib);
     commit(superproject);
-    let own = files(superproject, &["--ignore-file=ignored", "HEAD"]);
+    let own = files(superproject, &["--exclude-from-tree=ignored", "HEAD"]);
     assert!(!own.contains(&"libs/lib/a.c".to_owned()) && own.contains(&"z.txt".to_owned()));
 }
 
@@ -355,20 +355,20 @@ fn ignore_rules_see_directories() {
                 .success(),
         )
     };
-    for rule in ["--ignore=libs/l*b", "--ignore=**/lib", "--ignore=libs/???"] {
+    for rule in ["--exclude=libs/l*b", "--exclude=**/lib", "--exclude=libs/???"] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert!(archive == all, "{rule}");
         assert_eq!(explain(rule, "libs/lib"), "libs/lib: sent\n");
     }
     for rule in [
-        "--ignore=libs/lib",
-        "--ignore=libs/lib/",
-        "--ignore=**/lib/**",
+        "--exclude=libs/lib",
+        "--exclude=libs/lib/",
+        "--exclude=**/lib/**",
     ] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert_eq!(names(&archive), [".gitattributes", ".gitmodules", "z.txt"]);
-        let pattern = &rule["--ignore=".len()..];
-        let ignored = format!("libs/lib: omitted: '{pattern}' (--ignore, line 1) ignores it\n");
+        let pattern = &rule["--exclude=".len()..];
+        let ignored = format!("libs/lib: omitted: '{pattern}' (--exclude, line 1) ignores it\n");
         assert_eq!(explain(rule, "libs/lib"), ignored);
     }
     let lib = superproject.clone().at("libs/lib");
@@ -376,7 +376,7 @@ fn ignore_rules_see_directories() {
     commit(&lib);
     commit(superproject);
     let changed = [
-        "--ignore=libs/l*b",
+        "--exclude=libs/l*b",
         "--base=HEAD~",
         "--verify-delta",
         "HEAD",
@@ -391,9 +391,9 @@ fn ignore_rules_see_directories() {
 #[test]
 fn an_ignore_file_that_is_nowhere() {
     let superproject = &project().superproject;
-    let args = [RECURSE, "--ignore-file=nowhere", "--base=HEAD", "HEAD"];
+    let args = [RECURSE, "--exclude-from-tree=nowhere", "--base=HEAD", "HEAD"];
     let output = superproject.sluice(args);
-    let warning = "warning: --ignore-file='nowhere' is in no tree and ignores nothing\n";
+    let warning = "warning: --exclude-from-tree='nowhere' is in no tree and ignores nothing\n";
     assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
 }
 

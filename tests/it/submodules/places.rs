@@ -29,7 +29,7 @@ impl Project {
 
     fn option(&self, submodule: &str, git_dir: &str) -> String {
         let git_dir = self.place.path().join(git_dir);
-        format!("--submodule={submodule}={}", git_dir.display())
+        format!("--submodule-git-dir={submodule}={}", git_dir.display())
     }
 }
 
@@ -133,7 +133,7 @@ fn where_the_caller_says() {
         ])
         .assert_failure(
             128,
-            "fatal: option '--submodule' matches no submodule: 'other'\n",
+            "fatal: option '--submodule-git-dir' matches no submodule: 'other'\n",
         );
     // Every mapping may be given for any archive of the project.
     let some = [
@@ -149,7 +149,7 @@ fn where_the_caller_says() {
         .sluice([RECURSE, &nowhere, "HEAD"])
         .assert_refused(128, &["not a git repository: '"]);
     mirror
-        .sluice([RECURSE, "--submodule=x", "HEAD"])
+        .sluice([RECURSE, "--submodule-git-dir=x", "HEAD"])
         .assert_refused(129, &["option `submodule' expects"]);
 }
 
@@ -219,7 +219,7 @@ fn submodules_that_are_not_there() {
         128,
         "fatal: could not find a repository for submodule path 'libs/lib/sub/deep' (name 'deep')\n\
          hint: 'git submodule update --init --recursive' gets it; \
-         --submodule=libs/lib/sub/deep=<git dir> names another repository\n",
+         --submodule-git-dir=libs/lib/sub/deep=<git dir> names another repository\n",
     );
     let present = superproject.sluice(["--submodules=recurse-present", "HEAD"]);
     let warning = format!(
