@@ -11,11 +11,11 @@ type Damage = (&'static str, fn(&Path));
 
 const DAMAGES: [Damage; 4] = [
     ("is missing", |object| fs::remove_file(object).unwrap()),
-    ("is shorter than the view says", |object| {
+    ("is shorter than the channel says", |object| {
         let bytes = fs::read(object).unwrap();
         fs::write(object, &bytes[..bytes.len() / 2]).unwrap();
     }),
-    ("is longer than the view says", |object| {
+    ("is longer than the channel says", |object| {
         let mut bytes = fs::read(object).unwrap();
         bytes.push(0);
         fs::write(object, bytes).unwrap();
@@ -99,15 +99,15 @@ fn a_swapped_archive() {
     let steps = fleet.steps();
     fs::copy(fleet.object(&steps[0]), fleet.object(&steps[1])).unwrap();
     let full = fs::metadata(fleet.object(&steps[0])).unwrap().len();
-    // The view names the wrong one with its own sum.
-    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    // The channel names the wrong one with its own sum.
+    let text = fs::read_to_string(fleet.channel_path()).unwrap();
     let of = |step: &serde_json::Value| step["sha256"].as_str().unwrap().to_owned();
     let text = text.replace(&of(&steps[1]), &of(&steps[0]));
     let text = text.replace(
         &format!("\"size\": {}", steps[1]["size"]),
         &format!("\"size\": {full}"),
     );
-    fs::write(fleet.view_path(), text).unwrap();
+    fs::write(fleet.channel_path(), text).unwrap();
     let output = fleet.apply("d", "");
     assert_eq!(output.code(), 11, "{output}");
     fleet.assert_holds("d", &ids[0]);
@@ -119,31 +119,31 @@ fn views_that_are_not_there_or_make_no_sense() {
     let output = fleet.top.sluice(["--apply=d", "bucket/other"]);
     output.assert_failure(
         9,
-        "fatal: there is no view 'other' in 'bucket'\nhint: --publish creates one\n",
+        "fatal: there is no channel 'other' in 'bucket'\nhint: --publish creates one\n",
     );
     let unknown = "0".repeat(40);
     let output = fleet.apply("d", &format!("--commit={unknown}"));
     output.assert_failure(
         9,
         &format!(
-            "fatal: the view 'main' does not lead to {unknown}\n\
+            "fatal: the channel 'main' does not lead to {unknown}\n\
              hint: it is not published yet, or was so long ago\n"
         ),
     );
     assert!(!fleet.directory("d").exists());
-    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    let text = fs::read_to_string(fleet.channel_path()).unwrap();
     for (damaged, words) in [
         (String::new(), "EOF while parsing"),
         (text[..text.len() / 2].to_owned(), "EOF while parsing"),
         (
-            text.replace("\"view\": 1", "\"view\": 2"),
+            text.replace("\"channel\": 1", "\"channel\": 2"),
             "version 2 is not known",
         ),
         (text.replace(&ids[2], "HEAD"), "'HEAD' is no object id"),
     ] {
-        fs::write(fleet.view_path(), damaged).unwrap();
+        fs::write(fleet.channel_path(), damaged).unwrap();
         let output = fleet.apply("d", "");
-        output.assert_refused(11, &["fatal: the view 'main' makes no sense", words]);
+        output.assert_refused(11, &["fatal: the channel 'main' makes no sense", words]);
         let prune = fleet.top.sluice(["--prune=bucket", "--older-than=1h"]);
         let hint = "hint: git sluice --publish=<bucket>/main --force <commit> replaces it\n";
         for output in [output, prune, fleet.publish("HEAD")] {
@@ -163,18 +163,18 @@ fn views_that_are_not_there_or_make_no_sense() {
     output.assert_failure(
         10,
         "fatal: there is no bucket at '/nowhere/at/all'\n\
-         hint: git sluice --publish=/nowhere/at/all/<view> --create <commit>\n",
+         hint: git sluice --publish=/nowhere/at/all/<channel> --create <commit>\n",
     );
 }
 
-/// A view of yesterday does not lead to the commit of today.
+/// A channel of yesterday does not lead to the commit of today.
 #[test]
 fn a_stale_view_is_not_taken_for_the_newest() {
     let (fleet, ids) = Fleet::published();
-    let stale = fs::read(fleet.view_path()).unwrap();
+    let stale = fs::read(fleet.channel_path()).unwrap();
     let next = fleet.commit("echo next >small");
     let _ = fleet.publish("HEAD").success();
-    fs::write(fleet.view_path(), stale).unwrap();
+    fs::write(fleet.channel_path(), stale).unwrap();
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
     let output = fleet.apply("d", &format!("--commit={next}"));

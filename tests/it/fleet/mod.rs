@@ -1,6 +1,6 @@
-//! `--publish`, `--apply` from a view, `--prune`: what machines without a repository hold.
+//! `--publish`, `--apply` from a channel, `--prune`: what machines without a repository hold.
 //!
-//! Each test has a repository, a bucket beside it, and directories that views are applied to. The oracle is
+//! Each test has a repository, a bucket beside it, and directories that channels are applied to. The oracle is
 //! `git archive`, extracted.
 
 mod faults;
@@ -176,19 +176,19 @@ impl Fleet {
         words.join(" ")
     }
 
-    fn view_path(&self) -> PathBuf {
-        self.bucket().join("v1/views/main.json")
+    fn channel_path(&self) -> PathBuf {
+        self.bucket().join("v1/channels/main.json")
     }
 
-    fn view(&self) -> Value {
-        let text = fs::read(self.view_path()).expect("published");
-        let view = serde_json::from_slice(&text).expect("JSON");
-        Schema::read("view").accept(&view);
-        view
+    fn channel(&self) -> Value {
+        let text = fs::read(self.channel_path()).expect("published");
+        let channel = serde_json::from_slice(&text).expect("JSON");
+        Schema::read("channel").accept(&channel);
+        channel
     }
 
     fn steps(&self) -> Vec<Value> {
-        self.view()["steps"].as_array().expect("a list").clone()
+        self.channel()["steps"].as_array().expect("a list").clone()
     }
 
     /// The files of the archives in the bucket.

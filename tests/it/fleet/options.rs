@@ -12,7 +12,7 @@ fn places_that_are_none() {
         let output = fleet
             .repo
             .sluice([format!("--publish={place}"), "HEAD".to_owned()]);
-        output.assert_refused(128, &["is not <url>/<view>"]);
+        output.assert_refused(128, &["is not <url>/<channel>"]);
     }
     let output = fleet
         .repo
@@ -42,7 +42,7 @@ fn a_bucket_is_created_on_demand() {
     let absent = |name: &str| {
         format!(
             "fatal: there is no bucket at '{name}'\n\
-             hint: git sluice --publish={name}/<view> --create <commit>\n"
+             hint: git sluice --publish={name}/<channel> --create <commit>\n"
         )
     };
     for name in ["full", "empty", "new", "new/er"] {
@@ -53,16 +53,16 @@ fn a_bucket_is_created_on_demand() {
         128,
         "fatal: cannot create a bucket at 'full'\n\
          caused by: other files are there, and no bucket\n\
-         hint: name a directory that is new or empty: --publish=<directory>/<view>\n",
+         hint: name a directory that is new or empty: --publish=<directory>/<channel>\n",
     );
     for option in ["", " --create"] {
         publish_at(&fleet, &format!("--publish=main{option}")).assert_failure(
             128,
-            "fatal: 'main' names a view and no bucket\nhint: --publish=<bucket>/main\n",
+            "fatal: 'main' names a channel and no bucket\nhint: --publish=<bucket>/main\n",
         );
         publish_at(&fleet, &format!("--publish=./bucket{option}")).assert_failure(
             128,
-            "fatal: './bucket' is a bucket and names no view\nhint: --publish=./bucket/<view>\n",
+            "fatal: './bucket' is a bucket and names no channel\nhint: --publish=./bucket/<channel>\n",
         );
     }
     let mut names = names(&fleet.directory("."));
@@ -113,7 +113,7 @@ fn an_existing_file_is_an_archive() {
     }
 }
 
-/// By whatever name: a bucket without the view, and a bucket that does not exist.
+/// By whatever name: a bucket without the channel, and a bucket that does not exist.
 #[test]
 fn views_of_empty_and_missing_buckets() {
     let fleet = Fleet::new();
@@ -123,7 +123,7 @@ fn views_of_empty_and_missing_buckets() {
         let path = fleet.directory(empty).display().to_string();
         for bucket in [empty, &path, &format!("file://{path}")] {
             let place = format!("{bucket}/main");
-            let message = format!("fatal: there is no view 'main' in '{bucket}'");
+            let message = format!("fatal: there is no channel 'main' in '{bucket}'");
             let output = fleet.top.sluice(["--apply=d", &place]);
             output.assert_refused(9, &[&message]);
             let output = fleet.top.sluice(["--apply=d", "--commit", &commit, &place]);
@@ -158,7 +158,7 @@ fn a_word_is_a_file_or_a_view() {
     let output = fleet.top.sluice(["--apply=d", "--commit", &ids[0], "-"]);
     output.assert_failure(
         128,
-        "fatal: the option '--commit' requires a view\nhint: --apply=<dir> <url>/<view>\n",
+        "fatal: the option '--commit' requires a channel\nhint: --apply=<dir> <url>/<channel>\n",
     );
     let output = fleet
         .top

@@ -1,4 +1,4 @@
-//! `--prune` removes what no view lists, and nothing else.
+//! `--prune` removes what no channel lists, and nothing else.
 
 use std::{
     fs,
@@ -28,13 +28,13 @@ impl Fleet {
         }
     }
 
-    /// The view has given its old archives up yesterday.
+    /// The channel has given its old archives up yesterday.
     fn age_retired(&self) {
-        let mut view = self.view();
-        for old in view["retired"].as_array_mut().expect("a list") {
+        let mut channel = self.channel();
+        for old in channel["retired"].as_array_mut().expect("a list") {
             old["time"] = (old["time"].as_u64().expect("seconds") - DAY.as_secs()).into();
         }
-        fs::write(self.view_path(), view.to_string()).unwrap();
+        fs::write(self.channel_path(), channel.to_string()).unwrap();
     }
 }
 
@@ -54,20 +54,20 @@ fn what_is_listed_stays() {
     let told = fleet.prune("1h");
     assert_eq!(
         told,
-        serde_json::json!({"pruned": 1, "views": 1, "removed": 0, "bytes": 0, "kept": 3})
+        serde_json::json!({"pruned": 1, "channels": 1, "removed": 0, "bytes": 0, "kept": 3})
     );
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
 }
 
-/// A name of a view for its readers.
+/// A name of a channel for its readers.
 #[test]
 fn what_a_view_behind_a_link_lists_stays() {
     let (fleet, ids) = Fleet::published();
     fleet.age();
-    let elsewhere = fleet.top.path().join("view");
-    fs::rename(fleet.view_path(), &elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, fleet.view_path()).unwrap();
+    let elsewhere = fleet.top.path().join("channel");
+    fs::rename(fleet.channel_path(), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, fleet.channel_path()).unwrap();
     assert_eq!(fleet.prune("1h")["removed"], 0);
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
@@ -113,17 +113,17 @@ fn what_was_never_listed_goes_when_it_is_old() {
 #[test]
 fn an_unfinished_view_goes_when_it_is_old() {
     let (fleet, ids) = Fleet::published();
-    let views = fleet.bucket().join("v1/views");
+    let channels = fleet.bucket().join("v1/channels");
     for name in [".unfinished-x", "other"] {
-        fs::write(views.join(name), "12345").unwrap();
+        fs::write(channels.join(name), "12345").unwrap();
     }
     assert_eq!(fleet.prune("1d")["removed"], 0);
-    for file in fs::read_dir(&views).unwrap() {
+    for file in fs::read_dir(&channels).unwrap() {
         age(&file.unwrap().path());
     }
     let told = fleet.prune("1d");
     assert_eq!((&told["removed"], &told["bytes"]), (&1.into(), &5.into()));
-    assert!(!views.join(".unfinished-x").exists() && views.join("other").exists());
+    assert!(!channels.join(".unfinished-x").exists() && channels.join("other").exists());
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
 }
@@ -132,11 +132,11 @@ fn an_unfinished_view_goes_when_it_is_old() {
 #[test]
 fn an_archive_that_is_used_again_is_young() {
     let (fleet, ids) = Fleet::published();
-    fs::remove_file(fleet.view_path()).unwrap();
+    fs::remove_file(fleet.channel_path()).unwrap();
     fleet.age();
     let told = fleet.told(&ids[0]);
     assert!(told["bytes"].as_u64() > Some(0));
-    fs::remove_file(fleet.view_path()).unwrap();
+    fs::remove_file(fleet.channel_path()).unwrap();
     assert_eq!(fleet.prune("1d")["removed"], 2);
 }
 
@@ -167,7 +167,7 @@ fn an_empty_bucket_and_none() {
         let output = fleet.top.sluice([format!("--prune={none}")]);
         let message = format!(
             "fatal: there is no bucket at '{none}'\n\
-             hint: git sluice --publish={none}/<view> --create <commit>\n"
+             hint: git sluice --publish={none}/<channel> --create <commit>\n"
         );
         output.assert_failure(10, &message);
     }

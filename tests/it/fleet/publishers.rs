@@ -32,7 +32,7 @@ fn a_full_archive_comes_when_the_way_gets_long() {
     assert_eq!(kinds, expected);
     // The steps from the full archive before the last one are kept, the rest is remembered.
     assert_eq!(fleet.steps().len(), 6);
-    assert_eq!(fleet.view()["retired"].as_array().map(Vec::len), Some(4));
+    assert_eq!(fleet.channel()["retired"].as_array().map(Vec::len), Some(4));
     // By bytes.
     fleet.commit("echo >small");
     assert_eq!(fleet.kinds("--full-ratio=0 HEAD"), ["delta", "full"]);
@@ -96,7 +96,7 @@ fn an_older_commit() {
         (&false.into(), &false.into())
     );
     assert_eq!(told["steps"][0]["base"], newer);
-    assert_eq!(fleet.view()["target"]["commit"], newer);
+    assert_eq!(fleet.channel()["target"]["commit"], newer);
     for (wanted, commit) in [
         (format!("--commit={older}"), &older),
         (String::new(), &newer),
@@ -124,7 +124,7 @@ fn older_commits_that_have_little_in_common() {
     for commit in [&newest, &oldest, &older] {
         assert_eq!(fleet.kinds(commit), ["full"]);
     }
-    assert_eq!(fleet.view()["target"]["commit"], newest);
+    assert_eq!(fleet.channel()["target"]["commit"], newest);
     let next = fleet.commit("echo next >small");
     // A full archive of the newest commit does away with nothing that somebody needs.
     for (words, kinds) in [
@@ -138,7 +138,7 @@ fn older_commits_that_have_little_in_common() {
             fleet.assert_holds("d", wanted);
         }
     }
-    // What the view does not lead to is not said to be there.
+    // What the channel does not lead to is not said to be there.
     let told = fleet.told(&next);
     assert_eq!(told["was_there"], false);
     let _ = fleet.apply("d", &format!("--commit={next}")).success();
@@ -212,7 +212,7 @@ fn two_views_share_an_archive() {
     let fork = format!("--publish={}/fork", fleet.bucket().display());
     let line = fleet.repo.sluice([&fork[..], &ids[0]]).success();
     let told: Value = serde_json::from_slice(&line).expect("JSON");
-    assert_eq!((&told["bytes"], &told["view"]), (&0.into(), &"fork".into()));
+    assert_eq!((&told["bytes"], &told["channel"]), (&0.into(), &"fork".into()));
     assert_eq!(fleet.objects().len(), objects);
 }
 
@@ -240,13 +240,13 @@ fn two_publishers_fifty_times() {
         assert_eq!(targets.len(), 2, "{steps:?}");
         assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
         last = targets[1].to_owned();
-        assert_eq!(fleet.view()["target"]["commit"], last);
+        assert_eq!(fleet.channel()["target"]["commit"], last);
     }
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &last);
 }
 
-/// A killed publisher leaves the old view or the new one.
+/// A killed publisher leaves the old channel or the new one.
 #[test]
 fn killed_at_any_moment() {
     let (fleet, ids) = Fleet::published();
@@ -259,7 +259,7 @@ fn killed_at_any_moment() {
         // It may be over.
         running.signal(Signal::KILL);
         let _ = running.finish();
-        let commit = fleet.view()["target"]["commit"]
+        let commit = fleet.channel()["target"]["commit"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -287,7 +287,7 @@ fn what_is_not_applied_is_not_published() {
     };
     refused("--prefix=../w/ HEAD", "../w/", "leads out of the directory");
     refused("--prefix=/w/ HEAD", "/w/", "is absolute");
-    assert!(!fleet.view_path().exists());
+    assert!(!fleet.channel_path().exists());
     let _ = fleet.publish("HEAD").success();
     for name in [".git-sluice", ".git-sluice.new", ".git-sluice.files"] {
         fleet.commit(&format!("echo x >{name}"));
@@ -313,7 +313,7 @@ fn what_cannot_be_published() {
     for (words, message) in [
         (
             "HEAD^{tree}",
-            "fatal: cannot publish: a view has commits, and this is none\n",
+            "fatal: cannot publish: a channel has commits, and this is none\n",
         ),
         (
             "--worktree-attributes HEAD",

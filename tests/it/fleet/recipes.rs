@@ -198,7 +198,7 @@ fn each_recipe_works() {
         fleet.assert_holds("tree", &commit);
 
         // Anything else ends the job.
-        fs::write(fleet.view_path(), "{").expect("our own");
+        fs::write(fleet.channel_path(), "{").expect("our own");
         let _ = fs::remove_dir_all(fleet.directory("tree"));
         assert_eq!(tester.runs(&testing).code(), 11);
     }

@@ -128,7 +128,7 @@ fn a_history() {
     let _ = fleet.apply_from("last", PLACE, "").success();
     fleet.apply_from("d", "s3://store/a/folder/other", "").assert_failure(
         9,
-        "fatal: there is no view 'other' in 's3://store/a/folder'\nhint: --publish creates one\n",
+        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: --publish creates one\n",
     );
 }
 
@@ -161,10 +161,10 @@ fn a_large_archive() {
     let digest = told["steps"][0]["sha256"].as_str().unwrap();
     let key = format!("v1/objects/{digest}.tar.zst");
     for (script, words) in [
-        ("head -c 25000000 x >y", "is shorter than the view says"),
+        ("head -c 25000000 x >y", "is shorter than the channel says"),
         (
             "head -c 25000000 x >y && head -c 9000000 x >>y",
-            "is longer than the view says",
+            "is longer than the channel says",
         ),
         ("tac x >y", "has other bytes than were published"),
     ] {
@@ -211,8 +211,8 @@ fn two_publishers_race() {
         for running in running {
             let _ = running.finish().success();
         }
-        let view: Value = serde_json::from_slice(&s3.curl("", "v1/views/main.json")).expect("JSON");
-        let steps = view["steps"].as_array().unwrap().iter().skip(1 + 2 * round);
+        let channel: Value = serde_json::from_slice(&s3.curl("", "v1/channels/main.json")).expect("JSON");
+        let steps = channel["steps"].as_array().unwrap().iter().skip(1 + 2 * round);
         let targets: Vec<_> = steps.map(|step| step["target"].as_str().unwrap()).collect();
         assert_eq!(targets.len(), 2);
         assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
@@ -235,11 +235,11 @@ fn few_requests_and_bytes() {
     let _ = fleet.apply_from("d", &place, "").success();
     let (requests, bytes) = server.counted();
     fleet.assert_holds("d", &ids[2]);
-    let view = fs::metadata(fleet.view_path()).unwrap().len();
+    let channel = fs::metadata(fleet.channel_path()).unwrap().len();
     let delta = fleet.steps()[2]["size"].as_u64().unwrap();
-    assert_eq!((requests, bytes), (2, view + delta));
+    assert_eq!((requests, bytes), (2, channel + delta));
     let _ = fleet.apply_from("d", &place, "").success();
-    assert_eq!(server.counted(), (1, view));
+    assert_eq!(server.counted(), (1, channel));
 }
 
 /// A server that fails is asked again, up to the deadline.
@@ -265,7 +265,7 @@ fn a_server_that_fails() {
         let output = fleet.apply_from("none", &place, "--timeout=2s");
         output.assert_refused(
             10,
-            &["fatal: cannot read 'v1/views/main.json' in 'http://127.0.0.1"],
+            &["fatal: cannot read 'v1/channels/main.json' in 'http://127.0.0.1"],
         );
         assert!(begin.elapsed() < Duration::from_secs(30), "{output}");
         assert!(!fleet.directory("none").exists());
@@ -292,7 +292,7 @@ fn no_server_at_all() {
     let begin = Instant::now();
     let place = "http://user:a-secret@127.0.0.1:1/main?a-secret";
     let output = fleet.apply_from("d", place, "--timeout=2s");
-    assert_eq!(output.code(), 128, "a query is no name of a view: {output}");
+    assert_eq!(output.code(), 128, "a query is no name of a channel: {output}");
     let output = fleet.apply_from(
         "d",
         "http://user:a-secret@127.0.0.1:1/main",
@@ -300,7 +300,7 @@ fn no_server_at_all() {
     );
     output.assert_refused(
         10,
-        &["cannot read 'v1/views/main.json' in 'http://127.0.0.1:1'"],
+        &["cannot read 'v1/channels/main.json' in 'http://127.0.0.1:1'"],
     );
     assert!(!output.messages().contains("secret"), "{output}");
     assert!(begin.elapsed() < Duration::from_secs(20));
