@@ -81,7 +81,7 @@ fn deletions_that_are_left_to_the_manifest() {
     let directory = history.base("old", &[]).lay_down();
     let before = found(directory.path());
     let mut command = history.repo.command(crate::support::binary());
-    let output = run_with_input(command.arg("--apply").arg(directory.path()), delta);
+    let output = run_with_input(command.arg("apply").arg(directory.path()), delta);
     assert_eq!(output.code(), 128, "{output}");
     assert!(
         output.messages().contains("does not carry its deletions"),
@@ -175,7 +175,7 @@ fn git_finds_the_commit() {
     assert_eq!(String::from_utf8_lossy(&found).trim_end(), commit);
 }
 
-/// Global headers of less than what readers take, and `--apply` reads them all. So many files that only
+/// Global headers of less than what readers take, and `apply` reads them all. So many files that only
 /// some of them are laid down: what is gone already is deleted.
 #[test]
 fn very_many_deletions() {

@@ -246,7 +246,7 @@ fn assert_nothing_asked_for(output: &Output) {
     assert!(output.code() == 0 || nothing, "{output}");
 }
 
-/// Applies an archive in this process: what the command says of it is for the tests of `--apply`.
+/// Applies an archive in this process: what the command says of it is for the tests of `apply`.
 #[track_caller]
 fn apply(directory: &Path, archive: &[u8]) {
     let (mut differences, mut messages) = (std::io::sink(), std::io::sink());

@@ -47,18 +47,18 @@ fn the_way_is_as_short_as_what_changed() {
         for wanted in &ids {
             let directory = format!("{from}-{wanted}");
             let _ = fleet
-                .apply(&directory, &format!("--commit={held}"))
+                .apply(&directory, &format!("--at={held}"))
                 .success();
             fleet.assert_holds(&directory, held);
             let _ = fleet
-                .apply(&directory, &format!("--commit={wanted}"))
+                .apply(&directory, &format!("--at={wanted}"))
                 .success();
             fleet.assert_holds(&directory, wanted);
         }
     }
     // A machine that has the first commit needs only the two deltas.
     let _ = fleet
-        .apply("first", &format!("--commit={}", ids[0]))
+        .apply("first", &format!("--at={}", ids[0]))
         .success();
     fs::remove_file(fleet.object(&fleet.steps()[0])).expect("the full archive");
     let _ = fleet.apply("first", "").success();
@@ -72,7 +72,7 @@ fn the_way_is_as_short_as_what_changed() {
 #[test]
 fn names_of_paths_are_told_and_files_of_others_stay() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
     fs::write(fleet.directory("d/built"), "mine").expect("our own");
     let output = fleet.apply("d", "-v");
     assert_eq!(
@@ -106,7 +106,7 @@ fn other_filters_are_another_content() {
     // What came by an archive is not known to have these filters.
     let tar = fleet.repo.sluice(["HEAD"]).success();
     fleet.top.write("tar", tar);
-    let _ = fleet.top.sluice(["--apply=d", "tar"]).success();
+    let _ = fleet.top.sluice(["apply", "d", "tar"]).success();
     assert_eq!(fleet.state("d"), format!("holds {next}"));
     let _ = fleet.apply("d", "").success();
     assert!(!fleet.directory("d/small").exists());
@@ -167,7 +167,7 @@ fn twenty_readers_at_once() {
     for number in 0..10 {
         let commit = &ids[number % 3];
         let _ = fleet
-            .apply(&directory(number), &format!("--commit={commit}"))
+            .apply(&directory(number), &format!("--at={commit}"))
             .success();
     }
     let running: Vec<_> = (0..20)

@@ -1,4 +1,4 @@
-//! `--publish`, `--apply` from a channel, `--prune`: what machines without a repository hold.
+//! `publish`, `apply` from a channel, `prune`: what machines without a repository hold.
 //!
 //! Each test has a repository, a bucket beside it, and directories that channels are applied to. The oracle is
 //! `git archive`, extracted.
@@ -82,9 +82,9 @@ impl Fleet {
     }
 
     fn publishing(&self, words: &str) -> Vec<String> {
-        let option = format!("--publish={}", self.place());
         let words = words.split_whitespace().map(ToOwned::to_owned);
-        [option].into_iter().chain(words).collect()
+        let place = ["publish".to_owned(), self.place()];
+        place.into_iter().chain(words).collect()
     }
 
     #[track_caller]
@@ -122,9 +122,10 @@ impl Fleet {
     }
 
     fn applying(&self, directory: &str, words: &str) -> Vec<String> {
-        let words = words.split_whitespace().map(ToOwned::to_owned);
-        let apply = format!("--apply={directory}");
-        words.chain([apply, "bucket/main".to_owned()]).collect()
+        let words = ["apply", "--channel=bucket/main"]
+            .into_iter()
+            .chain(words.split_whitespace());
+        words.chain([directory]).map(ToOwned::to_owned).collect()
     }
 
     #[track_caller]

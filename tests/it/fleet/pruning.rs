@@ -1,4 +1,4 @@
-//! `--prune` removes what no channel lists, and nothing else.
+//! `prune` removes what no channel lists, and nothing else.
 
 use std::{
     fs,
@@ -14,8 +14,8 @@ use crate::schema::Schema;
 impl Fleet {
     #[track_caller]
     pub(super) fn prune(&self, age: &str) -> Value {
-        let options = ["--prune=bucket".to_owned(), format!("--older-than={age}")];
-        let line = self.top.sluice(options).success();
+        let older = format!("--older-than={age}");
+        let line = self.top.sluice(["prune", &older, "bucket"]).success();
         let value = serde_json::from_slice(&line).expect("one line of JSON");
         Schema::read("pruned").accept(&value);
         value
@@ -62,7 +62,7 @@ fn what_is_listed_stays() {
 
 /// A name of a channel for its readers.
 #[test]
-fn what_a_view_behind_a_link_lists_stays() {
+fn what_a_channel_behind_a_link_lists_stays() {
     let (fleet, ids) = Fleet::published();
     fleet.age();
     let elsewhere = fleet.top.path().join("channel");
@@ -111,7 +111,7 @@ fn what_was_never_listed_goes_when_it_is_old() {
 }
 
 #[test]
-fn an_unfinished_view_goes_when_it_is_old() {
+fn an_unfinished_channel_goes_when_it_is_old() {
     let (fleet, ids) = Fleet::published();
     let channels = fleet.bucket().join("v1/channels");
     for name in [".unfinished-x", "other"] {
@@ -147,7 +147,7 @@ fn what_is_young_stays() {
     for age in ["0", "59m"] {
         let output = fleet
             .top
-            .sluice(["--prune=bucket".to_owned(), format!("--older-than={age}")]);
+            .sluice(["prune", &format!("--older-than={age}"), "bucket"]);
         output.assert_failure(
             128,
             "fatal: cannot remove archives that are younger than 60 minutes\n\
@@ -164,16 +164,16 @@ fn an_empty_bucket_and_none() {
     assert_eq!(fleet.prune("1h")["kept"], 0);
     fs::create_dir(fleet.directory("empty")).unwrap();
     for none in ["nowhere", "empty", "."] {
-        let output = fleet.top.sluice([format!("--prune={none}")]);
+        let output = fleet.top.sluice(["prune", none]);
         let message = format!(
             "fatal: there is no bucket at '{none}'\n\
-             hint: git sluice --publish={none}/<channel> --create <commit>\n"
+             hint: git sluice publish --create {none}/<channel> <commit>\n"
         );
         output.assert_failure(10, &message);
     }
-    let output = fleet.top.sluice(["--prune=bucket/main"]);
+    let output = fleet.top.sluice(["prune", "bucket/main"]);
     output.assert_failure(
         10,
-        "fatal: there is no bucket at 'bucket/main'\nhint: --prune=bucket\n",
+        "fatal: there is no bucket at 'bucket/main'\nhint: git sluice prune bucket\n",
     );
 }

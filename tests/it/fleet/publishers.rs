@@ -68,7 +68,7 @@ fn files_that_show_more_than_their_commit() {
     assert!(again.messages().starts_with(&warning), "{again}");
     let _ = again.success();
     for _ in 0..2 {
-        assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         for directory in ["d", "new"] {
             let _ = fleet.apply(directory, "").success();
             fleet.assert_holds(directory, &commit);
@@ -98,7 +98,7 @@ fn an_older_commit() {
     assert_eq!(told["steps"][0]["base"], newer);
     assert_eq!(fleet.channel()["target"]["commit"], newer);
     for (wanted, commit) in [
-        (format!("--commit={older}"), &older),
+        (format!("--at={older}"), &older),
         (String::new(), &newer),
     ] {
         let _ = fleet.apply("d", &wanted).success();
@@ -134,14 +134,14 @@ fn older_commits_that_have_little_in_common() {
         let commit = fleet.commit("echo $(wc -c <small)x >>small");
         assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
         for wanted in [&oldest, &older, &newest, &commit] {
-            let _ = fleet.apply("d", &format!("--commit={wanted}")).success();
+            let _ = fleet.apply("d", &format!("--at={wanted}")).success();
             fleet.assert_holds("d", wanted);
         }
     }
     // What the channel does not lead to is not said to be there.
     let told = fleet.told(&next);
     assert_eq!(told["was_there"], false);
-    let _ = fleet.apply("d", &format!("--commit={next}")).success();
+    let _ = fleet.apply("d", &format!("--at={next}")).success();
     fleet.assert_holds("d", &next);
 }
 
@@ -172,7 +172,7 @@ fn an_older_commit_of_a_shallow_clone() {
     assert_eq!(late.told("HEAD")["is_target"], false);
     for (wanted, commit) in [
         (String::new(), &newest),
-        (format!("--commit={older}"), &older),
+        (format!("--at={older}"), &older),
     ] {
         let _ = fleet.apply("d", &wanted).success();
         fleet.assert_holds("d", commit);
@@ -206,11 +206,11 @@ fn another_history() {
 
 /// Forks have the same archives.
 #[test]
-fn two_views_share_an_archive() {
+fn two_channels_share_an_archive() {
     let (fleet, ids) = Fleet::published();
     let objects = fleet.objects().len();
-    let fork = format!("--publish={}/fork", fleet.bucket().display());
-    let line = fleet.repo.sluice([&fork[..], &ids[0]]).success();
+    let fork = format!("{}/fork", fleet.bucket().display());
+    let line = fleet.repo.sluice(["publish", &fork, &ids[0]]).success();
     let told: Value = serde_json::from_slice(&line).expect("JSON");
     assert_eq!((&told["bytes"], &told["channel"]), (&0.into(), &"fork".into()));
     assert_eq!(fleet.objects().len(), objects);
@@ -325,32 +325,21 @@ fn what_cannot_be_published() {
              --missing=fetch does not\n",
         ),
         (
-            "--base=HEAD HEAD",
-            "fatal: options '--publish' and '--base' cannot be used together\n",
-        ),
-        (
-            "--format=tar HEAD",
-            "fatal: options '--publish' and '--format' cannot be used together\n",
-        ),
-        (
             "--submodules=recurse-present HEAD",
-            "fatal: options '--publish' and '--submodules=recurse-present' cannot be used together\n\
+            "fatal: cannot publish: --submodules=recurse-present\n\
              caused by: nobody knows which submodules the archive of the base has\n",
         ),
         (
             "-23 HEAD",
             "fatal: Argument not supported for format 'tar.zst': -23\n",
         ),
-        (
-            "--dry-run HEAD",
-            "fatal: options '--publish' and '--dry-run' cannot be used together\n",
-        ),
-        (
-            "--manifest=x HEAD",
-            "fatal: options '--publish' and '--manifest' cannot be used together\n",
-        ),
     ] {
         fleet.publish(words).assert_failure(128, message);
+    }
+    for option in ["base=HEAD", "format=tar", "manifest=x"] {
+        let output = fleet.publish(&format!("--{option} HEAD"));
+        let message = format!("error: unknown option `{option}'\nhint: ");
+        output.assert_refused(129, &[&message, "git sluice archive"]);
     }
     let top = fleet.bucket().join("v1");
     fs::remove_dir(top).expect("empty");

@@ -86,7 +86,7 @@ fn an_older_commit_that_is_gone() {
         (&false.into(), &false.into())
     );
     for (wanted, commit) in [
-        (format!("--commit={}", ids[1]), &ids[1]),
+        (format!("--at={}", ids[1]), &ids[1]),
         (String::new(), &newest),
     ] {
         let _ = fleet.apply("new", &wanted).success();

@@ -81,17 +81,15 @@ impl S3 {
 impl Fleet {
     #[track_caller]
     fn publish_to(&self, place: &str, words: &str) -> Value {
-        let option = format!("--publish={place}");
-        let words = [&*option, "--create"]
+        let words = ["publish", "--create", place]
             .into_iter()
             .chain(words.split_whitespace());
         serde_json::from_slice(&self.repo.sluice(words).success()).expect("one line of JSON")
     }
 
     fn apply_from(&self, directory: &str, place: &str, words: &str) -> Output {
-        let apply = format!("--apply={directory}");
-        let words = words.split_whitespace().chain([&*apply, place]);
-        self.top.sluice(words)
+        let words = words.split_whitespace().chain([directory, place]);
+        self.top.sluice(["apply"].into_iter().chain(words))
     }
 }
 
@@ -119,7 +117,7 @@ fn a_history() {
         .count();
     let prune = fleet
         .top
-        .sluice(["--prune=s3://store/a/folder", "--older-than=1h"]);
+        .sluice(["prune", "--older-than=1h", "s3://store/a/folder"]);
     let pruned: Value = serde_json::from_slice(&prune.success()).expect("JSON");
     assert_eq!(
         pruned["removed"].as_u64().unwrap() + pruned["kept"].as_u64().unwrap(),
@@ -128,7 +126,7 @@ fn a_history() {
     let _ = fleet.apply_from("last", PLACE, "").success();
     fleet.apply_from("d", "s3://store/a/folder/other", "").assert_failure(
         9,
-        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: --publish creates one\n",
+        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: git sluice publish creates one\n",
     );
 }
 
@@ -137,14 +135,14 @@ fn a_history() {
 fn a_bucket_is_created_on_demand() {
     let Some(s3) = S3::start() else { return };
     let fleet = s3.fleet(Fleet::new());
-    let missing = fleet.repo.sluice(["--publish=s3://store/a/main", "HEAD"]);
+    let missing = fleet.repo.sluice(["publish", "s3://store/a/main", "HEAD"]);
     missing.assert_refused(10, &["there is no bucket at 's3://store/a'"]);
     let _ = fleet.publish_to("s3://store/a/main", "HEAD");
     let full = fleet
         .repo
-        .sluice(["--publish=s3://store/main", "--create", "HEAD"]);
+        .sluice(["publish", "--create", "s3://store/main", "HEAD"]);
     full.assert_refused(128, &["cannot create a bucket at 's3://store'"]);
-    let prune = fleet.top.sluice(["--prune=s3://store"]);
+    let prune = fleet.top.sluice(["prune", "s3://store"]);
     prune.assert_refused(10, &["there is no bucket at 's3://store'"]);
 }
 
@@ -201,9 +199,10 @@ fn two_publishers_race() {
         });
         let running = commits.each_ref().map(|commit| {
             let words = [
-                "--publish=s3://store/main",
+                "publish",
                 "--full-every=1000",
                 "--full-ratio=1",
+                "s3://store/main",
                 commit,
             ];
             fleet.repo.start(words)
@@ -229,7 +228,7 @@ fn few_requests_and_bytes() {
     let server = Server::start(fleet.bucket(), 0, Fault::Cut);
     let place = format!("{}/main", server.url);
     let _ = fleet
-        .apply_from("d", &place, &format!("--commit={}", ids[1]))
+        .apply_from("d", &place, &format!("--at={}", ids[1]))
         .success();
     server.counted();
     let _ = fleet.apply_from("d", &place, "").success();
