@@ -97,7 +97,7 @@ fn applications() {
     let output = run("verify dir");
     assert_eq!(
         (output.code(), &output.stdout[..]),
-        (12, &b"missing 300\ncontent 7\n"[..])
+        (1, &b"missing 300\ncontent 7\n"[..])
     );
     let refused = run("apply --channel=bucket/main other");
     refused.assert_refused(128, &["fatal: cannot start a thread", REASON]);

@@ -106,7 +106,7 @@ fn a_base_that_lacks_blobs() {
     let history = History::new(&files([("a", file("old"))]), &files([("a", file("new"))]));
     let directory = history.base("old", &[]).lay_down();
     lose(&history.repo, "old:a");
-    let delta = history.delta(ENDS, &["--verify-delta"]).success();
+    let delta = history.delta(ENDS, &[]).success();
     super::apply(directory.path(), &delta);
     assert!(found(directory.path()) == history.extracted(&[], "new"));
 }
@@ -189,10 +189,9 @@ fn options_that_need_a_base() {
         "--deletions=pax",
         "--ignore-mode-changes",
         "--max-changed-paths=1",
-        "--verify-delta",
     ] {
         let output = repo.sluice([option, "HEAD"]);
-        output.assert_refused(128, &["requires '--base'"]);
+        output.assert_refused(129, &["requires '--base'"]);
     }
 }
 
@@ -326,25 +325,32 @@ fn what_is_denied_is_never_told_of() {
         let ids = denied.filter_map(|line| line.split([' ', '\t']).nth(2));
         words.extend(ids.map(str::to_owned));
     }
+    let assert_silent = |heard: &[u8], typed: &[&str]| {
+        for word in &words {
+            // The one that was typed is no secret.
+            let is_typed = typed.contains(&word.as_str());
+            let found = heard
+                .windows(word.len())
+                .any(|bytes| bytes == word.as_bytes());
+            assert!(is_typed || !found, "{typed:?} tell of {word}");
+        }
+    };
     for options in [
         &["-v"][..],
         &["-v", "--deletions=none"],
-        &["--verify-delta", "--max-changed-ratio=1"],
+        &["--max-changed-ratio=1"],
         &["--max-changed-paths=0"],
         &["--exclude-from-tree=.ignore"],
-        &["--dry-run"],
         &["--", "secret"],
         &["--pax-notes", "--prefix=p/", "--profile=zoekt"],
     ] {
         let heard = heard(&history, &[&[rules.as_str()], options].concat(), own.path());
-        for word in &words {
-            // The one that was typed is no secret.
-            let is_typed = options.contains(&word.as_str());
-            let found = heard
-                .windows(word.len())
-                .any(|bytes| bytes == word.as_bytes());
-            assert!(is_typed || !found, "{options:?} tell of {word}");
-        }
+        assert_silent(&heard, options);
+    }
+    for command in ["ls", "info", "missing"] {
+        let words = [command, &rules, "-v", "--base=old", "new"];
+        let output = history.repo.sluice(words);
+        assert_silent(&[output.stdout, output.stderr].concat(), &words);
     }
     let told = history.assert_delta(ENDS, &[&rules]);
     assert!(told.contains("M open/a") && told.contains("M b "), "{told}");

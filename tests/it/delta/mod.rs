@@ -98,7 +98,7 @@ impl History {
         let base = self.base(ends[0], options);
         let manifest = self.git.join("manifest");
         let report = format!("--manifest={}", manifest.display());
-        let output = self.delta(ends, &[&[&report[..], "--verify-delta"], options].concat());
+        let output = self.delta(ends, &[&[&report[..]], options].concat());
         assert_only_known_warnings(&output);
         let directory = base.lay_down();
         apply(directory.path(), &output.success());

@@ -378,7 +378,6 @@ fn ignore_rules_see_directories() {
     let changed = [
         "--exclude=libs/l*b",
         "--base=HEAD~",
-        "--verify-delta",
         "HEAD",
     ];
     assert_eq!(
