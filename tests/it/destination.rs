@@ -360,17 +360,17 @@ fn a_terminal() {
     }
     for question in [
         "--list",
-        "--head HEAD",
-        "--dry-run HEAD",
-        "--explain=dir HEAD",
+        "info HEAD",
+        "ls HEAD",
+        "explain HEAD dir",
     ] {
         let (answer, code) = on_terminal(&format!("git-sluice {question}"));
         assert!(!answer.contains("fatal: ") && code == 0, "{answer}");
     }
-    for server in ["--batch", "--upload-archive", "--upload-archive ."] {
+    for server in ["batch", "upload-archive", "upload-archive ."] {
         let (told, code) = on_terminal(&format!("git-sluice {server}"));
-        let option = server.trim_end_matches(" .");
-        let refused = format!("error: {option} speaks to a program, not to a terminal\n");
+        let command = server.trim_end_matches(" .");
+        let refused = format!("error: {command} speaks to a program, not to a terminal\n");
         assert!(told.starts_with(&refused) && code == 129, "{told}");
     }
     let wrong = "fatal: not a valid object name: nosuch\n".to_owned();

@@ -150,7 +150,7 @@ fn files_outside_are_not_read() {
 #[test]
 fn the_condition_of_a_range() {
     let repo = Repo::from("basic");
-    let head = repo.sluice(["--head", "HEAD"]).success();
+    let head = repo.sluice(["info", "HEAD"]).success();
     let head: Value = serde_json::from_slice(&head).expect("JSON");
     let tag = head["etag"].as_str().expect("a tag");
     let whole = repo.sluice(["HEAD"]).success();
@@ -211,13 +211,17 @@ fn what_has_no_parts() {
         .assert_refused(128, &["cannot make a part of this archive", "compressed"]);
     repo.sluice(["--byte-range=0-", "--format=rot", "HEAD"])
         .assert_refused(128, &["a command of the configuration makes the archive"]);
-    for option in ["--manifest=m", "--fail-if-empty", "--head", "--dry-run"] {
+    for option in ["--manifest=m", "--fail-if-empty"] {
         let refused = repo.sluice(["--byte-range=0-", option, "HEAD"]);
-        refused.assert_refused(128, &["'--byte-range'", "cannot be used together"]);
+        refused.assert_refused(129, &["'--byte-range'", "cannot be used together"]);
+    }
+    for command in ["info", "ls", "missing"] {
+        let refused = repo.sluice([command, "--byte-range=0-", "HEAD"]);
+        refused.assert_refused(129, &["unknown option `byte-range=0-'", "git sluice archive"]);
     }
     for bad in ["5-4", "x", "0-1,3-4"] {
         assert_eq!(repo.sluice([&format!("--byte-range={bad}"), "HEAD"]).code(), 129);
     }
     repo.sluice(["--if-range=x", "HEAD"])
-        .assert_refused(128, &["requires '--byte-range'"]);
+        .assert_refused(129, &["requires '--byte-range'"]);
 }

@@ -181,7 +181,7 @@ fn loss_is_no_absence() {
         assert_eq!((output.code(), output.messages()), failure, "{args:?}");
         assert!(!tar_listing::is_complete(&output.stdout), "{args:?}");
     }
-    let head = repo.sluice(["--missing=omit", "--head", "HEAD"]).success();
+    let head = repo.sluice(["info", "--missing=omit", "HEAD"]).success();
     let head: serde_json::Value = serde_json::from_slice(&head).expect("it is JSON");
     assert_eq!(head["content_length"], serde_json::Value::Null);
 }

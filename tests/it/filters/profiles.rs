@@ -8,23 +8,21 @@ use crate::support::Repo;
 use crate::tar_listing;
 
 #[track_caller]
-fn printed(args: &[&str]) -> String {
-    let args = args.iter().chain(&["--print-profile"]);
-    let said = Repo::from("filters").sluice(args).success();
+fn printed(name: &str) -> String {
+    let said = Repo::scratch().sluice(["profile", name]).success();
     String::from_utf8(said).expect("it is text")
 }
 
 #[test]
 fn what_profiles_stand_for() {
-    assert_eq!(printed(&[]), "--profile=git\n");
-    assert_eq!(printed(&["--profile=git"]), "--profile=git\n");
+    assert_eq!(printed("git"), "--profile=git\n");
     assert_eq!(
-        printed(&["--profile=zoekt"]),
+        printed("zoekt"),
         "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=placeholder\n\
          --binary=placeholder\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
     );
     assert_eq!(
-        printed(&["--profile=searcher"]),
+        printed("searcher"),
         "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=empty\n\
          --binary=empty\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
          --missing=placeholder\n"
@@ -33,18 +31,15 @@ fn what_profiles_stand_for() {
 
 #[test]
 fn options_beside_a_profile_override_it() {
-    let given = [
-        "--max-size=1m",
-        "--profile=zoekt",
-        "--large=omit",
-        "--symlinks=link",
-    ];
-    assert_eq!(
-        printed(&given),
-        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=1048576\n--large=omit\n\
-         --binary=placeholder\n--symlinks=link\n--submodules=omit\n--missing=placeholder\n"
-    );
+    let given = "--max-size=4k --profile=zoekt --large=omit --symlinks=link HEAD";
+    let by_hand = "--no-attributes --exclude-from-tree=.sourcegraph/ignore --max-size=4096 --large=omit \
+                   --binary=placeholder --symlinks=link --submodules=omit --missing=placeholder HEAD";
     let repo = Repo::from("filters");
+    let [given, by_hand, profile] = [given, by_hand, "--profile=zoekt HEAD"]
+        .map(|words| repo.sluice(words.split(' ')).success());
+    assert!(given == by_hand && given != profile);
+    let output = repo.sluice(["profile", "zoekt", "--max-size=4k"]);
+    output.assert_refused(129, &["error: unknown option `max-size=4k'"]);
     let zoekt = names(&repo, &["--profile=zoekt", "--binary=keep"]);
     assert!(!zoekt.contains(&"module/".into()));
     let dir = names(&repo, &["--submodules=dir", "--profile=zoekt"]);
@@ -55,8 +50,9 @@ fn options_beside_a_profile_override_it() {
 #[test]
 fn a_profile_is_its_options() {
     let repo = Repo::from("filters");
-    for profile in ["--profile=git", "--profile=zoekt", "--profile=searcher"] {
-        let options = printed(&[profile]);
+    for name in ["git", "zoekt", "searcher"] {
+        let profile = &format!("--profile={name}")[..];
+        let options = printed(name);
         let by_hand = repo.sluice(options.lines().chain(["HEAD"])).success();
         assert!(
             by_hand == repo.sluice([profile, "HEAD"]).success(),

@@ -257,7 +257,7 @@ fn headers_do_not_hide_a_size() {
             assert_eq!(counts, counted.map(|count| Some(count as u64)), "{memory}");
         }
         // Whoever only looks has the time to look closely.
-        let explain = repo.sluice([&limit, "--explain=delta", &commit]).success();
+        let explain = repo.sluice(["explain", &limit, &commit, "delta"]).success();
         let said = match expected.len() {
             1 => "delta: omitted: 500000 bytes, the limit is 499999\n",
             _ => "delta: sent\n",
@@ -272,7 +272,7 @@ fn a_directory_stays_without_its_files() {
     let repo = Repo::from("filters");
     let archive = repo.sluice(["--max-size=4096", "HEAD", "size/over", "run.sh"]);
     assert_eq!(tar_listing::names(&archive.success()), ["run.sh", "size/"]);
-    let list = repo.sluice(["--dry-run", "--max-size=4096", "HEAD", "size/over"]);
+    let list = repo.sluice(["ls", "--max-size=4096", "HEAD", "size/over"]);
     let list = String::from_utf8(list.success()).expect("it is text");
     let expected = "\
 content                - size/

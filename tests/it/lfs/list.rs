@@ -1,4 +1,4 @@
-//! `--list-missing` names the LFS objects that an archive needs.
+//! `missing` names the LFS objects that an archive needs.
 
 use std::fs;
 

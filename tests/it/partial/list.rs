@@ -1,4 +1,4 @@
-//! `--list-missing`: what an archive needs and the repository lacks, without a fetch.
+//! `missing`: what an archive needs and the repository lacks, without a fetch.
 
 use std::{collections::BTreeSet, fs};
 
@@ -21,7 +21,7 @@ impl List {
     /// The list of `args` in `repo`.
     #[track_caller]
     pub(crate) fn of(repo: &Repo, args: &[&str]) -> Self {
-        let output = repo.sluice(["--list-missing"].iter().chain(args));
+        let output = repo.sluice(["missing"].iter().chain(args));
         assert_eq!(output.messages(), "", "{args:?}");
         let list = Self::parsed(&output.stdout);
         let has_all = list.lines.is_empty() && list.is_complete();
@@ -189,11 +189,11 @@ fn filters_leave_out_what_is_not_needed() {
 fn the_list_does_not_depend_on_memory() {
     let origin = origin();
     let repo = clone(&origin, "blob:none");
-    let list = |option| repo.sluice(["--list-missing", option, "HEAD"]).stdout;
+    let list = |option| repo.sluice(["missing", option, "HEAD"]).stdout;
     assert!(list("--memory=1m") == list("--memory=128m"));
     assert!(list("--threads=8") == list("--threads=1"));
     let deep = clone(&origin, "tree:1");
-    let list = |option| deep.sluice(["--list-missing", option, "--base=HEAD^{tree}:d00", "HEAD"]);
+    let list = |option| deep.sluice(["missing", option, "--base=HEAD^{tree}:d00", "HEAD"]);
     assert!(list("--memory=1m").stdout == list("--memory=128m").stdout);
 }
 
@@ -243,9 +243,9 @@ fn shallow_clones() {
         list.lines,
         [json!({"kind": "object", "id": base, "role": "revision"})]
     );
-    repo.sluice(["--list-missing", "HEAD~1"])
+    repo.sluice(["missing", "HEAD~1"])
         .assert_failure(128, "fatal: not a valid object name: HEAD~1\n");
-    repo.sluice(["--list-missing", "HEAD", "nothing"])
+    repo.sluice(["missing", "HEAD", "nothing"])
         .assert_failure(128, "fatal: pathspec 'nothing' did not match any files\n");
 }
 
@@ -276,31 +276,26 @@ fn hidden_entries_are_not_listed() {
 fn options() {
     let origin = origin();
     let repo = clone(&origin, "tree:1");
-    let list = repo.sluice(["--list-missing", "HEAD"]).stdout;
-    let output = repo.sluice(["--list-missing", "-o", "list", "HEAD"]);
+    let list = repo.sluice(["missing", "HEAD"]).stdout;
+    let output = repo.sluice(["missing", "-o", "list", "HEAD"]);
     assert_eq!((output.code(), output.stdout.len()), (MISSING, 0));
     assert!(fs::read(repo.path().join("list")).unwrap() == list);
     for other in [
-        "--head",
-        "--dry-run",
-        "--explain=d00",
         "--manifest=m",
         "--summary=s",
         "--byte-range=0-1",
         "--if-none-match=x",
         "--fail-if-empty",
     ] {
-        let name = other.split('=').next().unwrap();
-        let refused =
-            format!("fatal: options '--list-missing' and '{name}' cannot be used together\n");
-        repo.sluice(["--list-missing", other, "HEAD"])
-            .assert_failure(128, &refused);
+        let refused = format!("error: unknown option `{}'\nhint: ", &other[2..]);
+        repo.sluice(["missing", other, "HEAD"])
+            .assert_refused(129, &[&refused, "git sluice archive"]);
     }
-    let served = repo.served(["--remote=.", "--list-missing", "HEAD"]);
+    let served = repo.served(["--remote=.", "missing", "HEAD"]);
     assert!(
         !served.messages().is_empty() && served.stdout.is_empty(),
         "{served}"
     );
-    let asked = repo.sluice(["--remote=.", "--list-missing", "HEAD"]);
+    let asked = repo.sluice(["missing", "--remote=.", "HEAD"]);
     assert!(asked.code() != 0 && asked.stdout.is_empty(), "{asked}");
 }

@@ -217,7 +217,7 @@ fn formats_and_reports() {
         of("libs/lib/sub/deep/top.txt")["submodule"],
         "libs/lib/sub/deep"
     );
-    let head = superproject.sluice([RECURSE, "--head", "HEAD"]).success();
+    let head = superproject.sluice(["info", RECURSE, "HEAD"]).success();
     let head: Value = serde_json::from_slice(&head).unwrap();
     assert_eq!(head["content_length"], tar.len());
     let half = tar.len() / 2;
@@ -226,12 +226,12 @@ fn formats_and_reports() {
     let parts =
         [first, second].map(|range| superproject.sluice([RECURSE, &range, "HEAD"]).success());
     assert!(parts.concat() == tar);
-    let list = superproject.sluice([RECURSE, "--dry-run", "HEAD"]);
+    let list = superproject.sluice(["ls", RECURSE, "HEAD"]);
     assert!(
         text(&list.stdout).contains("libs/lib/sub/deep/dir/x.txt"),
         "{list}"
     );
-    let explained = superproject.sluice([RECURSE, "--explain=libs/lib/a.secret", "HEAD"]);
+    let explained = superproject.sluice(["explain", RECURSE, "HEAD", "libs/lib/a.secret"]);
     assert_eq!(
         text(&explained.stdout),
         "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
@@ -348,12 +348,8 @@ fn ignore_rules_see_directories() {
     let superproject = &project().superproject;
     let all = superproject.sluice([RECURSE, "HEAD"]).success();
     let explain = |rule: &str, path: &str| {
-        let explain = format!("--explain={path}");
-        text(
-            &superproject
-                .sluice([RECURSE, rule, &explain, "HEAD"])
-                .success(),
-        )
+        let words = ["explain", RECURSE, rule, "HEAD", path];
+        text(&superproject.sluice(words).success())
     };
     for rule in ["--exclude=libs/l*b", "--exclude=**/lib", "--exclude=libs/???"] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
@@ -405,20 +401,19 @@ fn what_changed_in_submodules_explains_itself() {
     lib.write("new", "new\n");
     commit(&lib);
     commit(superproject);
-    let mut args = vec![RECURSE.to_owned(), "--base=HEAD~".to_owned()];
-    for path in ["z.txt", "libs/lib", "libs/lib/a.c", "libs/lib/a.secret"] {
-        args.push(format!("--explain={path}"));
-    }
-    for name in [
-        "lines.crlf",
-        "new",
-        "version",
-        "sub/deep",
-        "sub/deep/top.txt",
-    ] {
-        args.push(format!("--explain=libs/lib/{name}"));
-    }
-    let told = superproject.sluice(args.iter().map(String::as_str).chain(["HEAD"]));
+    let options = ["explain", RECURSE, "--base=HEAD~", "HEAD"];
+    let paths = [
+        "z.txt",
+        "libs/lib",
+        "libs/lib/a.c",
+        "libs/lib/a.secret",
+        "libs/lib/lines.crlf",
+        "libs/lib/new",
+        "libs/lib/version",
+        "libs/lib/sub/deep",
+        "libs/lib/sub/deep/top.txt",
+    ];
+    let told = superproject.sluice([&options[..], &paths].concat());
     let expected = "\
         z.txt: unchanged: not sent\n\
         libs/lib: changed: sent\n\

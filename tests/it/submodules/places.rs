@@ -196,7 +196,7 @@ fn two_repositories_at_one_path() {
         let args = [memory, "--base=HEAD~", "HEAD"];
         assert_eq!(files(superproject, &args), expected);
     }
-    let list = superproject.sluice([RECURSE, "--base=HEAD~", "--dry-run", "HEAD"]);
+    let list = superproject.sluice(["ls", RECURSE, "--base=HEAD~", "HEAD"]);
     assert_eq!((list.code(), list.messages().as_ref()), (0, ""));
 }
 
@@ -327,7 +327,7 @@ fn entity_tags() {
     let superproject = &project.superproject;
     let tag = |repo: &Repo, args: &[&str]| {
         // The file `version` depends on more than the commit.
-        let args = [&[RECURSE, "--head"], args, &["*.txt", "*.c"]].concat();
+        let args = [&["info", RECURSE], args, &["*.txt", "*.c"]].concat();
         let head: Value = serde_json::from_slice(&repo.sluice(args).success()).unwrap();
         head["etag"].clone()
     };
@@ -349,7 +349,7 @@ fn entity_tags() {
     inner.git(["config", "--unset", "core.autocrlf"]);
     assert_eq!(tag(superproject, &["HEAD"]), first);
     let changes = superproject
-        .sluice([RECURSE, "--head", "--base=HEAD", "HEAD"])
+        .sluice(["info", RECURSE, "--base=HEAD", "HEAD"])
         .success();
     let changes: Value = serde_json::from_slice(&changes).unwrap();
     assert_eq!(changes["etag_reason"], "changes in submodules are archived");
