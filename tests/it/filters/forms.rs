@@ -78,9 +78,9 @@ fn options_that_mean_nothing_alone() {
         ),
         (&["--format=zip", "--pax-notes"], "--pax-notes needs a tar"),
     ] {
-        let message = format!("fatal: {message}\n");
+        let message = format!("error: {message}\n");
         let output = repo.sluice(options.iter().chain(&["HEAD"]));
-        output.assert_failure(128, &message);
+        output.assert_failure(129, &message);
     }
     for options in [
         &["--max-size=1", "--size-exempt=*", "--large=keep"][..],

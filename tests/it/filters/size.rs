@@ -146,10 +146,10 @@ fn a_zip_has_no_holes() {
     let limited = ["--format=zip", "--max-size=4096"];
     let with = |form: &'static str| [&limited[..], &[form, "HEAD"]].concat();
     let sparse = repo.sluice([&["-o", "archive.zip"][..], &with("--large=placeholder")].concat());
-    sparse.assert_refused(128, &["--large=placeholder needs a tar"]);
+    sparse.assert_refused(129, &["--large=placeholder needs a tar"]);
     assert!(!repo.path().join("archive.zip").exists());
     repo.sluice(["--format=zip", "--profile=zoekt", "HEAD"])
-        .assert_refused(128, &["--profile=zoekt needs a tar", "--large=placeholder"]);
+        .assert_refused(129, &["--profile=zoekt needs a tar", "--large=placeholder"]);
     let omitted = repo.sluice(with("--large=omit")).success();
     assert!(!zip::names(&omitted).contains(&"size/over".into()));
     let zero = repo.sluice(with("--large=empty")).success();

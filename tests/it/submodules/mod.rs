@@ -168,7 +168,7 @@ fn submodules_are_entered_only_on_demand() {
         superproject
             .sluice(["--submodule-git-dir=libs/lib=x", "HEAD"])
             .messages(),
-        "fatal: the option '--submodule-git-dir' requires '--submodules=recurse'\n"
+        "error: the option '--submodule-git-dir' requires '--submodules=recurse'\n"
     );
 }
 

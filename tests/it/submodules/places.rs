@@ -244,7 +244,7 @@ fn submodules_that_are_not_there() {
     let both = ["--submodules=recurse-present", "--base=HEAD", "HEAD"];
     superproject
         .sluice(both)
-        .assert_refused(128, &["cannot be used together"]);
+        .assert_refused(129, &["cannot be used together"]);
 }
 
 #[test]
