@@ -288,7 +288,8 @@ impl Repo {
         if archive.code() != 0 || archive.stdout.is_empty() {
             return;
         }
-        let args = args.iter().map(OsString::as_os_str);
+        // Who asks for the length gets no names.
+        let args = args.iter().map(OsString::as_os_str).filter(|arg| *arg != "-v");
         let head = self.sluice([OsStr::new("info")].into_iter().chain(args.clone()));
         // Questions and reports have no head.
         let head: Option<Value> = serde_json::from_slice(&head.stdout).ok();

@@ -36,19 +36,19 @@ fn amounts() {
     let repo = Repo::from("basic");
     let bytes = "not a number of bytes, such as 4096, 64k or 1m";
     for (option, value, message) in [
-        ("--max-size <n>", "1.5m", "not a whole number; use 1536k"),
-        ("--max-size <n>", "x", bytes),
-        ("--memory <n>", "1t", bytes),
-        ("--binary-within <n>", "", bytes),
-        ("--cache-size <n>", "99999999999g", "too large"),
-        ("--max-size <n>", "99999999999999999999", "too large"),
+        ("--max-size <size>", "1.5m", "not a whole number; use 1536k"),
+        ("--max-size <size>", "x", bytes),
+        ("--memory <size>", "1t", bytes),
+        ("--binary-within <size>", "", bytes),
+        ("--cache-size <size>", "99999999999g", "too large"),
+        ("--max-size <size>", "99999999999999999999", "too large"),
         (
-            "--max-changed-ratio <part>",
+            "--max-changed-ratio <fraction>",
             "x",
             "not a part, such as 0.25 or 25%",
         ),
         (
-            "--max-changed-ratio <part>",
+            "--max-changed-ratio <fraction>",
             "2",
             "not a part, such as 0.25 or 25%",
         ),
@@ -390,23 +390,23 @@ fn numbers() {
     for (args, option, message) in [
         (
             "-j many HEAD",
-            "'many' for '--threads <n>'",
+            "'many' for '--threads <count>'",
             "not a whole number",
         ),
-        ("-j 0 HEAD", "'0' for '--threads <n>'", "not from 1 to 1024"),
+        ("-j 0 HEAD", "'0' for '--threads <count>'", "not from 1 to 1024"),
         (
             "--cache-jobs=x HEAD",
-            "'x' for '--cache-jobs <n>'",
+            "'x' for '--cache-jobs <count>'",
             "not a whole number",
         ),
         (
             "--base=HEAD --max-changed-paths=x HEAD",
-            "'x' for '--max-changed-paths <n>'",
+            "'x' for '--max-changed-paths <count>'",
             "not a whole number",
         ),
         (
             "publish --full-every=x b/c HEAD",
-            "'x' for '--full-every <n>'",
+            "'x' for '--full-every <count>'",
             "not a whole number",
         ),
     ] {

@@ -447,7 +447,7 @@ fn a_conversation_that_breaks_off() {
     let output = run_with_input(command.args(["batch", "HEAD"]), b"");
     assert_eq!(
         output.messages(),
-        "error: 'HEAD' does not go with 'batch'; the words of a request follow on standard input\n"
+        "error: extra command line parameter 'HEAD'\nhint: git sluice batch [<options>]\n"
     );
 }
 

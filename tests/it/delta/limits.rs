@@ -348,7 +348,7 @@ fn what_is_denied_is_never_told_of() {
         assert_silent(&heard, options);
     }
     for command in ["ls", "info", "missing"] {
-        let words = [command, &rules, "-v", "--base=old", "new"];
+        let words = [command, &rules, "--base=old", "new"];
         let output = history.repo.sluice(words);
         assert_silent(&[output.stdout, output.stderr].concat(), &words);
     }
