@@ -358,12 +358,7 @@ fn a_terminal() {
         let (archive, code) = on_terminal(command);
         assert!(archive.contains("ustar") && code == 0, "{command}");
     }
-    for question in [
-        "--list",
-        "info HEAD",
-        "ls HEAD",
-        "explain HEAD dir",
-    ] {
+    for question in ["--list", "info HEAD", "ls HEAD", "explain HEAD dir"] {
         let (answer, code) = on_terminal(&format!("git-sluice {question}"));
         assert!(!answer.contains("fatal: ") && code == 0, "{answer}");
     }

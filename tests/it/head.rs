@@ -156,8 +156,7 @@ fn what_the_caller_has_is_not_sent() {
     ] {
         let option = format!("--if-none-match={tags}");
         repo.sluice([&option, "HEAD"]).assert_failure(7, "");
-        repo.sluice(["info", &option, "HEAD"])
-            .assert_failure(7, "");
+        repo.sluice(["info", &option, "HEAD"]).assert_failure(7, "");
     }
     let other = repo.sluice(["--if-none-match=\"other\"", "HEAD"]).success();
     assert_eq!(other, repo.archive(["HEAD"]).success());
@@ -181,8 +180,10 @@ fn the_cache_knows_lengths() {
 #[test]
 fn a_head_is_no_archive() {
     let repo = Repo::copy("basic");
-    repo.sluice(["info", "-o", "x.tar", "HEAD"])
-        .assert_refused(129, &["error: unknown switch `o'\nhint: ", "git sluice archive"]);
+    repo.sluice(["info", "-o", "x.tar", "HEAD"]).assert_refused(
+        129,
+        &["error: unknown switch `o'\nhint: ", "git sluice archive"],
+    );
     assert!(!repo.path().join("x.tar").exists());
 }
 

@@ -98,7 +98,9 @@ fn parts_of_an_empty_archive() {
     let repo = Repo::from("empty");
     repo.sluice(["--byte-range=10240-", "HEAD^{tree}"])
         .assert_failure(8, BEHIND);
-    let part = repo.sluice(["--byte-range=10239-", "HEAD^{tree}"]).success();
+    let part = repo
+        .sluice(["--byte-range=10239-", "HEAD^{tree}"])
+        .success();
     assert_eq!(part, [0]);
 }
 
@@ -161,7 +163,9 @@ fn the_condition_of_a_range() {
         (format!("W/{tag}"), &whole[..]),
     ] {
         let condition = format!("--if-range={tag}");
-        let sent = repo.sluice(["--byte-range=5-", &condition, "HEAD"]).success();
+        let sent = repo
+            .sluice(["--byte-range=5-", &condition, "HEAD"])
+            .success();
         assert!(sent == expected, "{condition}");
     }
 }
@@ -217,10 +221,16 @@ fn what_has_no_parts() {
     }
     for command in ["info", "ls", "missing"] {
         let refused = repo.sluice([command, "--byte-range=0-", "HEAD"]);
-        refused.assert_refused(129, &["unknown option `byte-range=0-'", "git sluice archive"]);
+        refused.assert_refused(
+            129,
+            &["unknown option `byte-range=0-'", "git sluice archive"],
+        );
     }
     for bad in ["5-4", "x", "0-1,3-4"] {
-        assert_eq!(repo.sluice([&format!("--byte-range={bad}"), "HEAD"]).code(), 129);
+        assert_eq!(
+            repo.sluice([&format!("--byte-range={bad}"), "HEAD"]).code(),
+            129
+        );
     }
     repo.sluice(["--if-range=x", "HEAD"])
         .assert_refused(129, &["requires '--byte-range'"]);

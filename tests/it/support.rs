@@ -289,13 +289,21 @@ impl Repo {
             return;
         }
         // Who asks for the length gets no names.
-        let args = args.iter().map(OsString::as_os_str).filter(|arg| *arg != "-v");
+        let args = args
+            .iter()
+            .map(OsString::as_os_str)
+            .filter(|arg| *arg != "-v");
         let head = self.sluice([OsStr::new("info")].into_iter().chain(args.clone()));
         // Questions and reports have no head.
         let head: Option<Value> = serde_json::from_slice(&head.stdout).ok();
         let told = head.and_then(|head| head["content_length"].as_u64());
         if let Some(told) = told {
-            assert_eq!(told, archive.stdout.len() as u64, "info {:?}", args.collect::<Vec<_>>());
+            assert_eq!(
+                told,
+                archive.stdout.len() as u64,
+                "info {:?}",
+                args.collect::<Vec<_>>()
+            );
         }
     }
 

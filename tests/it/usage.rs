@@ -393,7 +393,11 @@ fn numbers() {
             "'many' for '--threads <count>'",
             "not a whole number",
         ),
-        ("-j 0 HEAD", "'0' for '--threads <count>'", "not from 1 to 1024"),
+        (
+            "-j 0 HEAD",
+            "'0' for '--threads <count>'",
+            "not from 1 to 1024",
+        ),
         (
             "--cache-jobs=x HEAD",
             "'x' for '--cache-jobs <count>'",

@@ -21,7 +21,10 @@ const GENERATED: [(&[&str], &str); 4] = [
         &["completions", "bash"],
         "share/bash-completion/completions/git-sluice",
     ),
-    (&["completions", "zsh"], "share/zsh/site-functions/_git-sluice"),
+    (
+        &["completions", "zsh"],
+        "share/zsh/site-functions/_git-sluice",
+    ),
     (
         &["completions", "fish"],
         "share/fish/vendor_completions.d/git-sluice.fish",

@@ -67,8 +67,7 @@ fn what_is_there_already_is_not_done_again() {
     let _ = directory.apply(&archive).success();
     directory.assert_holds(to, &target);
     // It is read to its end all the same, for the sake of who writes it.
-    let script =
-        "(cat archive && head -c 1000000 /dev/zero && echo ok >&2) | git-sluice apply dir";
+    let script = "(cat archive && head -c 1000000 /dev/zero && echo ok >&2) | git-sluice apply dir";
     directory.repo.write("archive", &archive);
     assert_eq!(directory.repo.shell(script).messages(), "ok\n");
     fs::remove_file(directory.repo.path().join("archive")).expect("our own");
@@ -341,12 +340,7 @@ fn no_other_option_goes_with_it() {
         128,
         "fatal: could not open 'nothing' for reading: No such file or directory",
     );
-    assert_complaint(
-        &repo,
-        "apply nowhere -",
-        128,
-        "fatal: the archive is empty",
-    );
+    assert_complaint(&repo, "apply nowhere -", 128, "fatal: the archive is empty");
 }
 
 /// A machine of a fleet has no repository and perhaps no git. A mistake in its configuration stops an archive, and no

@@ -547,7 +547,10 @@ fn an_archive_that_would_not_be_applied() {
     directory.repo.write("outside/archive", &archive);
     let words = ["verify", "dir", "outside/archive"];
     let output = directory.repo.sluice(words);
-    output.assert_refused(129, &["error: extra command line parameter 'outside/archive'"]);
+    output.assert_refused(
+        129,
+        &["error: extra command line parameter 'outside/archive'"],
+    );
     // What is on standard input is nobody's, and stays there.
     let script = "{ git sluice verify dir && cat; } <outside/archive";
     assert!(directory.repo.shell(script).success() == archive);

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, fs, io::Read};
 
 use git_sluice::cli::STATUSES;
 
-use crate::support::Repo;
+use crate::{
+    process::Running,
+    support::{Repo, binary},
+};
 
 /// A repository and a bucket beside it, with the channel `main`; a directory `dir` that is at its commit.
 fn place() -> Repo {
@@ -39,7 +42,10 @@ fn every_status() {
         (7, "info --if-none-match=* HEAD"),
         (8, "--byte-range=99999999- HEAD"),
         (9, "apply --channel=../bucket/none ../new"),
-        (9, "apply --channel=../bucket/main --at=1234567890123456789012345678901234567890 ../new"),
+        (
+            9,
+            "apply --channel=../bucket/main --at=1234567890123456789012345678901234567890 ../new",
+        ),
         (10, "apply --channel=../nowhere/main ../new"),
         (10, "publish ../nowhere/main HEAD"),
         (10, "prune ../nowhere"),
@@ -66,6 +72,13 @@ fn every_status() {
     let list = lacking.sluice(["missing", "HEAD"]);
     assert_eq!(list.code(), 9, "{list}");
     seen.insert(255);
+    // A shell shows this for a death by SIGPIPE.
+    let (reader, writer) = std::io::pipe().expect("pipes can be made");
+    drop(reader);
+    let mut command = repo.command(binary());
+    let unread = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
+    assert_eq!(unread.finish().code(), 141);
+    seen.insert(141);
     seen.insert(status_of_a_busy_cache());
     assert_eq!(seen, STATUSES.map(|(status, _)| status).into());
 }
@@ -75,14 +88,23 @@ fn status_of_a_busy_cache() -> u8 {
     let repo = Repo::init();
     let noise = fs::File::open("/dev/urandom").expect("there is one");
     let mut bytes = Vec::new();
-    noise.take(24 << 20).read_to_end(&mut bytes).expect("without end");
+    noise
+        .take(24 << 20)
+        .read_to_end(&mut bytes)
+        .expect("without end");
     repo.write("noise", bytes);
     repo.git(["add", "noise"]);
     repo.git(["commit", "-qm", "noise"]);
     let cache = format!("--cache={}", repo.path().join(".git/shared").display());
     let mut leader = repo.start([&cache, "--cache-jobs=1", "HEAD"]);
     leader.stdout().read_exact(&mut [0]).expect("it began");
-    let words = [&cache, "--cache-jobs=1", "--cache-wait=0", "--prefix=a/", "HEAD"];
+    let words = [
+        &cache,
+        "--cache-jobs=1",
+        "--cache-wait=0",
+        "--prefix=a/",
+        "HEAD",
+    ];
     let output = repo.sluice(words);
     assert_eq!(leader.finish().code(), 0);
     u8::try_from(output.code()).expect("a status")
@@ -95,7 +117,9 @@ fn the_table_is_told() {
         let text = super::text(words);
         for (status, meaning) in STATUSES {
             let start: String = meaning.chars().take(12).collect();
-            let start = start.trim_end().replace('-', if words[0] == "manual" { "\\-" } else { "-" });
+            let start = start
+                .trim_end()
+                .replace('-', if words[0] == "manual" { "\\-" } else { "-" });
             assert!(text.contains(&status.to_string()), "{words:?} {status}");
             assert!(text.contains(&start), "{words:?} {start}");
         }

@@ -1,8 +1,8 @@
 //! What each command says of itself.
 
 use super::{COMMANDS, options, text};
-use crate::support::{Repo, binary, installed};
 use crate::process::run_with_input;
+use crate::support::{Repo, binary, installed};
 
 /// A screen of a terminal, and not much more.
 const LINES: usize = 60;
@@ -24,7 +24,10 @@ fn the_short_help_fits_a_screen() {
         let names_it = |line: &str| line.split_whitespace().next() == Some(command);
         assert!(all.lines().any(names_it), "{command}: {all}");
         let help = assert_fits(&[command, "-h"], LINES);
-        assert!(help.contains(&format!("git sluice {command}")) || command == "archive", "{help}");
+        assert!(
+            help.contains(&format!("git sluice {command}")) || command == "archive",
+            "{help}"
+        );
         // With git's program in between, and outside of it.
         let place = Repo::scratch();
         let by_git = place.git(["sluice", command, "-h"]);
@@ -50,7 +53,10 @@ fn the_long_help_has_all() {
 fn topics() {
     let all = text(&["help"]);
     for (topic, words) in [
-        ("filters", &["--exclude", "--max-size", "--binary", "--submodules"][..]),
+        (
+            "filters",
+            &["--exclude", "--max-size", "--binary", "--submodules"][..],
+        ),
         ("changes", &["--base", "--deletions", "--max-changed-ratio"]),
         ("cache", &["--cache", "--cache-age", "--cache-wait"]),
         ("http", &["--byte-range", "--if-none-match", "--if-range"]),
@@ -64,7 +70,11 @@ fn topics() {
         assert!(!text.contains("--add-virtual-file"), "{topic}");
     }
     for command in COMMANDS {
-        assert_eq!(text(&["help", command]), text(&[command, "--help"]), "{command}");
+        assert_eq!(
+            text(&["help", command]),
+            text(&[command, "--help"]),
+            "{command}"
+        );
     }
     let refused = Repo::scratch().sluice(["help", "filtres"]);
     refused.assert_refused(129, &["error: ", "filters", "changes", "cache", "http"]);
@@ -76,11 +86,21 @@ fn manual_pages() {
     let place = Repo::scratch();
     for words in std::iter::once(&["manual"][..]).chain(COMMANDS.map(|it| &*vec![it].leak())) {
         let words = [&["manual"][..], words].concat();
-        let words = if words.len() == 2 && words[1] == "manual" { &words[1..] } else { &words };
+        let words = if words.len() == 2 && words[1] == "manual" {
+            &words[1..]
+        } else {
+            &words
+        };
         let page = text(words);
         assert!(page.contains(".TH GIT-SLUICE"), "{words:?}\n{page}");
-        let heads: Vec<_> = page.lines().filter(|line| line.starts_with(".SH")).collect();
-        assert!(heads.iter().any(|line| line.contains("SYNOPSIS")), "{heads:?}");
+        let heads: Vec<_> = page
+            .lines()
+            .filter(|line| line.starts_with(".SH"))
+            .collect();
+        assert!(
+            heads.iter().any(|line| line.contains("SYNOPSIS")),
+            "{heads:?}"
+        );
         if installed("man") {
             let mut man = place.command("man");
             man.args(["--local-file", "--warnings", "-"]);

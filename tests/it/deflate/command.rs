@@ -57,13 +57,7 @@ fn gnu_is_what_gzip_makes() {
         let expected = gzip(level, &tar);
         for threads in ["-j1", "-j2", "-j8"] {
             let level = format!("-{level}");
-            let args = [
-                "--gzip-compat=gnu",
-                "--format=tgz",
-                threads,
-                &level,
-                "HEAD",
-            ];
+            let args = ["--gzip-compat=gnu", "--format=tgz", threads, &level, "HEAD"];
             let output = repo.sluice(args);
             assert!(output.stdout == expected, "{threads} {level}\n{output}");
         }

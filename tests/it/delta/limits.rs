@@ -232,7 +232,12 @@ fn equal_trees_are_not_read() {
     // The root, d and d/e, on both sides.
     assert_eq!(directories_read(&old, &new, &[]), 6);
     assert_eq!(directories_read(&old, &old, &[]), 2);
-    let prefixed = ["--prefix=p/", "--exclude=*.log", "--max-size=1", "--no-attributes"];
+    let prefixed = [
+        "--prefix=p/",
+        "--exclude=*.log",
+        "--max-size=1",
+        "--no-attributes",
+    ];
     assert_eq!(directories_read(&old, &new, &prefixed), 6);
     assert_eq!(directories_read(&old, &new, &["--", "f"]), 2);
 
@@ -265,7 +270,10 @@ fn equal_trees_are_read_where_rules_differ() {
     let mut new = old;
     new[2].1 = "x\n";
     assert_eq!(directories_read(&old, &new, &[]), 2);
-    assert_eq!(directories_read(&old, &new, &["--exclude-from-tree=.ignore"]), 16);
+    assert_eq!(
+        directories_read(&old, &new, &["--exclude-from-tree=.ignore"]),
+        16
+    );
     // Attributes below count there only.
     let below = [("kept/.gitattributes", "y -text\n")];
     assert_eq!(directories_read(&[], &below, &[]), 12);

@@ -232,7 +232,12 @@ fn attributes() {
         &["--no-attributes"],
     );
     let conversion = with("d/.gitattributes", "*.txt eol=crlf\n");
-    assert_with("eol below, filtered", &nodes, &conversion, &["--exclude=zz"]);
+    assert_with(
+        "eol below, filtered",
+        &nodes,
+        &conversion,
+        &["--exclude=zz"],
+    );
 }
 
 /// The commit is in their content, so they change with it.

@@ -295,7 +295,10 @@ fn files_of_rules_may_be_secret() {
 fn an_ignored_directory_is_told_only_if_all_of_it_may_be_known() {
     let repo = guarded("/**\n-/secret/HUSH-plan\n");
     let told = |repo: &Repo| {
-        let (lines, output) = manifest(repo, &[UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"]);
+        let (lines, output) = manifest(
+            repo,
+            &[UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"],
+        );
         let _ = output.success();
         let omitted = lines.iter().filter(|line| line["disposition"] == "omitted");
         let paths = omitted.map(|line| line["path"].as_str().expect("it is text").to_owned());

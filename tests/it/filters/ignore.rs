@@ -107,7 +107,10 @@ fn what_is_no_ignore_file_is_none() {
         repo.git(["update-ref", "HEAD", &commit]);
         assert_eq!(files(&repo, &[IGNORE_FILE]), found, "{mode}");
     }
-    assert_eq!(files(&repo, &["--exclude-from-tree=no/such/file"]), ["a", "b"]);
+    assert_eq!(
+        files(&repo, &["--exclude-from-tree=no/such/file"]),
+        ["a", "b"]
+    );
 }
 
 /// Nobody knows what rules are in what is not in the repository, whatever becomes of missing files.
@@ -176,7 +179,9 @@ fn an_ignore_file_is_named_as_in_the_tree() {
         let output = repo.sluice([&format!("--exclude-from-tree={path}"), "HEAD"]);
         output.assert_refused(
             128,
-            &[&format!("--exclude-from-tree='{path}' is no path of a tree")],
+            &[&format!(
+                "--exclude-from-tree='{path}' is no path of a tree"
+            )],
         );
     }
 }

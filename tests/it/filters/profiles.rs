@@ -105,7 +105,10 @@ fn raw_is_raw_under_any_configuration() {
          *.subst export-subst\nsecret export-ignore\nsize/numbers working-tree-encoding=UTF-16\n",
     );
     let lines = repo.git(["ls-tree", "-r", "HEAD"]);
-    for args in [&["--no-attributes"][..], &["--no-attributes", "--worktree-attributes"]] {
+    for args in [
+        &["--no-attributes"][..],
+        &["--no-attributes", "--worktree-attributes"],
+    ] {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
         let records = tar_listing::records(&archive);
         for line in lines.lines().filter(|line| line.starts_with("100")) {

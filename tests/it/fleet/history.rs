@@ -46,20 +46,14 @@ fn the_way_is_as_short_as_what_changed() {
     for (from, held) in ids.iter().enumerate() {
         for wanted in &ids {
             let directory = format!("{from}-{wanted}");
-            let _ = fleet
-                .apply(&directory, &format!("--at={held}"))
-                .success();
+            let _ = fleet.apply(&directory, &format!("--at={held}")).success();
             fleet.assert_holds(&directory, held);
-            let _ = fleet
-                .apply(&directory, &format!("--at={wanted}"))
-                .success();
+            let _ = fleet.apply(&directory, &format!("--at={wanted}")).success();
             fleet.assert_holds(&directory, wanted);
         }
     }
     // A machine that has the first commit needs only the two deltas.
-    let _ = fleet
-        .apply("first", &format!("--at={}", ids[0]))
-        .success();
+    let _ = fleet.apply("first", &format!("--at={}", ids[0])).success();
     fs::remove_file(fleet.object(&fleet.steps()[0])).expect("the full archive");
     let _ = fleet.apply("first", "").success();
     fleet.assert_holds("first", &ids[2]);

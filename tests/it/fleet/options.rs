@@ -9,9 +9,7 @@ use crate::process::Output;
 fn places_that_are_none() {
     let fleet = Fleet::new();
     for place in ["bucket/", "bucket/..", "s3://bucket", "bucket/a b"] {
-        let output = fleet
-            .repo
-            .sluice(["publish", place, "HEAD"]);
+        let output = fleet.repo.sluice(["publish", place, "HEAD"]);
         output.assert_refused(128, &["is not <bucket>/<channel>"]);
     }
     let output = fleet
@@ -107,10 +105,7 @@ fn an_existing_file_is_an_archive() {
     .enumerate()
     {
         let directory = format!("d{number}");
-        let _ = fleet
-            .top
-            .sluice(["apply", &directory, word])
-            .success();
+        let _ = fleet.top.sluice(["apply", &directory, word]).success();
         fleet.assert_holds(&directory, &ids[2]);
     }
 }
@@ -162,7 +157,9 @@ fn a_word_is_a_file_or_a_channel() {
     let _ = fleet.top.sluice(["apply", "d", &url]).success();
     fleet.assert_holds("d", &ids[2]);
     let inside = fleet.top.clone().at("bucket");
-    let _ = inside.sluice(["apply", "../e", "--channel=./main"]).success();
+    let _ = inside
+        .sluice(["apply", "../e", "--channel=./main"])
+        .success();
     fleet.assert_holds("e", &ids[2]);
     let output = fleet.top.sluice(["apply", "d", "missing.tar"]);
     output.assert_refused(128, &["could not open 'missing.tar' for reading"]);

@@ -13,11 +13,7 @@ fn a_full_archive_comes_when_the_way_gets_long() {
     let mut kinds = Vec::new();
     for number in 0..8 {
         fleet.commit(&format!("echo {number} >small"));
-        kinds.push(
-            fleet
-                .kinds("--full-every=2 --full-ratio=1 HEAD")
-                .join(" "),
-        );
+        kinds.push(fleet.kinds("--full-every=2 --full-ratio=1 HEAD").join(" "));
     }
     let expected = [
         "full",
@@ -97,10 +93,7 @@ fn an_older_commit() {
     );
     assert_eq!(told["steps"][0]["base"], newer);
     assert_eq!(fleet.channel()["target"]["commit"], newer);
-    for (wanted, commit) in [
-        (format!("--at={older}"), &older),
-        (String::new(), &newer),
-    ] {
+    for (wanted, commit) in [(format!("--at={older}"), &older), (String::new(), &newer)] {
         let _ = fleet.apply("d", &wanted).success();
         fleet.assert_holds("d", commit);
     }
@@ -127,10 +120,7 @@ fn older_commits_that_have_little_in_common() {
     assert_eq!(fleet.channel()["target"]["commit"], newest);
     let next = fleet.commit("echo next >small");
     // A full archive of the newest commit does away with nothing that somebody needs.
-    for (words, kinds) in [
-        ("", &["delta"][..]),
-        ("--full-every=0", &["delta", "full"]),
-    ] {
+    for (words, kinds) in [("", &["delta"][..]), ("--full-every=0", &["delta", "full"])] {
         let commit = fleet.commit("echo $(wc -c <small)x >>small");
         assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
         for wanted in [&oldest, &older, &newest, &commit] {
@@ -170,10 +160,7 @@ fn an_older_commit_of_a_shallow_clone() {
         top: fleet.top.clone(),
     };
     assert_eq!(late.told("HEAD")["is_target"], false);
-    for (wanted, commit) in [
-        (String::new(), &newest),
-        (format!("--at={older}"), &older),
-    ] {
+    for (wanted, commit) in [(String::new(), &newest), (format!("--at={older}"), &older)] {
         let _ = fleet.apply("d", &wanted).success();
         fleet.assert_holds("d", commit);
     }
@@ -212,7 +199,10 @@ fn two_channels_share_an_archive() {
     let fork = format!("{}/fork", fleet.bucket().display());
     let line = fleet.repo.sluice(["publish", &fork, &ids[0]]).success();
     let told: Value = serde_json::from_slice(&line).expect("JSON");
-    assert_eq!((&told["bytes"], &told["channel"]), (&0.into(), &"fork".into()));
+    assert_eq!(
+        (&told["bytes"], &told["channel"]),
+        (&0.into(), &"fork".into())
+    );
     assert_eq!(fleet.objects().len(), objects);
 }
 
@@ -366,5 +356,8 @@ fn levels_and_warnings() {
         assert!(steps.iter().map(kind).eq(kinds.iter().copied()), "{told}");
     }
     fleet.commit("echo small >rules");
-    assert_eq!(fleet.publish("--exclude-from-tree=rules HEAD").messages(), "");
+    assert_eq!(
+        fleet.publish("--exclude-from-tree=rules HEAD").messages(),
+        ""
+    );
 }

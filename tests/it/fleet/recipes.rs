@@ -143,7 +143,9 @@ fn text(bytes: &[u8]) -> &str {
 /// first are those of both.
 fn jobs(recipe: &str) -> (Vec<String>, Vec<String>) {
     let commands = commands(recipe);
-    let published = commands.iter().position(|it| it.contains("sluice publish "));
+    let published = commands
+        .iter()
+        .position(|it| it.contains("sluice publish "));
     let published = published.expect("it publishes");
     let (publishing, testing) = commands.split_at(published + 1);
     let is_own = testing.iter().any(|it| it.contains("cargo install"));

@@ -210,8 +210,13 @@ fn two_publishers_race() {
         for running in running {
             let _ = running.finish().success();
         }
-        let channel: Value = serde_json::from_slice(&s3.curl("", "v1/channels/main.json")).expect("JSON");
-        let steps = channel["steps"].as_array().unwrap().iter().skip(1 + 2 * round);
+        let channel: Value =
+            serde_json::from_slice(&s3.curl("", "v1/channels/main.json")).expect("JSON");
+        let steps = channel["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .skip(1 + 2 * round);
         let targets: Vec<_> = steps.map(|step| step["target"].as_str().unwrap()).collect();
         assert_eq!(targets.len(), 2);
         assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
@@ -291,12 +296,12 @@ fn no_server_at_all() {
     let begin = Instant::now();
     let place = "http://user:a-secret@127.0.0.1:1/main?a-secret";
     let output = fleet.apply_from("d", place, "--timeout=2s");
-    assert_eq!(output.code(), 128, "a query is no name of a channel: {output}");
-    let output = fleet.apply_from(
-        "d",
-        "http://user:a-secret@127.0.0.1:1/main",
-        "--timeout=2s",
+    assert_eq!(
+        output.code(),
+        128,
+        "a query is no name of a channel: {output}"
     );
+    let output = fleet.apply_from("d", "http://user:a-secret@127.0.0.1:1/main", "--timeout=2s");
     output.assert_refused(
         10,
         &["cannot read 'v1/channels/main.json' in 'http://127.0.0.1:1'"],

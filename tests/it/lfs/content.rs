@@ -107,9 +107,7 @@ fn size_limits() {
     let rules = format!("--access-rules={}", lfs.repo.path().join("rules").display());
     let output = lfs.repo.sluice([CONTENT, &rules, "--max-size=5", "HEAD"]);
     assert_eq!(names(&output.success()), Vec::<String>::new());
-    let listed = lfs
-        .repo
-        .sluice(["ls", CONTENT, "--max-size=2m", "HEAD"]);
+    let listed = lfs.repo.sluice(["ls", CONTENT, "--max-size=2m", "HEAD"]);
     let listed = String::from_utf8(listed.success()).unwrap();
     assert!(listed.contains("300000"), "{listed}");
 }
@@ -260,7 +258,10 @@ fn refusals() {
     let lfs = Lfs::with_files();
     for (raw, cause) in [
         ("--no-attributes", ""),
-        ("--profile=zoekt", "caused by: the profile sets --no-attributes\n"),
+        (
+            "--profile=zoekt",
+            "caused by: the profile sets --no-attributes\n",
+        ),
     ] {
         let refused =
             format!("error: options '{raw}' and '--lfs=content' cannot be used together\n");

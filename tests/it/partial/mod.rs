@@ -155,7 +155,10 @@ fn a_lost_file_may_be_left_out() {
 #[test]
 fn attributes_of_the_work_tree_cost_no_fetch() {
     let origin = origin();
-    for args in [&["--worktree-attributes", "HEAD"][..], &["--no-attributes", "HEAD"]] {
+    for args in [
+        &["--worktree-attributes", "HEAD"][..],
+        &["--no-attributes", "HEAD"],
+    ] {
         let (repo, trace) = traced(&clone(&origin, "blob:none"));
         let expected = origin.sluice(["--no-attributes", "HEAD"]).success();
         assert!(repo.sluice(args).success() == expected);

@@ -351,7 +351,11 @@ fn ignore_rules_see_directories() {
         let words = ["explain", RECURSE, rule, "HEAD", path];
         text(&superproject.sluice(words).success())
     };
-    for rule in ["--exclude=libs/l*b", "--exclude=**/lib", "--exclude=libs/???"] {
+    for rule in [
+        "--exclude=libs/l*b",
+        "--exclude=**/lib",
+        "--exclude=libs/???",
+    ] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert!(archive == all, "{rule}");
         assert_eq!(explain(rule, "libs/lib"), "libs/lib: sent\n");
@@ -371,11 +375,7 @@ fn ignore_rules_see_directories() {
     lib.write("a.c", "other\n");
     commit(&lib);
     commit(superproject);
-    let changed = [
-        "--exclude=libs/l*b",
-        "--base=HEAD~",
-        "HEAD",
-    ];
+    let changed = ["--exclude=libs/l*b", "--base=HEAD~", "HEAD"];
     assert_eq!(
         files(superproject, &changed),
         ["libs/lib/a.c", "libs/lib/version"]
@@ -386,7 +386,12 @@ fn ignore_rules_see_directories() {
 #[test]
 fn an_ignore_file_that_is_nowhere() {
     let superproject = &project().superproject;
-    let args = [RECURSE, "--exclude-from-tree=nowhere", "--base=HEAD", "HEAD"];
+    let args = [
+        RECURSE,
+        "--exclude-from-tree=nowhere",
+        "--base=HEAD",
+        "HEAD",
+    ];
     let output = superproject.sluice(args);
     let warning = "warning: --exclude-from-tree='nowhere' is in no tree and ignores nothing\n";
     assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
