@@ -33,10 +33,14 @@ pub(crate) fn text(words: &[&str]) -> String {
     String::from_utf8(text).expect("text")
 }
 
-/// The long options that the help of a command lists, each with two hyphens.
+/// The long options of a command, as its help has them.
 #[track_caller]
 pub(crate) fn options(command: &str) -> Vec<String> {
-    let help = text(&[command, "--help"]);
+    options_in(&text(&[command, "--help"]))
+}
+
+/// The long options that a help lists, each with two hyphens.
+fn options_in(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start);
     let listed = lines.filter(|line| line.starts_with('-'));
     let words = listed.flat_map(|line| line.split([' ', ',', '=', '[', '<']));

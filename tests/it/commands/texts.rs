@@ -1,6 +1,6 @@
 //! What each command says of itself.
 
-use super::{COMMANDS, options, text};
+use super::{COMMANDS, options, options_in, text};
 use crate::process::run_with_input;
 use crate::support::{Repo, binary, installed};
 
@@ -35,17 +35,20 @@ fn the_short_help_fits_a_screen() {
     }
 }
 
-/// All options of a command are in its long help, each with one line at least.
+/// The long help has more than the short one, and ends with the exit statuses.
 #[test]
 fn the_long_help_has_all() {
     for command in COMMANDS {
         let help = assert_fits(&[command, "--help"], usize::MAX);
-        assert!(help.contains("git sluice"), "{help}");
         let short = text(&[command, "-h"]);
-        for option in options(command) {
-            assert!(help.contains(&option), "{command} {option}");
+        let long = options(command);
+        for option in options_in(&short) {
+            assert!(long.contains(&option), "{command} {option}");
         }
         assert!(short.lines().count() <= help.lines().count(), "{command}");
+        if command != "upload-archive" {
+            assert!(help.contains("\nExit status:\n"), "{help}");
+        }
     }
 }
 
@@ -84,14 +87,9 @@ fn topics() {
 #[test]
 fn manual_pages() {
     let place = Repo::scratch();
-    for words in std::iter::once(&["manual"][..]).chain(COMMANDS.map(|it| &*vec![it].leak())) {
-        let words = [&["manual"][..], words].concat();
-        let words = if words.len() == 2 && words[1] == "manual" {
-            &words[1..]
-        } else {
-            &words
-        };
-        let page = text(words);
+    let pages = COMMANDS.map(|command| vec!["manual", command]);
+    for words in std::iter::once(vec!["manual"]).chain(pages) {
+        let page = text(&words);
         assert!(page.contains(".TH GIT-SLUICE"), "{words:?}\n{page}");
         let heads: Vec<_> = page
             .lines()
