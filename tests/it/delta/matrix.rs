@@ -335,9 +335,9 @@ fn unchanged_directories_that_are_not_read() {
 fn sizes() {
     let old = [("a", file("small")), ("d/b", file("large enough"))];
     let new = [("a", file("large enough")), ("d/b", file("small"))];
-    for oversize in ["full", "omit", "zero", "sparse"] {
-        let options = ["--max-size=8", &format!("--large={oversize}")];
-        assert_with(&format!("oversize {oversize}"), &old, &new, &options);
+    for large in ["keep", "omit", "empty", "placeholder"] {
+        let options = ["--max-size=8", &format!("--large={large}")];
+        assert_with(&format!("large {large}"), &old, &new, &options);
     }
     let options = ["--max-size=8", "--size-exempt=d/*"];
     assert_with("exceptions", &old, &new, &options);
@@ -352,7 +352,7 @@ fn sizes() {
 fn binary_files() {
     let old = [("a", file("text")), ("d/b", file("nul\0"))];
     let new = [("a", file("nul\0")), ("d/b", file("text"))];
-    for binary in ["full", "omit", "zero", "nuls"] {
+    for binary in ["keep", "omit", "empty", "placeholder"] {
         let option = format!("--binary={binary}");
         assert_with(&format!("binary {binary}"), &old, &new, &[&option]);
     }
