@@ -533,7 +533,8 @@ fn what_cannot_be_compared() {
         (output.code(), output.messages()),
         (
             129,
-            "error: unknown option `verify'\nhint: git sluice apply has it\n".into()
+            "error: unknown option `verify'\nhint: '--verify' is an option of 'git sluice apply'\n"
+                .into()
         )
     );
 }
