@@ -365,7 +365,8 @@ fn a_terminal() {
     for server in ["batch", "upload-archive", "upload-archive ."] {
         let (told, code) = on_terminal(&format!("git-sluice {server}"));
         let command = server.trim_end_matches(" .");
-        let refused = format!("error: {command} speaks to a program, not to a terminal\n");
+        let refused =
+            format!("error: 'git sluice {command}' speaks to a program, not to a terminal\n");
         assert!(told.starts_with(&refused) && code == 129, "{told}");
     }
     let wrong = "fatal: not a valid object name: nosuch\n".to_owned();

@@ -285,7 +285,7 @@ fn an_error_says_where() {
     fs::create_dir(directory.directory().join(".git-sluice.new")).expect("our own");
     directory.assert_not_applied(
         &directory.apply(&archive),
-        "cannot read or write '.git-sluice.new' in the directory of apply: Is a directory",
+        "cannot read or write '.git-sluice.new' in the directory: Is a directory",
         &format!("holds {from}\n"),
     );
 }

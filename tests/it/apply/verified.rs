@@ -123,7 +123,7 @@ fn nothing_goes_over_a_directory_that_differs() {
         );
         let message = format!(
             "fatal: 1 path is not as archives have brought them of {from}\n\
-             hint: apply with --repair and the full archive writes everything again\n"
+             hint: run again with --repair and a full archive to restore them\n"
         );
         assert_eq!(output.messages(), message);
         assert_eq!(

@@ -280,7 +280,7 @@ fn reports_in_bands() {
     }
     assert_eq!(
         alone(&repo, &["--manifest=band:4", "HEAD"]).messages,
-        "fatal: cannot write to band:4: bands are for 'batch'\n"
+        "fatal: cannot write to band:4: bands are for a batch\n"
     );
 }
 

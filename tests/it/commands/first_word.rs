@@ -52,13 +52,19 @@ fn a_command_alone_that_is_a_branch_too() {
     for name in COMMANDS {
         let output = repo.sluice([name]);
         let archive = format!("git sluice archive {name}");
-        output.assert_refused(129, &["error: ", &archive]);
-        let other = output.messages().replace(&archive, "");
-        assert!(other.contains(&format!("git sluice {name}")), "{output}");
+        output.assert_refused(129, &["error: ", &format!("'{archive}'")]);
+        assert!(
+            output
+                .messages()
+                .contains(&format!("'git sluice {name} --'")),
+            "{output}"
+        );
     }
     // With a word more there is no doubt.
     for words in [
-        &["batch", "--jobs=1"][..],
+        &["batch", "--"][..],
+        &["batch", "--jobs=1"],
+        &["manual", "--"],
         &["manual", "ls"],
         &["help", "cache"],
         &["profile", "git"],

@@ -119,7 +119,7 @@ fn channels_that_are_not_there_or_make_no_sense() {
     let output = fleet.top.sluice(["apply", "--channel=bucket/other", "d"]);
     output.assert_failure(
         9,
-        "fatal: there is no channel 'other' in 'bucket'\nhint: git sluice publish creates one\n",
+        "fatal: there is no channel 'other' in 'bucket'\nhint: git sluice publish <bucket>/<channel> <commit> creates one\n",
     );
     let unknown = "0".repeat(40);
     let output = fleet.apply("d", &format!("--at={unknown}"));

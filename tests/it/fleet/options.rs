@@ -52,16 +52,16 @@ fn a_bucket_is_created_on_demand() {
         128,
         "fatal: cannot create a bucket at 'full'\n\
          caused by: other files are there, and no bucket\n\
-         hint: name a directory that is new or empty: git sluice publish --create <directory>/<channel>\n",
+         hint: name a directory that is new or empty: git sluice publish --create <directory>/<channel> <commit>\n",
     );
     for option in ["", " --create"] {
         publish_at(&fleet, &format!("main{option}")).assert_failure(
             128,
-            "fatal: 'main' names a channel and no bucket\nhint: git sluice publish <bucket>/main\n",
+            "fatal: 'main' names a channel and no bucket\nhint: git sluice publish <bucket>/main <commit>\n",
         );
         publish_at(&fleet, &format!("./bucket{option}")).assert_failure(
             128,
-            "fatal: './bucket' is a bucket and names no channel\nhint: git sluice publish ./bucket/<channel>\n",
+            "fatal: './bucket' is a bucket and names no channel\nhint: git sluice publish ./bucket/<channel> <commit>\n",
         );
     }
     let mut names = names(&fleet.directory("."));
@@ -166,7 +166,7 @@ fn a_word_is_a_file_or_a_channel() {
     let output = fleet.top.sluice(["apply", "d", "--at", &ids[0], "-"]);
     output.assert_failure(
         129,
-        "error: the option '--at' requires a channel\nhint: git sluice apply --channel=<bucket>/<channel> <dir>\n",
+        "error: the option '--at' requires a channel\nhint: git sluice apply --at=<commit> --channel=<bucket>/<channel> <directory>\n",
     );
     let gone = ["apply", "--channel=gone/main", "--at", &ids[0], "d"];
     let output = fleet.top.sluice(gone);

@@ -315,17 +315,19 @@ fn what_cannot_be_published() {
              --missing=fetch does not\n",
         ),
         (
-            "--submodules=recurse-present HEAD",
-            "fatal: cannot publish: --submodules=recurse-present\n\
-             caused by: nobody knows which submodules the archive of the base has\n",
-        ),
-        (
             "-23 HEAD",
             "fatal: Argument not supported for format 'tar.zst': -23\n",
         ),
     ] {
         fleet.publish(words).assert_failure(128, message);
     }
+    fleet
+        .publish("--submodules=recurse-present HEAD")
+        .assert_failure(
+            129,
+            "error: 'publish' and '--submodules=recurse-present' cannot be used together\n\
+             caused by: this value does not record which submodules the base archive contains\n",
+        );
     for option in ["base=HEAD", "format=tar", "manifest=x"] {
         let output = fleet.publish(&format!("--{option} HEAD"));
         let message = format!("error: unknown option `{option}'\nhint: ");
