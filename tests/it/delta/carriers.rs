@@ -55,8 +55,8 @@ fn a_zip_carries_no_deletions() {
     for carrier in [&[][..], &["--deletions=pax"]] {
         let output = history.delta(ENDS, &[&["--format=zip"], carrier].concat());
         output.assert_failure(
-            128,
-            "fatal: a zip cannot carry deletions\n\
+            129,
+            "error: a zip cannot carry deletions\n\
              hint: --deletions=none leaves them to --manifest; a tar can carry them\n",
         );
     }
