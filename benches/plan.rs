@@ -20,7 +20,7 @@ fn pruned(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pruned");
     for (name, files, arguments) in [
         ("nothing", 200, &[][..]),
-        ("a directory of 30000", 30_200, &["--ignore=d0/"]),
+        ("a directory of 30000", 30_200, &["--exclude=d0/"]),
     ] {
         let shape = support::Shape::new(name, files, 2, 30_000, 1);
         group.bench_function(shape.name, |bencher| {

@@ -10,9 +10,9 @@ REPOSITORY, CACHE = sys.argv[1:3]
 PIECE = 1 << 16
 
 
-def sluice(*options):
-    command = ["git-sluice", f"--cache={CACHE}", "--cache-jobs=4", "--cache-wait=5", *options]
-    return subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def sluice(command, *options):
+    words = ["git-sluice", command, f"--cache={CACHE}", "--cache-jobs=4", "--cache-wait=5", *options]
+    return subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 class Archives(BaseHTTPRequestHandler):
@@ -21,7 +21,7 @@ class Archives(BaseHTTPRequestHandler):
     def do_GET(self):
         asked = re.fullmatch(r"/(\w[\w./-]*?)\.(tar|tar\.gz|zip)", self.path)
         options = asked and [f"--format={asked[2]}", f"--prefix={asked[1].replace('/', '-')}/"]
-        head = asked and sluice("--head", *options, asked[1]).communicate()[0]
+        head = asked and sluice("info", *options, asked[1]).communicate()[0]
         if not head:
             return self.answer(404)
         head = json.loads(head)
@@ -37,10 +37,10 @@ class Archives(BaseHTTPRequestHandler):
             if first > last:
                 return self.answer(416, Content_Range=f"bytes */{length}")
             status, headers["Content-Range"] = 206, f"bytes {first}-{last}/{length}"
-            options, length = [f"--range={first}-{last}", *options], last - first + 1
+            options, length = [f"--byte-range={first}-{last}", *options], last - first + 1
         if self.command == "HEAD":
             return self.answer(status, length, **headers)
-        with sluice(*options) as archive:
+        with sluice("archive", *options) as archive:
             piece = archive.stdout.read(PIECE)
             if not piece:  # Status 6: too many archives are being made.
                 return self.answer(503 if archive.wait() == 6 else 500, Retry_After="5")

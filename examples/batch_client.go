@@ -30,7 +30,7 @@ func must[T any](value T, err error) T {
 }
 
 func start() *batch {
-	process := exec.Command("git-sluice", "--batch")
+	process := exec.Command("git-sluice", "batch")
 	requests, answers := must(process.StdinPipe()), must(process.StdoutPipe())
 	must(0, process.Start())
 	return &batch{requests, bufio.NewReader(answers)}
@@ -77,7 +77,7 @@ func (b *batch) write(repository string, words ...string) int {
 	name := filepath.Base(repository)
 	tar, lines := must(os.Create(name+".tar.part")), must(os.Create(name+".jsonl.part"))
 	outputs := map[byte]io.Writer{archive: tar, messages: os.Stderr, manifest: lines}
-	code := must(b.ask(outputs, append([]string{"-C", repository, "--manifest=band:4"}, words...)...))
+	code := must(b.ask(outputs, append([]string{"-C", repository, "archive", "--manifest=band:4"}, words...)...))
 	must(0, errors.Join(tar.Close(), lines.Close()))
 	for _, file := range []string{name + ".tar", name + ".jsonl"} {
 		if code == 0 {

@@ -12,7 +12,7 @@ ARCHIVE, MESSAGES, STATUS, MANIFEST = 1, 2, 3, 4
 class Batch:
     def __init__(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(["git-sluice", "--batch"], **pipes)
+        self.process = subprocess.Popen(["git-sluice", "batch"], **pipes)
 
     def ask(self, outputs, *words):
         """Writes each channel of the answer to its file in `outputs`. Returns the exit status."""
@@ -45,7 +45,7 @@ def write(batch, repository, *words):
     parts = [file + ".part" for file in files]
     with open(parts[0], "wb") as archive, open(parts[1], "wb") as manifest:
         outputs = {ARCHIVE: archive, MESSAGES: sys.stderr.buffer, MANIFEST: manifest}
-        status = batch.ask(outputs, "-C", repository, "--manifest=band:4", *words)
+        status = batch.ask(outputs, "-C", repository, "archive", "--manifest=band:4", *words)
     for part, file in zip(parts, files):
         os.remove(part) if status else os.replace(part, file)
     return status

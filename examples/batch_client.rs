@@ -25,7 +25,7 @@ struct Batch {
 impl Batch {
     fn start() -> Result<Self> {
         let mut process = Command::new("git-sluice");
-        let process = process.arg("--batch").stdin(Stdio::piped());
+        let process = process.arg("batch").stdin(Stdio::piped());
         let process = process.stdout(Stdio::piped()).spawn()?;
         let pipes = process.stdin.zip(process.stdout);
         let (requests, answers) = pipes.ok_or("no pipes")?;
@@ -70,7 +70,7 @@ impl Batch {
         let files = ["tar", "jsonl"].map(|kind| format!("{}.{kind}", name.display()));
         let parts = files.each_ref().map(|file| format!("{file}.part"));
         let (archive, manifest) = (File::create(&parts[0])?, File::create(&parts[1])?);
-        let words = [&["-C", repository, "--manifest=band:4"], words].concat();
+        let words = [&["-C", repository, "archive", "--manifest=band:4"], words].concat();
         let status = self.ask(archive, manifest, &words)?;
         for (part, file) in parts.iter().zip(&files) {
             match status {

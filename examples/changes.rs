@@ -7,6 +7,7 @@ use git_sluice::{CommandLine, Session, Sinks};
 fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::new(env::current_dir()?, |name| env::var_os(name));
     let words = [
+        "archive",
         "--profile=zoekt",
         "--manifest=band:4",
         "--base=v1.0",

@@ -55,7 +55,7 @@ fn write(session: &Session, repository: &str, words: &[&str]) -> Result<Result<(
     let sinks = Sinks::new(File::create(&parts[0])?)
         .band(4, File::create(&parts[1])?)
         .with_messages(io::stderr());
-    let words = [&["--profile=zoekt", "--manifest=band:4"], words].concat();
+    let words = [&["archive", "--profile=zoekt", "--manifest=band:4"], words].concat();
     let answer = session.answer(CommandLine::new(repository, words), sinks);
     for (part, file) in parts.iter().zip(&files) {
         match answer {

@@ -10,7 +10,7 @@ use std::{
 use criterion::Throughput;
 use git_sluice::{
     base::pipeline::Source,
-    cli::{Typed, Vocabulary},
+    cli::{OptionTables, RawArgs},
     git::{
         objects::repeated::Repeated,
         repository::{Repository, environment::Environment, promisor::FetchAccount},
@@ -92,9 +92,12 @@ impl Shape {
     /// What `git sluice` with these arguments would be asked here.
     pub(crate) fn request(&self, arguments: &[&str]) -> Request {
         let words = arguments.iter().chain(&["HEAD"]).map(OsString::from);
-        let args = Typed::first_pass(&mut Vocabulary::default(), words, |_| false)
-            .and_then(|typed| typed.second_pass(|_| Ok(false)))
+        let mut tables = OptionTables::default();
+        let (archive, extras) = RawArgs::new(&mut tables, words)
+            .first_pass(|_| false)
+            .and_then(|words| words.second_pass(|_| Ok(false)))
             .expect("the bench knows the options");
+        let args = archive.args(extras, None);
         let environment = Environment {
             cwd: self.directory.path().to_owned(),
             git_dir: Some(self.directory.path().to_owned()),

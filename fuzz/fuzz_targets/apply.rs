@@ -1,4 +1,4 @@
-//! `--apply`: pax records and tar headers are applied or refused, and nothing beside the directory changes.
+//! `apply`: pax records and tar headers are applied or refused, and nothing beside the directory changes.
 //!
 //! The first byte chooses what the directory holds. The checksum of each header is put right, so that the
 //! fields behind it are read.

@@ -61,7 +61,7 @@ impl Answer {
 fn talk(words: &[&str], input: &[u8]) -> Answer {
     let repo = Repo::from("basic");
     let mut ours = repo.command(binary());
-    let ours = run_with_input(ours.arg("--upload-archive").args(words), input);
+    let ours = run_with_input(ours.arg("upload-archive").args(words), input);
     let mut theirs = repo.command("git");
     let theirs = run_with_input(theirs.arg("upload-archive").args(words), input);
     let (mut ours, mut theirs) = (Answer::read(&ours), Answer::read(&theirs));
@@ -155,7 +155,7 @@ fn arguments_of_the_server() {
             assert_eq!(talk(words, input).code, 128);
         }
     }
-    let help = Repo::scratch().sluice(["--upload-archive", "-h"]).success();
+    let help = Repo::scratch().sluice(["upload-archive", "-h"]).success();
     assert!(help.starts_with(b"usage: "));
 }
 
@@ -163,7 +163,7 @@ fn arguments_of_the_server() {
 fn a_client_that_goes_away() {
     let request = [&packets(&[b"argument HEAD\n"])[..], b"0000"].concat();
     let mut server = Repo::from("big").command(binary());
-    server.args(["--upload-archive", "."]);
+    server.args(["upload-archive", "."]);
     let server = Running::start_between(request, &mut server, std::process::Stdio::piped());
     assert_eq!(server.hang_up().code(), 141);
 }

@@ -342,7 +342,7 @@ fn a_terminal() {
     let refused = "fatal: an archive is not written to a terminal\n\
                    hint: name a file with -o, or send the archive on through a pipe; \
                    -o /dev/stdout writes it here\n";
-    for options in ["", "--format=zip", "--range=0-9", "--profile=zoekt"] {
+    for options in ["", "--format=zip", "--byte-range=0-9", "--profile=zoekt"] {
         let command = format!("git-sluice {options} HEAD");
         assert_eq!(
             on_terminal(&command),
@@ -358,19 +358,15 @@ fn a_terminal() {
         let (archive, code) = on_terminal(command);
         assert!(archive.contains("ustar") && code == 0, "{command}");
     }
-    for question in [
-        "--list",
-        "--head HEAD",
-        "--dry-run HEAD",
-        "--explain=dir HEAD",
-    ] {
+    for question in ["--list", "info HEAD", "ls HEAD", "explain HEAD dir"] {
         let (answer, code) = on_terminal(&format!("git-sluice {question}"));
         assert!(!answer.contains("fatal: ") && code == 0, "{answer}");
     }
-    for server in ["--batch", "--upload-archive", "--upload-archive ."] {
+    for server in ["batch", "upload-archive", "upload-archive ."] {
         let (told, code) = on_terminal(&format!("git-sluice {server}"));
-        let option = server.trim_end_matches(" .");
-        let refused = format!("error: {option} speaks to a program, not to a terminal\n");
+        let command = server.trim_end_matches(" .");
+        let refused =
+            format!("error: 'git sluice {command}' speaks to a program, not to a terminal\n");
         assert!(told.starts_with(&refused) && code == 129, "{told}");
     }
     let wrong = "fatal: not a valid object name: nosuch\n".to_owned();

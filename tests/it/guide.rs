@@ -2,57 +2,22 @@
 
 use std::{fs, path::Path};
 
-use git_sluice::cli::{Args, STATUSES};
+use git_sluice::cli::STATUSES;
 
 use crate::{
+    commands::{COMMANDS, options, text},
     process::{run, run_with_input},
     support::{Repo, binary, installed, skip},
 };
 
-/// The long names of all options, each with two hyphens.
-fn options() -> Vec<String> {
-    let command = <Args as clap::CommandFactory>::command();
-    let names = command
-        .get_arguments()
-        .filter_map(|option| option.get_long());
-    names.map(|name| format!("--{name}")).collect()
-}
-
-fn text(what: &str) -> String {
-    let place = Repo::scratch();
-    let text = place.sluice([format!("--generate={what}")]).success();
-    String::from_utf8(text).expect("text")
-}
-
 #[test]
 fn the_help_fits_a_terminal_and_ends_with_examples_and_statuses() {
-    let help = Repo::scratch().sluice(["-h"]).success();
-    let help = String::from_utf8(help).expect("text");
+    let help = text(&["--help"]);
     let wide = help.lines().find(|line| line.len() > 80);
     assert_eq!(wide, None);
-    assert!(options().iter().all(|option| help.contains(option)));
-    let (usage, _) = help.split_once("\nArguments:\n").expect("arguments");
-    for mode in [
-        "--apply",
-        "--base",
-        "--batch",
-        "--dry-run",
-        "--explain",
-        "--generate",
-        "--head",
-        "--list",
-        "--list-missing",
-        "--print-profile",
-        "--prune",
-        "--publish",
-        "--remote",
-        "--upload-archive",
-        "--verify",
-    ] {
-        assert!(usage.contains(mode), "{mode} is in no line of the usage");
-    }
-    for option in ["--batch-jobs", "--batch-repositories"] {
-        assert!(help.contains(&format!("\n  {option}=<n>\n")), "{option}");
+    for command in COMMANDS {
+        let names_it = |line: &str| line.split_whitespace().any(|word| word == command);
+        assert!(help.lines().any(names_it), "{command}: {help}");
     }
     let (_, end) = help
         .split_once("\nExamples:\n  git sluice ")
@@ -79,13 +44,13 @@ fn the_readme_has_the_exit_statuses() {
 
 #[test]
 fn a_manual_page() {
-    let page = text("man");
+    let page = text(&["manual"]);
     assert!(page.contains(".TH GIT-SLUICE 1"), "{page}");
     assert!(
         page.contains("git\\-sluice \\- Stream a git tree"),
         "{page}"
     );
-    for option in options() {
+    for option in COMMANDS.iter().flat_map(|command| options(command)) {
         let escaped = option.replace('-', "\\-");
         assert!(page.contains(&escaped), "{option}");
     }
@@ -111,7 +76,7 @@ fn a_manual_page() {
 fn completions_of_bash() {
     const OF_GIT: &str = "/usr/share/bash-completion/completions/git";
     let place = Repo::copy("basic");
-    place.write("script", text("complete-bash"));
+    place.write("script", text(&["completions", "bash"]));
     let ask = |before: &str, words: &str, function: &str| {
         let script = format!(
             "{before}; . ./script; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
@@ -136,13 +101,18 @@ fn completions_of_bash() {
             "git-sluice --max-ch",
             "--max-changed-paths= --max-changed-ratio=",
         ),
-        ("git-sluice --gzip-dialect \"\"", "git gnu"),
+        ("git-sluice --gzip-compat \"\"", "git gnu"),
         ("git-sluice --profile = z", "zoekt"),
-        ("git-sluice --gzip-dialect =", "git gnu"),
+        ("git-sluice --gzip-compat =", "git gnu"),
         ("git-sluice --base = ma", refs),
         ("git-sluice ma", refs),
         ("git-sluice -v ma", refs),
         ("git-sluice --prefix = ma", ""),
+        ("git-sluice ls ma", refs),
+        ("git-sluice publi", "publish"),
+        ("git-sluice prune --old", "--older-than="),
+        ("git-sluice completions z", "zsh"),
+        ("git-sluice profile z", "zoekt"),
         ("git-sluice -o ma", ""),
     ] {
         assert_eq!(ask(":", words, ours), candidates, "{words}");
@@ -163,6 +133,9 @@ fn completions_of_bash() {
         ("git sluice --base = ma", refs),
         ("git sluice ma", refs),
         ("git sluice --prefix = ma", ""),
+        ("git sluice ls ma", refs),
+        ("git sluice publi", "publish"),
+        ("git sluice prune --old", "--older-than="),
     ] {
         let told = ask(&before, words, "__git_wrap__git_main");
         let told: Vec<_> = told.split_whitespace().collect();
@@ -177,7 +150,7 @@ fn completions_of_other_shells() {
         ("zsh", ["--no-exec"].as_slice()),
         ("fish", &["--no-execute"]),
     ] {
-        let script = text(&format!("complete-{shell}"));
+        let script = text(&["completions", shell]);
         assert!(script.contains("max-changed-ratio"), "{script}");
         if installed(shell) {
             let place = Repo::scratch();
@@ -195,11 +168,14 @@ fn fish_offers_revisions_and_values() {
         return;
     }
     let place = Repo::copy("basic");
-    place.write("script", text("complete-fish"));
+    place.write("script", text(&["completions", "fish"]));
     for (words, candidates) in [
         ("git-sluice ma", "main"),
         ("git-sluice --base=ma", "--base=main"),
         ("git-sluice --profile=z", "--profile=zoekt"),
+        ("git-sluice ls ma", "main"),
+        ("git-sluice publi", "publish"),
+        ("git-sluice prune --old", "--older-than"),
     ] {
         let mut fish = place.command("fish");
         let script = format!("source script; complete -C '{words}'");
@@ -213,7 +189,7 @@ fn fish_offers_revisions_and_values() {
 /// zsh offers what it is told in a terminal only; so the places are checked.
 #[test]
 fn zsh_offers_revisions() {
-    let script = text("complete-zsh");
+    let script = text(&["completions", "zsh"]);
     let places = |end: &str| script.lines().filter(|line| line.contains(end)).count();
     assert_eq!(places(":_git-sluice_revisions'"), 2, "{script}");
     assert_eq!(places("_git-sluice_revisions() {"), 1, "{script}");

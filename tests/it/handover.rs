@@ -62,7 +62,9 @@ fn remotes_by_name() {
         .sluice(["--remote=foo", "--output=../fetched", "HEAD"])
         .success();
     assert!(fs::read(repo.path().join("fetched")).expect("written") == expected);
-    let id = repo.shell("git archive --exec='git-sluice --upload-archive' --remote=foo HEAD | git get-tar-commit-id");
+    let id = repo.shell(
+        "git archive --exec='git-sluice upload-archive' --remote=foo HEAD | git get-tar-commit-id",
+    );
     let id = String::from_utf8(id.success()).expect("hex");
     assert_eq!(id.trim_end(), repo.git(["rev-parse", "HEAD"]));
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 use crate::support::Repo;
 
-/// The answer to `--head`, which is as its schema says.
+/// The answer of `info`, which is as its schema says.
 #[track_caller]
 fn head<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> Value {
     let args: Vec<_> = args
@@ -15,7 +15,7 @@ fn head<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> Valu
         .map(|arg| arg.as_ref().to_owned())
         .collect();
     let answer = repo
-        .sluice(["--head".into()].into_iter().chain(args))
+        .sluice(["info".into()].into_iter().chain(args))
         .success();
     assert_eq!(answer.last(), Some(&b'\n'));
     let head = serde_json::from_slice(&answer).expect("JSON");
@@ -63,9 +63,9 @@ fn lengths_are_exact() {
         &repo,
         &["--add-virtual-file=x:content", "--mtime=4000000000", "HEAD"],
     );
-    assert_length(&repo, &["--pax-notes", "--ignore=*.c", "HEAD"]);
-    assert_length(&repo, &["--max-size=5", "--oversize=sparse", "HEAD"]);
-    assert_length(&repo, &["--max-size=5", "--oversize=zero", "HEAD"]);
+    assert_length(&repo, &["--pax-notes", "--exclude=*.c", "HEAD"]);
+    assert_length(&repo, &["--max-size=5", "--large=placeholder", "HEAD"]);
+    assert_length(&repo, &["--max-size=5", "--large=empty", "HEAD"]);
 }
 
 #[test]
@@ -156,8 +156,7 @@ fn what_the_caller_has_is_not_sent() {
     ] {
         let option = format!("--if-none-match={tags}");
         repo.sluice([&option, "HEAD"]).assert_failure(7, "");
-        repo.sluice([&option, "--head", "HEAD"])
-            .assert_failure(7, "");
+        repo.sluice(["info", &option, "HEAD"]).assert_failure(7, "");
     }
     let other = repo.sluice(["--if-none-match=\"other\"", "HEAD"]).success();
     assert_eq!(other, repo.archive(["HEAD"]).success());
@@ -180,10 +179,12 @@ fn the_cache_knows_lengths() {
 
 #[test]
 fn a_head_is_no_archive() {
-    let refused = "fatal: options '--head' and '--output' cannot be used together\n";
     let repo = Repo::copy("basic");
-    repo.sluice(["--head", "-o", "x.tar", "HEAD"])
-        .assert_failure(128, refused);
+    repo.sluice(["info", "-o", "x.tar", "HEAD"]).assert_refused(
+        129,
+        &["error: unknown switch `o'\nhint: ", "git sluice archive"],
+    );
+    assert!(!repo.path().join("x.tar").exists());
 }
 
 /// A command of the configuration gets the tar, and sends bytes that nobody knows in advance.

@@ -170,7 +170,7 @@ fn a_branch_that_moves() {
     let archive = repo.sluice(["--prefix=HEAD/", "HEAD"]).success();
     let programs = Repo::scratch();
     let script = format!(
-        "#!/bin/sh\n{} \"$@\" || exit\ncase $* in *--head*) git update-ref HEAD HEAD~ ;; esac\n",
+        "#!/bin/sh\n{} \"$@\" || exit\ncase $* in info*) git update-ref HEAD HEAD~ ;; esac\n",
         binary()
     );
     programs.write("git-sluice", script);

@@ -60,7 +60,7 @@ fn answers_are_those_of_a_process() {
     for words in [
         &["HEAD"][..],
         &["-v", "--format=zip", "HEAD"],
-        &["--profile=zoekt", "--head", "HEAD"],
+        &["info", "--profile=zoekt", "HEAD"],
         &["nothing"],
         &["--nothing"],
         &["--list"],

@@ -22,6 +22,7 @@ mod batch;
 mod cache;
 mod circles;
 mod command_line;
+mod commands;
 mod configuration;
 mod conversation;
 mod convert;

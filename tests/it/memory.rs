@@ -166,7 +166,7 @@ fn many_deletions() {
     for deletions in ["pax", "none"] {
         let archive = |limits: &str| {
             let time = "--mtime='2005-04-07 22:13:13 +0000'";
-            let delta = format!("{time} --base={base} --deletions={deletions} --verify-delta");
+            let delta = format!("{time} --base={base} --deletions={deletions}");
             let output = repo.shell(&format!("git-sluice {limits} {delta} {target}"));
             output.success()
         };
@@ -175,15 +175,15 @@ fn many_deletions() {
         assert!(actual == expected, "{deletions}");
     }
     let (base, target) = (root(&full, 100), root(&kept, 100));
-    let run = format!("git-sluice -j 2 --memory={BUDGET}k --base={base} --verify-delta {target}");
+    let run = format!("git-sluice -j 2 --memory={BUDGET}k --base={base} {target}");
     let limit = LIMIT / 2;
     let output = repo.shell(&format!("ulimit -d {limit}; exec {run} >archive.tar"));
     assert!(output.code() == 0, "{}", output.messages());
 }
 
-/// What changed is too much to be kept, so that it is found once more behind the check.
+/// What changed is too much to be kept, so that it is found once more.
 #[test]
-fn a_checked_delta_is_found_twice() {
+fn a_large_delta_is_found_twice() {
     let repo = Repo::init();
     let file = blob(&repo, "");
     let names: Vec<_> = (0..1000).map(|number| format!("{number:0100}")).collect();
@@ -195,7 +195,7 @@ fn a_checked_delta_is_found_twice() {
     let archive = |memory: &str| {
         let time = "--mtime=2005-04-07 22:13:13 +0000";
         let base = format!("--base={base}");
-        let output = repo.sluice([time, &base, "--verify-delta", memory, &target]);
+        let output = repo.sluice([time, &base, memory, &target]);
         output.success()
     };
     assert!(archive("--memory=1m") == archive("--memory=1g"));
@@ -283,7 +283,7 @@ fn small_stacks() {
         assert!(output.stdout == expected.stdout, "{args}");
         assert_eq!(output.messages(), expected.messages());
     }
-    let limited = "ulimit -s 64; exec git-sluice --upload-archive";
+    let limited = "ulimit -s 64; exec git-sluice upload-archive";
     let output = repo.archive(["--remote=.", &format!("--exec={limited}"), "HEAD"]);
     assert!(output.success() == repo.archive(["HEAD"]).success());
 }
@@ -317,7 +317,7 @@ fn many_submodules() {
     let entries: Vec<_> = [modules].into_iter().chain(links).collect();
     let revision = commit(&repo, &entries);
     let git_dir = inner.path().join(".git");
-    let option = |name: &String| format!(" --submodule={name}={}", git_dir.display());
+    let option = |name: &String| format!(" --submodule-git-dir={name}={}", git_dir.display());
     let options: String = names.iter().map(option).collect();
     // One file of each directory.
     let args = format!("--submodules=recurse{options} {revision} '*000nn*'");

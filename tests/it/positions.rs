@@ -76,7 +76,7 @@ fn places_in_a_tar() {
     }
     let repo = Repo::from("filters");
     assert_places_in_tar(&repo, &["--pax-notes", "--max-size=4096", "HEAD"]);
-    assert_places_in_tar(&repo, &["--max-size=4096", "--oversize=sparse", "HEAD"]);
+    assert_places_in_tar(&repo, &["--max-size=4096", "--large=placeholder", "HEAD"]);
     assert_places_in_tar(
         &repo,
         &["--add-virtual-file=x:content", "--prefix=a/", "HEAD"],
@@ -135,7 +135,7 @@ fn one_file_by_its_range() {
     let line = lines.iter().rfind(is_file).expect("a file");
     let number = |name: &str| line[name].as_u64().expect("a number");
     let (first, len) = (number("data_offset"), number("data_length"));
-    let range = format!("--range={first}-{}", first + len - 1);
+    let range = format!("--byte-range={first}-{}", first + len - 1);
     let part = repo.sluice([&range[..], "HEAD"]).success();
     let path = line["path"].as_str().expect("text");
     let blob = repo.shell(&format!("git cat-file blob HEAD:{path}"));

@@ -51,13 +51,13 @@ fn archives() {
 #[test]
 fn an_archive_does_not_come_from_a_terminal() {
     let repo = Repo::scratch();
-    let command = "git-sluice --apply=d; git-sluice --apply=d -; echo $?";
+    let command = "git-sluice apply d; git-sluice apply d -; echo $?";
     let Some(shown) = on_a_terminal(&repo, command) else {
         return;
     };
     let shown = String::from_utf8(shown.success()).expect("text");
     let refused = "fatal: cannot read an archive from a terminal\r\n\
-                   hint: git sluice HEAD | git sluice --apply=d\r\n";
+                   hint: git sluice HEAD | git sluice apply d\r\n";
     assert_eq!(shown, format!("{refused}{refused}128\r\n"));
 }
 
@@ -74,7 +74,7 @@ fn archives_that_are_applied() {
     let slowly = |options: &str| {
         let output = repo.shell(&format!(
             "git-sluice -o a.tar HEAD && rm -rf tree && \
-             {{ head -c 300000 a.tar; sleep 1.3; tail -c +300001 a.tar; }} | git-sluice --apply=tree {options}"
+             {{ head -c 300000 a.tar; sleep 1.3; tail -c +300001 a.tar; }} | git-sluice apply tree {options}"
         ));
         assert_eq!(output.code(), 0, "{output}");
         output.messages()

@@ -202,7 +202,7 @@ proptest! {
         let mut together = vec![0xff; whole.len()];
         for (start, _) in order {
             let end = starts[starts.partition_point(|&other| other <= start)];
-            let range = format!("--range={start}-{}", end - 1);
+            let range = format!("--byte-range={start}-{}", end - 1);
             let part = repo.sluice([&range, &format!("-j{threads}"), "HEAD"]).success();
             together[start..end].copy_from_slice(&part);
         }

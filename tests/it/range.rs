@@ -14,12 +14,12 @@ const BEHIND: &str = "fatal: the range is behind the archive, which has 10240 by
 #[track_caller]
 fn assert_part(repo: &Repo, args: &[&str], whole: &[u8], (first, last): (usize, usize)) {
     let last = last.min(whole.len() - 1);
-    let mut ranges = vec![format!("--range={first}-{last}")];
+    let mut ranges = vec![format!("--byte-range={first}-{last}")];
     if last == whole.len() - 1 {
-        ranges.push(format!("--range={first}-"));
-        ranges.push(format!("--range=-{}", whole.len() - first));
-        ranges.push(format!("--range={first}-{}", last + 1));
-        ranges.push(format!("--range={first}-99999999999999999999"));
+        ranges.push(format!("--byte-range={first}-"));
+        ranges.push(format!("--byte-range=-{}", whole.len() - first));
+        ranges.push(format!("--byte-range={first}-{}", last + 1));
+        ranges.push(format!("--byte-range={first}-99999999999999999999"));
     }
     for (range, limits) in ranges.iter().zip(["-j1", "-j2", "-j8"].iter().cycle()) {
         let words = [*limits, "--memory=1m", range];
@@ -54,7 +54,7 @@ fn assert_parts(repo: &Repo, args: &[&str]) {
         format!("{}-{}", end + 1, end + 9),
         "-0".to_owned(),
     ] {
-        let refused = repo.sluice([&format!("--range={range}")[..]].iter().chain(args));
+        let refused = repo.sluice([&format!("--byte-range={range}")[..]].iter().chain(args));
         refused.assert_failure(8, &behind);
     }
 }
@@ -75,7 +75,7 @@ fn parts_with_options() {
     assert_parts(&repo, &[&long, "--add-virtual-file=x:content", "HEAD"]);
     assert_parts(
         &repo,
-        &["--pax-notes", "--mtime=4000000000", "--ignore=*.c", "HEAD"],
+        &["--pax-notes", "--mtime=4000000000", "--exclude=*.c", "HEAD"],
     );
     assert_parts(&repo, &["--max-size=5", "HEAD"]);
 }
@@ -96,9 +96,11 @@ fn parts_of_changes() {
 #[test]
 fn parts_of_an_empty_archive() {
     let repo = Repo::from("empty");
-    repo.sluice(["--range=10240-", "HEAD^{tree}"])
+    repo.sluice(["--byte-range=10240-", "HEAD^{tree}"])
         .assert_failure(8, BEHIND);
-    let part = repo.sluice(["--range=10239-", "HEAD^{tree}"]).success();
+    let part = repo
+        .sluice(["--byte-range=10239-", "HEAD^{tree}"])
+        .success();
     assert_eq!(part, [0]);
 }
 
@@ -109,13 +111,13 @@ fn parts_of_unknown_length() {
     let args = ["--binary=omit", "HEAD"];
     let whole = repo.sluice(args).success();
     let part = repo
-        .sluice(["--range=600-2000"].iter().chain(&args))
+        .sluice(["--byte-range=600-2000"].iter().chain(&args))
         .success();
     assert!(part == whole[600..=2000]);
-    let behind = format!("--range={}-", whole.len());
+    let behind = format!("--byte-range={}-", whole.len());
     let refused = repo.sluice([&behind[..]].iter().chain(&args));
     refused.assert_refused(8, &["the range is behind the archive"]);
-    let refused = repo.sluice(["--range=-10"].iter().chain(&args));
+    let refused = repo.sluice(["--byte-range=-10"].iter().chain(&args));
     refused.assert_refused(
         128,
         &[
@@ -134,7 +136,7 @@ fn files_outside_are_not_read() {
     }
     repo.git(["add", "."]);
     repo.git(["commit", "-qm", "files"]);
-    let range = "--range=20480-20490";
+    let range = "--byte-range=20480-20490";
     let _ = repo.sluice([range, "--summary=summary", "HEAD"]).success();
     let summary = fs::read(repo.path().join("summary")).expect("written");
     let summary: Value = serde_json::from_slice(&summary).expect("JSON");
@@ -150,7 +152,7 @@ fn files_outside_are_not_read() {
 #[test]
 fn the_condition_of_a_range() {
     let repo = Repo::from("basic");
-    let head = repo.sluice(["--head", "HEAD"]).success();
+    let head = repo.sluice(["info", "HEAD"]).success();
     let head: Value = serde_json::from_slice(&head).expect("JSON");
     let tag = head["etag"].as_str().expect("a tag");
     let whole = repo.sluice(["HEAD"]).success();
@@ -161,7 +163,9 @@ fn the_condition_of_a_range() {
         (format!("W/{tag}"), &whole[..]),
     ] {
         let condition = format!("--if-range={tag}");
-        let sent = repo.sluice(["--range=5-", &condition, "HEAD"]).success();
+        let sent = repo
+            .sluice(["--byte-range=5-", &condition, "HEAD"])
+            .success();
         assert!(sent == expected, "{condition}");
     }
 }
@@ -174,7 +178,7 @@ fn parts_from_the_cache() {
         let cache = format!("--cache=../cache-{format}");
         let format = format!("--format={format}");
         let args = [&cache[..], &format, "HEAD"];
-        let refused = repo.sluice(["--range=5-"].iter().chain(&args));
+        let refused = repo.sluice(["--byte-range=5-"].iter().chain(&args));
         assert_eq!(
             refused.code(),
             if format.ends_with("=tar") { 0 } else { 128 }
@@ -184,7 +188,7 @@ fn parts_from_the_cache() {
             .success();
         assert_part(&repo, &args, &whole, (5, whole.len()));
         assert_part(&repo, &args, &whole, (whole.len() / 2, whole.len() / 2 + 9));
-        let behind = format!("--range={}-", whole.len());
+        let behind = format!("--byte-range={}-", whole.len());
         assert_eq!(repo.sluice([&behind[..]].iter().chain(&args)).code(), 8);
     }
     let directory = repo.path().join("../cache-tar");
@@ -199,7 +203,7 @@ fn parts_from_the_cache() {
     file.write_all_at(b"damage", 4096 + whole.len() as u64 - 3000)
         .expect("our own");
     let part = repo
-        .sluice(["--cache=../cache-tar", "--range=100-", "HEAD"])
+        .sluice(["--cache=../cache-tar", "--byte-range=100-", "HEAD"])
         .success();
     assert!(part == whole[100..]);
 }
@@ -207,17 +211,27 @@ fn parts_from_the_cache() {
 #[test]
 fn what_has_no_parts() {
     let repo = Repo::copy("basic").with(["-c", "tar.rot.command=cat"]);
-    repo.sluice(["--range=0-", "--format=tar.gz", "HEAD"])
+    repo.sluice(["--byte-range=0-", "--format=tar.gz", "HEAD"])
         .assert_refused(128, &["cannot make a part of this archive", "compressed"]);
-    repo.sluice(["--range=0-", "--format=rot", "HEAD"])
+    repo.sluice(["--byte-range=0-", "--format=rot", "HEAD"])
         .assert_refused(128, &["a command of the configuration makes the archive"]);
-    for option in ["--manifest=m", "--fail-if-empty", "--head", "--dry-run"] {
-        let refused = repo.sluice(["--range=0-", option, "HEAD"]);
-        refused.assert_refused(128, &["'--range'", "cannot be used together"]);
+    for option in ["--manifest=m", "--fail-if-empty"] {
+        let refused = repo.sluice(["--byte-range=0-", option, "HEAD"]);
+        refused.assert_refused(129, &["'--byte-range'", "cannot be used together"]);
+    }
+    for command in ["info", "ls", "missing"] {
+        let refused = repo.sluice([command, "--byte-range=0-", "HEAD"]);
+        refused.assert_refused(
+            129,
+            &["unknown option `byte-range=0-'", "git sluice archive"],
+        );
     }
     for bad in ["5-4", "x", "0-1,3-4"] {
-        assert_eq!(repo.sluice([&format!("--range={bad}"), "HEAD"]).code(), 129);
+        assert_eq!(
+            repo.sluice([&format!("--byte-range={bad}"), "HEAD"]).code(),
+            129
+        );
     }
     repo.sluice(["--if-range=x", "HEAD"])
-        .assert_refused(128, &["requires '--range'"]);
+        .assert_refused(129, &["requires '--byte-range'"]);
 }

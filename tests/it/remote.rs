@@ -11,7 +11,7 @@ use crate::support::{Repo, skip, without_clock};
 use crate::tar_listing;
 
 /// Makes git ask us for the archive.
-pub(crate) const EXEC: &str = "--exec=git-sluice --upload-archive";
+pub(crate) const EXEC: &str = "--exec=git-sluice upload-archive";
 pub(crate) const DIED: &str = "git upload-archive: archiver died with error";
 
 fn lines(output: &Output) -> Vec<String> {

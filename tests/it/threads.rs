@@ -85,20 +85,20 @@ fn archives() {
 fn applications() {
     let repo = many_files();
     let _ = repo
-        .shell("git-sluice HEAD >tar && git-sluice --publish=bucket/main --create HEAD")
+        .shell("git-sluice HEAD >tar && git-sluice publish --create bucket/main HEAD")
         .success();
     let Some(alone) = Alone::new(repo, 1) else {
         return;
     };
     let run = |options: &str| alone.run(&format!("git-sluice {options}"));
-    let _ = run("--apply=dir tar").success();
-    let _ = run("--apply=dir --verify").success();
+    let _ = run("apply dir tar").success();
+    let _ = run("verify dir").success();
     let _ = alone.repo.shell("echo x >>dir/7; rm dir/300").success();
-    let output = run("--apply=dir --verify");
+    let output = run("verify dir");
     assert_eq!(
         (output.code(), &output.stdout[..]),
-        (12, &b"missing 300\ncontent 7\n"[..])
+        (1, &b"missing 300\ncontent 7\n"[..])
     );
-    let refused = run("--apply=other bucket/main");
+    let refused = run("apply --channel=bucket/main other");
     refused.assert_refused(128, &["fatal: cannot start a thread", REASON]);
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::median::median;
 use crate::{binary, process};
 
-/// Time --head and --range against the whole archive
+/// Time info and --byte-range against the whole archive
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The repository to archive from
@@ -25,9 +25,9 @@ pub(crate) struct Args {
     /// How often each candidate takes its turn
     #[arg(long, default_value_t = 11)]
     rounds: usize,
-    /// Fail if --head takes more than this part of the whole
+    /// Fail if info takes more than this part of the whole
     #[arg(long)]
-    head_max: Option<f64>,
+    info_max: Option<f64>,
     /// Fail if the last tenth, or one file out of the middle, takes more than this part of the whole
     #[arg(long)]
     range_max: Option<f64>,
@@ -39,7 +39,7 @@ const FILE: u64 = 10_000;
 /// A run, with the part of the whole that it may take.
 struct Candidate {
     name: &'static str,
-    option: Option<String>,
+    word: Option<String>,
     most: Option<f64>,
     seconds: Vec<f64>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut candidates = candidates(&sluice.path, args)?;
     for _ in 0..args.rounds {
         for candidate in &mut candidates {
-            let seconds = time(&sluice.path, args, candidate.option.as_deref())?;
+            let seconds = time(&sluice.path, args, candidate.word.as_deref())?;
             candidate.seconds.push(seconds);
         }
     }
@@ -61,13 +61,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut exceeded = Vec::new();
     for Candidate {
         name,
-        option,
+        word,
         most,
         seconds,
     } in candidates
     {
         let seconds = median(seconds);
-        if option.is_none() {
+        if word.is_none() {
             whole = seconds;
         }
         let ratio = seconds / whole;
@@ -82,29 +82,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The whole archive, and what is compared with it.
 fn candidates(sluice: &Path, args: &Args) -> Result<Vec<Candidate>> {
-    let head = process::text(&mut command(sluice, args, Some("--head")))?;
+    let head = process::text(&mut command(sluice, args, Some("info")))?;
     let head: Value = serde_json::from_str(&head)?;
     let len = head["content_length"]
         .as_u64()
         .context("the length is not known")?;
     let (first, last) = file_behind(sluice, args, len / 2)?;
-    let candidate = |name, option, most| Candidate {
+    let candidate = |name, word, most| Candidate {
         name,
-        option,
+        word,
         most,
         seconds: Vec::new(),
     };
     Ok(vec![
         candidate("whole archive", None, None),
-        candidate("--head", Some("--head".to_owned()), args.head_max),
+        candidate("info", Some("info".to_owned()), args.info_max),
         candidate(
             "last tenth",
-            Some(format!("--range={}-", len - len / 10)),
+            Some(format!("--byte-range={}-", len - len / 10)),
             args.range_max,
         ),
         candidate(
             "one file in the middle",
-            Some(format!("--range={first}-{last}")),
+            Some(format!("--byte-range={first}-{last}")),
             args.range_max,
         ),
     ])
@@ -140,15 +140,15 @@ fn file_behind(sluice: &Path, args: &Args, position: u64) -> Result<(u64, u64)> 
     Ok((first, first + len - 1))
 }
 
-fn command(sluice: &Path, args: &Args, option: Option<&str>) -> Command {
+fn command(sluice: &Path, args: &Args, word: Option<&str>) -> Command {
     let mut command = Command::new(sluice);
-    command.args(option).arg(&args.rev).current_dir(&args.repo);
+    command.args(word).arg(&args.rev).current_dir(&args.repo);
     command
 }
 
 /// Seconds of a run into a pipe that is read as fast as it comes.
-fn time(sluice: &Path, args: &Args, option: Option<&str>) -> Result<f64> {
-    let mut command = command(sluice, args, option);
+fn time(sluice: &Path, args: &Args, word: Option<&str>) -> Result<f64> {
+    let mut command = command(sluice, args, word);
     let started = Instant::now();
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut pipe = child.stdout.take().context("the output is a pipe")?;

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 /// The candidates, and what each does.
 const CANDIDATES: [(&str, &str); 5] = [
     ("tar x", "tar -x -C tree < archive"),
-    ("sluice --apply", "$SLUICE --apply=tree < archive"),
+    ("sluice apply", "$SLUICE apply tree < archive"),
     (
         "git archive, tar x",
         "git -C $REPO archive HEAD | tar -x -C tree",
@@ -42,14 +42,14 @@ const CANDIDATES: [(&str, &str); 5] = [
          checkout-index -a",
     ),
     (
-        "sluice, sluice --apply",
-        "(cd $REPO && $SLUICE HEAD) | $SLUICE --apply=tree",
+        "sluice, sluice apply",
+        "(cd $REPO && $SLUICE HEAD) | $SLUICE apply tree",
     ),
 ];
 /// Which candidates are compared, by their numbers.
 const COMPARED: [(usize, usize); 3] = [(1, 0), (4, 2), (4, 3)];
 /// Not timed against anything else.
-const VERIFY: &str = "$SLUICE --apply=tree --verify < /dev/null";
+const VERIFY: &str = "$SLUICE verify tree";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let sluice = binary::build()?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("| {} | ms |", sluice.version);
     println!("|---|--:|");
     let names = CANDIDATES.iter().map(|(name, _)| *name);
-    for (name, seconds) in names.chain(["sluice --verify"]).zip(&medians) {
+    for (name, seconds) in names.chain(["sluice verify"]).zip(&medians) {
         println!("| {name} | {:.0} |", seconds * 1e3);
     }
     println!("\n| | of | ratio |\n|---|---|--:|");

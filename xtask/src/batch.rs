@@ -135,7 +135,7 @@ impl Times {
 fn deltas(args: &Args, program: &Path, fixture: &Fixture, bars: &mut Bars) -> Result<()> {
     const WORDS: [&str; 2] = ["--base=HEAD~1", "HEAD"];
     let mut random = Random::new(&[args.seed]);
-    let mut client = Client::start(hermetic(program, fixture.beside()).arg("--batch"))?;
+    let mut client = Client::start(hermetic(program, fixture.beside()).arg("batch"))?;
     let mut hot: Vec<HotGit> = Vec::new();
     for repository in &fixture.repositories {
         hot.push(HotGit::start(repository)?);
@@ -174,7 +174,7 @@ fn deltas(args: &Args, program: &Path, fixture: &Fixture, bars: &mut Bars) -> Re
     };
     row("a process each", &alone);
     row("git diff-tree --stdin, git cat-file --batch", &git);
-    let ratio = row("git sluice --batch", &batch);
+    let ratio = row("git sluice batch", &batch);
     bars.at_most("the median in ms", batch.median() * 1e3, 0.35);
     bars.at_most("the 99th percentile in ms", batch.percentile(99) * 1e3, 1.0);
     bars.at_most("the part of a process", ratio, 0.15);
@@ -206,7 +206,7 @@ fn whole(args: &Args, program: &Path, repo: &Path, bars: &mut Bars) -> Result<()
             pipes.spawn().context("could not start")
         };
         alone.take(|| drain(one(&["HEAD"])?, &[]))?;
-        batch.take(|| drain(one(&["--batch"])?, &request))?;
+        batch.take(|| drain(one(&["batch"])?, &request))?;
     }
     let ratio = batch.median() / alone.median();
     let (batch, alone) = (batch.median() * 1e3, alone.median() * 1e3);
@@ -230,7 +230,7 @@ fn drain(mut process: Child, input: &[u8]) -> Result<()> {
 /// Requests without end, far ahead of their answers: memory and open files stay.
 fn endless(args: &Args, program: &Path, fixture: &Fixture, bars: &mut Bars) -> Result<()> {
     let mut random = Random::new(&[args.seed, 1]);
-    let client = Client::start(hermetic(program, fixture.beside()).arg("--batch"))?;
+    let client = Client::start(hermetic(program, fixture.beside()).arg("batch"))?;
     let (id, repositories) = (client.id(), &fixture.repositories);
     let (mut requests, mut answers) = client.split();
     let looks = thread::scope(|scope| {

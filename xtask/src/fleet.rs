@@ -101,10 +101,10 @@ const WAYS: [Way; 6] = [
         colour: "#8c564b",
     },
     Way {
-        name: "sluice --apply",
+        name: "sluice apply",
         needs: "git",
-        publish: "cd origin.git && $SLUICE --publish=$TOP/www/bucket/main --create main",
-        job: "$SLUICE --apply=tree $HTTP/bucket/main",
+        publish: "cd origin.git && $SLUICE publish --create $TOP/www/bucket/main main",
+        job: "$SLUICE apply tree $HTTP/bucket/main",
         colour: "#2ca02c",
     },
 ];
@@ -254,7 +254,7 @@ fn plot(ways: &[&Way], taken: &BTreeMap<&str, Taken>) -> String {
 /// The memory of new machines that all come at once.
 fn memory(place: &Place, machines: usize) -> Result<()> {
     let begun = Instant::now();
-    let job = "exec $SLUICE --apply=tree $TOP/www/bucket/main";
+    let job = "exec $SLUICE apply --channel=$TOP/www/bucket/main tree";
     let started: Result<Vec<Child>> = (0..machines)
         .map(|machine| Ok(place.shell(&format!("crowd/{machine}"), job)?.spawn()?))
         .collect();

@@ -14,16 +14,19 @@ use crate::{binary, process};
 /// The program.
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
-/// What the program writes about itself: the argument of `--generate`, and the place where it is looked for.
-const GENERATED: [(&str, &str); 4] = [
-    ("man", "share/man/man1/git-sluice.1"),
+/// What the program writes about itself: the words that ask for it, and the place where it is looked for.
+const GENERATED: [(&[&str], &str); 4] = [
+    (&["manual"], "share/man/man1/git-sluice.1"),
     (
-        "complete-bash",
+        &["completions", "bash"],
         "share/bash-completion/completions/git-sluice",
     ),
-    ("complete-zsh", "share/zsh/site-functions/_git-sluice"),
     (
-        "complete-fish",
+        &["completions", "zsh"],
+        "share/zsh/site-functions/_git-sluice",
+    ),
+    (
+        &["completions", "fish"],
         "share/fish/vendor_completions.d/git-sluice.fish",
     ),
 ];
@@ -80,8 +83,9 @@ impl InstalledFile {
 
 /// Removes an installation below `prefix`, and the folder of its documents. Returns the paths of the files that were there.
 pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
-    let pairs = GENERATED.iter().chain(&DOCUMENTS);
-    let paths = std::iter::once(PROGRAM).chain(pairs.map(|(_, path)| *path));
+    let generated = GENERATED.iter().map(|(_, path)| *path);
+    let documents = DOCUMENTS.iter().map(|(_, path)| *path);
+    let paths = std::iter::once(PROGRAM).chain(generated).chain(documents);
     let mut removed = Vec::new();
     for path in paths.map(|path| prefix.join(path)) {
         match fs::remove_file(&path) {
@@ -104,9 +108,8 @@ pub(crate) fn files(program: &Path) -> Result<Vec<InstalledFile>> {
         path: PROGRAM,
         content: read(program)?,
     }];
-    for (what, path) in GENERATED {
-        let mut generate = Command::new(program);
-        let content = process::quiet(generate.arg(format!("--generate={what}")))?;
+    for (words, path) in GENERATED {
+        let content = process::quiet(Command::new(program).args(words))?;
         files.push(InstalledFile { path, content });
     }
     for (document, path) in DOCUMENTS {
@@ -128,14 +131,14 @@ mod tests {
     fn the_program_is_asked_for_its_texts() {
         let place = tempfile::tempdir().expect("a folder");
         let program = place.path().join("program");
-        fs::write(&program, "#!/bin/sh\necho \"$1\"\n").expect("ours");
+        fs::write(&program, "#!/bin/sh\necho \"$*\"\n").expect("ours");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
         let prefix = place.path().join("prefix");
         for file in files(&program).expect("all there") {
             file.write_below(&prefix).expect("written");
         }
         let page = fs::read_to_string(prefix.join("share/man/man1/git-sluice.1"));
-        assert_eq!(page.expect("written"), "--generate=man\n");
+        assert_eq!(page.expect("written"), "manual\n");
         let mode = |path: &str| {
             let metadata = fs::metadata(prefix.join(path)).expect("written");
             metadata.permissions().mode() & 0o777

@@ -149,7 +149,7 @@ impl Trial {
         sluice.arg("--profile=zoekt");
         sluice.arg(format!("--max-size={}", options.limit));
         for glob in options.exceptions {
-            sluice.arg(format!("--large-file={glob}"));
+            sluice.arg(format!("--size-exempt={glob}"));
         }
         let file = self.archive(label, &mut sluice)?;
         let ours = self.index(label, Archive::File(&file), options)?;

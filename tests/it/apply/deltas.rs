@@ -108,7 +108,7 @@ fn modes_are_the_users() {
         .raw(b'0', b"open", b"", 0o666, b"")
         .raw(b'5', b"sub/", b"", 0o7777, b"");
     directory.repo.write("archive", archive.end());
-    let script = "umask 027 && git-sluice --apply=dir archive && rm archive";
+    let script = "umask 027 && git-sluice apply dir archive && rm archive";
     let _ = directory.repo.shell(script).success();
     for (name, expected) in [("setuid", 0o750), ("open", 0o640), ("sub", 0o750)] {
         let metadata = fs::metadata(directory.directory().join(name)).expect("extracted");
@@ -131,7 +131,7 @@ fn modes_are_the_archives() {
         .raw(b'0', b"closed/file", b"", 0o444, b"")
         .raw(b'0', b"between/file", b"", 0o644, b"");
     directory.repo.write("archive", archive.end());
-    let script = "umask 0 && git-sluice --apply=new archive && stat -c '%n %a' new && cd new && \
+    let script = "umask 0 && git-sluice apply new archive && stat -c '%n %a' new && cd new && \
          stat -c '%n %a' .git-sluice file program own setuid sub closed closed/file between between/file";
     let modes = directory.repo.shell(script).success();
     assert_eq!(
@@ -287,7 +287,7 @@ fn verbose_names_each_path() {
         .write("outside/archive", delta([from, to], [&base, &target]));
     let output = directory
         .repo
-        .sluice(["-v", "--apply", "dir", "outside/archive"]);
+        .sluice(["apply", "-v", "dir", "outside/archive"]);
     assert_eq!(
         output.messages(),
         "delete a\nwrite d\nwrite d/b\n",
@@ -345,7 +345,7 @@ fn a_base_is_laid_down_and_moved_on() {
     let commit = repo.git(["rev-parse", "HEAD"]);
     for format in ["tar", "tar.gz", "tar.zst"] {
         let script = format!(
-            "git sluice --format={format} HEAD | git sluice --apply=../laid-{format} && \
+            "git sluice --format={format} HEAD | git sluice apply ../laid-{format} && \
              mkdir ../git-{format} && git archive HEAD | tar -xf - -C ../git-{format}"
         );
         let _ = repo.shell(&script).success();

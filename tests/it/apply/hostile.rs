@@ -423,7 +423,7 @@ fn small_files_between_large_headers() {
     // A stack for each of at most eight threads, and its batches. The archive is of 78 MB.
     let threads = available_parallelism().map_or(1, NonZero::get).min(8);
     let limit = (16 + 4 * threads) << 10;
-    let run = format!("ulimit -d {limit}; exec git-sluice --apply=dir archive");
+    let run = format!("ulimit -d {limit}; exec git-sluice apply dir archive");
     let output = directory.repo.shell(&run);
     assert_eq!((output.code(), output.messages()), (0, String::new()));
     assert_eq!(directory.state(), format!("holds {from}\n"));

@@ -59,7 +59,7 @@ fn killed_while_it_reads() {
         let directory = Target::holding(from, &base);
         let mut command = directory.repo.command(binary());
         let mut child = command
-            .arg("--apply=dir")
+            .args(["apply", "dir"])
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -119,7 +119,7 @@ fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
         &format!("-etrace={call}"),
         &kill,
     ]);
-    let output = run_with_input(command.args([binary(), "--apply=dir"]), &archive[..]);
+    let output = run_with_input(command.args([binary(), "apply", "dir"]), &archive[..]);
     if output.code() == 0 {
         directory.assert_holds(to, target);
         return false;

@@ -1,4 +1,4 @@
-//! `--apply`: what a directory holds after an archive was applied to it, and what is refused.
+//! `apply`: what a directory holds after an archive was applied to it, and what is refused.
 //!
 //! Archives come from `archive.rs`, which is the writing side as these tests understand it. Each test
 //! has a temporary directory with two things in it: `dir`, which archives are applied to, and
@@ -68,7 +68,7 @@ impl Target {
     #[track_caller]
     fn apply_with(&self, options: &[&str], archive: &[u8]) -> Output {
         let mut command = self.repo.command(binary());
-        run_with_input(command.arg("--apply=dir").args(options), archive)
+        run_with_input(command.args(["apply", "dir"]).args(options), archive)
     }
 
     /// The same by somebody who may not do much, if there is somebody to be.
@@ -80,7 +80,7 @@ impl Target {
         let _ = self.repo.shell("chown -R 65534:65534 .").success();
         let mut command = self.repo.command(program);
         run_with_input(
-            command.args(arguments).args([binary(), "--apply=dir"]),
+            command.args(arguments).args([binary(), "apply", "dir"]),
             archive,
         )
     }

@@ -67,8 +67,7 @@ fn what_is_there_already_is_not_done_again() {
     let _ = directory.apply(&archive).success();
     directory.assert_holds(to, &target);
     // It is read to its end all the same, for the sake of who writes it.
-    let script =
-        "(cat archive && head -c 1000000 /dev/zero && echo ok >&2) | git-sluice --apply=dir";
+    let script = "(cat archive && head -c 1000000 /dev/zero && echo ok >&2) | git-sluice apply dir";
     directory.repo.write("archive", &archive);
     assert_eq!(directory.repo.shell(script).messages(), "ok\n");
     fs::remove_file(directory.repo.path().join("archive")).expect("our own");
@@ -175,13 +174,13 @@ fn changed_files_go_unnoticed() {
     ]);
     directory.assert_holds(to, &there);
 
-    let help = directory.repo.sluice(["--help"]).success();
+    let help = directory.repo.sluice(["apply", "--help"]).success();
     let help = String::from_utf8(help).expect("text");
     let help: Vec<&str> = help.split_whitespace().collect();
     let help = help.join(" ");
     for sentence in [
-        "--apply checks that .git-sluice names the base of the archive, and checks the archive: its names and its end.",
-        "--apply does not read the files in the directory: a file that was changed there stays changed unless the \
+        "apply checks that .git-sluice names the base of the archive, and checks the archive: its names and its end.",
+        "apply does not read the files in the directory: a file that was changed there stays changed unless the \
          archive writes or deletes it, and the exit status is 0.",
     ] {
         assert!(help.contains(sentence), "{help}");
@@ -286,7 +285,7 @@ fn an_error_says_where() {
     fs::create_dir(directory.directory().join(".git-sluice.new")).expect("our own");
     directory.assert_not_applied(
         &directory.apply(&archive),
-        "cannot read or write '.git-sluice.new' in the directory of --apply: Is a directory",
+        "cannot read or write '.git-sluice.new' in the directory: Is a directory",
         &format!("holds {from}\n"),
     );
 }
@@ -312,9 +311,9 @@ fn one_after_the_other() {
 #[test]
 fn no_other_option_goes_with_it() {
     let repo = Repo::from("basic");
-    let message = "error: --apply goes with nothing but -v, --verify, --repair, --commit, --bucket-timeout, --progress and --no-progress";
-    for others in [
-        "a b",
+    let extra = "error: extra command line parameter 'b'";
+    assert_complaint(&repo, "apply nowhere a b", 129, extra);
+    for option in [
         "--format=tar",
         "--prefix=x",
         "-9",
@@ -325,24 +324,23 @@ fn no_other_option_goes_with_it() {
         "--add-virtual-file=a:b",
         "--exec=x",
         "--worktree-attributes",
-        "--gzip-dialect=gnu",
+        "--gzip-compat=gnu",
         "--pathspec-from-file=x",
         "--mtime=1",
     ] {
-        assert_complaint(&repo, &format!("--apply=nowhere {others}"), 129, message);
+        let message = match option.strip_prefix("--") {
+            Some(option) => format!("error: unknown option `{option}'"),
+            None => format!("error: unknown switch `{}'", &option[1..2]),
+        };
+        assert_complaint(&repo, &format!("apply nowhere {option}"), 129, &message);
     }
     assert_complaint(
         &repo,
-        "--apply=nowhere -v --no-prefix nothing",
+        "apply nowhere -v --no-progress nothing",
         128,
         "fatal: could not open 'nothing' for reading: No such file or directory",
     );
-    assert_complaint(
-        &repo,
-        "--apply=nowhere -",
-        128,
-        "fatal: the archive is empty",
-    );
+    assert_complaint(&repo, "apply nowhere -", 128, "fatal: the archive is empty");
 }
 
 /// A machine of a fleet has no repository and perhaps no git. A mistake in its configuration stops an archive, and no

@@ -1,4 +1,4 @@
-//! `--verify` and `--repair`, and full archives in place of what archives have brought before.
+//! `verify`, `apply` with `--verify` or `--repair`, and full archives in place of what archives have brought before.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Target {
     #[track_caller]
     fn verify(&self) -> Output {
         let mut command = self.repo.command(crate::support::binary());
-        crate::process::run(command.args(["--apply=dir", "--verify"]))
+        crate::process::run(command.args(["verify", "dir"]))
     }
 
     #[track_caller]
@@ -49,7 +49,7 @@ impl Target {
     fn assert_differs(&self, lines: &str) {
         let output = self.verify();
         assert_eq!(String::from_utf8_lossy(&output.stdout), lines, "{output}");
-        assert_eq!(output.code(), 12, "{output}");
+        assert_eq!(output.code(), 1, "{output}");
     }
 }
 
@@ -119,11 +119,11 @@ fn nothing_goes_over_a_directory_that_differs() {
         let output = directory.apply_with(&[option, "-"], &archive);
         assert_eq!(
             (output.code(), &output.stdout[..]),
-            (12, &b"content doc/a\n"[..])
+            (1, &b"content doc/a\n"[..])
         );
         let message = format!(
             "fatal: 1 path is not as archives have brought them of {from}\n\
-             hint: --apply with --repair and the full archive writes everything again\n"
+             hint: run again with --repair and a full archive to restore them\n"
         );
         assert_eq!(output.messages(), message);
         assert_eq!(
@@ -133,7 +133,7 @@ fn nothing_goes_over_a_directory_that_differs() {
     }
     // The full archive of what the directory says that it holds already.
     let full = Archive::of_tree(from, &base());
-    assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 12);
+    assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 1);
     let output = directory.apply_with(&["--repair"], &full);
     assert_eq!(
         (output.code(), &output.stdout[..]),
@@ -532,8 +532,9 @@ fn what_cannot_be_compared() {
     assert_eq!(
         (output.code(), output.messages()),
         (
-            128,
-            "fatal: the option '--verify' requires '--apply'\n".into()
+            129,
+            "error: unknown option `verify'\nhint: '--verify' is an option of 'git sluice apply'\n"
+                .into()
         )
     );
 }
@@ -544,14 +545,22 @@ fn an_archive_that_would_not_be_applied() {
     let [from, to] = &ids();
     let directory = laid_down(from, &base());
     let archive = delta([from, to], [&base(), &Tree::new()]);
-    let output = directory.apply_with(&["--verify"], &archive);
-    let message =
-        "fatal: cannot verify: there is something on standard input, which would not be applied\n";
-    assert!(
-        output.code() == 128 && output.messages().starts_with(message),
-        "{output}"
+    directory.repo.write("outside/archive", &archive);
+    let words = ["verify", "dir", "outside/archive"];
+    let output = directory.repo.sluice(words);
+    output.assert_refused(
+        129,
+        &["error: extra command line parameter 'outside/archive'"],
     );
+    // What is on standard input is nobody's, and stays there.
+    let script = "{ git sluice verify dir && cat; } <outside/archive";
+    assert!(directory.repo.shell(script).success() == archive);
+    std::fs::remove_file(directory.repo.path().join("outside/archive")).expect("our own");
     directory.assert_holds(from, &base());
+    let output = directory.apply_with(&["--verify"], b"");
+    directory.assert_not_applied(&output, "the archive is empty", &format!("holds {from}\n"));
+    let _ = directory.apply_with(&["--verify"], &archive).success();
+    directory.assert_holds(to, &Tree::new());
 }
 
 /// The later content counts, in the directory and in the list.

@@ -1,4 +1,4 @@
-//! `--batch`: the answers of one process are those of a process for each request, whatever happens in between.
+//! `batch`: the answers of one process are those of a process for each request, whatever happens in between.
 
 mod clients;
 mod repositories;
@@ -43,7 +43,7 @@ impl Batch {
 
     fn start_with(repo: &Repo, options: &[&str]) -> Self {
         let mut command = repo.command(binary());
-        command.env("TZ", "UTC").arg("--batch").args(options);
+        command.env("TZ", "UTC").arg("batch").args(options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -158,25 +158,25 @@ fn answers_are_those_of_a_process_each() {
         &[],
         &["--format=shout", "HEAD"],
         &["-v", "HEAD"],
-        &["--dry-run", "HEAD"],
-        &["--head", "HEAD"],
+        &["ls", "HEAD"],
+        &["info", "HEAD"],
         &["--base=HEAD", "HEAD"],
         &["--base=nothing", "HEAD"],
-        &["--range=100-2000", "HEAD"],
-        &["--range=99999999-", "HEAD"],
+        &["--byte-range=100-2000", "HEAD"],
+        &["--byte-range=99999999-", "HEAD"],
         &["--list"],
-        &["--list-missing", "HEAD"],
+        &["missing", "HEAD"],
         &["-h"],
-        &["--ignore-from=rules", "HEAD"],
-        &["--ignore-from=none", "HEAD"],
+        &["--exclude-from=rules", "HEAD"],
+        &["--exclude-from=none", "HEAD"],
         &["--add-file=rules", "HEAD"],
-        &["--add-file=rules", "--head", "HEAD"],
+        &["info", "--add-file=rules", "HEAD"],
         &["--pathspec-from-file=allowed", "HEAD"],
         &["--access-rules=allowed", "HEAD"],
-        &["--apply=none", "rules"],
+        &["apply", "none", "rules"],
         &["--profile=zoekt", "HEAD"],
-        &["--print-profile", "--profile=zoekt"],
-        &["--ignore=**", "--fail-if-empty", "HEAD"],
+        &["profile", "zoekt"],
+        &["--exclude=**", "--fail-if-empty", "HEAD"],
         &["--manifest=fd:99", "HEAD"],
     ];
     repo.write("user", "* export-ignore\n");
@@ -251,7 +251,7 @@ fn files_are_named_from_the_directory_of_a_request() {
     let words = ["--manifest=m", "--summary=s", "--output=o.tar", "HEAD"];
     let words = [&["-C", &directory][..], &words].concat();
     assert_eq!(batch.ask(&words), Answer::default());
-    let apply = batch.ask(&["-C", &directory, "--apply=applied", "o.tar"]);
+    let apply = batch.ask(&["-C", &directory, "apply", "applied", "o.tar"]);
     assert_eq!(apply, Answer::default());
     for name in ["m", "s", "o.tar", "applied/.git-sluice"] {
         assert!(repo.path().join(name).exists(), "{name}");
@@ -280,7 +280,7 @@ fn reports_in_bands() {
     }
     assert_eq!(
         alone(&repo, &["--manifest=band:4", "HEAD"]).messages,
-        "fatal: cannot write to band:4: bands are for '--batch'\n"
+        "fatal: cannot write to band:4: bands are for a batch\n"
     );
 }
 
@@ -289,7 +289,7 @@ fn reports_in_bands() {
 #[test]
 fn the_conversation_is_no_file() {
     let repo = Repo::copy("basic");
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=1"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=1"]);
     let whole = batch.ask(&["HEAD"]);
     for words in [
         &["-o", "file.tar", "--manifest=fd:1", "HEAD"][..],
@@ -305,7 +305,7 @@ fn the_conversation_is_no_file() {
     for words in [
         &["-o", "file.tar", "--summary=/dev/stdout", "HEAD"][..],
         &["-o", "/dev/stdout", "HEAD"],
-        &["--ignore-from=/dev/stdin", "HEAD"],
+        &["--exclude-from=/dev/stdin", "HEAD"],
     ] {
         batch.send(words);
         batch.send(&["HEAD"]);
@@ -351,7 +351,7 @@ fn requests_overlap() {
     repo.write("large", "0123456789abcdef".repeat(1 << 18));
     repo.git(["add", "large"]);
     repo.git(["commit", "-qm", "large"]);
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=2"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=2"]);
     let words: [&[&str]; 3] = [&["HEAD"], &["--output=second", "HEAD"], &["HEAD"]];
     words.iter().for_each(|words| batch.send(words));
     let second = repo.path().join("second");
@@ -373,10 +373,10 @@ fn requests_overlap() {
 #[test]
 fn many_requests_at_once() {
     let repo = Repo::copy("basic");
-    let mut batch = Batch::start_with(&repo, &["--batch-jobs=3", "--memory=1m"]);
+    let mut batch = Batch::start_with(&repo, &["--jobs=3", "--memory=1m"]);
     let words: [&[&str]; 4] = [
         &["HEAD"],
-        &["--head", "HEAD"],
+        &["info", "HEAD"],
         &["nothing"],
         &["--format=zip", "HEAD"],
     ];
@@ -431,7 +431,7 @@ fn a_conversation_that_breaks_off() {
     let repo = Repo::copy("basic");
     let talk = |bytes: &[u8]| {
         let mut command = repo.command(binary());
-        run_with_input(command.arg("--batch"), bytes)
+        run_with_input(command.arg("batch"), bytes)
     };
     let nothing = talk(b"");
     assert_eq!((nothing.code(), nothing.stdout.len()), (0, 0));
@@ -444,10 +444,10 @@ fn a_conversation_that_breaks_off() {
     let output = talk(b"what?");
     assert_eq!(output.code(), 128, "{output}");
     let mut command = repo.command(binary());
-    let output = run_with_input(command.args(["--batch", "HEAD"]), b"");
+    let output = run_with_input(command.args(["batch", "HEAD"]), b"");
     assert_eq!(
         output.messages(),
-        "fatal: 'HEAD' does not go with '--batch'; the words of a request follow on standard input\n"
+        "error: extra command line parameter 'HEAD'\nhint: git sluice batch [<options>]\n"
     );
 }
 
@@ -458,7 +458,7 @@ fn nobody_listens() {
 
     let repo = Repo::copy("basic");
     let mut command = repo.command(binary());
-    command.arg("--batch");
+    command.arg("batch");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());

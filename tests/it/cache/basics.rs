@@ -66,7 +66,7 @@ fn every_format_is_shared() {
             }
         }
     }
-    for format in ["--format=tar.zst", "--format=tar.gz --gzip-dialect=gnu"] {
+    for format in ["--format=tar.zst", "--format=tar.gz --gzip-compat=gnu"] {
         let args = format!("--cache-always {format} HEAD");
         let first = cache.run(&repo, &args).success();
         let second = cache.run(&repo, &args).success();
@@ -220,7 +220,7 @@ fn forks_share() {
 fn empty_archives_and_deltas() {
     let (cache, repo) = (Cache::new(), Repo::from("basic"));
     for role in ["lead", "hit"] {
-        let output = cache.run(&repo, "--cache-always --fail-if-empty --ignore=** HEAD");
+        let output = cache.run(&repo, "--cache-always --fail-if-empty --exclude=** HEAD");
         assert_eq!(output.code(), 4, "{output}");
         assert_eq!(cache.told()["role"], role);
     }

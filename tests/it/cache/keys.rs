@@ -57,7 +57,7 @@ fn options_that_change_the_archive() {
         "--format=zip -1 HEAD",
         "--format=tgz HEAD",
         "--format=tgz -1 HEAD",
-        "--format=tgz --gzip-dialect=gnu HEAD",
+        "--format=tgz --gzip-compat=gnu HEAD",
         "--format=tar.zst HEAD",
         "--mtime=2001-01-01T00:00:00Z HEAD",
         "--mtime=2001-01-01T00:00:00Z HEAD^{tree}",
@@ -70,7 +70,7 @@ fn options_that_change_the_archive() {
         "--add-virtual-file=v:two HEAD",
         "--add-file=extra HEAD",
         "--prefix=p/ --add-file=extra HEAD",
-        "--ignore=*.bin HEAD",
+        "--exclude=*.bin HEAD",
     ];
     let asked = lines.map(|line| ask(&repo, line));
     for (at, one) in asked.iter().enumerate() {
@@ -122,7 +122,7 @@ fn configuration_that_changes_the_archive() {
         });
     }
     // A zip of large files has another layout, whatever is converted.
-    assert_decides("--raw --format=zip HEAD", |repo| {
+    assert_decides("--no-attributes --format=zip HEAD", |repo| {
         repo.git(["config", "core.bigFileThreshold", "1"]);
         repo.clone()
     });
@@ -155,7 +155,7 @@ fn files_beside_the_tree() {
         repo.write("extra", "other\n");
         repo.clone()
     });
-    assert_decides("--ignore-from=ignored HEAD", |repo| {
+    assert_decides("--exclude-from=ignored HEAD", |repo| {
         repo.write("ignored", "a.txt\n");
         repo.clone()
     });

@@ -57,20 +57,14 @@ fn gnu_is_what_gzip_makes() {
         let expected = gzip(level, &tar);
         for threads in ["-j1", "-j2", "-j8"] {
             let level = format!("-{level}");
-            let args = [
-                "--gzip-dialect=gnu",
-                "--format=tgz",
-                threads,
-                &level,
-                "HEAD",
-            ];
+            let args = ["--gzip-compat=gnu", "--format=tgz", threads, &level, "HEAD"];
             let output = repo.sluice(args);
             assert!(output.stdout == expected, "{threads} {level}\n{output}");
         }
     }
     // In a zip file there is git's dialect alone.
     let expected = repo.archive(["--format=zip", "HEAD"]).success();
-    let zip = repo.sluice(["--gzip-dialect=gnu", "--format=zip", "HEAD"]);
+    let zip = repo.sluice(["--gzip-compat=gnu", "--format=zip", "HEAD"]);
     assert!(zip.stdout == expected, "{zip}");
 }
 
@@ -80,7 +74,7 @@ fn every_decoder_gives_the_tar_back() {
     let repo = medley();
     let tar = repo.archive(["HEAD"]).success();
     for dialect in ["git", "gnu"] {
-        let dialect = format!("--gzip-dialect={dialect}");
+        let dialect = format!("--gzip-compat={dialect}");
         let compressed = repo.sluice([&dialect, "--format=tgz", "HEAD"]).success();
 
         let mut by_zlib = Vec::new();

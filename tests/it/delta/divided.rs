@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use git_sluice::cli::{Typed, Vocabulary};
+use git_sluice::cli::{OptionTables, RawArgs};
 use git_sluice::git::objects::reader::Reader;
 use git_sluice::git::repository::{Repository, environment::Environment, promisor::FetchAccount};
 use git_sluice::plan::delta::DeltaWalk;
@@ -79,13 +79,12 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let (options, paths) = options.split_at(split.unwrap_or(options.len()));
     let words = options.iter().copied().chain(base.as_deref());
     let words = words.chain(["new"]).chain(paths.iter().copied());
-    let args = Typed::first_pass(
-        &mut Vocabulary::default(),
-        words.map(OsString::from),
-        |_| false,
-    )
-    .and_then(|typed| typed.second_pass(|_| Ok(false)))
-    .expect("all options are known");
+    let mut tables = OptionTables::default();
+    let (archive, extras) = RawArgs::new(&mut tables, words.map(OsString::from))
+        .first_pass(|_| false)
+        .and_then(|words| words.second_pass(|_| Ok(false)))
+        .expect("all options are known");
+    let args = archive.args(extras, None);
     let environment = Environment {
         cwd: repo.path().to_owned(),
         git_dir: Some(repo.path().join(".git")),

@@ -106,7 +106,7 @@ fn a_base_that_lacks_blobs() {
     let history = History::new(&files([("a", file("old"))]), &files([("a", file("new"))]));
     let directory = history.base("old", &[]).lay_down();
     lose(&history.repo, "old:a");
-    let delta = history.delta(ENDS, &["--verify-delta"]).success();
+    let delta = history.delta(ENDS, &[]).success();
     super::apply(directory.path(), &delta);
     assert!(found(directory.path()) == history.extracted(&[], "new"));
 }
@@ -144,7 +144,7 @@ fn missing_blobs() {
         assert_eq!(told, expected, "{option}");
         // There it is the base that lacks them.
         history.assert_delta(["new", "old"], &[option]);
-        history.assert_delta(ENDS, &[option, "--max-size=9", "--oversize=zero"]);
+        history.assert_delta(ENDS, &[option, "--max-size=9", "--large=empty"]);
     }
 }
 
@@ -187,12 +187,11 @@ fn options_that_need_a_base() {
     let repo = Repo::from("basic");
     for option in [
         "--deletions=pax",
-        "--ignore-mode",
+        "--ignore-mode-changes",
         "--max-changed-paths=1",
-        "--verify-delta",
     ] {
         let output = repo.sluice([option, "HEAD"]);
-        output.assert_refused(128, &["requires '--base'"]);
+        output.assert_refused(129, &["requires '--base'"]);
     }
 }
 
@@ -202,7 +201,7 @@ fn the_summary_counts_changes() {
     let changes = &summary["changes"];
     let counted = ["added", "modified", "deleted", "type_changed"].map(|kind| &changes[kind]);
     assert_eq!(counted, [1, 2, 1, 0], "{summary}");
-    let summary = history().summary(ENDS, &["--ignore-mode"]);
+    let summary = history().summary(ENDS, &["--ignore-mode-changes"]);
     assert_eq!(summary["changes"]["modified"], 1, "{summary}");
 }
 
@@ -233,7 +232,12 @@ fn equal_trees_are_not_read() {
     // The root, d and d/e, on both sides.
     assert_eq!(directories_read(&old, &new, &[]), 6);
     assert_eq!(directories_read(&old, &old, &[]), 2);
-    let prefixed = ["--prefix=p/", "--ignore=*.log", "--max-size=1", "--raw"];
+    let prefixed = [
+        "--prefix=p/",
+        "--exclude=*.log",
+        "--max-size=1",
+        "--no-attributes",
+    ];
     assert_eq!(directories_read(&old, &new, &prefixed), 6);
     assert_eq!(directories_read(&old, &new, &["--", "f"]), 2);
 
@@ -241,7 +245,7 @@ fn equal_trees_are_not_read() {
     for lost in ["new:kept/0", "new:kept", "new:f"] {
         lose(&history.repo, lost);
     }
-    for (ends, options) in [(TREES, &[][..]), (ENDS, &["--raw"])] {
+    for (ends, options) in [(TREES, &[][..]), (ENDS, &["--no-attributes"])] {
         let delta = history.delta(ends, options).success();
         assert!(crate::tar_listing::names(&delta).contains(&"d/e/a".to_owned()));
     }
@@ -262,11 +266,14 @@ fn equal_trees_are_read_where_rules_differ() {
     new[1].1 = "y -text\n";
     // The root, d, d/e, kept and the four in it.
     assert_eq!(directories_read(&old, &new, &[]), 16);
-    assert_eq!(directories_read(&old, &new, &["--raw"]), 2);
+    assert_eq!(directories_read(&old, &new, &["--no-attributes"]), 2);
     let mut new = old;
     new[2].1 = "x\n";
     assert_eq!(directories_read(&old, &new, &[]), 2);
-    assert_eq!(directories_read(&old, &new, &["--ignore-file=.ignore"]), 16);
+    assert_eq!(
+        directories_read(&old, &new, &["--exclude-from-tree=.ignore"]),
+        16
+    );
     // Attributes below count there only.
     let below = [("kept/.gitattributes", "y -text\n")];
     assert_eq!(directories_read(&[], &below, &[]), 12);
@@ -326,25 +333,32 @@ fn what_is_denied_is_never_told_of() {
         let ids = denied.filter_map(|line| line.split([' ', '\t']).nth(2));
         words.extend(ids.map(str::to_owned));
     }
+    let assert_silent = |heard: &[u8], typed: &[&str]| {
+        for word in &words {
+            // The one that was typed is no secret.
+            let is_typed = typed.contains(&word.as_str());
+            let found = heard
+                .windows(word.len())
+                .any(|bytes| bytes == word.as_bytes());
+            assert!(is_typed || !found, "{typed:?} tell of {word}");
+        }
+    };
     for options in [
         &["-v"][..],
         &["-v", "--deletions=none"],
-        &["--verify-delta", "--max-changed-ratio=1"],
+        &["--max-changed-ratio=1"],
         &["--max-changed-paths=0"],
-        &["--ignore-file=.ignore"],
-        &["--dry-run"],
+        &["--exclude-from-tree=.ignore"],
         &["--", "secret"],
         &["--pax-notes", "--prefix=p/", "--profile=zoekt"],
     ] {
         let heard = heard(&history, &[&[rules.as_str()], options].concat(), own.path());
-        for word in &words {
-            // The one that was typed is no secret.
-            let is_typed = options.contains(&word.as_str());
-            let found = heard
-                .windows(word.len())
-                .any(|bytes| bytes == word.as_bytes());
-            assert!(is_typed || !found, "{options:?} tell of {word}");
-        }
+        assert_silent(&heard, options);
+    }
+    for command in ["ls", "info", "missing"] {
+        let words = [command, &rules, "--base=old", "new"];
+        let output = history.repo.sluice(words);
+        assert_silent(&[output.stdout, output.stderr].concat(), &words);
     }
     let told = history.assert_delta(ENDS, &[&rules]);
     assert!(told.contains("M open/a") && told.contains("M b "), "{told}");

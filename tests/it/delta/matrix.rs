@@ -64,7 +64,7 @@ fn modes_can_be_left_out() {
     let manifest = history.git.join("manifest");
     let report = format!("--manifest={}", manifest.display());
     let ends = ["old", "new"];
-    let options = ["--ignore-mode", "--verify-delta", &report];
+    let options = ["--ignore-mode-changes", &report];
     let _ = history.delta(ends, &options).success();
     assert_told("ignored modes", &history.told(ends, &manifest, false));
 }
@@ -163,7 +163,7 @@ fn no_files_at_all() {
     assert_eq!(history.assert_delta([&root, &root], &[]), "");
 }
 
-const IGNORE: &str = "--ignore-file=.ignore";
+const IGNORE: &str = "--exclude-from-tree=.ignore";
 
 #[test]
 fn ignored_files() {
@@ -195,7 +195,7 @@ fn ignored_files() {
         ("g/b.log", file("1")),
     ];
     assert_with("ignore file below", &deep, &with(&deep), &[IGNORE]);
-    assert_with("ignored by option", &old, &new, &["--ignore=*.log"]);
+    assert_with("ignored by option", &old, &new, &["--exclude=*.log"]);
 }
 
 #[test]
@@ -229,10 +229,15 @@ fn attributes() {
         "raw",
         &nodes,
         &with(root, "* export-ignore eol=crlf\n"),
-        &["--raw"],
+        &["--no-attributes"],
     );
     let conversion = with("d/.gitattributes", "*.txt eol=crlf\n");
-    assert_with("eol below, filtered", &nodes, &conversion, &["--ignore=zz"]);
+    assert_with(
+        "eol below, filtered",
+        &nodes,
+        &conversion,
+        &["--exclude=zz"],
+    );
 }
 
 /// The commit is in their content, so they change with it.
@@ -315,8 +320,8 @@ fn unchanged_directories_that_are_not_read() {
     let history = History::new(&files(old), &files(new));
     for (ends, options, read) in [
         (["old", "new"], &[][..], 6),
-        (["old", "new"], &["--raw"], 2),
-        (["old", "new"], &["--ignore=d"], 2),
+        (["old", "new"], &["--no-attributes"], 2),
+        (["old", "new"], &["--exclude=d"], 2),
         (["old^{tree}", "new^{tree}"], &[], 2),
         (["new", "new"], &[], 2),
     ] {
@@ -330,11 +335,11 @@ fn unchanged_directories_that_are_not_read() {
 fn sizes() {
     let old = [("a", file("small")), ("d/b", file("large enough"))];
     let new = [("a", file("large enough")), ("d/b", file("small"))];
-    for oversize in ["full", "omit", "zero", "sparse"] {
-        let options = ["--max-size=8", &format!("--oversize={oversize}")];
-        assert_with(&format!("oversize {oversize}"), &old, &new, &options);
+    for large in ["keep", "omit", "empty", "placeholder"] {
+        let options = ["--max-size=8", &format!("--large={large}")];
+        assert_with(&format!("large {large}"), &old, &new, &options);
     }
-    let options = ["--max-size=8", "--large-file=d/*"];
+    let options = ["--max-size=8", "--size-exempt=d/*"];
     assert_with("exceptions", &old, &new, &options);
     let still = [("a", file("larger still")), ("d/b", file("large enough"))];
     let large = [("a", file("large enough")), ("d/b", file("large enough"))];
@@ -347,7 +352,7 @@ fn sizes() {
 fn binary_files() {
     let old = [("a", file("text")), ("d/b", file("nul\0"))];
     let new = [("a", file("nul\0")), ("d/b", file("text"))];
-    for binary in ["full", "omit", "zero", "nuls"] {
+    for binary in ["keep", "omit", "empty", "placeholder"] {
         let option = format!("--binary={binary}");
         assert_with(&format!("binary {binary}"), &old, &new, &[&option]);
     }

@@ -98,7 +98,7 @@ impl History {
         let base = self.base(ends[0], options);
         let manifest = self.git.join("manifest");
         let report = format!("--manifest={}", manifest.display());
-        let output = self.delta(ends, &[&[&report[..], "--verify-delta"], options].concat());
+        let output = self.delta(ends, &[&[&report[..]], options].concat());
         assert_only_known_warnings(&output);
         let directory = base.lay_down();
         apply(directory.path(), &output.success());
@@ -246,7 +246,7 @@ fn assert_nothing_asked_for(output: &Output) {
     assert!(output.code() == 0 || nothing, "{output}");
 }
 
-/// Applies an archive in this process: what the command says of it is for the tests of `--apply`.
+/// Applies an archive in this process: what the command says of it is for the tests of `apply`.
 #[track_caller]
 fn apply(directory: &Path, archive: &[u8]) {
     let (mut differences, mut messages) = (std::io::sink(), std::io::sink());

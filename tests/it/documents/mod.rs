@@ -70,7 +70,7 @@ fn commands_run_as_pasted() {
             let mut bash = place.project.command("bash");
             let output = crate::process::run(bash.args(["-c", &script]));
             assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
-            // An example of `--head` shows a length.
+            // An example of `info` shows a length.
             let printed = String::from_utf8_lossy(&output.stdout);
             assert!(!printed.contains("\"content_length\":null"), "{printed}");
             let is_for_system = block.script.contains("git config --system");

@@ -60,7 +60,7 @@ fn assert_every_reader_refuses(repo: &Repo) {
     assert_silent_about_secrets(&repo.clone().at("d").sluice(["HEAD", "plain"]));
     let mut delta = vec!["--base=HEAD^{tree}"];
     delta.extend(FILES);
-    assert_eq!(repo.sluice(["--explain=plain", "HEAD"]).code(), 128);
+    assert_eq!(repo.sluice(["explain", "HEAD", "plain"]).code(), 128);
     assert_ne!(repo.sluice(delta).code(), 0);
     assert_ne!(repo.served(["--remote=.", "HEAD", "plain"]).code(), 0);
 }
@@ -147,11 +147,11 @@ fn an_archive_without_missing_files_needs_attribute_files() {
                 (output.code(), output.messages().as_ref()),
                 (128, &*expected)
             );
-            let list = repo.sluice([missing, "--list-missing", "HEAD"]);
+            let list = repo.sluice(["missing", missing, "HEAD"]);
             let text = String::from_utf8_lossy(&list.stdout);
             assert!(list.code() == 9 && text.contains(&id), "{list}");
             // There no attribute counts.
-            assert_eq!(repo.sluice([missing, "--raw", "HEAD"]).code(), 0);
+            assert_eq!(repo.sluice([missing, "--no-attributes", "HEAD"]).code(), 0);
         }
         assert_eq!(repo.sluice(["--missing=error", "HEAD", "plain"]).code(), 0);
     }

@@ -122,7 +122,7 @@ fn answers_that_nobody_reads() {
     let repo = Repo::from("basic");
     assert_both_die_unread(&repo, &["--list"], stdout);
     assert_both_die_unread(&repo, &["-h"], stdout);
-    let profile = ["--profile=zoekt", "--print-profile"];
+    let profile = ["profile", "zoekt"];
     for options in [&["--help"][..], &["--version"], &profile] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);
@@ -167,7 +167,7 @@ fn answers_to_a_full_device() {
             .shell(&format!("{command} --list >/dev/full"))
             .success();
     }
-    let full = repo.shell("git-sluice --profile=zoekt --print-profile >/dev/full");
+    let full = repo.shell("git-sluice profile zoekt >/dev/full");
     full.assert_failure(128, "fatal: write error: No space left on device\n");
 }
 

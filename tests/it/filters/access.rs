@@ -46,17 +46,22 @@ fn assert_silent(secrets: &[String], what: &str, bytes: &[u8]) {
     }
 }
 
+/// The words with the rules, behind the command if there is one.
+fn under<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let (command, rest) = words.split_at(usize::from(words[0] == "explain"));
+    [command, &[UNDER], rest].concat()
+}
+
 /// Nothing that a run says or writes tells of what is denied.
 #[track_caller]
 fn run_silently(repo: &Repo, secrets: &[String], args: &[&str]) -> Output {
     let reports = Repo::scratch();
     let at = |name: &str| format!("--{name}={}", reports.path().join(name).display());
     let (manifest, summary) = (at("manifest"), at("summary"));
-    let looks = args
-        .iter()
-        .any(|arg| arg.starts_with("--dry") || arg.starts_with("--exp"));
+    let looks = ["ls", "explain"].contains(&args[0]);
+    let (command, args) = args.split_at(usize::from(looks));
     let more: &[&str] = if looks { &[] } else { &[&manifest, &summary] };
-    let output = repo.sluice([UNDER].iter().chain(more).chain(args));
+    let output = repo.sluice([command, &[UNDER], more, args].concat());
     assert_silent(secrets, "stdout", &output.stdout);
     assert_silent(secrets, "stderr", &output.stderr);
     if !looks {
@@ -78,21 +83,21 @@ fn nothing_tells_of_what_is_denied() {
         &["-v", "--format=zip", "-0", "HEAD"],
         &["-v", "--pax-notes", "HEAD"],
         &[
-            "--raw",
+            "--no-attributes",
             "--max-size=3",
-            "--oversize=zero",
+            "--large=empty",
             "--pax-notes",
             "HEAD",
         ],
         &["--profile=zoekt", "-v", "HEAD"],
         &["--profile=searcher", "-v", "HEAD"],
-        &["--ignore=secret", "-v", "HEAD"],
-        &["--ignore=kept", "HEAD"],
-        &["--ignore=**", "HEAD"],
-        &["--dry-run", "HEAD"],
-        &["--dry-run", "--ignore=secret", "HEAD"],
-        &["--explain=secret/notice", "HEAD"],
-        &["--explain=kept", "HEAD"],
+        &["--exclude=secret", "-v", "HEAD"],
+        &["--exclude=kept", "HEAD"],
+        &["--exclude=**", "HEAD"],
+        &["ls", "HEAD"],
+        &["ls", "--exclude=secret", "HEAD"],
+        &["explain", "HEAD", "secret/notice"],
+        &["explain", "HEAD", "kept"],
         &["--missing=omit", "HEAD"],
         &["--prefix=p/", "-v", "HEAD", "secret", "kept"],
         &["-v", "HEAD", "*e*"],
@@ -160,7 +165,7 @@ fn directories_lead_to_something() {
 fn what_is_denied_does_not_exist() {
     let repo = guarded(RULES);
     let said = |args: &[&str], asked: &str| {
-        let output = repo.sluice([UNDER].iter().chain(args));
+        let output = repo.sluice(under(args));
         assert!(output.stdout.is_empty() && output.code() == 128, "{output}");
         output.messages().replace(asked, "it")
     };
@@ -175,12 +180,7 @@ fn what_is_denied_does_not_exist() {
     ] {
         let tell = |path: &str| said(&["HEAD", "run.sh", path], path);
         assert_eq!(tell(denied), tell(absent));
-        let explain = |path: &str| {
-            said(
-                &[&format!("--explain={path}"), "HEAD"],
-                path.trim_end_matches('/'),
-            )
-        };
+        let explain = |path: &str| said(&["explain", "HEAD", path], path.trim_end_matches('/'));
         assert_eq!(explain(denied), explain(absent));
         let name = |path: &str| said(&[&format!("HEAD:{path}")], path);
         assert_eq!(name(denied), name(absent));
@@ -221,8 +221,8 @@ fn failures_tell_of_nothing_either() {
     remove(&repo, "HEAD:secret/HUSH-deep");
     for args in [
         &["-v", "HEAD"][..],
-        &["--dry-run", "HEAD"],
-        &["--explain=secret/notice", "HEAD"],
+        &["ls", "HEAD"],
+        &["explain", "HEAD", "secret/notice"],
         &["HEAD", "secret"],
     ] {
         let _ = run_silently(&repo, &hidden, args);
@@ -248,9 +248,9 @@ fn names_that_are_refused_are_not_told() {
     for args in [
         &["-v", &commit][..],
         &[&commit, "known", "*x"],
-        &["--explain=HUSH/x", &commit],
+        &["explain", &commit, "HUSH/x"],
     ] {
-        let output = repo.sluice([UNDER].iter().chain(args));
+        let output = repo.sluice(under(args));
         assert_ne!(output.code(), 0, "{output}");
         assert!(
             !output.messages().replace("HUSH/x", "").contains("HUSH"),
@@ -276,16 +276,16 @@ fn files_of_rules_may_be_secret() {
     let ignore = super::IGNORE_FILE;
     for args in [
         &[ignore, "-v", "HEAD"][..],
-        &[ignore, "--dry-run", "HEAD"],
-        &[ignore, "--explain=kept/file", "HEAD"],
-        &[ignore, "--explain=run.sh", "HEAD"],
+        &["ls", ignore, "HEAD"],
+        &["explain", ignore, "HEAD", "kept/file"],
+        &["explain", ignore, "HEAD", "run.sh"],
         &[ignore, "HEAD", ":(attr:!x)kept"],
     ] {
         let _ = run_silently(&repo, &secrets, args).success();
     }
     assert!(!files(&repo, &[UNDER, ignore]).contains(&"kept/file".into()));
     let secrets = change("HUSH[\n");
-    let _ = run_silently(&repo, &secrets, &[ignore, "--ignore-errors=warn", "HEAD"]).success();
+    let _ = run_silently(&repo, &secrets, &[ignore, "--bad-pattern=warn", "HEAD"]).success();
     let output = run_silently(&repo, &secrets, &[ignore, "HEAD"]);
     output.assert_refused(128, &["cannot use ignore rules of '.sourcegraph/ignore'"]);
 }
@@ -295,7 +295,10 @@ fn files_of_rules_may_be_secret() {
 fn an_ignored_directory_is_told_only_if_all_of_it_may_be_known() {
     let repo = guarded("/**\n-/secret/HUSH-plan\n");
     let told = |repo: &Repo| {
-        let (lines, output) = manifest(repo, &[UNDER, "--ignore=secret", "--ignore=kept/", "HEAD"]);
+        let (lines, output) = manifest(
+            repo,
+            &[UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"],
+        );
         let _ = output.success();
         let omitted = lines.iter().filter(|line| line["disposition"] == "omitted");
         let paths = omitted.map(|line| line["path"].as_str().expect("it is text").to_owned());
@@ -370,7 +373,7 @@ fn the_summary_is_that_of_what_may_be_known() {
     let without = super::commit_without(&repo, &denied);
     for args in [
         &[][..],
-        &["--ignore=kept"],
+        &["--exclude=kept"],
         &["--max-size=9"],
         &["--profile=zoekt"],
     ] {
@@ -411,7 +414,7 @@ fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
         }
         std::mem::take(told)
     };
-    let all = ["--ignore=no", "--deletions=none"];
+    let all = ["--exclude=no", "--deletions=none"];
     for options in [&[][..], &["--max-size=9"], &["--profile=zoekt"], &all] {
         for [with, without] in [
             [["HEAD", &secretless], [&twin, &secretless]],
@@ -434,7 +437,7 @@ fn counts_are_of_what_may_be_known() {
     assert_eq!((&told["entries"], &told["files"]), (&2.into(), &1.into()));
     assert_eq!(told["directories"]["pruned"], 0);
     assert_eq!(told["omitted"]["ignored"], 0);
-    let list = repo.sluice([UNDER, "--dry-run", "HEAD"]).success();
+    let list = repo.sluice(["ls", UNDER, "HEAD"]).success();
     let list = String::from_utf8(list).expect("it is text");
     assert!(
         list.contains("\ntotal: 1 sent with 5 bytes, 0 placeholders, 0 omitted, an archive of ")

@@ -33,13 +33,13 @@ fn assert_binaries(args: &[&str], expected: &[(&str, usize)]) {
 #[test]
 fn a_nul_makes_a_file_binary() {
     let full = [("early", 4), ("late", 3001), ("one", 1), ("three", 3)];
-    assert_binaries(&["--binary=full"], &full);
+    assert_binaries(&["--binary=keep"], &full);
     assert_binaries(&["--binary=omit"], &[]);
     let zero = full.map(|(name, _)| (name, 0));
-    assert_binaries(&["--binary=zero"], &zero);
+    assert_binaries(&["--binary=empty"], &zero);
     // What is shorter than that is sent as it is.
     let nuls = [("early", 3), ("late", 3), ("one", 1), ("three", 3)];
-    assert_binaries(&["--binary=nuls"], &nuls);
+    assert_binaries(&["--binary=placeholder"], &nuls);
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn options_that_mean_nothing_alone() {
     let repo = Repo::from("filters");
     for (options, message) in [
         (
-            &["--large-file=*"][..],
-            "the option '--large-file' requires '--max-size'",
+            &["--size-exempt=*"][..],
+            "the option '--size-exempt' requires '--max-size'",
         ),
         (
-            &["--oversize=zero", "--missing=placeholder"],
-            "the option '--oversize' requires '--max-size'",
+            &["--large=empty", "--missing=placeholder"],
+            "the option '--large' requires '--max-size'",
         ),
         (
             &["--binary-within=1k"],
@@ -78,16 +78,16 @@ fn options_that_mean_nothing_alone() {
         ),
         (&["--format=zip", "--pax-notes"], "--pax-notes needs a tar"),
     ] {
-        let message = format!("fatal: {message}\n");
+        let message = format!("error: {message}\n");
         let output = repo.sluice(options.iter().chain(&["HEAD"]));
-        output.assert_failure(128, &message);
+        output.assert_failure(129, &message);
     }
     for options in [
-        &["--max-size=1", "--large-file=*", "--oversize=full"][..],
-        &["--profile=zoekt", "--large-file=*", "--oversize=omit"],
+        &["--max-size=1", "--size-exempt=*", "--large=keep"][..],
+        &["--profile=zoekt", "--size-exempt=*", "--large=omit"],
         &["--profile=searcher", "--binary-within=1k"],
-        &["--binary=full", "--binary-within=1k"],
-        &["--large-file=*", "--no-large-file"],
+        &["--binary=keep", "--binary-within=1k"],
+        &["--size-exempt=*", "--no-size-exempt"],
         &["--format=tar.gz", "--pax-notes"],
     ] {
         let _ = repo.sluice(options.iter().chain(&["HEAD"])).success();
@@ -123,7 +123,7 @@ fn large_files_are_looked_at_as_well() {
             assert_eq!(files(&repo, &small), ["a-plain", "d-plain"]);
             let within = [&small[..], &["--binary-within=1m"]].concat();
             assert_eq!(files(&repo, &within), ["a-plain", "c-last", "d-plain"]);
-            let nuls = [threads, "--memory=8m", "--binary=nuls", "HEAD"];
+            let nuls = [threads, "--memory=8m", "--binary=placeholder", "HEAD"];
             let archive = repo.sluice(nuls).success();
             let sizes: Vec<usize> = tar_listing::records(&archive)[1..]
                 .iter()
@@ -152,7 +152,7 @@ fn converted_files_are_looked_at_as_they_are_sent() {
         [".gitattributes", "b.crlf"]
     );
     assert_eq!(
-        files(&repo, &["--binary=omit", "--raw"]),
+        files(&repo, &["--binary=omit", "--no-attributes"]),
         [".gitattributes", "a.utf16", "b.crlf"]
     );
 }
@@ -199,7 +199,7 @@ fn links_may_be_files() {
     assert_eq!(record(&["--symlinks=link", "--max-size=12"]).0, '2');
     // Nothing else could be a target.
     let stand_in = ('0', "0000664".into(), vec![]);
-    assert_eq!(record(&["--max-size=11", "--oversize=zero"]), stand_in);
+    assert_eq!(record(&["--max-size=11", "--large=empty"]), stand_in);
     let (told, _) = summary(
         &repo,
         &["--symlinks=file", "--max-size=11", "HEAD", "links"],

@@ -48,23 +48,23 @@ fn assert_as_without(repo: &Repo, args: &[&str], paths: &[&str]) {
 fn rules_come_from_the_tree_from_files_and_from_the_command_line() {
     let repo = Repo::copy("filters");
     // The name of the commit is in this one, and zip has a sum of it.
-    let named = "--ignore=attributes/commit.subst";
+    let named = "--exclude=attributes/commit.subst";
     let without = |paths: &[&'static str]| [&["attributes/commit.subst"], paths].concat();
     assert_as_without(&repo, &[named, IGNORE_FILE], &without(&IGNORED));
 
     let rules = repo.git(["show", "HEAD:.sourcegraph/ignore"]);
     repo.write("rules", rules);
-    assert_as_without(&repo, &[named, "--ignore-from=rules"], &without(&IGNORED));
+    assert_as_without(&repo, &[named, "--exclude-from=rules"], &without(&IGNORED));
     let each = [
-        "--ignore=/ignored/",
-        "--ignore=**/testdata/**",
-        "--ignore=*.min.js",
+        "--exclude=/ignored/",
+        "--exclude=**/testdata/**",
+        "--exclude=*.min.js",
     ];
     assert_as_without(&repo, &[&[named][..], &each].concat(), &without(&IGNORED));
 
     // Each beside the others.
     repo.write("more", "# other rules\r\nbinary\r\nsize/\r\n");
-    let all = [named, IGNORE_FILE, "--ignore-from=more", "--ignore=links"];
+    let all = [named, IGNORE_FILE, "--exclude-from=more", "--exclude=links"];
     let more = without(&[&IGNORED[..], &["binary", "size", "links"]].concat());
     assert_as_without(&repo, &all, &more);
 }
@@ -73,7 +73,7 @@ fn rules_come_from_the_tree_from_files_and_from_the_command_line() {
 #[test]
 fn what_the_tree_keeps_out_still_has_its_directory() {
     let repo = Repo::copy("export-ignore");
-    let args = ["--ignore=nothing-of-that-name", "HEAD"];
+    let args = ["--exclude=nothing-of-that-name", "HEAD"];
     assert_eq!(
         repo.sluice(args).success(),
         repo.archive(["HEAD"]).success()
@@ -107,7 +107,10 @@ fn what_is_no_ignore_file_is_none() {
         repo.git(["update-ref", "HEAD", &commit]);
         assert_eq!(files(&repo, &[IGNORE_FILE]), found, "{mode}");
     }
-    assert_eq!(files(&repo, &["--ignore-file=no/such/file"]), ["a", "b"]);
+    assert_eq!(
+        files(&repo, &["--exclude-from-tree=no/such/file"]),
+        ["a", "b"]
+    );
 }
 
 /// Nobody knows what rules are in what is not in the repository, whatever becomes of missing files.
@@ -153,11 +156,11 @@ fn a_bad_line_ends_the_run_before_its_first_byte() {
     assert!(!repo.path().join("archive.tar").exists());
 
     repo.write("rules", "a[");
-    let output = repo.sluice(["--ignore-from=rules", "HEAD"]);
+    let output = repo.sluice(["--exclude-from=rules", "HEAD"]);
     output.assert_refused(128, &["'rules'", "line 1", "'a['", "unclosed ["]);
-    let output = repo.sluice(["--ignore=fine", "--ignore=a[", "HEAD"]);
-    output.assert_refused(128, &["'--ignore'", "line 2", "'a['"]);
-    let output = repo.sluice(["--ignore-from=nowhere", "HEAD"]);
+    let output = repo.sluice(["--exclude=fine", "--exclude=a[", "HEAD"]);
+    output.assert_refused(128, &["'--exclude'", "line 2", "'a['"]);
+    let output = repo.sluice(["--exclude-from=nowhere", "HEAD"]);
     output.assert_refused(128, &["'nowhere'", "No such file or directory"]);
 }
 
@@ -173,10 +176,12 @@ fn an_ignore_file_is_named_as_in_the_tree() {
         "a//b",
         "a/",
     ] {
-        let output = repo.sluice([&format!("--ignore-file={path}"), "HEAD"]);
+        let output = repo.sluice([&format!("--exclude-from-tree={path}"), "HEAD"]);
         output.assert_refused(
             128,
-            &[&format!("--ignore-file='{path}' is no path of a tree")],
+            &[&format!(
+                "--exclude-from-tree='{path}' is no path of a tree"
+            )],
         );
     }
 }
@@ -190,7 +195,7 @@ fn a_bad_line_may_be_passed_over() {
         let repo = with_rules(rules);
         let strict = repo.sluice([IGNORE_FILE, "HEAD"]);
         strict.assert_refused(128, &["line 2", line]);
-        let output = repo.sluice([IGNORE_FILE, "--ignore-errors=warn", "HEAD"]);
+        let output = repo.sluice([IGNORE_FILE, "--bad-pattern=warn", "HEAD"]);
         let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
         assert_eq!(output.messages(), warning);
         assert_eq!(
@@ -207,8 +212,8 @@ fn what_is_said_of_good_lines() {
     let plain = repo.sluice([IGNORE_FILE, "HEAD"]).messages();
     assert!(plain.starts_with("warning: .sourcegraph/ignore, line 1: 'x/{*.js,y}'"));
     assert_eq!(plain.lines().count(), 1, "{plain}");
-    for look in ["--dry-run", "--explain=a"] {
-        let told = repo.sluice([IGNORE_FILE, look, "HEAD"]).messages();
+    for look in ["ls", "explain"] {
+        let told = repo.sluice([look, IGNORE_FILE, "HEAD", "a"]).messages();
         assert!(told.starts_with(&plain), "{told}");
         let hint = "hint: .sourcegraph/ignore, line 2: '.github/'";
         assert!(told[plain.len()..].starts_with(hint), "{told}");
@@ -234,7 +239,7 @@ fn a_pruned_directory_is_not_read() {
 #[test]
 fn paths_are_those_of_the_tree_that_is_named() {
     let repo = Repo::from("filters");
-    let found = repo.sluice(["--ignore=deep", "HEAD:ignored"]).success();
+    let found = repo.sluice(["--exclude=deep", "HEAD:ignored"]).success();
     assert_eq!(crate::tar_listing::names(&found), ["a"]);
     let found = names(&repo, &["--prefix=ignored/", IGNORE_FILE]);
     assert!(found.contains(&"ignored/kept/file".into()), "{found:?}");
@@ -279,7 +284,7 @@ proptest! {
         repo.git_with_input(["update-index", "--index-info"], listing);
         let tree = repo.git(["write-tree"]);
         repo.write("rules", text);
-        let archive = repo.sluice(["--ignore-from=rules", &tree]).success();
+        let archive = repo.sluice(["--exclude-from=rules", &tree]).success();
         let mut found = crate::tar_listing::names(&archive);
         found.retain(|name| !name.ends_with('/'));
         let kept: Vec<&String> = paths.iter().filter(|path| !ignore.ignores(path.as_bytes())).collect();

@@ -97,7 +97,7 @@ fn something_may_take_its_place() {
     for (args, kinds) in [
         (&["--missing=placeholder"][..], [Some(0), Some(0)]),
         (
-            &["--missing=placeholder", "--max-size=10", "--oversize=zero"],
+            &["--missing=placeholder", "--max-size=10", "--large=empty"],
             [Some(0), Some(0)],
         ),
         (
@@ -167,7 +167,7 @@ fn loss_is_no_absence() {
     let repo = Repo::copy("filters");
     unpack(&repo);
     remove(&repo, "HEAD:run.sh");
-    let expected = repo.sluice(["--raw", "--submodules=omit", "HEAD"]);
+    let expected = repo.sluice(["--no-attributes", "--submodules=omit", "HEAD"]);
     assert_eq!(expected.code(), 255, "{expected}");
     for args in [
         &["--missing=omit"][..],
@@ -181,7 +181,7 @@ fn loss_is_no_absence() {
         assert_eq!((output.code(), output.messages()), failure, "{args:?}");
         assert!(!tar_listing::is_complete(&output.stdout), "{args:?}");
     }
-    let head = repo.sluice(["--missing=omit", "--head", "HEAD"]).success();
+    let head = repo.sluice(["info", "--missing=omit", "HEAD"]).success();
     let head: serde_json::Value = serde_json::from_slice(&head).expect("it is JSON");
     assert_eq!(head["content_length"], serde_json::Value::Null);
 }

@@ -25,7 +25,7 @@ use crate::support::Repo;
 use crate::tar_listing;
 
 /// Where the fixture keeps its rules.
-const IGNORE_FILE: &str = "--ignore-file=.sourcegraph/ignore";
+const IGNORE_FILE: &str = "--exclude-from-tree=.sourcegraph/ignore";
 /// What they ignore there.
 const IGNORED: [&str; 4] = [
     "ignored/a",

@@ -27,15 +27,15 @@ fn said(repo: &Repo, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_dry_run_lists_what_would_be_sent() {
+fn a_list_has_what_would_be_sent() {
     let repo = hollow();
     let list = said(
         &repo,
         &[
-            "--dry-run",
+            "ls",
             IGNORE_FILE,
             "--max-size=4096",
-            "--oversize=zero",
+            "--large=empty",
             "HEAD",
             "ignored",
             "size",
@@ -65,15 +65,15 @@ total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted, an archive of 20480 by
 #[test]
 fn totals_are_those_of_the_archive() {
     let repo = Repo::from("filters");
-    let list = said(&repo, &["--dry-run", "--raw", "HEAD"]);
-    let files = super::files(&repo, &["--raw"]).len();
+    let list = said(&repo, &["ls", "--no-attributes", "HEAD"]);
+    let files = super::files(&repo, &["--no-attributes"]).len();
     let total: u64 = repo
         .git(["ls-tree", "-rl", "HEAD"])
         .lines()
         .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
         .sum();
     let last = list.lines().last().expect("there is one");
-    let archive = repo.sluice(["--raw", "HEAD"]).success().len();
+    let archive = repo.sluice(["--no-attributes", "HEAD"]).success().len();
     let sums = format!("{files} sent with {total} bytes, 0 placeholders, 0 omitted");
     let expected = format!("total: {sums}, an archive of {archive} bytes");
     assert_eq!(last, expected);
@@ -85,13 +85,13 @@ fn every_rule_explains_itself() {
     repo.write("rules", "# mine\nkept/HUSH-token\n");
     let common = [
         IGNORE_FILE,
-        "--ignore-from=rules",
-        "--ignore=links",
+        "--exclude-from=rules",
+        "--exclude=links",
         "--max-size=4096",
-        "--large-file=**/*.json",
-        "--oversize=sparse",
+        "--size-exempt=**/*.json",
+        "--large=placeholder",
         "--submodules=omit",
-        "--binary=nuls",
+        "--binary=placeholder",
         "HEAD",
     ];
     let unless = "sent, unless its content turns out to be binary";
@@ -118,7 +118,7 @@ fn every_rule_explains_itself() {
         ),
         (
             "links/link",
-            "omitted: 'links' (--ignore, line 1) ignores all of 'links', which is not read",
+            "omitted: 'links' (--exclude, line 1) ignores all of 'links', which is not read",
         ),
         ("size/limit", unless),
         (
@@ -127,7 +127,7 @@ fn every_rule_explains_itself() {
         ),
         (
             "size/over.json",
-            "sent: 5000 bytes, allowed by --large-file='**/*.json', unless its content turns out to be binary",
+            "sent: 5000 bytes, allowed by --size-exempt='**/*.json', unless its content turns out to be binary",
         ),
         ("module", "omitted: it is a submodule"),
         (
@@ -136,14 +136,15 @@ fn every_rule_explains_itself() {
         ),
         ("kept", "sent if anything below it is"),
     ] {
-        let explain = format!("--explain={path}");
-        let said = said(&repo, &[&[&explain[..]], &common[..]].concat());
+        let said = said(&repo, &[&["explain"], &common[..], &[path]].concat());
         let path = path.trim_end_matches('/');
         assert_eq!(said, format!("{path}: {ruling}\n"));
     }
-    let said = said(&repo, &["--explain=run.sh", "HEAD", "kept"]);
+    repo.write("paths", "kept\n");
+    let selected = ["explain", "--pathspec-from-file=paths", "HEAD", "run.sh"];
+    let said = said(&repo, &selected);
     assert_eq!(said, "run.sh: omitted: no pathspec selects it\n");
-    repo.sluice(["--explain=nowhere", "HEAD"])
+    repo.sluice(["explain", "HEAD", "nowhere"])
         .assert_failure(128, "fatal: pathspec 'nowhere' did not match any files\n");
 }
 
@@ -153,7 +154,6 @@ fn what_is_missing_explains_itself() {
     unpack(&repo);
     super::remove(&repo, "HEAD:run.sh");
     repo.git(["config", "remote.origin.promisor", "true"]);
-    let explain = "--explain=run.sh";
     for (how, ruling) in [
         (
             "--missing=omit",
@@ -165,7 +165,7 @@ fn what_is_missing_explains_itself() {
         ),
     ] {
         assert_eq!(
-            said(&repo, &[explain, how, "HEAD"]),
+            said(&repo, &["explain", how, "HEAD", "run.sh"]),
             format!("run.sh: {ruling}\n")
         );
     }
@@ -176,18 +176,15 @@ fn what_is_missing_explains_itself() {
 fn who_only_looks_gets_nothing_else() {
     let repo = Repo::copy("filters");
     for (look, report) in [
-        ("--dry-run", "--output=archive.tar"),
-        ("--explain=run.sh", "-oarchive.tar"),
-        ("--explain=run.sh", "--dry-run"),
-        ("--dry-run", "--head"),
-        ("--explain=run.sh", "--head"),
-        ("--dry-run", "--manifest=m"),
-        ("--dry-run", "--summary=s"),
-        ("--dry-run", "--fail-if-empty"),
-        ("--explain=run.sh", "--summary=s"),
+        ("ls", "--output=archive.tar"),
+        ("explain", "-oarchive.tar"),
+        ("ls", "--manifest=m"),
+        ("ls", "--summary=s"),
+        ("ls", "--fail-if-empty"),
+        ("explain", "--summary=s"),
     ] {
-        let output = repo.sluice([look, report, "HEAD"]);
-        output.assert_refused(128, &["cannot be used together"]);
+        let output = repo.sluice([look, report, "HEAD", "run.sh"]);
+        output.assert_refused(129, &["error: unknown ", "git sluice archive"]);
     }
     for name in ["archive.tar", "m", "s"] {
         assert!(!repo.path().join(name).exists());
@@ -211,7 +208,7 @@ fn a_path_is_one_of_the_current_directory() {
         (&repo, "./size/../run.sh", "run.sh: sent"),
         (&repo, "/run.sh", "run.sh: sent"),
     ] {
-        let answer = repo.sluice([&format!("--explain={path}"), "HEAD"]);
+        let answer = repo.sluice(["explain", "HEAD", path]);
         let answer = String::from_utf8(answer.success()).expect("it is text");
         assert!(answer.starts_with(said), "{path}: {answer}");
     }
@@ -224,8 +221,7 @@ fn a_path_is_one_of_the_current_directory() {
     ] {
         let shown = path.replace('\n', "?");
         let message = format!("fatal: pathspec '{shown}' did not match any files\n");
-        let explain = format!("--explain={path}");
-        repo.sluice([&explain, "HEAD"])
+        repo.sluice(["explain", "HEAD", path])
             .assert_failure(128, &message);
     }
 }
@@ -240,21 +236,21 @@ fn names_of_any_bytes() {
     repo.git(["add", "-A"]);
     repo.git(["commit", "-qm", "odd"]);
     let said = |args: &[&OsStr]| repo.sluice(args).success();
-    let list = said(&[name(b"--dry-run"), name(b"HEAD")]);
+    let list = said(&[name(b"ls"), name(b"HEAD")]);
     let expected = b"content                4 e?[2J\ncontent                4 n\xff\n";
     assert!(list.starts_with(expected), "{}", list.escape_ascii());
     let explained = |args: &[&OsStr]| {
         let said = said(args);
         said.escape_ascii().to_string()
     };
-    let (why, head) = (name(b"--explain=n\xff"), name(b"HEAD"));
-    assert_eq!(explained(&[why, head]), r"n\xff: sent\n");
-    let (rule, why) = (name(b"--ignore=/e*"), name(b"--explain=e\x1b[2J"));
+    let (why, head) = (name(b"explain"), name(b"HEAD"));
+    assert_eq!(explained(&[why, head, name(b"n\xff")]), r"n\xff: sent\n");
+    let (rule, path) = (name(b"--exclude=/e*"), name(b"e\x1b[2J"));
     assert_eq!(
-        explained(&[rule, why, head]),
-        r"e?[2J: omitted: \'/e*\' (--ignore, line 1) ignores it\n"
+        explained(&[why, rule, head, path]),
+        r"e?[2J: omitted: \'/e*\' (--exclude, line 1) ignores it\n"
     );
-    let refused = repo.sluice([name(b"--ignore=[\xff\x1b"), head]);
+    let refused = repo.sluice([name(b"--exclude=[\xff\x1b"), head]);
     let words = refused.stderr.escape_ascii().to_string();
     assert!(words.contains(r"line 1: \'[\xff?\'"), "{words}");
     let channel = repo.sluice([name(b"--manifest=no/\xff"), head]);

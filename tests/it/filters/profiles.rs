@@ -8,44 +8,39 @@ use crate::support::Repo;
 use crate::tar_listing;
 
 #[track_caller]
-fn printed(args: &[&str]) -> String {
-    let args = args.iter().chain(&["--print-profile"]);
-    let said = Repo::from("filters").sluice(args).success();
+fn printed(name: &str) -> String {
+    let said = Repo::scratch().sluice(["profile", name]).success();
     String::from_utf8(said).expect("it is text")
 }
 
 #[test]
 fn what_profiles_stand_for() {
-    assert_eq!(printed(&[]), "--profile=git\n");
-    assert_eq!(printed(&["--profile=git"]), "--profile=git\n");
+    assert_eq!(printed("git"), "--profile=git\n");
     assert_eq!(
-        printed(&["--profile=zoekt"]),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=2097152\n--oversize=sparse\n\
-         --binary=nuls\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
+        printed("zoekt"),
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=placeholder\n\
+         --binary=placeholder\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
     );
     assert_eq!(
-        printed(&["--profile=searcher"]),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=2097152\n--oversize=zero\n\
-         --binary=zero\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
+        printed("searcher"),
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=empty\n\
+         --binary=empty\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
          --missing=placeholder\n"
     );
 }
 
 #[test]
 fn options_beside_a_profile_override_it() {
-    let given = [
-        "--max-size=1m",
-        "--profile=zoekt",
-        "--oversize=omit",
-        "--symlinks=link",
-    ];
-    assert_eq!(
-        printed(&given),
-        "--raw\n--ignore-file=.sourcegraph/ignore\n--max-size=1048576\n--oversize=omit\n\
-         --binary=nuls\n--symlinks=link\n--submodules=omit\n--missing=placeholder\n"
-    );
+    let given = "--max-size=4k --profile=zoekt --large=omit --symlinks=link HEAD";
+    let by_hand = "--no-attributes --exclude-from-tree=.sourcegraph/ignore --max-size=4096 --large=omit \
+                   --binary=placeholder --symlinks=link --submodules=omit --missing=placeholder HEAD";
     let repo = Repo::from("filters");
-    let zoekt = names(&repo, &["--profile=zoekt", "--binary=full"]);
+    let [given, by_hand, profile] = [given, by_hand, "--profile=zoekt HEAD"]
+        .map(|words| repo.sluice(words.split(' ')).success());
+    assert!(given == by_hand && given != profile);
+    let output = repo.sluice(["profile", "zoekt", "--max-size=4k"]);
+    output.assert_refused(129, &["error: unknown option `max-size=4k'"]);
+    let zoekt = names(&repo, &["--profile=zoekt", "--binary=keep"]);
     assert!(!zoekt.contains(&"module/".into()));
     let dir = names(&repo, &["--submodules=dir", "--profile=zoekt"]);
     assert!(dir.contains(&"module/".into()));
@@ -55,8 +50,9 @@ fn options_beside_a_profile_override_it() {
 #[test]
 fn a_profile_is_its_options() {
     let repo = Repo::from("filters");
-    for profile in ["--profile=git", "--profile=zoekt", "--profile=searcher"] {
-        let options = printed(&[profile]);
+    for name in ["git", "zoekt", "searcher"] {
+        let profile = &format!("--profile={name}")[..];
+        let options = printed(name);
         let by_hand = repo.sluice(options.lines().chain(["HEAD"])).success();
         assert!(
             by_hand == repo.sluice([profile, "HEAD"]).success(),
@@ -109,7 +105,10 @@ fn raw_is_raw_under_any_configuration() {
          *.subst export-subst\nsecret export-ignore\nsize/numbers working-tree-encoding=UTF-16\n",
     );
     let lines = repo.git(["ls-tree", "-r", "HEAD"]);
-    for args in [&["--raw"][..], &["--raw", "--worktree-attributes"]] {
+    for args in [
+        &["--no-attributes"][..],
+        &["--no-attributes", "--worktree-attributes"],
+    ] {
         let archive = repo.sluice(args.iter().chain(&["HEAD"])).success();
         let records = tar_listing::records(&archive);
         for line in lines.lines().filter(|line| line.starts_with("100")) {
@@ -126,10 +125,10 @@ fn raw_is_raw_under_any_configuration() {
     let bare = Repo::scratch();
     let url = repo.path().display().to_string();
     bare.git(["clone", "-q", "--bare", &url, "."]);
-    let raw = ["--raw", "HEAD"];
+    let raw = ["--no-attributes", "HEAD"];
     assert!(repo.sluice(raw).success() == bare.sluice(raw).success());
     // As text is told in zips: by the content alone.
-    let raw = ["--raw", "--format=zip", "HEAD"];
+    let raw = ["--no-attributes", "--format=zip", "HEAD"];
     assert!(repo.sluice(raw).success() == bare.sluice(raw).success());
 }
 
@@ -143,6 +142,6 @@ fn bare_repositories_have_no_attributes_of_a_work_tree() {
     bare.assert_same(["--worktree-attributes", "HEAD"]);
     bare.assert_same(["HEAD"]);
     let off = bare.sluice(["--worktree-attributes", "HEAD"]).success();
-    assert!(off == bare.sluice(["--raw", "HEAD"]).success());
+    assert!(off == bare.sluice(["--no-attributes", "HEAD"]).success());
     assert!(files(&bare, &["--worktree-attributes"]).contains(&"attributes/hidden".into()));
 }

@@ -132,7 +132,7 @@ fn assert_tells_of_the_archive(repo: &Repo, revision: &str, options: &[&str]) {
                 _ => "directory",
             };
             assert_eq!(kind, expected, "{line}");
-            let is_whole = line["disposition"] == "content" && options.contains(&"--raw");
+            let is_whole = line["disposition"] == "content" && options.contains(&"--no-attributes");
             if is_whole && kind == "file" {
                 assert_eq!(&line["size"], size, "{line}");
             }
@@ -157,7 +157,7 @@ fn the_manifest_tells_of_the_archive() {
         return;
     }
     let by_hand = [
-        "--raw",
+        "--no-attributes",
         IGNORE_FILE,
         "--max-size=4096",
         "--binary=omit",
@@ -202,8 +202,8 @@ fn what_is_not_sent_is_told_with_its_reason() {
     let args = [
         IGNORE_FILE,
         "--max-size=4096",
-        "--oversize=sparse",
-        "--binary=nuls",
+        "--large=placeholder",
+        "--binary=placeholder",
         "--submodules=omit",
         "HEAD",
     ];
@@ -273,7 +273,7 @@ fn a_run_that_never_began_has_a_summary() {
     for args in [
         &["nowhere"][..],
         &["HEAD", "no-such-path"],
-        &["--ignore=[", "HEAD"],
+        &["--exclude=[", "HEAD"],
     ] {
         let (told, output) = summary(&repo, args);
         assert_eq!(output.code(), 128, "{output}");
@@ -288,7 +288,7 @@ fn a_run_that_never_began_has_a_summary() {
 #[test]
 fn nothing_to_send_may_be_told_by_the_status() {
     let repo = Repo::copy("filters");
-    let all = ["--ignore=**", "HEAD"];
+    let all = ["--exclude=**", "HEAD"];
     assert!(tar_listing::is_complete(&repo.sluice(all).success()));
     let (told, output) = summary(&repo, &[&["--fail-if-empty"][..], &all].concat());
     assert_eq!(output.code(), 4, "{output}");

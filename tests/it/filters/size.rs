@@ -76,7 +76,7 @@ fn some_files_may_be_larger() {
     ] {
         let globs: Vec<String> = globs
             .iter()
-            .map(|glob| format!("--large-file={glob}"))
+            .map(|glob| format!("--size-exempt={glob}"))
             .collect();
         let mut args: Vec<&str> = globs.iter().map(String::as_str).collect();
         args.push("--max-size=4096");
@@ -106,11 +106,11 @@ fn what_is_sent_of_a_file_above_the_limit() {
             .map(|(name, size)| format!("-rw-rw-r-- {size} size/{name}"))
             .collect::<Vec<_>>()
     };
-    assert_eq!(list("--oversize=full"), both([4097, 5000]));
-    assert_eq!(list("--oversize=zero"), both([0, 0]));
+    assert_eq!(list("--large=keep"), both([4097, 5000]));
+    assert_eq!(list("--large=empty"), both([0, 0]));
     // Never the true size.
-    assert_eq!(list("--oversize=sparse"), both([4097, 4097]));
-    assert!(list("--oversize=omit").is_empty());
+    assert_eq!(list("--large=placeholder"), both([4097, 4097]));
+    assert!(list("--large=omit").is_empty());
 }
 
 /// As zoekt reads it: regular files of the size that was said, all zeros.
@@ -121,7 +121,7 @@ fn holes_are_files_of_zeros() {
     }
     let repo = Repo::from("filters");
     let archive = repo
-        .sluice(["--max-size=4096", "--oversize=sparse", "HEAD"])
+        .sluice(["--max-size=4096", "--large=placeholder", "HEAD"])
         .success();
     let script = "\
 import io, sys, tarfile
@@ -145,14 +145,14 @@ fn a_zip_has_no_holes() {
     let repo = Repo::copy("filters");
     let limited = ["--format=zip", "--max-size=4096"];
     let with = |form: &'static str| [&limited[..], &[form, "HEAD"]].concat();
-    let sparse = repo.sluice([&["-o", "archive.zip"][..], &with("--oversize=sparse")].concat());
-    sparse.assert_refused(128, &["--oversize=sparse needs a tar"]);
+    let sparse = repo.sluice([&["-o", "archive.zip"][..], &with("--large=placeholder")].concat());
+    sparse.assert_refused(129, &["--large=placeholder needs a tar"]);
     assert!(!repo.path().join("archive.zip").exists());
     repo.sluice(["--format=zip", "--profile=zoekt", "HEAD"])
-        .assert_refused(128, &["--profile=zoekt needs a tar", "--oversize=sparse"]);
-    let omitted = repo.sluice(with("--oversize=omit")).success();
+        .assert_refused(129, &["--profile=zoekt needs a tar", "--large=placeholder"]);
+    let omitted = repo.sluice(with("--large=omit")).success();
     assert!(!zip::names(&omitted).contains(&"size/over".into()));
-    let zero = repo.sluice(with("--oversize=zero")).success();
+    let zero = repo.sluice(with("--large=empty")).success();
     repo.write("zero.zip", zero);
     let listing = repo.shell("unzip -v zero.zip size/over").success();
     let listing = String::from_utf8_lossy(&listing).into_owned();
@@ -173,7 +173,7 @@ fn a_blob_above_the_limit_is_not_inflated() {
         spoil(&loose, &format!("HEAD:size/{name}"));
     }
     assert_ne!(loose.sluice(["HEAD"]).code(), 0);
-    for form in ["--oversize=omit", "--oversize=zero", "--oversize=sparse"] {
+    for form in ["--large=omit", "--large=empty", "--large=placeholder"] {
         assert!(!names(&loose, &["--max-size=4096", form]).is_empty());
     }
     let (lines, output) = manifest(&loose, &["--max-size=4096", "HEAD"]);
@@ -257,7 +257,7 @@ fn headers_do_not_hide_a_size() {
             assert_eq!(counts, counted.map(|count| Some(count as u64)), "{memory}");
         }
         // Whoever only looks has the time to look closely.
-        let explain = repo.sluice([&limit, "--explain=delta", &commit]).success();
+        let explain = repo.sluice(["explain", &limit, &commit, "delta"]).success();
         let said = match expected.len() {
             1 => "delta: omitted: 500000 bytes, the limit is 499999\n",
             _ => "delta: sent\n",
@@ -272,7 +272,7 @@ fn a_directory_stays_without_its_files() {
     let repo = Repo::from("filters");
     let archive = repo.sluice(["--max-size=4096", "HEAD", "size/over", "run.sh"]);
     assert_eq!(tar_listing::names(&archive.success()), ["run.sh", "size/"]);
-    let list = repo.sluice(["--dry-run", "--max-size=4096", "HEAD", "size/over"]);
+    let list = repo.sluice(["ls", "--max-size=4096", "HEAD", "size/over"]);
     let list = String::from_utf8(list.success()).expect("it is text");
     let expected = "\
 content                - size/
@@ -280,7 +280,7 @@ omitted             4097 size/over (too-large)
 total: 0 sent with 0 bytes, 0 placeholders, 1 omitted, an archive of 10240 bytes
 ";
     assert_eq!(list, expected);
-    let rules = ["--ignore=size/over", "HEAD", "size/over"];
+    let rules = ["--exclude=size/over", "HEAD", "size/over"];
     assert_eq!(tar_listing::names(&repo.sluice(rules).success()), [""; 0]);
 }
 
@@ -294,12 +294,12 @@ fn nothing_above_the_limit_is_read() {
         .count();
     for (args, skipped) in [
         (&["--max-size=4096"][..], 4),
-        (&["--max-size=4096", "--oversize=sparse"], 4),
-        (&["--max-size=4096", "--large-file=**/*.json"], 3),
-        (&["--max-size=4096", "--oversize=full"], 0),
+        (&["--max-size=4096", "--large=placeholder"], 4),
+        (&["--max-size=4096", "--size-exempt=**/*.json"], 3),
+        (&["--max-size=4096", "--large=keep"], 0),
         (&["--max-size=4096", "--binary=omit"], 4),
     ] {
-        let (told, output) = summary(&repo, &[args, &["--raw", "HEAD"]].concat());
+        let (told, output) = summary(&repo, &[args, &["--no-attributes", "HEAD"]].concat());
         let _ = output.success();
         let counts = ["read", "skipped", "wasted"].map(|name| told["blobs"][name].clone());
         assert_eq!(

@@ -174,7 +174,7 @@ fn the_archive_lacks_what_is_ignored() {
     repo.git_with_input(["fast-import", "--quiet"], import);
     for (number, ((text, ignored, _), tree)) in trees.iter().enumerate() {
         repo.write("rules", text);
-        let output = repo.sluice(["--ignore-from=rules", &number.to_string()]);
+        let output = repo.sluice(["--exclude-from=rules", &number.to_string()]);
         let told = output.messages();
         let mut found = tar_listing::names(&output.success());
         found.retain(|name| !name.ends_with('/'));
@@ -199,7 +199,7 @@ fn bad_lines_make_all_void() {
     for (text, reason) in BAD {
         let file = rules.path().join("rules");
         rules.write("rules", text);
-        let option = format!("--ignore-from={}", file.display());
+        let option = format!("--exclude-from={}", file.display());
         let output = repo.sluice([&option[..], "HEAD"]);
         // What looks like a comment to whoever read the documentation may be a sound class.
         if reason.is_empty() {
@@ -207,7 +207,7 @@ fn bad_lines_make_all_void() {
             continue;
         }
         output.assert_refused(128, &["cannot use ignore rules of", "line ", reason]);
-        let warned = repo.sluice([&option[..], "--ignore-errors=warn", "HEAD"]);
+        let warned = repo.sluice([&option[..], "--bad-pattern=warn", "HEAD"]);
         let told = warned.messages();
         assert!(
             told.starts_with("warning: ") && told.contains(reason),

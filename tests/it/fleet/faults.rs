@@ -11,11 +11,11 @@ type Damage = (&'static str, fn(&Path));
 
 const DAMAGES: [Damage; 4] = [
     ("is missing", |object| fs::remove_file(object).unwrap()),
-    ("is shorter than the view says", |object| {
+    ("is shorter than the channel says", |object| {
         let bytes = fs::read(object).unwrap();
         fs::write(object, &bytes[..bytes.len() / 2]).unwrap();
     }),
-    ("is longer than the view says", |object| {
+    ("is longer than the channel says", |object| {
         let mut bytes = fs::read(object).unwrap();
         bytes.push(0);
         fs::write(object, bytes).unwrap();
@@ -32,7 +32,7 @@ const DAMAGES: [Damage; 4] = [
 fn a_damaged_archive_changes_nothing() {
     for (words, damage) in DAMAGES {
         let (fleet, ids) = Fleet::published();
-        let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+        let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
         for step in fleet.steps() {
             damage(&fleet.object(&step));
         }
@@ -58,7 +58,7 @@ fn a_bucket_is_mended() {
         let kinds = if is_missing { &["full"][..] } else { &[] };
         assert_eq!(fleet.kinds("HEAD"), kinds);
         for _ in 0..2 {
-            assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+            assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         }
         let steps = fleet.steps();
         let _ = fleet.apply("new", "").success();
@@ -77,7 +77,7 @@ fn another_way_is_taken_and_told() {
         let _ = fleet.apply("d", "").success();
         // A full archive too, behind the delta.
         let last = fleet.commit("echo last >small");
-        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+        let _ = fleet.publish("--full-every=0 HEAD").success();
         let steps = fleet.steps();
         damage(&fleet.object(&steps[steps.len() - 2]));
         let output = fleet.apply("d", "");
@@ -95,89 +95,89 @@ fn another_way_is_taken_and_told() {
 #[test]
 fn a_swapped_archive() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--commit={}", ids[0])).success();
+    let _ = fleet.apply("d", &format!("--at={}", ids[0])).success();
     let steps = fleet.steps();
     fs::copy(fleet.object(&steps[0]), fleet.object(&steps[1])).unwrap();
     let full = fs::metadata(fleet.object(&steps[0])).unwrap().len();
-    // The view names the wrong one with its own sum.
-    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    // The channel names the wrong one with its own sum.
+    let text = fs::read_to_string(fleet.channel_path()).unwrap();
     let of = |step: &serde_json::Value| step["sha256"].as_str().unwrap().to_owned();
     let text = text.replace(&of(&steps[1]), &of(&steps[0]));
     let text = text.replace(
         &format!("\"size\": {}", steps[1]["size"]),
         &format!("\"size\": {full}"),
     );
-    fs::write(fleet.view_path(), text).unwrap();
+    fs::write(fleet.channel_path(), text).unwrap();
     let output = fleet.apply("d", "");
     assert_eq!(output.code(), 11, "{output}");
     fleet.assert_holds("d", &ids[0]);
 }
 
 #[test]
-fn views_that_are_not_there_or_make_no_sense() {
+fn channels_that_are_not_there_or_make_no_sense() {
     let (fleet, ids) = Fleet::published();
-    let output = fleet.top.sluice(["--apply=d", "bucket/other"]);
+    let output = fleet.top.sluice(["apply", "--channel=bucket/other", "d"]);
     output.assert_failure(
         9,
-        "fatal: there is no view 'other' in 'bucket'\nhint: --publish creates one\n",
+        "fatal: there is no channel 'other' in 'bucket'\nhint: git sluice publish <bucket>/<channel> <commit> creates one\n",
     );
     let unknown = "0".repeat(40);
-    let output = fleet.apply("d", &format!("--commit={unknown}"));
+    let output = fleet.apply("d", &format!("--at={unknown}"));
     output.assert_failure(
         9,
         &format!(
-            "fatal: the view 'main' does not lead to {unknown}\n\
+            "fatal: the channel 'main' does not lead to {unknown}\n\
              hint: it is not published yet, or was so long ago\n"
         ),
     );
     assert!(!fleet.directory("d").exists());
-    let text = fs::read_to_string(fleet.view_path()).unwrap();
+    let text = fs::read_to_string(fleet.channel_path()).unwrap();
     for (damaged, words) in [
         (String::new(), "EOF while parsing"),
         (text[..text.len() / 2].to_owned(), "EOF while parsing"),
         (
-            text.replace("\"view\": 1", "\"view\": 2"),
+            text.replace("\"channel\": 1", "\"channel\": 2"),
             "version 2 is not known",
         ),
         (text.replace(&ids[2], "HEAD"), "'HEAD' is no object id"),
     ] {
-        fs::write(fleet.view_path(), damaged).unwrap();
+        fs::write(fleet.channel_path(), damaged).unwrap();
         let output = fleet.apply("d", "");
-        output.assert_refused(11, &["fatal: the view 'main' makes no sense", words]);
-        let prune = fleet.top.sluice(["--prune=bucket", "--prune-age=1h"]);
-        let hint = "hint: git sluice --publish=<bucket>/main --force <commit> replaces it\n";
+        output.assert_refused(11, &["fatal: the channel 'main' makes no sense", words]);
+        let prune = fleet.top.sluice(["prune", "--older-than=1h", "bucket"]);
+        let hint = "hint: git sluice publish --republish <bucket>/main <commit> replaces it\n";
         for output in [output, prune, fleet.publish("HEAD")] {
             output.assert_refused(11, &[hint]);
         }
-        assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         let _ = fleet.apply("mended", "").success();
         fleet.assert_holds("mended", &ids[2]);
         fs::remove_dir_all(fleet.directory("mended")).unwrap();
     }
-    // The full archive of the newest commit came with --force, once.
+    // The full archive of the newest commit came with --republish, once.
     assert_eq!(fleet.objects().len(), 4);
     fs::rename(fleet.bucket(), fleet.directory("elsewhere")).unwrap();
     let output = fleet
         .top
-        .sluice(["--apply=d", "file:///nowhere/at/all/main"]);
+        .sluice(["apply", "d", "file:///nowhere/at/all/main"]);
     output.assert_failure(
         10,
         "fatal: there is no bucket at '/nowhere/at/all'\n\
-         hint: git sluice --publish=/nowhere/at/all/<view> --create <commit>\n",
+         hint: git sluice publish --create /nowhere/at/all/<channel> <commit>\n",
     );
 }
 
-/// A view of yesterday does not lead to the commit of today.
+/// A channel of yesterday does not lead to the commit of today.
 #[test]
-fn a_stale_view_is_not_taken_for_the_newest() {
+fn a_stale_channel_is_not_taken_for_the_newest() {
     let (fleet, ids) = Fleet::published();
-    let stale = fs::read(fleet.view_path()).unwrap();
+    let stale = fs::read(fleet.channel_path()).unwrap();
     let next = fleet.commit("echo next >small");
     let _ = fleet.publish("HEAD").success();
-    fs::write(fleet.view_path(), stale).unwrap();
+    fs::write(fleet.channel_path(), stale).unwrap();
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
-    let output = fleet.apply("d", &format!("--commit={next}"));
+    let output = fleet.apply("d", &format!("--at={next}"));
     assert_eq!(output.code(), 9, "{output}");
     fleet.assert_holds("d", &ids[2]);
 }
@@ -187,12 +187,12 @@ fn a_stale_view_is_not_taken_for_the_newest() {
 fn a_killed_reader_goes_on() {
     let (fleet, ids) = Fleet::published();
     let full = fleet.commit("for i in $(seq 400); do echo $i >file$i; done");
-    let _ = fleet.publish("--publish-steps=0 HEAD").success();
+    let _ = fleet.publish("--full-every=0 HEAD").success();
     for round in 0..30 {
         let directory = format!("d{round}");
         if round % 2 == 0 {
             let _ = fleet
-                .apply(&directory, &format!("--commit={}", ids[1]))
+                .apply(&directory, &format!("--at={}", ids[1]))
                 .success();
         }
         let running = fleet.start_applying(&directory);
@@ -210,12 +210,12 @@ fn a_killed_reader_goes_on() {
 #[test]
 fn a_directory_that_differs() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
     fs::write(fleet.directory("d/small"), "changed\n").unwrap();
     let output = fleet.apply("d", "--verify");
     assert_eq!(
         (output.code(), &output.stdout[..]),
-        (12, &b"content small\n"[..])
+        (1, &b"content small\n"[..])
     );
     assert_eq!(fleet.state("d"), format!("holds {}", ids[1]));
     let output = fleet.apply("d", "--repair");
@@ -236,7 +236,7 @@ fn a_directory_that_differs() {
 #[test]
 fn an_interrupted_delta_is_not_compared() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
     let in_the_directory = |script: &str| fleet.top.shell(&format!("cd d && {script}")).success();
     in_the_directory("rm small && mkdir small && touch small/x");
     assert_eq!(fleet.apply("d", "").code(), 128);

@@ -46,20 +46,14 @@ fn the_way_is_as_short_as_what_changed() {
     for (from, held) in ids.iter().enumerate() {
         for wanted in &ids {
             let directory = format!("{from}-{wanted}");
-            let _ = fleet
-                .apply(&directory, &format!("--commit={held}"))
-                .success();
+            let _ = fleet.apply(&directory, &format!("--at={held}")).success();
             fleet.assert_holds(&directory, held);
-            let _ = fleet
-                .apply(&directory, &format!("--commit={wanted}"))
-                .success();
+            let _ = fleet.apply(&directory, &format!("--at={wanted}")).success();
             fleet.assert_holds(&directory, wanted);
         }
     }
     // A machine that has the first commit needs only the two deltas.
-    let _ = fleet
-        .apply("first", &format!("--commit={}", ids[0]))
-        .success();
+    let _ = fleet.apply("first", &format!("--at={}", ids[0])).success();
     fs::remove_file(fleet.object(&fleet.steps()[0])).expect("the full archive");
     let _ = fleet.apply("first", "").success();
     fleet.assert_holds("first", &ids[2]);
@@ -72,7 +66,7 @@ fn the_way_is_as_short_as_what_changed() {
 #[test]
 fn names_of_paths_are_told_and_files_of_others_stay() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--commit={}", ids[1])).success();
+    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
     fs::write(fleet.directory("d/built"), "mine").expect("our own");
     let output = fleet.apply("d", "-v");
     assert_eq!(
@@ -87,14 +81,14 @@ fn names_of_paths_are_told_and_files_of_others_stay() {
 fn other_filters_are_another_content() {
     let (fleet, ids) = Fleet::published();
     let _ = fleet.apply("d", "").success();
-    let all = fleet.kinds("--ignore=small HEAD");
+    let all = fleet.kinds("--exclude=small HEAD");
     assert_eq!(all, ["full"]);
     assert_eq!(fleet.steps().len(), 1);
     let _ = fleet.apply("d", "").success();
     assert_eq!(fleet.state("d"), format!("holds {}", ids[2]));
     assert!(!fleet.directory("d/small").exists());
     let next = fleet.commit("echo 3 >small && echo 3 >other");
-    assert_eq!(fleet.kinds("--ignore=small HEAD"), ["delta"]);
+    assert_eq!(fleet.kinds("--exclude=small HEAD"), ["delta"]);
     let _ = fleet.apply("d", "").success();
     assert_eq!(fleet.state("d"), format!("holds {next}"));
     let mut expected = fleet.tree(&next, "");
@@ -102,11 +96,11 @@ fn other_filters_are_another_content() {
     fleet.assert_files("d", &expected);
     // Configuration that decides about content counts as well.
     fleet.repo.git(["config", "core.eol", "crlf"]);
-    assert_eq!(fleet.kinds("--ignore=small HEAD"), ["full"]);
+    assert_eq!(fleet.kinds("--exclude=small HEAD"), ["full"]);
     // What came by an archive is not known to have these filters.
     let tar = fleet.repo.sluice(["HEAD"]).success();
     fleet.top.write("tar", tar);
-    let _ = fleet.top.sluice(["--apply=d", "tar"]).success();
+    let _ = fleet.top.sluice(["apply", "d", "tar"]).success();
     assert_eq!(fleet.state("d"), format!("holds {next}"));
     let _ = fleet.apply("d", "").success();
     assert!(!fleet.directory("d/small").exists());
@@ -167,7 +161,7 @@ fn twenty_readers_at_once() {
     for number in 0..10 {
         let commit = &ids[number % 3];
         let _ = fleet
-            .apply(&directory(number), &format!("--commit={commit}"))
+            .apply(&directory(number), &format!("--at={commit}"))
             .success();
     }
     let running: Vec<_> = (0..20)

@@ -1,6 +1,6 @@
-//! `--publish`, `--apply` from a view, `--prune`: what machines without a repository hold.
+//! `publish`, `apply` from a channel, `prune`: what machines without a repository hold.
 //!
-//! Each test has a repository, a bucket beside it, and directories that views are applied to. The oracle is
+//! Each test has a repository, a bucket beside it, and directories that channels are applied to. The oracle is
 //! `git archive`, extracted.
 
 mod faults;
@@ -82,9 +82,9 @@ impl Fleet {
     }
 
     fn publishing(&self, words: &str) -> Vec<String> {
-        let option = format!("--publish={}", self.place());
         let words = words.split_whitespace().map(ToOwned::to_owned);
-        [option].into_iter().chain(words).collect()
+        let place = ["publish".to_owned(), self.place()];
+        place.into_iter().chain(words).collect()
     }
 
     #[track_caller]
@@ -122,9 +122,10 @@ impl Fleet {
     }
 
     fn applying(&self, directory: &str, words: &str) -> Vec<String> {
-        let words = words.split_whitespace().map(ToOwned::to_owned);
-        let apply = format!("--apply={directory}");
-        words.chain([apply, "bucket/main".to_owned()]).collect()
+        let words = ["apply", "--channel=bucket/main"]
+            .into_iter()
+            .chain(words.split_whitespace());
+        words.chain([directory]).map(ToOwned::to_owned).collect()
     }
 
     #[track_caller]
@@ -176,19 +177,19 @@ impl Fleet {
         words.join(" ")
     }
 
-    fn view_path(&self) -> PathBuf {
-        self.bucket().join("v1/views/main.json")
+    fn channel_path(&self) -> PathBuf {
+        self.bucket().join("v1/channels/main.json")
     }
 
-    fn view(&self) -> Value {
-        let text = fs::read(self.view_path()).expect("published");
-        let view = serde_json::from_slice(&text).expect("JSON");
-        Schema::read("view").accept(&view);
-        view
+    fn channel(&self) -> Value {
+        let text = fs::read(self.channel_path()).expect("published");
+        let channel = serde_json::from_slice(&text).expect("JSON");
+        Schema::read("channel").accept(&channel);
+        channel
     }
 
     fn steps(&self) -> Vec<Value> {
-        self.view()["steps"].as_array().expect("a list").clone()
+        self.channel()["steps"].as_array().expect("a list").clone()
     }
 
     /// The files of the archives in the bucket.

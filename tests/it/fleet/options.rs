@@ -9,14 +9,12 @@ use crate::process::Output;
 fn places_that_are_none() {
     let fleet = Fleet::new();
     for place in ["bucket/", "bucket/..", "s3://bucket", "bucket/a b"] {
-        let output = fleet
-            .repo
-            .sluice([format!("--publish={place}"), "HEAD".to_owned()]);
-        output.assert_refused(128, &["is not <url>/<view>"]);
+        let output = fleet.repo.sluice(["publish", place, "HEAD"]);
+        output.assert_refused(128, &["is not <bucket>/<channel>"]);
     }
     let output = fleet
         .repo
-        .sluice(["--publish=gopher://user:secret@host/x/main", "HEAD"]);
+        .sluice(["publish", "gopher://user:secret@host/x/main", "HEAD"]);
     output.assert_refused(
         128,
         &["fatal: cannot open 'gopher://host/x': its scheme is not known\nhint: "],
@@ -28,7 +26,8 @@ fn places_that_are_none() {
 fn publish_at(fleet: &Fleet, words: &str) -> Output {
     let git_dir = fleet.repo.path().join(".git");
     let top = fleet.top.clone().env("GIT_DIR", git_dir);
-    top.sluice(words.split_whitespace().chain(["HEAD"]))
+    let words = words.split_whitespace().chain(["HEAD"]);
+    top.sluice(["publish"].into_iter().chain(words))
 }
 
 /// A slip in the place must not make a bucket of some directory.
@@ -42,27 +41,27 @@ fn a_bucket_is_created_on_demand() {
     let absent = |name: &str| {
         format!(
             "fatal: there is no bucket at '{name}'\n\
-             hint: git sluice --publish={name}/<view> --create <commit>\n"
+             hint: git sluice publish --create {name}/<channel> <commit>\n"
         )
     };
     for name in ["full", "empty", "new", "new/er"] {
-        let output = publish_at(&fleet, &format!("--publish={name}/main"));
+        let output = publish_at(&fleet, &format!("{name}/main"));
         output.assert_failure(10, &absent(name));
     }
-    publish_at(&fleet, "--publish=full/main --create").assert_failure(
+    publish_at(&fleet, "full/main --create").assert_failure(
         128,
         "fatal: cannot create a bucket at 'full'\n\
          caused by: other files are there, and no bucket\n\
-         hint: name a directory that is new or empty: --publish=<directory>/<view>\n",
+         hint: name a directory that is new or empty: git sluice publish --create <directory>/<channel> <commit>\n",
     );
     for option in ["", " --create"] {
-        publish_at(&fleet, &format!("--publish=main{option}")).assert_failure(
+        publish_at(&fleet, &format!("main{option}")).assert_failure(
             128,
-            "fatal: 'main' names a view and no bucket\nhint: --publish=<bucket>/main\n",
+            "fatal: 'main' names a channel and no bucket\nhint: git sluice publish <bucket>/main <commit>\n",
         );
-        publish_at(&fleet, &format!("--publish=./bucket{option}")).assert_failure(
+        publish_at(&fleet, &format!("./bucket{option}")).assert_failure(
             128,
-            "fatal: './bucket' is a bucket and names no view\nhint: --publish=./bucket/<view>\n",
+            "fatal: './bucket' is a bucket and names no channel\nhint: git sluice publish ./bucket/<channel> <commit>\n",
         );
     }
     let mut names = names(&fleet.directory("."));
@@ -73,9 +72,10 @@ fn a_bucket_is_created_on_demand() {
         let place = format!("{name}/main");
         // A job may say so each time.
         for _ in 0..2 {
-            let _ = publish_at(&fleet, &format!("--publish={place} --create")).success();
+            let _ = publish_at(&fleet, &format!("{place} --create")).success();
         }
-        let _ = fleet.top.sluice(["--apply=d", &place]).success();
+        let channel = format!("--channel={place}");
+        let _ = fleet.top.sluice(["apply", &channel, "d"]).success();
         fleet.assert_holds("d", &commit);
     }
 }
@@ -105,66 +105,73 @@ fn an_existing_file_is_an_archive() {
     .enumerate()
     {
         let directory = format!("d{number}");
-        let _ = fleet
-            .top
-            .sluice([&format!("--apply={directory}"), word])
-            .success();
+        let _ = fleet.top.sluice(["apply", &directory, word]).success();
         fleet.assert_holds(&directory, &ids[2]);
     }
 }
 
-/// By whatever name: a bucket without the view, and a bucket that does not exist.
+/// By whatever name: a bucket without the channel, and a bucket that does not exist.
 #[test]
-fn views_of_empty_and_missing_buckets() {
+fn channels_of_empty_and_missing_buckets() {
     let fleet = Fleet::new();
     let commit = "0".repeat(40);
+    let opening = |name: &str| format!("could not open '{name}' for reading");
     for empty in ["bucket", "empty"] {
         let _ = fs::create_dir(fleet.directory(empty));
         let path = fleet.directory(empty).display().to_string();
         for bucket in [empty, &path, &format!("file://{path}")] {
             let place = format!("{bucket}/main");
-            let message = format!("fatal: there is no view 'main' in '{bucket}'");
-            let output = fleet.top.sluice(["--apply=d", &place]);
+            let message = format!("fatal: there is no channel 'main' in '{bucket}'");
+            let channel = format!("--channel={place}");
+            let output = fleet.top.sluice(["apply", &channel, "d"]);
             output.assert_refused(9, &[&message]);
-            let output = fleet.top.sluice(["--apply=d", "--commit", &commit, &place]);
+            let output = fleet.top.sluice(["apply", "--at", &commit, &channel, "d"]);
             output.assert_refused(9, &[&message]);
+            // A word is a channel only if it has a scheme.
+            let output = fleet.top.sluice(["apply", "d", &place]);
+            match place.starts_with("file://") {
+                true => output.assert_refused(9, &[&message]),
+                false => output.assert_refused(128, &[&opening(&place)]),
+            }
         }
     }
     for missing in ["gone", "/nowhere/at/all", "file:///nowhere/at/all"] {
-        let output = fleet.top.sluice(["--apply=d", &format!("{missing}/main")]);
+        let channel = format!("--channel={missing}/main");
+        let output = fleet.top.sluice(["apply", &channel, "d"]);
         output.assert_refused(10, &["fatal: there is no bucket at '"]);
     }
     // A commit, or a slip in the path of an archive.
-    fleet.top.sluice(["--apply=d", "HEAD"]).assert_failure(
+    fleet.top.sluice(["apply", "d", "HEAD"]).assert_failure(
         128,
         "fatal: could not open 'HEAD' for reading: No such file or directory\n\
-         hint: to apply a commit: git sluice HEAD | git sluice --apply=d\n",
+         hint: to apply a commit: git sluice HEAD | git sluice apply d\n",
     );
-    let output = fleet.top.sluice(["--apply=d", "gone/full.tar"]);
-    output.assert_refused(128, &["could not open 'gone/full.tar' for reading"]);
+    let output = fleet.top.sluice(["apply", "d", "gone/full.tar"]);
+    output.assert_refused(128, &[&opening("gone/full.tar")]);
 }
 
 #[test]
-fn a_word_is_a_file_or_a_view() {
+fn a_word_is_a_file_or_a_channel() {
     let (fleet, ids) = Fleet::published();
     let url = format!("file://{}", fleet.place());
-    let _ = fleet.top.sluice(["--apply=d", &url]).success();
+    let _ = fleet.top.sluice(["apply", "d", &url]).success();
     fleet.assert_holds("d", &ids[2]);
     let inside = fleet.top.clone().at("bucket");
-    let _ = inside.sluice(["--apply=../e", "main"]).success();
+    let _ = inside
+        .sluice(["apply", "../e", "--channel=./main"])
+        .success();
     fleet.assert_holds("e", &ids[2]);
-    let output = fleet.top.sluice(["--apply=d", "missing.tar"]);
+    let output = fleet.top.sluice(["apply", "d", "missing.tar"]);
     output.assert_refused(128, &["could not open 'missing.tar' for reading"]);
-    let output = fleet.top.sluice(["--apply=d", "--commit", &ids[0], "-"]);
+    let output = fleet.top.sluice(["apply", "d", "--at", &ids[0], "-"]);
     output.assert_failure(
-        128,
-        "fatal: the option '--commit' requires a view\nhint: --apply=<dir> <url>/<view>\n",
+        129,
+        "error: the option '--at' requires a channel\nhint: git sluice apply --at=<commit> --channel=<bucket>/<channel> <directory>\n",
     );
-    let output = fleet
-        .top
-        .sluice(["--apply=d", "--commit", &ids[0], "gone/main"]);
+    let gone = ["apply", "--channel=gone/main", "--at", &ids[0], "d"];
+    let output = fleet.top.sluice(gone);
     output.assert_refused(10, &["there is no bucket at 'gone'"]);
-    let output = fleet.apply("d", "--commit=HEAD");
+    let output = fleet.apply("d", "--at=HEAD");
     output.assert_refused(128, &["'HEAD' is not the id of a commit"]);
 }
 
@@ -172,23 +179,25 @@ fn a_word_is_a_file_or_a_view() {
 fn words_that_do_not_go_together() {
     let fleet = Fleet::new();
     for words in [
-        &["--prune=bucket", "HEAD"][..],
-        &["--prune=bucket", "--apply=d"],
-        &["--prune=bucket", "-v"],
-        &["--apply=d", "--publish=bucket/main", "HEAD"],
+        &["prune", "bucket", "HEAD"][..],
+        &["prune", "bucket", "--at=HEAD"],
+        &["prune", "bucket", "-v"],
+        &["apply", "d", "--create", "archive"],
+        &["apply", "--channel=bucket/main", "d", "archive"],
     ] {
         let output = fleet.repo.sluice(words);
         assert_eq!(output.code(), 129, "{output}");
     }
     for (option, other) in [
-        ("--prune-age=1d", "prune"),
-        ("--commit=x", "apply"),
+        ("--older-than=1d", "prune"),
+        ("--at=x", "apply"),
         ("--force", "publish"),
+        ("--republish", "publish"),
         ("--create", "publish"),
-        ("--publish-steps=3", "publish"),
+        ("--full-every=3", "publish"),
     ] {
-        let words = format!("requires '--{other}'");
+        let words = format!("git sluice {other}");
         let output = fleet.repo.sluice([option, "HEAD"]);
-        output.assert_refused(128, &[&words]);
+        output.assert_refused(129, &["error: unknown option", &words]);
     }
 }

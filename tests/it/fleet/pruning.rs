@@ -1,4 +1,4 @@
-//! `--prune` removes what no view lists, and nothing else.
+//! `prune` removes what no channel lists, and nothing else.
 
 use std::{
     fs,
@@ -14,8 +14,8 @@ use crate::schema::Schema;
 impl Fleet {
     #[track_caller]
     pub(super) fn prune(&self, age: &str) -> Value {
-        let options = ["--prune=bucket".to_owned(), format!("--prune-age={age}")];
-        let line = self.top.sluice(options).success();
+        let older = format!("--older-than={age}");
+        let line = self.top.sluice(["prune", &older, "bucket"]).success();
         let value = serde_json::from_slice(&line).expect("one line of JSON");
         Schema::read("pruned").accept(&value);
         value
@@ -28,13 +28,13 @@ impl Fleet {
         }
     }
 
-    /// The view has given its old archives up yesterday.
+    /// The channel has given its old archives up yesterday.
     fn age_retired(&self) {
-        let mut view = self.view();
-        for old in view["retired"].as_array_mut().expect("a list") {
+        let mut channel = self.channel();
+        for old in channel["retired"].as_array_mut().expect("a list") {
             old["time"] = (old["time"].as_u64().expect("seconds") - DAY.as_secs()).into();
         }
-        fs::write(self.view_path(), view.to_string()).unwrap();
+        fs::write(self.channel_path(), channel.to_string()).unwrap();
     }
 }
 
@@ -54,20 +54,20 @@ fn what_is_listed_stays() {
     let told = fleet.prune("1h");
     assert_eq!(
         told,
-        serde_json::json!({"pruned": 1, "views": 1, "removed": 0, "bytes": 0, "kept": 3})
+        serde_json::json!({"pruned": 1, "channels": 1, "removed": 0, "bytes": 0, "kept": 3})
     );
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
 }
 
-/// A name of a view for its readers.
+/// A name of a channel for its readers.
 #[test]
-fn what_a_view_behind_a_link_lists_stays() {
+fn what_a_channel_behind_a_link_lists_stays() {
     let (fleet, ids) = Fleet::published();
     fleet.age();
-    let elsewhere = fleet.top.path().join("view");
-    fs::rename(fleet.view_path(), &elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, fleet.view_path()).unwrap();
+    let elsewhere = fleet.top.path().join("channel");
+    fs::rename(fleet.channel_path(), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, fleet.channel_path()).unwrap();
     assert_eq!(fleet.prune("1h")["removed"], 0);
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
@@ -78,7 +78,7 @@ fn what_was_listed_within_the_time_stays() {
     let (fleet, _) = Fleet::published();
     for number in 0..2 {
         fleet.commit(&format!("echo {number} >>small"));
-        let _ = fleet.publish("--publish-steps=0 HEAD").success();
+        let _ = fleet.publish("--full-every=0 HEAD").success();
     }
     fleet.age();
     let listed = fleet.steps().len();
@@ -111,19 +111,19 @@ fn what_was_never_listed_goes_when_it_is_old() {
 }
 
 #[test]
-fn an_unfinished_view_goes_when_it_is_old() {
+fn an_unfinished_channel_goes_when_it_is_old() {
     let (fleet, ids) = Fleet::published();
-    let views = fleet.bucket().join("v1/views");
+    let channels = fleet.bucket().join("v1/channels");
     for name in [".unfinished-x", "other"] {
-        fs::write(views.join(name), "12345").unwrap();
+        fs::write(channels.join(name), "12345").unwrap();
     }
     assert_eq!(fleet.prune("1d")["removed"], 0);
-    for file in fs::read_dir(&views).unwrap() {
+    for file in fs::read_dir(&channels).unwrap() {
         age(&file.unwrap().path());
     }
     let told = fleet.prune("1d");
     assert_eq!((&told["removed"], &told["bytes"]), (&1.into(), &5.into()));
-    assert!(!views.join(".unfinished-x").exists() && views.join("other").exists());
+    assert!(!channels.join(".unfinished-x").exists() && channels.join("other").exists());
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &ids[2]);
 }
@@ -132,11 +132,11 @@ fn an_unfinished_view_goes_when_it_is_old() {
 #[test]
 fn an_archive_that_is_used_again_is_young() {
     let (fleet, ids) = Fleet::published();
-    fs::remove_file(fleet.view_path()).unwrap();
+    fs::remove_file(fleet.channel_path()).unwrap();
     fleet.age();
     let told = fleet.told(&ids[0]);
     assert!(told["bytes"].as_u64() > Some(0));
-    fs::remove_file(fleet.view_path()).unwrap();
+    fs::remove_file(fleet.channel_path()).unwrap();
     assert_eq!(fleet.prune("1d")["removed"], 2);
 }
 
@@ -147,12 +147,12 @@ fn what_is_young_stays() {
     for age in ["0", "59m"] {
         let output = fleet
             .top
-            .sluice(["--prune=bucket".to_owned(), format!("--prune-age={age}")]);
+            .sluice(["prune", &format!("--older-than={age}"), "bucket"]);
         output.assert_failure(
             128,
             "fatal: cannot remove archives that are younger than 60 minutes\n\
              caused by: a publication that is running may need them\n\
-             hint: --prune-age=60m\n",
+             hint: --older-than=60m\n",
         );
     }
     assert_eq!(fleet.objects().len(), 3);
@@ -164,16 +164,16 @@ fn an_empty_bucket_and_none() {
     assert_eq!(fleet.prune("1h")["kept"], 0);
     fs::create_dir(fleet.directory("empty")).unwrap();
     for none in ["nowhere", "empty", "."] {
-        let output = fleet.top.sluice([format!("--prune={none}")]);
+        let output = fleet.top.sluice(["prune", none]);
         let message = format!(
             "fatal: there is no bucket at '{none}'\n\
-             hint: git sluice --publish={none}/<view> --create <commit>\n"
+             hint: git sluice publish --create {none}/<channel> <commit>\n"
         );
         output.assert_failure(10, &message);
     }
-    let output = fleet.top.sluice(["--prune=bucket/main"]);
+    let output = fleet.top.sluice(["prune", "bucket/main"]);
     output.assert_failure(
         10,
-        "fatal: there is no bucket at 'bucket/main'\nhint: --prune=bucket\n",
+        "fatal: there is no bucket at 'bucket/main'\nhint: git sluice prune bucket\n",
     );
 }

@@ -13,11 +13,7 @@ fn a_full_archive_comes_when_the_way_gets_long() {
     let mut kinds = Vec::new();
     for number in 0..8 {
         fleet.commit(&format!("echo {number} >small"));
-        kinds.push(
-            fleet
-                .kinds("--publish-steps=2 --publish-ratio=1 HEAD")
-                .join(" "),
-        );
+        kinds.push(fleet.kinds("--full-every=2 --full-ratio=1 HEAD").join(" "));
     }
     let expected = [
         "full",
@@ -32,10 +28,10 @@ fn a_full_archive_comes_when_the_way_gets_long() {
     assert_eq!(kinds, expected);
     // The steps from the full archive before the last one are kept, the rest is remembered.
     assert_eq!(fleet.steps().len(), 6);
-    assert_eq!(fleet.view()["retired"].as_array().map(Vec::len), Some(4));
+    assert_eq!(fleet.channel()["retired"].as_array().map(Vec::len), Some(4));
     // By bytes.
     fleet.commit("echo >small");
-    assert_eq!(fleet.kinds("--publish-ratio=0 HEAD"), ["delta", "full"]);
+    assert_eq!(fleet.kinds("--full-ratio=0 HEAD"), ["delta", "full"]);
 }
 
 #[test]
@@ -68,7 +64,7 @@ fn files_that_show_more_than_their_commit() {
     assert!(again.messages().starts_with(&warning), "{again}");
     let _ = again.success();
     for _ in 0..2 {
-        assert_eq!(fleet.kinds("--force HEAD"), ["full"]);
+        assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         for directory in ["d", "new"] {
             let _ = fleet.apply(directory, "").success();
             fleet.assert_holds(directory, &commit);
@@ -90,17 +86,14 @@ fn an_older_commit() {
     let older = fleet.commit("echo older >small");
     let newer = fleet.commit("echo newer >>small");
     assert_eq!(fleet.kinds(&newer), ["delta"]);
-    let told = fleet.told(&format!("--publish-ratio=0 {older}"));
+    let told = fleet.told(&format!("--full-ratio=0 {older}"));
     assert_eq!(
         (&told["was_there"], &told["is_target"]),
         (&false.into(), &false.into())
     );
     assert_eq!(told["steps"][0]["base"], newer);
-    assert_eq!(fleet.view()["target"]["commit"], newer);
-    for (wanted, commit) in [
-        (format!("--commit={older}"), &older),
-        (String::new(), &newer),
-    ] {
+    assert_eq!(fleet.channel()["target"]["commit"], newer);
+    for (wanted, commit) in [(format!("--at={older}"), &older), (String::new(), &newer)] {
         let _ = fleet.apply("d", &wanted).success();
         fleet.assert_holds("d", commit);
     }
@@ -124,24 +117,21 @@ fn older_commits_that_have_little_in_common() {
     for commit in [&newest, &oldest, &older] {
         assert_eq!(fleet.kinds(commit), ["full"]);
     }
-    assert_eq!(fleet.view()["target"]["commit"], newest);
+    assert_eq!(fleet.channel()["target"]["commit"], newest);
     let next = fleet.commit("echo next >small");
     // A full archive of the newest commit does away with nothing that somebody needs.
-    for (words, kinds) in [
-        ("", &["delta"][..]),
-        ("--publish-steps=0", &["delta", "full"]),
-    ] {
+    for (words, kinds) in [("", &["delta"][..]), ("--full-every=0", &["delta", "full"])] {
         let commit = fleet.commit("echo $(wc -c <small)x >>small");
         assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
         for wanted in [&oldest, &older, &newest, &commit] {
-            let _ = fleet.apply("d", &format!("--commit={wanted}")).success();
+            let _ = fleet.apply("d", &format!("--at={wanted}")).success();
             fleet.assert_holds("d", wanted);
         }
     }
-    // What the view does not lead to is not said to be there.
+    // What the channel does not lead to is not said to be there.
     let told = fleet.told(&next);
     assert_eq!(told["was_there"], false);
-    let _ = fleet.apply("d", &format!("--commit={next}")).success();
+    let _ = fleet.apply("d", &format!("--at={next}")).success();
     fleet.assert_holds("d", &next);
 }
 
@@ -170,10 +160,7 @@ fn an_older_commit_of_a_shallow_clone() {
         top: fleet.top.clone(),
     };
     assert_eq!(late.told("HEAD")["is_target"], false);
-    for (wanted, commit) in [
-        (String::new(), &newest),
-        (format!("--commit={older}"), &older),
-    ] {
+    for (wanted, commit) in [(String::new(), &newest), (format!("--at={older}"), &older)] {
         let _ = fleet.apply("d", &wanted).success();
         fleet.assert_holds("d", commit);
     }
@@ -206,13 +193,16 @@ fn another_history() {
 
 /// Forks have the same archives.
 #[test]
-fn two_views_share_an_archive() {
+fn two_channels_share_an_archive() {
     let (fleet, ids) = Fleet::published();
     let objects = fleet.objects().len();
-    let fork = format!("--publish={}/fork", fleet.bucket().display());
-    let line = fleet.repo.sluice([&fork[..], &ids[0]]).success();
+    let fork = format!("{}/fork", fleet.bucket().display());
+    let line = fleet.repo.sluice(["publish", &fork, &ids[0]]).success();
     let told: Value = serde_json::from_slice(&line).expect("JSON");
-    assert_eq!((&told["bytes"], &told["view"]), (&0.into(), &"fork".into()));
+    assert_eq!(
+        (&told["bytes"], &told["channel"]),
+        (&0.into(), &"fork".into())
+    );
     assert_eq!(fleet.objects().len(), objects);
 }
 
@@ -229,7 +219,7 @@ fn two_publishers_fifty_times() {
             fleet.commit(&format!("echo {side} {round} >small"))
         });
         let running = commits.each_ref().map(|commit| {
-            fleet.start_publishing(&format!("--publish-steps=1000 --publish-ratio=1 {commit}"))
+            fleet.start_publishing(&format!("--full-every=1000 --full-ratio=1 {commit}"))
         });
         for running in running {
             let _ = running.finish().success();
@@ -240,13 +230,13 @@ fn two_publishers_fifty_times() {
         assert_eq!(targets.len(), 2, "{steps:?}");
         assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
         last = targets[1].to_owned();
-        assert_eq!(fleet.view()["target"]["commit"], last);
+        assert_eq!(fleet.channel()["target"]["commit"], last);
     }
     let _ = fleet.apply("d", "").success();
     fleet.assert_holds("d", &last);
 }
 
-/// A killed publisher leaves the old view or the new one.
+/// A killed publisher leaves the old channel or the new one.
 #[test]
 fn killed_at_any_moment() {
     let (fleet, ids) = Fleet::published();
@@ -259,7 +249,7 @@ fn killed_at_any_moment() {
         // It may be over.
         running.signal(Signal::KILL);
         let _ = running.finish();
-        let commit = fleet.view()["target"]["commit"]
+        let commit = fleet.channel()["target"]["commit"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -287,7 +277,7 @@ fn what_is_not_applied_is_not_published() {
     };
     refused("--prefix=../w/ HEAD", "../w/", "leads out of the directory");
     refused("--prefix=/w/ HEAD", "/w/", "is absolute");
-    assert!(!fleet.view_path().exists());
+    assert!(!fleet.channel_path().exists());
     let _ = fleet.publish("HEAD").success();
     for name in [".git-sluice", ".git-sluice.new", ".git-sluice.files"] {
         fleet.commit(&format!("echo x >{name}"));
@@ -313,7 +303,7 @@ fn what_cannot_be_published() {
     for (words, message) in [
         (
             "HEAD^{tree}",
-            "fatal: cannot publish: a view has commits, and this is none\n",
+            "fatal: cannot publish: a channel has commits, and this is none\n",
         ),
         (
             "--worktree-attributes HEAD",
@@ -325,32 +315,23 @@ fn what_cannot_be_published() {
              --missing=fetch does not\n",
         ),
         (
-            "--base=HEAD HEAD",
-            "fatal: options '--publish' and '--base' cannot be used together\n",
-        ),
-        (
-            "--format=tar HEAD",
-            "fatal: options '--publish' and '--format' cannot be used together\n",
-        ),
-        (
-            "--submodules=recurse-present HEAD",
-            "fatal: options '--publish' and '--submodules=recurse-present' cannot be used together\n\
-             caused by: nobody knows which submodules the archive of the base has\n",
-        ),
-        (
             "-23 HEAD",
             "fatal: Argument not supported for format 'tar.zst': -23\n",
         ),
-        (
-            "--dry-run HEAD",
-            "fatal: options '--publish' and '--dry-run' cannot be used together\n",
-        ),
-        (
-            "--manifest=x HEAD",
-            "fatal: options '--publish' and '--manifest' cannot be used together\n",
-        ),
     ] {
         fleet.publish(words).assert_failure(128, message);
+    }
+    fleet
+        .publish("--submodules=recurse-present HEAD")
+        .assert_failure(
+            129,
+            "error: 'publish' and '--submodules=recurse-present' cannot be used together\n\
+             caused by: this value does not record which submodules the base archive contains\n",
+        );
+    for option in ["base=HEAD", "format=tar", "manifest=x"] {
+        let output = fleet.publish(&format!("--{option} HEAD"));
+        let message = format!("error: unknown option `{option}'\nhint: ");
+        output.assert_refused(129, &[&message, "git sluice archive"]);
     }
     let top = fleet.bucket().join("v1");
     fs::remove_dir(top).expect("empty");
@@ -360,10 +341,10 @@ fn what_cannot_be_published() {
 #[test]
 fn levels_and_warnings() {
     let fleet = Fleet::new();
-    let warning = "warning: --ignore-file='none' is in no tree and ignores nothing\n";
+    let warning = "warning: --exclude-from-tree='none' is in no tree and ignores nothing\n";
     for kinds in [&["full"][..], &["delta"]] {
         fleet.commit("date +%s.%N >now");
-        let output = fleet.publish("-19 --ignore-file=none HEAD");
+        let output = fleet.publish("-19 --exclude-from-tree=none HEAD");
         assert_eq!(output.messages(), warning, "{output}");
         let told: Value = serde_json::from_slice(&output.success()).expect("one line of JSON");
         let steps = told["steps"].as_array().expect("a list");
@@ -377,5 +358,8 @@ fn levels_and_warnings() {
         assert!(steps.iter().map(kind).eq(kinds.iter().copied()), "{told}");
     }
     fleet.commit("echo small >rules");
-    assert_eq!(fleet.publish("--ignore-file=rules HEAD").messages(), "");
+    assert_eq!(
+        fleet.publish("--exclude-from-tree=rules HEAD").messages(),
+        ""
+    );
 }

@@ -10,11 +10,11 @@ use std::{
 use super::{Fleet, pruning::age};
 
 impl Fleet {
-    /// Publishes HEAD. `meanwhile` gets its archive at a moment when the archive is written and the view is not.
+    /// Publishes HEAD. `meanwhile` gets its archive at a moment when the archive is written and the channel is not.
     fn publish_during(&self, meanwhile: impl Fn(PathBuf)) {
         let before = self.objects();
-        let views = File::open(self.bucket().join("v1/views")).expect("published");
-        views.lock().expect("a lock");
+        let channels = File::open(self.bucket().join("v1/channels")).expect("published");
+        channels.lock().expect("a lock");
         let publisher = self.start_publishing("HEAD");
         let begin = Instant::now();
         let archive = loop {
@@ -27,7 +27,7 @@ impl Fleet {
             thread::sleep(Duration::from_millis(5));
         };
         meanwhile(archive);
-        views.unlock().expect("our own");
+        channels.unlock().expect("our own");
         let _ = publisher.finish().success();
     }
 }
@@ -57,7 +57,7 @@ fn a_prune_meanwhile() {
     fleet.assert_holds("d", &commit);
 }
 
-/// A view whose archives are gone does not have its commits.
+/// A channel whose archives are gone does not have its commits.
 #[test]
 fn what_is_listed_and_gone_is_published_again() {
     // The full archive, the delta in the middle, the last one.
@@ -78,7 +78,7 @@ fn an_older_commit_that_is_gone() {
     let (fleet, ids) = Fleet::published();
     let newest = fleet.commit("echo newest >small");
     // The newest one has a full archive, so that it needs no other one.
-    assert_eq!(fleet.kinds("--publish-steps=0 HEAD"), ["delta", "full"]);
+    assert_eq!(fleet.kinds("--full-every=0 HEAD"), ["delta", "full"]);
     fs::remove_file(fleet.object(&fleet.steps()[1])).unwrap();
     let told = fleet.told(&ids[1]);
     assert_eq!(
@@ -86,7 +86,7 @@ fn an_older_commit_that_is_gone() {
         (&false.into(), &false.into())
     );
     for (wanted, commit) in [
-        (format!("--commit={}", ids[1]), &ids[1]),
+        (format!("--at={}", ids[1]), &ids[1]),
         (String::new(), &newest),
     ] {
         let _ = fleet.apply("new", &wanted).success();

@@ -143,7 +143,9 @@ fn text(bytes: &[u8]) -> &str {
 /// first are those of both.
 fn jobs(recipe: &str) -> (Vec<String>, Vec<String>) {
     let commands = commands(recipe);
-    let published = commands.iter().position(|it| it.contains("--publish="));
+    let published = commands
+        .iter()
+        .position(|it| it.contains("sluice publish "));
     let published = published.expect("it publishes");
     let (publishing, testing) = commands.split_at(published + 1);
     let is_own = testing.iter().any(|it| it.contains("cargo install"));
@@ -198,7 +200,7 @@ fn each_recipe_works() {
         fleet.assert_holds("tree", &commit);
 
         // Anything else ends the job.
-        fs::write(fleet.view_path(), "{").expect("our own");
+        fs::write(fleet.channel_path(), "{").expect("our own");
         let _ = fs::remove_dir_all(fleet.directory("tree"));
         assert_eq!(tester.runs(&testing).code(), 11);
     }

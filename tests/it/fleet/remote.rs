@@ -81,17 +81,15 @@ impl S3 {
 impl Fleet {
     #[track_caller]
     fn publish_to(&self, place: &str, words: &str) -> Value {
-        let option = format!("--publish={place}");
-        let words = [&*option, "--create"]
+        let words = ["publish", "--create", place]
             .into_iter()
             .chain(words.split_whitespace());
         serde_json::from_slice(&self.repo.sluice(words).success()).expect("one line of JSON")
     }
 
     fn apply_from(&self, directory: &str, place: &str, words: &str) -> Output {
-        let apply = format!("--apply={directory}");
-        let words = words.split_whitespace().chain([&*apply, place]);
-        self.top.sluice(words)
+        let words = words.split_whitespace().chain([directory, place]);
+        self.top.sluice(["apply"].into_iter().chain(words))
     }
 }
 
@@ -106,7 +104,7 @@ fn a_history() {
     let fleet = s3.fleet(Fleet::new());
     for number in 0..8 {
         let commit = fleet.commit(&format!("echo {number} >small; echo >new{number}"));
-        let told = fleet.publish_to(PLACE, "--publish-steps=3 HEAD");
+        let told = fleet.publish_to(PLACE, "--full-every=3 HEAD");
         assert_eq!(told["commit"], commit);
         for directory in ["each", &format!("new{number}")] {
             let _ = fleet.apply_from(directory, PLACE, "").success();
@@ -119,7 +117,7 @@ fn a_history() {
         .count();
     let prune = fleet
         .top
-        .sluice(["--prune=s3://store/a/folder", "--prune-age=1h"]);
+        .sluice(["prune", "--older-than=1h", "s3://store/a/folder"]);
     let pruned: Value = serde_json::from_slice(&prune.success()).expect("JSON");
     assert_eq!(
         pruned["removed"].as_u64().unwrap() + pruned["kept"].as_u64().unwrap(),
@@ -128,7 +126,7 @@ fn a_history() {
     let _ = fleet.apply_from("last", PLACE, "").success();
     fleet.apply_from("d", "s3://store/a/folder/other", "").assert_failure(
         9,
-        "fatal: there is no view 'other' in 's3://store/a/folder'\nhint: --publish creates one\n",
+        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: git sluice publish <bucket>/<channel> <commit> creates one\n",
     );
 }
 
@@ -137,14 +135,14 @@ fn a_history() {
 fn a_bucket_is_created_on_demand() {
     let Some(s3) = S3::start() else { return };
     let fleet = s3.fleet(Fleet::new());
-    let missing = fleet.repo.sluice(["--publish=s3://store/a/main", "HEAD"]);
+    let missing = fleet.repo.sluice(["publish", "s3://store/a/main", "HEAD"]);
     missing.assert_refused(10, &["there is no bucket at 's3://store/a'"]);
     let _ = fleet.publish_to("s3://store/a/main", "HEAD");
     let full = fleet
         .repo
-        .sluice(["--publish=s3://store/main", "--create", "HEAD"]);
+        .sluice(["publish", "--create", "s3://store/main", "HEAD"]);
     full.assert_refused(128, &["cannot create a bucket at 's3://store'"]);
-    let prune = fleet.top.sluice(["--prune=s3://store"]);
+    let prune = fleet.top.sluice(["prune", "s3://store"]);
     prune.assert_refused(10, &["there is no bucket at 's3://store'"]);
 }
 
@@ -161,10 +159,10 @@ fn a_large_archive() {
     let digest = told["steps"][0]["sha256"].as_str().unwrap();
     let key = format!("v1/objects/{digest}.tar.zst");
     for (script, words) in [
-        ("head -c 25000000 x >y", "is shorter than the view says"),
+        ("head -c 25000000 x >y", "is shorter than the channel says"),
         (
             "head -c 25000000 x >y && head -c 9000000 x >>y",
-            "is longer than the view says",
+            "is longer than the channel says",
         ),
         ("tac x >y", "has other bytes than were published"),
     ] {
@@ -201,9 +199,10 @@ fn two_publishers_race() {
         });
         let running = commits.each_ref().map(|commit| {
             let words = [
-                "--publish=s3://store/main",
-                "--publish-steps=1000",
-                "--publish-ratio=1",
+                "publish",
+                "--full-every=1000",
+                "--full-ratio=1",
+                "s3://store/main",
                 commit,
             ];
             fleet.repo.start(words)
@@ -211,8 +210,13 @@ fn two_publishers_race() {
         for running in running {
             let _ = running.finish().success();
         }
-        let view: Value = serde_json::from_slice(&s3.curl("", "v1/views/main.json")).expect("JSON");
-        let steps = view["steps"].as_array().unwrap().iter().skip(1 + 2 * round);
+        let channel: Value =
+            serde_json::from_slice(&s3.curl("", "v1/channels/main.json")).expect("JSON");
+        let steps = channel["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .skip(1 + 2 * round);
         let targets: Vec<_> = steps.map(|step| step["target"].as_str().unwrap()).collect();
         assert_eq!(targets.len(), 2);
         assert!(commits.iter().all(|commit| targets.contains(&&**commit)));
@@ -229,17 +233,17 @@ fn few_requests_and_bytes() {
     let server = Server::start(fleet.bucket(), 0, Fault::Cut);
     let place = format!("{}/main", server.url);
     let _ = fleet
-        .apply_from("d", &place, &format!("--commit={}", ids[1]))
+        .apply_from("d", &place, &format!("--at={}", ids[1]))
         .success();
     server.counted();
     let _ = fleet.apply_from("d", &place, "").success();
     let (requests, bytes) = server.counted();
     fleet.assert_holds("d", &ids[2]);
-    let view = fs::metadata(fleet.view_path()).unwrap().len();
+    let channel = fs::metadata(fleet.channel_path()).unwrap().len();
     let delta = fleet.steps()[2]["size"].as_u64().unwrap();
-    assert_eq!((requests, bytes), (2, view + delta));
+    assert_eq!((requests, bytes), (2, channel + delta));
     let _ = fleet.apply_from("d", &place, "").success();
-    assert_eq!(server.counted(), (1, view));
+    assert_eq!(server.counted(), (1, channel));
 }
 
 /// A server that fails is asked again, up to the deadline.
@@ -262,10 +266,10 @@ fn a_server_that_fails() {
     for fault in faults.into_iter().chain([slow]) {
         let server = Server::start(fleet.bucket(), u64::MAX, fault);
         let (place, begin) = (format!("{}/main", server.url), Instant::now());
-        let output = fleet.apply_from("none", &place, "--bucket-timeout=2s");
+        let output = fleet.apply_from("none", &place, "--timeout=2s");
         output.assert_refused(
             10,
-            &["fatal: cannot read 'v1/views/main.json' in 'http://127.0.0.1"],
+            &["fatal: cannot read 'v1/channels/main.json' in 'http://127.0.0.1"],
         );
         assert!(begin.elapsed() < Duration::from_secs(30), "{output}");
         assert!(!fleet.directory("none").exists());
@@ -291,16 +295,16 @@ fn no_server_at_all() {
     let fleet = Fleet::new();
     let begin = Instant::now();
     let place = "http://user:a-secret@127.0.0.1:1/main?a-secret";
-    let output = fleet.apply_from("d", place, "--bucket-timeout=2s");
-    assert_eq!(output.code(), 128, "a query is no name of a view: {output}");
-    let output = fleet.apply_from(
-        "d",
-        "http://user:a-secret@127.0.0.1:1/main",
-        "--bucket-timeout=2s",
+    let output = fleet.apply_from("d", place, "--timeout=2s");
+    assert_eq!(
+        output.code(),
+        128,
+        "a query is no name of a channel: {output}"
     );
+    let output = fleet.apply_from("d", "http://user:a-secret@127.0.0.1:1/main", "--timeout=2s");
     output.assert_refused(
         10,
-        &["cannot read 'v1/views/main.json' in 'http://127.0.0.1:1'"],
+        &["cannot read 'v1/channels/main.json' in 'http://127.0.0.1:1'"],
     );
     assert!(!output.messages().contains("secret"), "{output}");
     assert!(begin.elapsed() < Duration::from_secs(20));

@@ -107,9 +107,7 @@ fn size_limits() {
     let rules = format!("--access-rules={}", lfs.repo.path().join("rules").display());
     let output = lfs.repo.sluice([CONTENT, &rules, "--max-size=5", "HEAD"]);
     assert_eq!(names(&output.success()), Vec::<String>::new());
-    let listed = lfs
-        .repo
-        .sluice([CONTENT, "--max-size=2m", "--dry-run", "HEAD"]);
+    let listed = lfs.repo.sluice(["ls", CONTENT, "--max-size=2m", "HEAD"]);
     let listed = String::from_utf8(listed.success()).unwrap();
     assert!(listed.contains("300000"), "{listed}");
 }
@@ -135,12 +133,12 @@ fn reports_and_ranges() {
     assert_eq!(large["size"], 3_000_000);
     assert_eq!(large["id"], lfs.repo.git(["rev-parse", "HEAD:d/large.bin"]));
     assert_eq!(plain["lfs"], Value::Null);
-    let head = lfs.repo.sluice([CONTENT, "--head", "HEAD"]).success();
+    let head = lfs.repo.sluice(["info", CONTENT, "HEAD"]).success();
     let head: Value = serde_json::from_slice(&head).unwrap();
     assert_eq!(head["content_length"], archive.len());
     let range = lfs
         .repo
-        .sluice([CONTENT, "--range=5000-1000000", "HEAD"])
+        .sluice([CONTENT, "--byte-range=5000-1000000", "HEAD"])
         .success();
     assert!(range == archive[5000..=1_000_000]);
 }
@@ -235,12 +233,12 @@ fn directories_without_their_attributes() {
     let lfs = Lfs::with_files();
     let warning = "warning: --lfs=content ignores the attributes above 'd', so its files may be sent as LFS pointers; \
                    name 'HEAD' and the path 'd' instead of 'HEAD:d'\n";
-    for option in ["-j2", "--list-missing", "--dry-run"] {
-        let output = lfs.repo.sluice([CONTENT, option, "HEAD:d"]);
+    for command in ["archive", "missing", "ls"] {
+        let output = lfs.repo.sluice([command, CONTENT, "-j2", "HEAD:d"]);
         assert_eq!(
             (output.code(), &output.messages()[..]),
             (0, warning),
-            "{option}"
+            "{command}"
         );
     }
     for args in [
@@ -259,11 +257,14 @@ fn directories_without_their_attributes() {
 fn refusals() {
     let lfs = Lfs::with_files();
     for (raw, cause) in [
-        ("--raw", ""),
-        ("--profile=zoekt", "caused by: the profile sets --raw\n"),
+        ("--no-attributes", ""),
+        (
+            "--profile=zoekt",
+            "caused by: the profile sets --no-attributes\n",
+        ),
     ] {
         let refused =
-            format!("fatal: options '{raw}' and '--lfs=content' cannot be used together\n");
+            format!("error: options '{raw}' and '--lfs=content' cannot be used together\n");
         assert_eq!(
             lfs.repo.sluice([raw, CONTENT, "HEAD"]).messages(),
             refused + cause

@@ -1,4 +1,4 @@
-//! `--list-missing` names the LFS objects that an archive needs.
+//! `missing` names the LFS objects that an archive needs.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn objects_that_are_missing() {
     ];
     expected.sort_by_key(|line| line["oid"].to_string());
     let list = |args: &[&str]| {
-        let ignored = [CONTENT, "--ignore=ignored/"];
+        let ignored = [CONTENT, "--exclude=ignored/"];
         List::of(&lfs.repo, &[&ignored[..], args, &["HEAD"]].concat())
     };
     for args in [

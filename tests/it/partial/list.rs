@@ -1,6 +1,6 @@
-//! `--list-missing`: what an archive needs and the repository lacks, without a fetch.
+//! `missing`: what an archive needs and the repository lacks, without a fetch.
 
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl List {
     /// The list of `args` in `repo`.
     #[track_caller]
     pub(crate) fn of(repo: &Repo, args: &[&str]) -> Self {
-        let output = repo.sluice(["--list-missing"].iter().chain(args));
+        let output = repo.sluice(["missing"].iter().chain(args));
         assert_eq!(output.messages(), "", "{args:?}");
         let list = Self::parsed(&output.stdout);
         let has_all = list.lines.is_empty() && list.is_complete();
@@ -158,7 +158,7 @@ fn filters_leave_out_what_is_not_needed() {
     assert_eq!(with_tree.roles(), expected);
     assert!(!with_tree.is_complete());
     // The rules of an ignore file come first.
-    let args = ["--ignore-file=rules", "--ignore=d1*/**", "HEAD"];
+    let args = ["--exclude-from-tree=rules", "--exclude=d1*/**", "HEAD"];
     let rules = List::of(&repo, &args);
     assert_eq!(rules.roles(), BTreeSet::from([("rules", "rules")]));
     fetch(&repo, &rules.ids());
@@ -189,11 +189,11 @@ fn filters_leave_out_what_is_not_needed() {
 fn the_list_does_not_depend_on_memory() {
     let origin = origin();
     let repo = clone(&origin, "blob:none");
-    let list = |option| repo.sluice(["--list-missing", option, "HEAD"]).stdout;
+    let list = |option| repo.sluice(["missing", option, "HEAD"]).stdout;
     assert!(list("--memory=1m") == list("--memory=128m"));
     assert!(list("--threads=8") == list("--threads=1"));
     let deep = clone(&origin, "tree:1");
-    let list = |option| deep.sluice(["--list-missing", option, "--base=HEAD^{tree}:d00", "HEAD"]);
+    let list = |option| deep.sluice(["missing", option, "--base=HEAD^{tree}:d00", "HEAD"]);
     assert!(list("--memory=1m").stdout == list("--memory=128m").stdout);
 }
 
@@ -243,9 +243,9 @@ fn shallow_clones() {
         list.lines,
         [json!({"kind": "object", "id": base, "role": "revision"})]
     );
-    repo.sluice(["--list-missing", "HEAD~1"])
+    repo.sluice(["missing", "HEAD~1"])
         .assert_failure(128, "fatal: not a valid object name: HEAD~1\n");
-    repo.sluice(["--list-missing", "HEAD", "nothing"])
+    repo.sluice(["missing", "HEAD", "nothing"])
         .assert_failure(128, "fatal: pathspec 'nothing' did not match any files\n");
 }
 
@@ -260,47 +260,39 @@ fn hidden_entries_are_not_listed() {
     paths.push("d04/f04".to_owned());
     let paths: BTreeSet<_> = paths.iter().map(|path| (&path[..], "file")).collect();
     let repo = clone(&origin, "blob:none");
-    let list = List::of(&repo, &["--raw", &rules, "HEAD"]);
+    let list = List::of(&repo, &["--no-attributes", &rules, "HEAD"]);
     assert_eq!((list.roles(), list.is_complete()), (paths.clone(), true));
     // The attribute file is missing and hidden.
     let list = List::of(&repo, &[&rules, "HEAD"]);
     assert_eq!((list.roles(), list.is_complete()), (paths, false));
     let repo = clone(&origin, "tree:1");
-    let list = List::of(&repo, &["--raw", &rules, "HEAD"]);
+    let list = List::of(&repo, &["--no-attributes", &rules, "HEAD"]);
     assert_eq!(list.roles(), BTreeSet::from([("d03/", "tree")]));
     assert!(!list.is_complete());
 }
 
-/// A file takes the list as it takes an archive, and nothing else goes with a list.
+/// Nothing that is for an archive goes with a list.
 #[test]
 fn options() {
     let origin = origin();
     let repo = clone(&origin, "tree:1");
-    let list = repo.sluice(["--list-missing", "HEAD"]).stdout;
-    let output = repo.sluice(["--list-missing", "-o", "list", "HEAD"]);
-    assert_eq!((output.code(), output.stdout.len()), (MISSING, 0));
-    assert!(fs::read(repo.path().join("list")).unwrap() == list);
     for other in [
-        "--head",
-        "--dry-run",
-        "--explain=d00",
+        "--output=list",
         "--manifest=m",
         "--summary=s",
-        "--range=0-1",
+        "--byte-range=0-1",
         "--if-none-match=x",
         "--fail-if-empty",
     ] {
-        let name = other.split('=').next().unwrap();
-        let refused =
-            format!("fatal: options '--list-missing' and '{name}' cannot be used together\n");
-        repo.sluice(["--list-missing", other, "HEAD"])
-            .assert_failure(128, &refused);
+        let refused = format!("error: unknown option `{}'\nhint: ", &other[2..]);
+        repo.sluice(["missing", other, "HEAD"])
+            .assert_refused(129, &[&refused, "git sluice archive"]);
     }
-    let served = repo.served(["--remote=.", "--list-missing", "HEAD"]);
+    let served = repo.served(["--remote=.", "missing", "HEAD"]);
     assert!(
         !served.messages().is_empty() && served.stdout.is_empty(),
         "{served}"
     );
-    let asked = repo.sluice(["--remote=.", "--list-missing", "HEAD"]);
+    let asked = repo.sluice(["missing", "--remote=.", "HEAD"]);
     assert!(asked.code() != 0 && asked.stdout.is_empty(), "{asked}");
 }

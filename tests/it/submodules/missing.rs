@@ -1,4 +1,4 @@
-//! `--list-missing` for the contents of submodules.
+//! `missing` for the contents of submodules.
 
 use std::{
     collections::BTreeSet,

@@ -166,9 +166,9 @@ fn submodules_are_entered_only_on_demand() {
     assert!(!names(&archive).iter().any(|name| name.starts_with("libs")));
     assert_eq!(
         superproject
-            .sluice(["--submodule=libs/lib=x", "HEAD"])
+            .sluice(["--submodule-git-dir=libs/lib=x", "HEAD"])
             .messages(),
-        "fatal: the option '--submodule' requires '--submodules=recurse'\n"
+        "error: the option '--submodule-git-dir' requires '--submodules=recurse'\n"
     );
 }
 
@@ -217,21 +217,21 @@ fn formats_and_reports() {
         of("libs/lib/sub/deep/top.txt")["submodule"],
         "libs/lib/sub/deep"
     );
-    let head = superproject.sluice([RECURSE, "--head", "HEAD"]).success();
+    let head = superproject.sluice(["info", RECURSE, "HEAD"]).success();
     let head: Value = serde_json::from_slice(&head).unwrap();
     assert_eq!(head["content_length"], tar.len());
     let half = tar.len() / 2;
-    let first = format!("--range=0-{}", half - 1);
-    let second = format!("--range={half}-");
+    let first = format!("--byte-range=0-{}", half - 1);
+    let second = format!("--byte-range={half}-");
     let parts =
         [first, second].map(|range| superproject.sluice([RECURSE, &range, "HEAD"]).success());
     assert!(parts.concat() == tar);
-    let list = superproject.sluice([RECURSE, "--dry-run", "HEAD"]);
+    let list = superproject.sluice(["ls", RECURSE, "HEAD"]);
     assert!(
         text(&list.stdout).contains("libs/lib/sub/deep/dir/x.txt"),
         "{list}"
     );
-    let explained = superproject.sluice([RECURSE, "--explain=libs/lib/a.secret", "HEAD"]);
+    let explained = superproject.sluice(["explain", RECURSE, "HEAD", "libs/lib/a.secret"]);
     assert_eq!(
         text(&explained.stdout),
         "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
@@ -329,16 +329,16 @@ fn filters_see_whole_paths() {
         let rest = all.iter().filter(|other| *other != name);
         rest.cloned().collect::<Vec<_>>()
     };
-    let ignored = files(superproject, &["--ignore=libs/lib/a.c", "HEAD"]);
+    let ignored = files(superproject, &["--exclude=libs/lib/a.c", "HEAD"]);
     assert_eq!(ignored, without("libs/lib/a.c"));
-    assert_eq!(files(superproject, &["--ignore=a.c", "HEAD"]), all);
-    let large = ["--max-size=1", "--large-file=libs/lib/*.c", "HEAD"];
+    assert_eq!(files(superproject, &["--exclude=a.c", "HEAD"]), all);
+    let large = ["--max-size=1", "--size-exempt=libs/lib/*.c", "HEAD"];
     assert_eq!(files(superproject, &large), ["libs/lib/a.c"]);
     let lib = superproject.clone().at("libs/lib");
     lib.write("ignored", "a.c\n");
     commit(&lib);
     commit(superproject);
-    let own = files(superproject, &["--ignore-file=ignored", "HEAD"]);
+    let own = files(superproject, &["--exclude-from-tree=ignored", "HEAD"]);
     assert!(!own.contains(&"libs/lib/a.c".to_owned()) && own.contains(&"z.txt".to_owned()));
 }
 
@@ -348,39 +348,34 @@ fn ignore_rules_see_directories() {
     let superproject = &project().superproject;
     let all = superproject.sluice([RECURSE, "HEAD"]).success();
     let explain = |rule: &str, path: &str| {
-        let explain = format!("--explain={path}");
-        text(
-            &superproject
-                .sluice([RECURSE, rule, &explain, "HEAD"])
-                .success(),
-        )
+        let words = ["explain", RECURSE, rule, "HEAD", path];
+        text(&superproject.sluice(words).success())
     };
-    for rule in ["--ignore=libs/l*b", "--ignore=**/lib", "--ignore=libs/???"] {
+    for rule in [
+        "--exclude=libs/l*b",
+        "--exclude=**/lib",
+        "--exclude=libs/???",
+    ] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert!(archive == all, "{rule}");
         assert_eq!(explain(rule, "libs/lib"), "libs/lib: sent\n");
     }
     for rule in [
-        "--ignore=libs/lib",
-        "--ignore=libs/lib/",
-        "--ignore=**/lib/**",
+        "--exclude=libs/lib",
+        "--exclude=libs/lib/",
+        "--exclude=**/lib/**",
     ] {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert_eq!(names(&archive), [".gitattributes", ".gitmodules", "z.txt"]);
-        let pattern = &rule["--ignore=".len()..];
-        let ignored = format!("libs/lib: omitted: '{pattern}' (--ignore, line 1) ignores it\n");
+        let pattern = &rule["--exclude=".len()..];
+        let ignored = format!("libs/lib: omitted: '{pattern}' (--exclude, line 1) ignores it\n");
         assert_eq!(explain(rule, "libs/lib"), ignored);
     }
     let lib = superproject.clone().at("libs/lib");
     lib.write("a.c", "other\n");
     commit(&lib);
     commit(superproject);
-    let changed = [
-        "--ignore=libs/l*b",
-        "--base=HEAD~",
-        "--verify-delta",
-        "HEAD",
-    ];
+    let changed = ["--exclude=libs/l*b", "--base=HEAD~", "HEAD"];
     assert_eq!(
         files(superproject, &changed),
         ["libs/lib/a.c", "libs/lib/version"]
@@ -391,9 +386,14 @@ fn ignore_rules_see_directories() {
 #[test]
 fn an_ignore_file_that_is_nowhere() {
     let superproject = &project().superproject;
-    let args = [RECURSE, "--ignore-file=nowhere", "--base=HEAD", "HEAD"];
+    let args = [
+        RECURSE,
+        "--exclude-from-tree=nowhere",
+        "--base=HEAD",
+        "HEAD",
+    ];
     let output = superproject.sluice(args);
-    let warning = "warning: --ignore-file='nowhere' is in no tree and ignores nothing\n";
+    let warning = "warning: --exclude-from-tree='nowhere' is in no tree and ignores nothing\n";
     assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
 }
 
@@ -406,20 +406,19 @@ fn what_changed_in_submodules_explains_itself() {
     lib.write("new", "new\n");
     commit(&lib);
     commit(superproject);
-    let mut args = vec![RECURSE.to_owned(), "--base=HEAD~".to_owned()];
-    for path in ["z.txt", "libs/lib", "libs/lib/a.c", "libs/lib/a.secret"] {
-        args.push(format!("--explain={path}"));
-    }
-    for name in [
-        "lines.crlf",
-        "new",
-        "version",
-        "sub/deep",
-        "sub/deep/top.txt",
-    ] {
-        args.push(format!("--explain=libs/lib/{name}"));
-    }
-    let told = superproject.sluice(args.iter().map(String::as_str).chain(["HEAD"]));
+    let options = ["explain", RECURSE, "--base=HEAD~", "HEAD"];
+    let paths = [
+        "z.txt",
+        "libs/lib",
+        "libs/lib/a.c",
+        "libs/lib/a.secret",
+        "libs/lib/lines.crlf",
+        "libs/lib/new",
+        "libs/lib/version",
+        "libs/lib/sub/deep",
+        "libs/lib/sub/deep/top.txt",
+    ];
+    let told = superproject.sluice([&options[..], &paths].concat());
     let expected = "\
         z.txt: unchanged: not sent\n\
         libs/lib: changed: sent\n\

@@ -1,4 +1,4 @@
-//! A client of `git sluice --batch`.
+//! A client of `git sluice batch`.
 
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) struct Client {
 pub(super) struct Answers(BufReader<ChildStdout>);
 
 impl Client {
-    /// Starts `command`, with `--batch` already among its words.
+    /// Starts `command`, with `batch` already among its words.
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = pipes

@@ -21,9 +21,9 @@ const REQUESTS: [&[&str]; 10] = [
     &["tag1"],
     &["branch2", "dir3"],
     &["HEAD~2"],
-    &["--head", "HEAD"],
+    &["info", "HEAD"],
     &["--max-size=100", "-v", "HEAD"],
-    &["--list-missing", "HEAD"],
+    &["missing", "HEAD"],
 ];
 /// Few enough that many requests meet an open repository, and many meet a changed one.
 const REPOSITORIES: u32 = 6;
@@ -33,7 +33,7 @@ const FILES: u32 = 100;
 pub(super) fn check(program: &Path, requests: u64, seed: u64) -> Result<u64> {
     let fixture = Fixture::make(REPOSITORIES, FILES)?;
     let mut random = Random::new(&[seed]);
-    let mut client = Client::start(hermetic(program, fixture.beside()).arg("--batch"))?;
+    let mut client = Client::start(hermetic(program, fixture.beside()).arg("batch"))?;
     let mut changes = 0;
     for number in 0..requests {
         let repository = &fixture.repositories[random.below(REPOSITORIES.into()) as usize];

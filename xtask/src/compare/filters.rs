@@ -54,14 +54,14 @@ pub(super) fn find(rev: &str, plain: &Contender, directory: &Path) -> Result<Fil
     let share = |bytes: u64| format!("{:.2} of the bytes", bytes as f64 / total.max(1) as f64);
     let runs = [
         (
-            format!("--ignore-from={}", patterns.display()),
+            format!("--exclude-from={}", patterns.display()),
             format!(
                 "{PATTERNS} patterns, on {} paths, that match none",
                 files.len()
             ),
         ),
         (
-            format!("--ignore-from={}", pruned.display()),
+            format!("--exclude-from={}", pruned.display()),
             format!("directories left out, {} left", share(left)),
         ),
         (
@@ -69,7 +69,7 @@ pub(super) fn find(rev: &str, plain: &Contender, directory: &Path) -> Result<Fil
             format!("large files left out, {} left", share(below)),
         ),
         (
-            format!("--ignore-from={}", named.display()),
+            format!("--exclude-from={}", named.display()),
             "the same files left out by name, so what all others take".to_owned(),
         ),
         ("--profile=zoekt".to_owned(), "a profile".to_owned()),

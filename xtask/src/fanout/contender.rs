@@ -109,7 +109,7 @@ impl Contender {
                     command.env("GIT_SLUICE_CACHE", directory);
                 }
                 let git_sluice = request.git_sluice.to_string_lossy();
-                let server = process::quote([&git_sluice, "--upload-archive"]);
+                let server = process::quote([&git_sluice, "upload-archive"]);
                 remote(&mut command, request, &server)
             }
         };

@@ -28,7 +28,7 @@ fn twenty_clients_ask_for_two_formats() {
 
 /// git in the place of git-sluice.
 const STAND_IN: &str = r#"#!/bin/sh
-if [ "$1" = --upload-archive ]; then
+if [ "$1" = upload-archive ]; then
     shift
     exec git upload-archive "$@"
 fi

@@ -1,0 +1,49 @@
+//! The commands: which word is one, which options each has, what each says of itself, and how each ends.
+
+mod first_word;
+mod statuses;
+mod strangers;
+mod texts;
+
+use crate::support::Repo;
+
+/// All commands.
+pub(crate) const COMMANDS: [&str; 15] = [
+    "archive",
+    "ls",
+    "explain",
+    "info",
+    "missing",
+    "apply",
+    "verify",
+    "publish",
+    "prune",
+    "batch",
+    "upload-archive",
+    "completions",
+    "manual",
+    "profile",
+    "help",
+];
+
+/// What a command prints outside of a repository.
+#[track_caller]
+pub(crate) fn text(words: &[&str]) -> String {
+    let text = Repo::scratch().sluice(words).success();
+    String::from_utf8(text).expect("text")
+}
+
+/// The long options of a command, as its help has them.
+#[track_caller]
+pub(crate) fn options(command: &str) -> Vec<String> {
+    options_in(&text(&[command, "--help"]))
+}
+
+/// The long options that a help lists, each with two hyphens.
+fn options_in(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim_start);
+    let listed = lines.filter(|line| line.starts_with('-'));
+    let words = listed.flat_map(|line| line.split([' ', ',', '=', '[', '<']));
+    let names = words.filter(|word| word.len() > 2 && word.starts_with("--"));
+    names.map(ToOwned::to_owned).collect()
+}

@@ -1,0 +1,127 @@
+//! Each exit status of the table, by a command line that ends with it.
+
+use std::{collections::BTreeSet, fs, io::Read};
+
+use git_sluice::cli::STATUSES;
+
+use crate::{
+    process::Running,
+    support::{Repo, binary},
+};
+
+/// A repository and a bucket beside it, with the channel `main`; a directory `dir` that is at its commit.
+fn place() -> Repo {
+    let repo = Repo::copy("basic");
+    let script = "git sluice publish --create ../bucket/main HEAD && \
+                  git sluice apply --channel=../bucket/main ../dir && \
+                  git sluice publish ../bucket/damaged HEAD && \
+                  echo x >../bucket/v1/channels/damaged.json && \
+                  git sluice apply --channel=../bucket/main ../changed && \
+                  rm ../changed/file.txt && git init -q ../lacking && cd ../lacking && \
+                  echo x >x && git add x && git commit -qm x && rm -r .git/objects/58";
+    let _ = repo.shell(script).success();
+    repo
+}
+
+#[test]
+fn every_status() {
+    let repo = place();
+    let mut seen = BTreeSet::new();
+    for (status, words) in [
+        (0, "HEAD"),
+        (0, "ls HEAD"),
+        (0, "verify ../dir"),
+        (0, "apply --verify --channel=../bucket/main ../dir"),
+        (1, "verify ../changed"),
+        (1, "apply --verify --channel=../bucket/main ../changed"),
+        (3, "--base=nothing HEAD"),
+        (3, "ls --base=nothing HEAD"),
+        (4, "--exclude=** --fail-if-empty HEAD"),
+        (5, "--base=HEAD^{tree}:dir --max-changed-paths=0 HEAD"),
+        (7, "--if-none-match=* HEAD"),
+        (7, "info --if-none-match=* HEAD"),
+        (8, "--byte-range=99999999- HEAD"),
+        (9, "apply --channel=../bucket/none ../new"),
+        (
+            9,
+            "apply --channel=../bucket/main --at=1234567890123456789012345678901234567890 ../new",
+        ),
+        (10, "apply --channel=../nowhere/main ../new"),
+        (10, "publish ../nowhere/main HEAD"),
+        (10, "prune ../nowhere"),
+        (11, "apply --channel=../bucket/damaged ../new"),
+        (11, "publish ../bucket/damaged HEAD"),
+        (11, "prune ../bucket"),
+        (128, "nothing"),
+        (128, "ls nothing"),
+        (128, "apply ../dir nothing"),
+        (128, "verify ../nowhere"),
+        (129, "--nosuch HEAD"),
+        (129, "ls --nosuch HEAD"),
+        (129, "--deletions=none HEAD"),
+        (129, "--byte-range=0-1 --manifest=m HEAD"),
+        (129, "apply --channel=../bucket/main ../dir archive"),
+        (129, "ls"),
+    ] {
+        let output = repo.sluice(words.split(' '));
+        assert_eq!(output.code(), status, "{words}\n{output}");
+        seen.insert(u8::try_from(status).expect("a status"));
+    }
+    let lacking = repo.clone().at("../lacking");
+    assert_eq!(lacking.sluice(["HEAD"]).code(), 255);
+    let list = lacking.sluice(["missing", "HEAD"]);
+    assert_eq!(list.code(), 9, "{list}");
+    seen.insert(255);
+    // A shell shows this for a death by SIGPIPE.
+    let (reader, writer) = std::io::pipe().expect("pipes can be made");
+    drop(reader);
+    let mut command = repo.command(binary());
+    let unread = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
+    assert_eq!(unread.finish().code(), 141);
+    seen.insert(141);
+    seen.insert(status_of_a_busy_cache());
+    assert_eq!(seen, STATUSES.map(|(status, _)| status).into());
+}
+
+/// The cache makes one archive at a time, of which nobody reads more than a byte.
+fn status_of_a_busy_cache() -> u8 {
+    let repo = Repo::init();
+    let noise = fs::File::open("/dev/urandom").expect("there is one");
+    let mut bytes = Vec::new();
+    noise
+        .take(24 << 20)
+        .read_to_end(&mut bytes)
+        .expect("without end");
+    repo.write("noise", bytes);
+    repo.git(["add", "noise"]);
+    repo.git(["commit", "-qm", "noise"]);
+    let cache = format!("--cache={}", repo.path().join(".git/shared").display());
+    let mut leader = repo.start([&cache, "--cache-jobs=1", "HEAD"]);
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let words = [
+        &cache,
+        "--cache-jobs=1",
+        "--cache-wait=0",
+        "--prefix=a/",
+        "HEAD",
+    ];
+    let output = repo.sluice(words);
+    assert_eq!(leader.finish().code(), 0);
+    u8::try_from(output.code()).expect("a status")
+}
+
+/// The table is in the help of the program and in its manual page.
+#[test]
+fn the_table_is_told() {
+    for words in [&["--help"][..], &["manual"]] {
+        let text = super::text(words);
+        for (status, meaning) in STATUSES {
+            let start: String = meaning.chars().take(12).collect();
+            let start = start
+                .trim_end()
+                .replace('-', if words[0] == "manual" { "\\-" } else { "-" });
+            assert!(text.contains(&status.to_string()), "{words:?} {status}");
+            assert!(text.contains(&start), "{words:?} {start}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What each command says of itself.
+
+use super::{COMMANDS, options, options_in, text};
+use crate::process::run_with_input;
+use crate::support::{Repo, binary, installed};
+
+/// A screen of a terminal, and not much more.
+const LINES: usize = 60;
+const COLUMNS: usize = 80;
+
+#[track_caller]
+fn assert_fits(words: &[&str], lines: usize) -> String {
+    let text = text(words);
+    let wide = text.lines().find(|line| line.chars().count() > COLUMNS);
+    assert_eq!(wide, None, "{words:?}");
+    assert!(text.lines().count() <= lines, "{words:?}\n{text}");
+    text
+}
+
+#[test]
+fn the_short_help_fits_a_screen() {
+    let all = assert_fits(&["-h"], LINES);
+    for command in COMMANDS {
+        let names_it = |line: &str| line.split_whitespace().next() == Some(command);
+        assert!(all.lines().any(names_it), "{command}: {all}");
+        let help = assert_fits(&[command, "-h"], LINES);
+        assert!(
+            help.contains(&format!("git sluice {command}")) || command == "archive",
+            "{help}"
+        );
+        // With git's program in between, and outside of it.
+        let place = Repo::scratch();
+        let by_git = place.git(["sluice", command, "-h"]);
+        assert_eq!(by_git, help.trim_end_matches('\n'), "{command}");
+    }
+}
+
+/// The long help has more than the short one, and ends with the exit statuses.
+#[test]
+fn the_long_help_has_all() {
+    for command in COMMANDS {
+        let help = assert_fits(&[command, "--help"], usize::MAX);
+        let short = text(&[command, "-h"]);
+        let long = options(command);
+        for option in options_in(&short) {
+            assert!(long.contains(&option), "{command} {option}");
+        }
+        assert!(short.lines().count() <= help.lines().count(), "{command}");
+        if command != "upload-archive" {
+            assert!(help.contains("\nExit status:\n"), "{help}");
+        }
+    }
+}
+
+#[test]
+fn topics() {
+    let all = text(&["help"]);
+    for (topic, words) in [
+        (
+            "filters",
+            &["--exclude", "--max-size", "--binary", "--submodules"][..],
+        ),
+        ("changes", &["--base", "--deletions", "--max-changed-ratio"]),
+        ("cache", &["--cache", "--cache-age", "--cache-wait"]),
+        ("http", &["--byte-range", "--if-none-match", "--if-range"]),
+        ("reports", &["--manifest", "--summary", "--fail-if-empty"]),
+    ] {
+        let text = assert_fits(&["help", topic], usize::MAX);
+        for word in words {
+            assert!(text.contains(word), "{topic} {word}");
+        }
+        assert!(all.contains(topic), "{topic}");
+        assert!(!text.contains("--add-virtual-file"), "{topic}");
+    }
+    for command in COMMANDS {
+        assert_eq!(
+            text(&["help", command]),
+            text(&[command, "--help"]),
+            "{command}"
+        );
+    }
+    let refused = Repo::scratch().sluice(["help", "filtres"]);
+    refused.assert_refused(129, &["error: ", "filters", "changes", "cache", "http"]);
+}
+
+/// A page for the program, and one for each command.
+#[test]
+fn manual_pages() {
+    let place = Repo::scratch();
+    let pages = COMMANDS.map(|command| vec!["manual", command]);
+    for words in std::iter::once(vec!["manual"]).chain(pages) {
+        let page = text(&words);
+        assert!(page.contains(".TH GIT-SLUICE"), "{words:?}\n{page}");
+        let heads: Vec<_> = page
+            .lines()
+            .filter(|line| line.starts_with(".SH"))
+            .collect();
+        assert!(
+            heads.iter().any(|line| line.contains("SYNOPSIS")),
+            "{heads:?}"
+        );
+        if installed("man") {
+            let mut man = place.command("man");
+            man.args(["--local-file", "--warnings", "-"]);
+            let shown = run_with_input(&mut man, page.as_bytes());
+            assert_eq!(shown.messages(), "", "{words:?}");
+        }
+    }
+}
+
+/// No text needs a repository, or a git that works.
+#[test]
+fn texts_need_nothing() {
+    let place = Repo::scratch()
+        .env("PATH", "/nonexistent")
+        .env("GIT_CONFIG_PARAMETERS", "'core.x")
+        .env("GIT_DIR", "/nonexistent");
+    for words in [
+        &["help"][..],
+        &["help", "cache"],
+        &["manual"],
+        &["manual", "apply"],
+        &["completions", "bash"],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+        &["profile", "zoekt"],
+        &["ls", "-h"],
+        &["batch", "--help"],
+        &["--version"],
+    ] {
+        let mut command = place.command(binary());
+        let output = run_with_input(command.args(words), "");
+        assert!(!output.success().is_empty(), "{words:?}");
+    }
+}
