@@ -42,11 +42,11 @@ pub enum ExitKind {
     /// The repository lacks something that the archive needs, and the caller asked what; exit status 9, nothing is
     /// printed.
     Missing,
-    /// There is no such view, or its archives do not lead to the commit that is asked for; exit status 9.
+    /// There is no such channel, or its archives do not lead to the commit that is asked for; exit status 9.
     NotThere,
     /// The place of published archives cannot be reached; exit status 10.
     Unreachable,
-    /// A published archive, or the view that lists it, is not as it was published; exit status 11.
+    /// A published archive, or the channel that lists it, is not as it was published; exit status 11.
     Damaged,
     /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,

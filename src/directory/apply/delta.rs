@@ -35,7 +35,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// The key of all that decides, beside the commit, which files a view has: 64 hexadecimal digits.
+/// The key of all that decides, beside the commit, which files a channel has: 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
@@ -66,7 +66,7 @@ pub(super) struct Claim {
     pub(super) base: Option<Id>,
     /// The content of the directory after the application.
     pub(super) target: Id,
-    /// The view that the archive belongs to. The archive itself does not say so.
+    /// The channel that the archive belongs to. The archive itself does not say so.
     pub(super) origin: Option<Origin>,
 }
 

@@ -18,8 +18,8 @@
 //!
 //! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
 //! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
-//! archive. A third word is the view that all of the content came from ([`Origin`]); an archive of a view applies only
-//! to what came from the same view. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
+//! archive. A third word is the channel that all of the content came from ([`Origin`]); an archive of a channel applies only
+//! to what came from the same channel. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
 //! Only the applying user may have written it.
 //!
 //! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
@@ -124,7 +124,7 @@ pub struct Archive<R> {
     pub content: R,
     /// The number of bytes, if it is known.
     pub len: Option<u64>,
-    /// The view that the archive is from.
+    /// The channel that the archive is from.
     pub origin: Option<Origin>,
 }
 

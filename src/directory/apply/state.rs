@@ -1,7 +1,7 @@
 //! Reads and writes the state file `.git-sluice`: one line that states which commit the directory holds.
 //!
 //! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
-//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a view. The file is replaced, never modified, and each state is on the disk
+//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a channel. The file is replaced, never modified, and each state is on the disk
 //! before anything depends on it.
 
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ const LEN_MAX: u64 = 256;
 pub struct State {
     /// Which commit.
     pub content: Content,
-    /// The view from which all of the content came, if it is known.
+    /// The channel from which all of the content came, if it is known.
     pub origin: Option<Origin>,
 }
 
@@ -156,7 +156,7 @@ impl State {
     }
 
     /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
-    /// file, `listed` that all files of archives in it are known. Only a view tells that two full archives of one commit have
+    /// file, `listed` that all files of archives in it are known. Only a channel tells that two full archives of one commit have
     /// the same files.
     pub(super) fn judge(
         state: Option<&Self>,
@@ -165,7 +165,7 @@ impl State {
         claim: &Claim,
     ) -> Result<Verdict> {
         let Claim { base, target, .. } = claim;
-        // An archive of a view fits only what came from the same view.
+        // An archive of a channel fits only what came from the same channel.
         let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
         let content = state.filter(fits).map(|state| &state.content);
         match (content, base) {
@@ -310,11 +310,11 @@ mod tests {
         }
     }
 
-    /// The same commit of another view, or of no view, has other files.
+    /// The same commit of another channel, or of no channel, has other files.
     #[test]
-    fn an_archive_of_a_view_fits_what_came_from_the_view() {
-        let of_view = |digit: &str, view| State {
-            origin: Some(origin(view)),
+    fn an_archive_of_a_channel_fits_what_came_from_the_channel() {
+        let of_channel = |digit: &str, channel| State {
+            origin: Some(origin(channel)),
             ..holds(digit)
         };
         let delta = claim(Some("a"), Some("d"));
@@ -322,25 +322,25 @@ mod tests {
         let plain = claim(Some("a"), None);
         for (state, of_delta, of_full, of_plain) in [
             (
-                of_view("a", "d"),
+                of_channel("a", "d"),
                 Some(Verdict::Apply),
                 Some(Verdict::Replace),
                 Some(Verdict::Apply),
             ),
             (
-                of_view("b", "d"),
+                of_channel("b", "d"),
                 Some(Verdict::Nothing),
                 Some(Verdict::Nothing),
                 Some(Verdict::Nothing),
             ),
             (
-                of_view("a", "e"),
+                of_channel("a", "e"),
                 None,
                 Some(Verdict::Replace),
                 Some(Verdict::Apply),
             ),
             (
-                of_view("b", "e"),
+                of_channel("b", "e"),
                 None,
                 Some(Verdict::Replace),
                 Some(Verdict::Nothing),
@@ -376,11 +376,11 @@ mod tests {
         }
     }
 
-    fn claim(base: Option<&str>, view: Option<&str>) -> Claim {
+    fn claim(base: Option<&str>, channel: Option<&str>) -> Claim {
         Claim {
             base: base.map(id),
             target: id("b"),
-            origin: view.map(origin),
+            origin: channel.map(origin),
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The ages that keep apart publishers and `prune`, which removes what no view lists.
+//! The ages that keep apart publishers and `prune`, which removes what no channel lists.
 //!
-//! A publisher writes an archive, then a view that lists it. In between, the archive looks like one that nobody wants.
+//! A publisher writes an archive, then a channel that lists it. In between, the archive looks like one that nobody wants.
 //! Object stores have no locks, and a lock on a directory holds on one machine only, so time has to decide. These rules
 //! hold for every bucket:
 //!
-//! * `prune` removes no archive that is younger than [`LEAST`], and knows all views as they were within [`CURRENT`].
+//! * `prune` removes no archive that is younger than [`LEAST`], and knows all channels as they were within [`CURRENT`].
 //! * A publisher lists only archives that were young, by [`YOUNG`], and looks at them again after it has written the
-//!   view. An archive that is gone by then, or is no longer young, is written again.
+//!   channel. An archive that is gone by then, or is no longer young, is written again.
 //!
-//! Suppose that a `prune` has read the views just before the view was written. It removes within [`CURRENT`] from then, and
+//! Suppose that a `prune` has read the channels just before the channel was written. It removes within [`CURRENT`] from then, and
 //! an archive that the publisher has found in its place is at most twice [`YOUNG`] old: [`LEAST`] is more than both
 //! together. The rest, 20 minutes, is for clocks that differ and for the time that an upload takes, since some stores date a
 //! file by the beginning of its upload.
 //!
-//! Whatever comes in between, such as a rule of the store, a publisher that ends well has seen its archives after the view
+//! Whatever comes in between, such as a rule of the store, a publisher that ends well has seen its archives after the channel
 //! listed them.
 
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime};
 pub(super) const LEAST: Duration = Duration::from_secs(60 * 60);
 /// Up to this age, a publisher lists an archive as it is.
 pub(super) const YOUNG: Duration = Duration::from_secs(15 * 60);
-/// How long `prune` believes what it has read of the views.
+/// How long `prune` believes what it has read of the channels.
 pub(super) const CURRENT: Duration = Duration::from_secs(10 * 60);
 
 /// Whether `time` is at least `age` ago. A clock that is ahead tells of the future, which is no age.

@@ -1,21 +1,21 @@
 //! Published archives: machines without a repository keep directories at the newest commit.
 //!
-//! A publisher puts full archives and deltas into a bucket, and lists them in a *view*: the name for one repository, one
+//! A publisher puts full archives and deltas into a bucket, and lists them in a *channel*: the name for one repository, one
 //! set of filters and one branch. A reader takes the shortest way from what its directory holds to the target of the
-//! view, and checks each archive before the archive changes anything.
+//! channel, and checks each archive before the archive changes anything.
 //!
-//! The module knows views and the bytes of archives. It must not know git, nor how an archive is made.
+//! The module knows channels and the bytes of archives. It must not know git, nor how an archive is made.
 //!
 //! # Layout, version 1
 //!
 //! ```text
-//! v1/views/<view>.json             the steps of a view: the one file that changes
+//! v1/channels/<channel>.json             the steps of a channel: the one file that changes
 //! v1/objects/<sha-256>.tar.zst     an archive, named by its bytes
 //! ```
 //!
-//! The view is replaced only if it is still the one that was read, so that publishers cannot lose a step of each other.
-//! Archives are there before the view lists them, and a publisher looks for them once more when it does. An archive that no
-//! view lists is harmless; `prune` removes it when it is old (`age`).
+//! The channel is replaced only if it is still the one that was read, so that publishers cannot lose a step of each other.
+//! Archives are there before the channel lists them, and a publisher looks for them once more when it does. An archive that no
+//! channel lists is harmless; `prune` removes it when it is old (`age`).
 
 mod age;
 mod place;
@@ -23,11 +23,11 @@ mod prune;
 mod publish;
 mod step;
 mod update;
-mod view;
+mod channel;
 mod way;
 
-pub use place::{Place, ViewName, is_bucket};
+pub use place::{Place, ChannelName, is_bucket};
 pub use prune::{Pruned, prune};
 pub use publish::{Conditions, Limits, Made, Producer, Published, publish};
 pub use update::{Update, update};
-pub use view::Target;
+pub use channel::Target;

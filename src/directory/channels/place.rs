@@ -1,4 +1,4 @@
-//! The place of a view: `<bucket>/<view>`. Names of the files in a bucket.
+//! The place of a channel: `<bucket>/<channel>`. Names of the files in a bucket.
 
 use std::fmt;
 
@@ -11,25 +11,25 @@ use crate::{
 pub(super) const TOP: &str = "v1";
 /// The folder of archives.
 pub(super) const OBJECTS: &str = "v1/objects";
-/// The folder of views.
-pub(super) const VIEWS: &str = "v1/views";
-/// The longest name of a view, in bytes.
+/// The folder of channels.
+pub(super) const CHANNELS: &str = "v1/channels";
+/// The longest name of a channel, in bytes.
 const MAX_NAME: usize = 200;
 
-/// A view in a bucket.
+/// A channel in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The bucket.
     pub bucket: BucketUrl,
-    /// The view.
-    pub view: ViewName,
+    /// The channel.
+    pub channel: ChannelName,
 }
 
-/// The name of a view: letters, digits, `.`, `_` and `-`, and no `.` or `-` at its beginning.
+/// The name of a channel: letters, digits, `.`, `_` and `-`, and no `.` or `-` at its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ViewName(String);
+pub struct ChannelName(String);
 
-impl ViewName {
+impl ChannelName {
     /// Parse a name.
     pub fn new(name: &str) -> Option<Self> {
         let is_sound =
@@ -40,39 +40,39 @@ impl ViewName {
         fits.then(|| Self(name.to_owned()))
     }
 
-    /// The file of the view.
+    /// The file of the channel.
     pub(super) fn file(&self) -> String {
-        format!("{VIEWS}/{self}.json")
+        format!("{CHANNELS}/{self}.json")
     }
 
-    /// The view of the file called `name` in the folder of views.
+    /// The channel of the file called `name` in the folder of channels.
     pub(super) fn of_file(name: &str) -> Option<Self> {
         Self::new(name.strip_suffix(".json")?)
     }
 }
 
-impl fmt::Display for ViewName {
+impl fmt::Display for ChannelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 impl Place {
-    /// Parse `<bucket>/<view>`.
+    /// Parse `<bucket>/<channel>`.
     pub fn parse(text: &str) -> Result<Self> {
         let (bucket, name) = text.rsplit_once('/').unwrap_or((".", text));
         let is_bucket = !bucket.ends_with(":/");
-        match ViewName::new(name).filter(|_| is_bucket) {
-            Some(view) => Ok(Self {
+        match ChannelName::new(name).filter(|_| is_bucket) {
+            Some(channel) => Ok(Self {
                 bucket: BucketUrl::new(match bucket {
                     "" => "/",
                     other => other,
                 }),
-                view,
+                channel,
             }),
             None => Err(
-                Error::fatal(format!("'{}' is not <url>/<view>", shown(text)))
-                    .hinted("the name of a view has letters, digits, '.', '_' and '-'"),
+                Error::fatal(format!("'{}' is not <url>/<channel>", shown(text)))
+                    .hinted("the name of a channel has letters, digits, '.', '_' and '-'"),
             ),
         }
     }
@@ -80,7 +80,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.bucket, self.view)
+        write!(f, "{}/{}", self.bucket, self.channel)
     }
 }
 
@@ -107,12 +107,12 @@ mod tests {
     use super::Place;
 
     #[test]
-    fn places_are_a_bucket_and_a_view() {
+    fn places_are_a_bucket_and_a_channel() {
         let parsed = |text: &str| {
             let place = Place::parse(text).ok()?;
-            Some((place.bucket.to_string(), place.view.to_string()))
+            Some((place.bucket.to_string(), place.channel.to_string()))
         };
-        let is = |bucket: &str, view: &str| Some((bucket.to_owned(), view.to_owned()));
+        let is = |bucket: &str, channel: &str| Some((bucket.to_owned(), channel.to_owned()));
         assert_eq!(parsed("/srv/store/main"), is("/srv/store", "main"));
         assert_eq!(parsed("/main"), is("/", "main"));
         assert_eq!(parsed("main"), is(".", "main"));

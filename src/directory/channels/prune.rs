@@ -1,4 +1,4 @@
-//! Removes archives that no view lists, and what interrupted publishers have written.
+//! Removes archives that no channel lists, and what interrupted publishers have written.
 
 use std::{
     collections::HashSet,
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{
     age::{CURRENT, LEAST, is_past},
-    place::{OBJECTS, VIEWS, ViewName, digest_of},
-    view::View,
+    place::{OBJECTS, CHANNELS, ChannelName, digest_of},
+    channel::Channel,
 };
 use crate::{
     base::error::{Error, Result},
@@ -21,20 +21,20 @@ use crate::{
 #[derive(Debug, Serialize)]
 pub struct Pruned {
     pruned: u32,
-    /// Views that were read.
-    views: u64,
+    /// Channels that were read.
+    channels: u64,
     /// Files that were removed.
     removed: u64,
     /// The bytes of these files.
     bytes: u64,
-    /// Files that stay, views not counted.
+    /// Files that stay, channels not counted.
     kept: u64,
 }
 
-/// Removes from `bucket` the archives that no view lists, nor has listed within `grace`, and that are older. Removes also
-/// views that a publisher has left unfinished for as long.
+/// Removes from `bucket` the archives that no channel lists, nor has listed within `grace`, and that are older. Removes also
+/// channels that a publisher has left unfinished for as long.
 ///
-/// A view that cannot be read ends the run, before anything is removed. A `grace` that a publication may outlast is
+/// A channel that cannot be read ends the run, before anything is removed. A `grace` that a publication may outlast is
 /// refused.
 pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
     refuse_short(grace)?;
@@ -43,7 +43,7 @@ pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
     let mut listed = Listings::read(bucket, grace)?;
     let unfinished = std::mem::take(&mut listed.unfinished);
     let archives = archives.into_iter().map(|file| (OBJECTS, file));
-    let files = archives.chain(unfinished.into_iter().map(|file| (VIEWS, file)));
+    let files = archives.chain(unfinished.into_iter().map(|file| (CHANNELS, file)));
     let (mut removed, mut bytes, mut kept) = (0, 0, 0);
     for (folder, file) in files {
         let Listed {
@@ -68,7 +68,7 @@ pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
     }
     Ok(Pruned {
         pruned: 1,
-        views: listed.views,
+        channels: listed.channels,
         removed,
         bytes,
         kept,
@@ -86,15 +86,15 @@ fn refuse_short(grace: Duration) -> Result<()> {
         .hinted(format!("--older-than={minutes}m")))
 }
 
-/// What all views list.
+/// What all channels list.
 struct Listings {
     /// When they were read.
     read: SystemTime,
-    /// The number of views.
-    views: u64,
+    /// The number of channels.
+    channels: u64,
     /// The archives that they list, or have listed within the grace.
     archives: HashSet<Digest>,
-    /// Views that publishers have begun to write.
+    /// Channels that publishers have begun to write.
     unfinished: Vec<Listed>,
 }
 
@@ -103,31 +103,31 @@ impl Listings {
         let read = SystemTime::now();
         let since = read.duration_since(UNIX_EPOCH).unwrap_or_default();
         let since = since.saturating_sub(grace).as_secs();
-        let (mut views, mut archives, mut unfinished) = (0, HashSet::new(), Vec::new());
-        for file in bucket.list(VIEWS)? {
+        let (mut channels, mut archives, mut unfinished) = (0, HashSet::new(), Vec::new());
+        for file in bucket.list(CHANNELS)? {
             if file.name.starts_with(UNFINISHED) {
                 unfinished.push(file);
                 continue;
             }
-            let Some(name) = ViewName::of_file(&file.name) else {
+            let Some(name) = ChannelName::of_file(&file.name) else {
                 continue;
             };
-            if let Some((view, _)) = View::read(bucket, &name)? {
-                views += 1;
-                archives.extend(view.steps.into_iter().map(|step| step.sha256));
-                let retired = view.retired.into_iter();
+            if let Some((channel, _)) = Channel::read(bucket, &name)? {
+                channels += 1;
+                archives.extend(channel.steps.into_iter().map(|step| step.sha256));
+                let retired = channel.retired.into_iter();
                 archives.extend(retired.filter(|old| old.time > since).map(|old| old.sha256));
             }
         }
         Ok(Self {
             read,
-            views,
+            channels,
             archives,
             unfinished,
         })
     }
 
-    /// Whether a view lists the archive of the file called `name`.
+    /// Whether a channel lists the archive of the file called `name`.
     fn has(&self, name: &str) -> bool {
         digest_of(name).is_some_and(|digest| self.archives.contains(&digest))
     }

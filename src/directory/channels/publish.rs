@@ -1,4 +1,4 @@
-//! Publishes a commit: a delta over what the view has, and a full archive where the way from the last one gets long.
+//! Publishes a commit: a delta over what the channel has, and a full archive where the way from the last one gets long.
 
 use std::{
     collections::HashSet,
@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::{
     age::{YOUNG, is_past},
-    place::{Place, TOP, ViewName, is_bucket, object},
+    place::{Place, TOP, ChannelName, is_bucket, object},
     step::Step,
-    view::{Retired, Target, View},
+    channel::{Retired, Target, Channel},
     way::way,
 };
 use crate::{
@@ -28,13 +28,13 @@ use crate::{
     output::report::{Console, Done, Meter, Total},
 };
 
-/// How often the view is read again because another publisher came first.
+/// How often the channel is read again because another publisher came first.
 const ATTEMPTS: u32 = 50;
 /// The longest wait before that.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// How often an archive that somebody removes is written again.
 const RESCUES: u32 = 3;
-/// How long a view names an archive that it has given up.
+/// How long a channel names an archive that it has given up.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Makes the archives of one commit.
@@ -80,15 +80,15 @@ pub struct Limits {
 #[derive(Debug, Serialize)]
 pub struct Published {
     published: u32,
-    view: String,
+    channel: String,
     commit: String,
-    /// Whether the view had the commit already.
+    /// Whether the channel had the commit already.
     was_there: bool,
-    /// Whether the commit is the target of the view. If not, the view has a newer one.
+    /// Whether the commit is the target of the channel. If not, the channel has a newer one.
     is_target: bool,
     /// The new archives.
     steps: Vec<Step>,
-    /// Bytes that were written, without the view.
+    /// Bytes that were written, without the channel.
     bytes: u64,
 }
 
@@ -97,9 +97,9 @@ pub struct Published {
 pub struct Conditions {
     /// When a full archive is published.
     pub limits: Limits,
-    /// Whether a commit that is older than the target of the view becomes the target.
+    /// Whether a commit that is older than the target of the channel becomes the target.
     pub force: bool,
-    /// Whether the target is published again, in full. A damaged view is replaced.
+    /// Whether the target is published again, in full. A damaged channel is replaced.
     pub republish: bool,
     /// Whether the bucket is created if there is none.
     pub create: bool,
@@ -128,33 +128,33 @@ pub fn publish(
         bucket.create(TOP)?;
     }
     for attempt in 0..ATTEMPTS {
-        let (view, version) = View::read_any(bucket, &place.view)?.unzip();
-        let mut view = match view {
-            // A damaged view lists nothing, and is replaced.
+        let (channel, version) = Channel::read_any(bucket, &place.channel)?.unzip();
+        let mut channel = match channel {
+            // A damaged channel lists nothing, and is replaced.
             Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.republish => None,
-            view => view.transpose()?,
+            channel => channel.transpose()?,
         };
-        if let Some(view) = &mut view {
-            publication.drop_missing(view)?;
+        if let Some(channel) = &mut channel {
+            publication.drop_missing(channel)?;
         } else if version.is_none() && !conditions.create && !is_bucket(bucket)? {
             return Err(no_bucket(place.bucket.to_string()));
         }
-        let standing = publication.standing(view.as_ref())?;
+        let standing = publication.standing(channel.as_ref())?;
         if standing == Standing::Listed {
-            publication.warn_of_old_files(view.as_ref());
-            return Ok(publication.published(&place.view, standing, Vec::new(), view.as_ref()));
+            publication.warn_of_old_files(channel.as_ref());
+            return Ok(publication.published(&place.channel, standing, Vec::new(), channel.as_ref()));
         }
-        let steps = publication.steps(view.as_ref(), standing)?;
-        let next = publication.next(view, &steps, standing);
-        if next.write(bucket, &place.view, version.as_ref())? {
+        let steps = publication.steps(channel.as_ref(), standing)?;
+        let next = publication.next(channel, &steps, standing);
+        if next.write(bucket, &place.channel, version.as_ref())? {
             publication.keep(&steps)?;
-            return Ok(publication.published(&place.view, standing, steps, Some(&next)));
+            return Ok(publication.published(&place.channel, standing, steps, Some(&next)));
         }
         pause(attempt);
     }
     Err(Error::fatal(format!(
-        "cannot publish: {ATTEMPTS} times another publisher changed the view '{}' first",
-        place.view
+        "cannot publish: {ATTEMPTS} times another publisher changed the channel '{}' first",
+        place.channel
     )))
 }
 
@@ -168,7 +168,7 @@ struct Publication<'a> {
     full: Option<Upload>,
     /// The last delta.
     delta: Option<Upload>,
-    /// Archives of the view that are in the bucket.
+    /// Archives of the channel that are in the bucket.
     seen: HashSet<Digest>,
     /// Bytes that were written.
     bytes: u64,
@@ -183,20 +183,20 @@ struct Upload {
 }
 
 impl Publication<'_> {
-    /// Drops from `view` the archives that are not in the bucket, as far as the ways to its target and to the commit need
+    /// Drops from `channel` the archives that are not in the bucket, as far as the ways to its target and to the commit need
     /// them. Others take their place.
-    fn drop_missing(&mut self, view: &mut View) -> Result<()> {
-        for commit in [view.target.commit.clone(), self.producer.target().commit] {
-            while let Some(missing) = self.missing(view, &commit)? {
-                view.steps.retain(|step| step.sha256 != missing);
+    fn drop_missing(&mut self, channel: &mut Channel) -> Result<()> {
+        for commit in [channel.target.commit.clone(), self.producer.target().commit] {
+            while let Some(missing) = self.missing(channel, &commit)? {
+                channel.steps.retain(|step| step.sha256 != missing);
             }
         }
         Ok(())
     }
 
     /// The first archive on the way to `commit` that is not in the bucket.
-    fn missing(&mut self, view: &View, commit: &str) -> Result<Option<Digest>> {
-        for step in way(&view.steps, None, commit).unwrap_or_default() {
+    fn missing(&mut self, channel: &Channel, commit: &str) -> Result<Option<Digest>> {
+        for step in way(&channel.steps, None, commit).unwrap_or_default() {
             let digest = &step.sha256;
             if self.seen.contains(digest) {
                 continue;
@@ -209,37 +209,37 @@ impl Publication<'_> {
         Ok(None)
     }
 
-    fn standing(&self, view: Option<&View>) -> Result<Standing> {
-        let Some(view) = view.filter(|view| view.filters == self.producer.filters()) else {
+    fn standing(&self, channel: Option<&Channel>) -> Result<Standing> {
+        let Some(channel) = channel.filter(|channel| channel.filters == self.producer.filters()) else {
             return Ok(Standing::Newest);
         };
         let commit = self.producer.target().commit;
-        let is_target = commit == view.target.commit;
+        let is_target = commit == channel.target.commit;
         let becomes_target = match is_target {
             true => self.conditions.republish,
-            false => self.conditions.force || !self.producer.is_behind(&view.target)?,
+            false => self.conditions.force || !self.producer.is_behind(&channel.target)?,
         };
         if becomes_target {
             return Ok(Standing::Newest);
         }
-        match way(&view.steps, None, &commit) {
+        match way(&channel.steps, None, &commit) {
             Some(_) => Ok(Standing::Listed),
             None if is_target => Ok(Standing::Newest),
             None => Ok(Standing::Older),
         }
     }
 
-    /// Makes the archives that `view` lacks, and writes them.
-    fn steps(&mut self, view: Option<&View>, standing: Standing) -> Result<Vec<Step>> {
-        let same = view.filter(|view| view.filters == self.producer.filters());
-        let Some((view, last)) = same.and_then(|view| Some((view, LastFull::of(view)?))) else {
+    /// Makes the archives that `channel` lacks, and writes them.
+    fn steps(&mut self, channel: Option<&Channel>, standing: Standing) -> Result<Vec<Step>> {
+        let same = channel.filter(|channel| channel.filters == self.producer.filters());
+        let Some((channel, last)) = same.and_then(|channel| Some((channel, LastFull::of(channel)?))) else {
             return Ok(vec![self.full()?]);
         };
         // The archives that lead to the commit may be damaged.
-        if self.producer.target().commit == view.target.commit {
+        if self.producer.target().commit == channel.target.commit {
             return Ok(vec![self.full()?]);
         }
-        let Some(delta) = self.delta(&view.target.commit)? else {
+        let Some(delta) = self.delta(&channel.target.commit)? else {
             return Ok(vec![self.full()?]);
         };
         // A delta as large as everything helps nobody.
@@ -249,7 +249,7 @@ impl Publication<'_> {
         let bytes = last.bytes_behind.saturating_add(delta.content.size());
         let is_long = last.steps_behind >= self.conditions.limits.steps as usize
             || bytes as f64 > last.size as f64 * self.conditions.limits.part;
-        let delta = self.write(delta, Some(&view.target.commit))?;
+        let delta = self.write(delta, Some(&channel.target.commit))?;
         let mut steps = vec![self.delta.insert(delta).step.clone()];
         if is_long && standing == Standing::Newest {
             steps.push(self.full()?);
@@ -307,7 +307,7 @@ impl Publication<'_> {
         })
     }
 
-    /// Sees to it that the archives of `steps`, which the view lists by now, are in the bucket and stay there.
+    /// Sees to it that the archives of `steps`, which the channel lists by now, are in the bucket and stay there.
     fn keep(&mut self, steps: &[Step]) -> Result<()> {
         let uploads = [self.full.take(), self.delta.take()];
         let is_listed = |upload: &Upload| steps.contains(&upload.step);
@@ -326,7 +326,7 @@ impl Publication<'_> {
             }
             if rescue == RESCUES {
                 return Err(Error::fatal("cannot publish").caused_by(format!(
-                    "the view lists '{name}', which disappears each time it is written"
+                    "the channel lists '{name}', which disappears each time it is written"
                 )));
             }
             self.send(&name, &upload.content)?;
@@ -351,10 +351,10 @@ impl Publication<'_> {
         Ok(())
     }
 
-    /// Tells that the files of the commit in `view` may be out of date.
-    fn warn_of_old_files(&mut self, view: Option<&View>) {
+    /// Tells that the files of the commit in `channel` may be out of date.
+    fn warn_of_old_files(&mut self, channel: Option<&Channel>) {
         let commit = self.producer.target().commit;
-        let mut steps = view.into_iter().flat_map(|view| &view.steps);
+        let mut steps = channel.into_iter().flat_map(|channel| &channel.steps);
         if steps.any(|step| step.varies && step.target == commit) {
             let text = format!(
                 "the published files of {commit} may be out of date, because some show more than the commit, \
@@ -367,32 +367,32 @@ impl Publication<'_> {
         }
     }
 
-    /// The edition after `steps` are added to `view`.
-    fn edition(&self, view: &View, steps: &[Step]) -> Option<Digest> {
-        let is_again = view.target.commit == self.producer.target().commit;
-        let is_listed = |new: &Step| view.steps.iter().any(|old| old.sha256 == new.sha256);
+    /// The edition after `steps` are added to `channel`.
+    fn edition(&self, channel: &Channel, steps: &[Step]) -> Option<Digest> {
+        let is_again = channel.target.commit == self.producer.target().commit;
+        let is_listed = |new: &Step| channel.steps.iter().any(|old| old.sha256 == new.sha256);
         let differs = |new: &&Step| is_again && new.varies && !is_listed(new);
         let other = steps.iter().find(differs).map(|step| &step.sha256);
-        other.or(view.edition.as_ref()).cloned()
+        other.or(channel.edition.as_ref()).cloned()
     }
 
-    /// The view with `steps` behind those of `view`.
-    fn next(&self, view: Option<View>, steps: &[Step], standing: Standing) -> View {
+    /// The channel with `steps` behind those of `channel`.
+    fn next(&self, channel: Option<Channel>, steps: &[Step], standing: Standing) -> Channel {
         let filters = self.producer.filters();
         let mut target = self.producer.target();
-        let same = view.as_ref().filter(|view| view.filters == filters);
-        let edition = same.and_then(|view| self.edition(view, steps));
-        let (kept, retired, mut remembered) = match view {
+        let same = channel.as_ref().filter(|channel| channel.filters == filters);
+        let edition = same.and_then(|channel| self.edition(channel, steps));
+        let (kept, retired, mut remembered) = match channel {
             None => (Vec::new(), Vec::new(), Vec::new()),
-            Some(view) if view.filters == filters && view.edition == edition => {
-                let first = first_kept(&view, steps, standing);
+            Some(channel) if channel.filters == filters && channel.edition == edition => {
+                let first = first_kept(&channel, steps, standing);
                 if standing == Standing::Older {
-                    target = view.target;
+                    target = channel.target;
                 }
-                let (mut retired, remembered) = (view.steps, view.retired);
+                let (mut retired, remembered) = (channel.steps, channel.retired);
                 (retired.split_off(first), retired, remembered)
             }
-            Some(view) => (Vec::new(), view.steps, view.retired),
+            Some(channel) => (Vec::new(), channel.steps, channel.retired),
         };
         let time = now();
         let retired = retired.into_iter().map(|step| Retired {
@@ -407,7 +407,7 @@ impl Publication<'_> {
             let is_listed = all.iter().any(|step| step.sha256 == old.sha256);
             !is_listed && old.time + REMEMBERED.as_secs() > time
         });
-        let mut next = View::new(filters, target, all);
+        let mut next = Channel::new(filters, target, all);
         next.edition = edition;
         next.retired = remembered;
         next
@@ -415,17 +415,17 @@ impl Publication<'_> {
 
     fn published(
         &self,
-        name: &ViewName,
+        name: &ChannelName,
         standing: Standing,
         steps: Vec<Step>,
-        view: Option<&View>,
+        channel: Option<&Channel>,
     ) -> Published {
         let commit = self.producer.target().commit;
         Published {
             published: 1,
-            view: name.to_string(),
+            channel: name.to_string(),
             was_there: standing == Standing::Listed,
-            is_target: view.is_some_and(|view| view.target.commit == commit),
+            is_target: channel.is_some_and(|channel| channel.target.commit == commit),
             commit,
             steps,
             bytes: self.bytes,
@@ -433,18 +433,18 @@ impl Publication<'_> {
     }
 }
 
-/// The commit, seen from the view.
+/// The commit, seen from the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// The view leads to it.
+    /// The channel leads to it.
     Listed,
     /// It becomes the target.
     Newest,
-    /// The view has a newer commit as its target, which stays.
+    /// The channel has a newer commit as its target, which stays.
     Older,
 }
 
-/// The newest full archive from which deltas lead to the target of a view, and these deltas. An older commit may have a
+/// The newest full archive from which deltas lead to the target of a channel, and these deltas. An older commit may have a
 /// full archive behind it in the list.
 struct LastFull {
     /// The place in the list.
@@ -456,14 +456,14 @@ struct LastFull {
 }
 
 impl LastFull {
-    fn of(view: &View) -> Option<Self> {
+    fn of(channel: &Channel) -> Option<Self> {
         let is_full = |step: &Step| step.base.is_none();
-        let deltas = view.steps.iter().filter(|step| !is_full(step)).cloned();
+        let deltas = channel.steps.iter().filter(|step| !is_full(step)).cloned();
         let deltas = Vec::from_iter(deltas);
-        let steps = view.steps.iter().enumerate();
+        let steps = channel.steps.iter().enumerate();
         let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
         fulls.find_map(|(at, full)| {
-            let behind = way(&deltas, Some(&full.target), &view.target.commit)?;
+            let behind = way(&deltas, Some(&full.target), &channel.target.commit)?;
             Some(Self {
                 at,
                 size: full.size,
@@ -474,12 +474,12 @@ impl LastFull {
     }
 }
 
-/// The place of the first step of `view` that stays when `new` ones come. A full archive of the newest commit leaves the
+/// The place of the first step of `channel` that stays when `new` ones come. A full archive of the newest commit leaves the
 /// steps from the full archive before it, so that readers that are behind still find their delta.
-fn first_kept(view: &View, new: &[Step], standing: Standing) -> usize {
+fn first_kept(channel: &Channel, new: &[Step], standing: Standing) -> usize {
     let is_full = new.iter().any(|step| step.base.is_none());
     match is_full && standing == Standing::Newest {
-        true => LastFull::of(view).map_or(0, |last| last.at),
+        true => LastFull::of(channel).map_or(0, |last| last.at),
         false => 0,
     }
 }

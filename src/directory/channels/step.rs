@@ -1,4 +1,4 @@
-//! One archive of a view.
+//! One archive of a channel.
 
 use serde::{Deserialize, Serialize};
 

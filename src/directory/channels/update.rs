@@ -1,4 +1,4 @@
-//! Brings a directory to a commit of a view.
+//! Brings a directory to a commit of a channel.
 
 use std::{
     io::{self, Write},
@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use super::{
     place::{Place, object},
     step::Step,
-    view::{View, not_there},
+    channel::{Channel, not_there},
     way::way,
 };
 use crate::{
@@ -40,7 +40,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// What is asked for.
 pub struct Update<'a> {
-    /// The view.
+    /// The channel.
     pub place: &'a Place,
     /// The directory that is brought to a commit.
     pub directory: &'a NamedFile,
@@ -57,22 +57,22 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
     let mut start = update.start(&mut reports)?;
     let mut broken: Vec<(Digest, Error)> = Vec::new();
     loop {
-        // Read anew after a failure: an archive may be gone because the view has a better one.
-        let Some((mut view, _)) = View::read(bucket, &update.place.view)? else {
+        // Read anew after a failure: an archive may be gone because the channel has a better one.
+        let Some((mut channel, _)) = Channel::read(bucket, &update.place.channel)? else {
             return Err(not_there(update.place));
         };
-        view.steps.retain(|step| {
+        channel.steps.retain(|step| {
             let is_broken = |(digest, _): &(Digest, Error)| *digest == step.sha256;
             !broken.iter().any(is_broken)
         });
-        let Some(route) = update.route(&view, start)? else {
-            let missing = || update.not_there(&view);
+        let Some(route) = update.route(&channel, start)? else {
+            let missing = || update.not_there(&channel);
             return Err(broken.pop().map_or_else(missing, |(_, error)| error));
         };
         let journey = Journey {
             bucket,
             directory: update.directory,
-            origin: view.origin(),
+            origin: channel.origin(),
         };
         match journey.follow(&route, &mut start, &mut reports)? {
             None => return Ok(()),
@@ -120,17 +120,17 @@ impl Update<'_> {
     }
 
     /// The archives that lead to the commit, in order. `None` if there is no way.
-    fn route<'v>(&self, view: &'v View, start: Start) -> Result<Option<Vec<&'v Step>>> {
+    fn route<'v>(&self, channel: &'v Channel, start: Start) -> Result<Option<Vec<&'v Step>>> {
         let commit = self.commit.as_ref().map(Id::to_string);
-        let target = commit.as_ref().unwrap_or(&view.target.commit);
-        let steps = &view.steps;
+        let target = commit.as_ref().unwrap_or(&channel.target.commit);
+        let steps = &channel.steps;
         let anew = || way(steps, None, target);
-        // The same commit of another view has other files.
+        // The same commit of another channel has other files.
         let state = match start {
             Start::Held => apply::state(self.directory)?,
             Start::Anew => None,
         };
-        let state = state.filter(|state| state.origin == view.origin());
+        let state = state.filter(|state| state.origin == channel.origin());
         Ok(match state.map(|state| state.content) {
             Some(Content::Holds(held)) => way(steps, Some(&held.to_string()), target),
             // An interrupted application goes on with the same archive.
@@ -153,12 +153,12 @@ impl Update<'_> {
         })
     }
 
-    /// The error of a view that does not lead to the commit.
-    fn not_there(&self, view: &View) -> Error {
+    /// The error of a channel that does not lead to the commit.
+    fn not_there(&self, channel: &Channel) -> Error {
         let commit = self.commit.as_ref().map(Id::to_string);
-        let target = commit.as_ref().unwrap_or(&view.target.commit);
-        let name = &self.place.view;
-        Error::not_there(format!("the view '{name}' does not lead to {target}"))
+        let target = commit.as_ref().unwrap_or(&channel.target.commit);
+        let name = &self.place.channel;
+        Error::not_there(format!("the channel '{name}' does not lead to {target}"))
             .hinted("it is not published yet, or was so long ago")
     }
 }
@@ -238,7 +238,7 @@ impl Journey<'_> {
         match content {
             Some(Content::Holds(held)) if held.to_string() == step.target => Ok(()),
             _ => Err(Error::damaged(format!(
-                "the archive {} does not lead to {}, as the view says",
+                "the archive {} does not lead to {}, as the channel says",
                 step.sha256, step.target
             ))),
         }
@@ -298,7 +298,7 @@ fn fetch(bucket: &dyn Bucket, step: &Step, bytes: &AtomicU64) -> Result<Spooled>
     let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));
     let is_there = bucket.fetch(&name, step.size, &mut |piece| {
         if spool.size() + piece.len() as u64 > step.size {
-            return Err(damaged("is longer than the view says"));
+            return Err(damaged("is longer than the channel says"));
         }
         hashing.update(piece);
         bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
@@ -308,7 +308,7 @@ fn fetch(bucket: &dyn Bucket, step: &Step, bytes: &AtomicU64) -> Result<Spooled>
     let sum = hashing.finish()?;
     match () {
         () if !is_there => Err(damaged("is missing")),
-        () if spool.size() != step.size => Err(damaged("is shorter than the view says")),
+        () if spool.size() != step.size => Err(damaged("is shorter than the channel says")),
         () if sum != step.sha256 => Err(damaged("has other bytes than were published")),
         () => spool
             .finish()

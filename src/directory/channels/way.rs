@@ -1,4 +1,4 @@
-//! The shortest way through the archives of a view. Must not read one.
+//! The shortest way through the archives of a channel. Must not read one.
 
 use std::collections::HashMap;
 

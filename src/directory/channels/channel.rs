@@ -1,4 +1,4 @@
-//! The list of what is published under a name, as JSON: see `schema/view.schema.json`. Must not believe what a bucket
+//! The list of what is published under a name, as JSON: see `schema/channel.schema.json`. Must not believe what a bucket
 //! holds: a list that makes no sense is refused.
 
 use serde::{Deserialize, Serialize};
@@ -12,21 +12,21 @@ use crate::{
 };
 
 use super::{
-    place::{Place, ViewName},
+    place::{Place, ChannelName},
     step::Step,
     way::way,
 };
 
 /// Counts changes of the layout.
 const VERSION: u32 = 1;
-/// The largest file of a view, in bytes.
+/// The largest file of a channel, in bytes.
 const MAX_LEN: u64 = 16 << 20;
 
-/// A view.
+/// A channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct View {
+pub(super) struct Channel {
     /// The version of the layout.
-    view: u32,
+    channel: u32,
     /// The key of all that decides, beside the commit, which files there are.
     pub(super) filters: String,
     /// The full archive that replaced all earlier ones, because its files had another content for the same commit.
@@ -51,19 +51,19 @@ pub struct Target {
     pub time: u64,
 }
 
-/// An archive that the view listed before. Readers that have read the view then may still want it.
+/// An archive that the channel listed before. Readers that have read the channel then may still want it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retired {
     pub(super) sha256: Digest,
-    /// When the view gave the archive up, in seconds since 1970.
+    /// When the channel gave the archive up, in seconds since 1970.
     pub(super) time: u64,
 }
 
-impl View {
-    /// A view of `target` through `steps`.
+impl Channel {
+    /// A channel of `target` through `steps`.
     pub(super) fn new(filters: String, target: Target, steps: Vec<Step>) -> Self {
         Self {
-            view: VERSION,
+            channel: VERSION,
             filters,
             edition: None,
             target,
@@ -72,45 +72,45 @@ impl View {
         }
     }
 
-    /// Read the view `name`, with its version; `None` if there is none.
-    pub(super) fn read(bucket: &dyn Bucket, name: &ViewName) -> Result<Option<(Self, Version)>> {
+    /// Read the channel `name`, with its version; `None` if there is none.
+    pub(super) fn read(bucket: &dyn Bucket, name: &ChannelName) -> Result<Option<(Self, Version)>> {
         match Self::read_any(bucket, name)? {
-            Some((view, version)) => Ok(Some((view?, version))),
+            Some((channel, version)) => Ok(Some((channel?, version))),
             None => Ok(None),
         }
     }
 
-    /// Read the view `name` like [`Self::read`], with the version of a damaged one too.
+    /// Read the channel `name` like [`Self::read`], with the version of a damaged one too.
     pub(super) fn read_any(
         bucket: &dyn Bucket,
-        name: &ViewName,
+        name: &ChannelName,
     ) -> Result<Option<(Result<Self>, Version)>> {
         let Some(Versioned { bytes, version }) = bucket.read(&name.file(), MAX_LEN)? else {
             return Ok(None);
         };
-        let view = Self::parse(&bytes).map_err(|reason| {
-            Error::damaged(format!("the view '{name}' makes no sense"))
+        let channel = Self::parse(&bytes).map_err(|reason| {
+            Error::damaged(format!("the channel '{name}' makes no sense"))
                 .caused_by(reason)
                 .hinted(format!(
                     "git sluice publish --republish <bucket>/{name} <commit> replaces it"
                 ))
         });
-        Ok(Some((view, version)))
+        Ok(Some((channel, version)))
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Versioned {
-            view: u32,
+            channel: u32,
         }
         let unread = |error: serde_json::Error| error.to_string();
-        let Versioned { view } = serde_json::from_slice(bytes).map_err(unread)?;
-        if view != VERSION {
-            return Err(format!("version {view} is not known"));
+        let Versioned { channel } = serde_json::from_slice(bytes).map_err(unread)?;
+        if channel != VERSION {
+            return Err(format!("version {channel} is not known"));
         }
-        let view: Self = serde_json::from_slice(bytes).map_err(unread)?;
-        view.check()?;
-        Ok(view)
+        let channel: Self = serde_json::from_slice(bytes).map_err(unread)?;
+        channel.check()?;
+        Ok(channel)
     }
 
     /// Refuse ids that are none, and a target that no way leads to.
@@ -132,19 +132,19 @@ impl View {
         }
     }
 
-    /// Write the view in place of the version that is `known`. `false` if another version is there by now.
+    /// Write the channel in place of the version that is `known`. `false` if another version is there by now.
     pub(super) fn write(
         &self,
         bucket: &dyn Bucket,
-        name: &ViewName,
+        name: &ChannelName,
         known: Option<&Version>,
     ) -> Result<bool> {
-        // Readers refuse a view that makes no sense, and so does the next publisher.
+        // Readers refuse a channel that makes no sense, and so does the next publisher.
         let checked = self
             .check()
             .and_then(|()| serde_json::to_vec_pretty(self).map_err(|error| error.to_string()));
         let mut bytes =
-            checked.map_err(|reason| Error::fatal("cannot write the view").caused_by(reason))?;
+            checked.map_err(|reason| Error::fatal("cannot write the channel").caused_by(reason))?;
         bytes.push(b'\n');
         bucket.replace(&name.file(), &bytes, known)
     }
@@ -156,39 +156,39 @@ impl View {
     }
 }
 
-/// The error of a place without a view.
+/// The error of a place without a channel.
 pub(super) fn not_there(place: &Place) -> Error {
-    let Place { bucket, view } = place;
-    Error::not_there(format!("there is no view '{view}' in '{bucket}'"))
+    let Place { bucket, channel } = place;
+    Error::not_there(format!("there is no channel '{channel}' in '{bucket}'"))
         .hinted("git sluice publish <bucket>/<channel> <commit> creates one")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::step::tests::step, Target, View};
+    use super::{super::step::tests::step, Target, Channel};
 
-    fn view() -> View {
+    fn channel() -> Channel {
         let target = Target {
             commit: "b".repeat(40),
             tree: "c".repeat(40),
             time: 1,
         };
         let steps = vec![step(None, "a", 9), step(Some("a"), "b", 1)];
-        View::new("f".repeat(64), target, steps)
+        Channel::new("f".repeat(64), target, steps)
     }
 
     #[test]
     fn views_are_read_as_they_were_written() {
-        let view = view();
-        let bytes = serde_json::to_vec(&view).expect("JSON");
-        assert_eq!(View::parse(&bytes), Ok(view));
+        let channel = channel();
+        let bytes = serde_json::to_vec(&channel).expect("JSON");
+        assert_eq!(Channel::parse(&bytes), Ok(channel));
     }
 
     #[test]
     fn nonsense_is_refused() {
-        let text = serde_json::to_string(&view()).expect("JSON");
+        let text = serde_json::to_string(&channel()).expect("JSON");
         for (old, new, reason) in [
-            ("\"view\":1", "\"view\":2", "version 2 is not known"),
+            ("\"channel\":1", "\"channel\":2", "version 2 is not known"),
             (&*"f".repeat(64), "f", "the key of the filters is no key"),
             (&*"c".repeat(40), "../c", "'../c' is no object id"),
             (&*"a".repeat(40), "HEAD", "'HEAD' is no object id"),
@@ -199,7 +199,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                View::parse(text.replacen(old, new, 9).as_bytes()),
+                Channel::parse(text.replacen(old, new, 9).as_bytes()),
                 Err(reason.to_owned())
             );
         }
@@ -209,7 +209,7 @@ mod tests {
             ("0009\"", "../9\""),
         ] {
             assert!(
-                View::parse(text.replace(old, new).as_bytes()).is_err(),
+                Channel::parse(text.replace(old, new).as_bytes()).is_err(),
                 "{new}"
             );
         }
