@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gix::ObjectId;
+
 use super::store::{Store, Stores};
 use crate::{
     base::buffer::Buffer,
@@ -9,6 +11,7 @@ use crate::{
     git::{
         objects::{Decoder, slot::Allowance},
         odb::pack::Damage,
+        tree::TreeRules,
     },
     output::report::{Counts, Lines},
     plan::{BlobPolicy, Window, extra::Extra},
@@ -91,8 +94,8 @@ pub struct Archiver<F> {
     pub pax_notes: bool,
     /// Whether entries may be hidden from the reader.
     pub redacted: bool,
-    /// Whether git would have looked all blobs up before its first byte.
-    pub verified: bool,
+    /// The archived tree, if git looks up all of its files before the first byte, and the rules of reading it.
+    pub verified: Option<(ObjectId, TreeRules)>,
     /// Whether lines of a manifest are written.
     pub manifest: bool,
     /// The limit of the bytes in shared delta bases.

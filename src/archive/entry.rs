@@ -22,12 +22,13 @@ use crate::{
         objects::{
             Decoder, Failure,
             chain::{Chains, NodeId},
+            reader::Reader,
             recovery,
             size::{Size, Sizer},
             stream,
         },
         odb::Odb,
-        tree::Mode,
+        tree::{MissingFile, Mode, first_missing},
     },
     output::report::{Past, Place, Record},
     plan::{Blob, Entry, Window},
@@ -419,25 +420,52 @@ impl<F: Format> Archiver<F> {
     pub(super) fn cannot_read(&self, window: &Window, entry: &Entry, failure: Failure) -> Error {
         let odb = &self.store(window).odb;
         let words = format!("cannot read '{}'", entry.id);
-        let mode = match entry.kind {
-            MemberKind::File => "100644",
-            MemberKind::Executable => "100755",
-            MemberKind::Symlink => "120000",
-            MemberKind::Directory => "040000",
-        };
         match failure {
             Failure::Taker(error) | Failure::Refused(error) => error,
-            Failure::Damaged(MISSING) if self.verified => {
-                let path = self.path_in_tree(window, entry);
-                let id = entry.id.to_hex().to_string();
-                odb.missing(Error::entry(words)).after(filled(
-                    "error: invalid object {} {} for '{}'",
-                    &[mode.as_bytes(), id.as_bytes(), &path],
-                ))
-            }
-            Failure::Damaged(MISSING) => odb.missing(Error::entry(words)),
+            Failure::Damaged(MISSING) => odb.missing(self.not_found(window, entry, words)),
             failure => self.damaged(window, entry, words).caused_by(failure),
         }
+    }
+
+    /// The error of a missing `entry`, which git reports in `words`.
+    fn not_found(&self, window: &Window, entry: &Entry, words: String) -> Error {
+        if let Ok(replaced) = self.store(window).odb.replaced(&entry.id)
+            && replaced != entry.id
+        {
+            let id = entry.id;
+            return Error::fatal(format!("replacement {replaced} not found for {id}"));
+        }
+        let error = Error::entry(words);
+        match self.named_missing(window, entry) {
+            Some(file) => error.after(filled(
+                "error: invalid object {} {} for '{}'",
+                &[
+                    format!("{:06o}", file.mode.bits()).as_bytes(),
+                    file.id.to_hex().to_string().as_bytes(),
+                    &file.path,
+                ],
+            )),
+            None => error,
+        }
+    }
+
+    /// The missing file that git names where the missing `entry` ends the run: the first one of the whole tree. It is
+    /// `entry` itself in a submodule, in a partial clone, where git would fetch files instead, and if the reader
+    /// may not know all of the tree.
+    fn named_missing(&self, window: &Window, entry: &Entry) -> Option<MissingFile> {
+        let (tree, rules) = self.verified?;
+        let store = self.store(window);
+        if store.submodule.is_empty() && !store.odb.is_partial && !rules.redacted {
+            let mut reader = Reader::new(Odb::open(store.odb.clone()));
+            if let Ok(first) = first_missing(&mut reader, tree, rules) {
+                return first;
+            }
+        }
+        Some(MissingFile {
+            mode: entry.mode,
+            id: entry.id,
+            path: self.path_in_tree(window, entry).into(),
+        })
     }
 
     /// The path of `entry` in the archived tree.

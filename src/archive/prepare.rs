@@ -85,7 +85,7 @@ impl<F> Prepared<F> {
             blob_policy: request.blob_policy,
             pax_notes: request.pax_notes,
             redacted: request.rules.redacted,
-            verified: request.rules.protect.is_some(),
+            verified: request.rules.protect.map(|_| (tree, request.rules)),
             manifest,
             allowance: Allowance::new(request.budget.delta_bases()),
             scratch_max: request.budget.scratch(),

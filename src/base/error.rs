@@ -23,6 +23,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ExitKind {
     /// The run cannot continue; exit status 128, printed as `fatal: …`.
     Fatal,
+    /// The tree-ish is not the name of an object; exit status 128, printed as `fatal: …`.
+    UnknownName,
     /// The arguments make no sense; exit status 129, printed as `error: …`.
     Usage,
     /// An entry could not be written; exit status 255, printed as `error: …`.
@@ -69,6 +71,12 @@ impl Error {
     /// A failure that ends the run with status 128.
     pub fn fatal(message: impl Into<BString>) -> Self {
         Self::new(ExitKind::Fatal, message)
+    }
+
+    /// The tree-ish `name` is not the name of an object; status 128.
+    pub fn unknown_name(name: &BStr) -> Self {
+        let message = filled("not a valid object name: {}", &[name]);
+        Self::new(ExitKind::UnknownName, message)
     }
 
     /// Arguments that make no sense, status 129.
@@ -250,7 +258,7 @@ impl Error {
     /// The exit status of the process, after git.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
-            ExitKind::Fatal | ExitKind::BrokenPipe => 128,
+            ExitKind::Fatal | ExitKind::UnknownName | ExitKind::BrokenPipe => 128,
             ExitKind::Usage => 129,
             ExitKind::Entry => 255,
             ExitKind::NoBase => 3,

@@ -8,3 +8,5 @@ pub mod buffer;
 pub mod io;
 pub mod working_directory;
 pub mod error;
+#[cfg(test)]
+pub(crate) mod temporary;

@@ -225,10 +225,11 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::{Directory, Trouble};
+    use crate::base::temporary;
 
     #[test]
     fn only_the_owner_may_write() {
-        let top = tempfile::tempdir().expect("a directory");
+        let top = temporary::directory();
         let path = top.path().join("cache");
         assert!(Directory::open(&path).is_ok());
         let mode = |path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn links_are_not_followed() {
-        let top = tempfile::tempdir().expect("a directory");
+        let top = temporary::directory();
         let directory = Directory::open(&top.path().join("cache")).expect("ours");
         fs::write(top.path().join("file"), "secret").expect("our own");
         std::os::unix::fs::symlink("../file", top.path().join("cache/link")).expect("our own");

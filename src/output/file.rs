@@ -191,12 +191,15 @@ pub fn umask() -> u32 {
 mod tests {
     use std::{fs, io::Write, sync::mpsc, thread, time::Duration};
 
-    use crate::{base::working_directory::Directory, output::Destination};
+    use crate::{
+        base::{temporary, working_directory::Directory},
+        output::Destination,
+    };
 
     /// The process is about to end when it removes the file, and the run must not notice first.
     #[test]
     fn a_file_that_is_removed_is_not_renamed() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let directory = temporary::directory();
         let path = directory.path().join("file");
         let (tell, told) = mpsc::channel();
         let watch = |unfinished| {
@@ -220,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_longest_name() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let directory = temporary::directory();
         let path = directory.path().join("x".repeat(255));
         let destination = Destination::create(&Directory::Current.file(&path), |_| Ok(()));
         destination.expect("a file").complete().expect("renamed");
@@ -230,7 +233,7 @@ mod tests {
     /// By then the name may belong to another file.
     #[test]
     fn a_file_that_is_complete_is_not_removed() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let directory = temporary::directory();
         let path = directory.path().join("file");
         let (tell, told) = mpsc::channel();
         let watch = |unfinished| {

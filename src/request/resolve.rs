@@ -389,7 +389,7 @@ impl<'a> Inputs<'a> {
 
     /// `error` about `name`, with a hint if `name` is a range of commits. Clients do not have the option for that.
     fn hint_at_base(self, name: &BStr, error: Error) -> Error {
-        let is_unknown = error.message().starts_with(b"not a valid object name");
+        let is_unknown = error.kind() == ExitKind::UnknownName;
         let is_range = self.access == Access::Local && is_unknown && !name.contains(&b':');
         match name.split_once_str("..") {
             Some((base, target)) if is_range && !base.is_empty() && !target.is_empty() => {

@@ -103,9 +103,7 @@ fn malformed_configuration() {
 fn without(fixture: &str, object: &str) -> (Repo, String) {
     let repo = Repo::copy(fixture);
     let id = repo.git(["rev-parse", object]);
-    let (directory, file) = id.split_at(2);
-    fs::remove_file(repo.path().join(format!(".git/objects/{directory}/{file}")))
-        .expect("it is loose");
+    fs::remove_file(forge::loose_file(&repo, &id)).expect("it is loose");
     (repo, id)
 }
 
@@ -164,6 +162,60 @@ fn missing_blob() {
             "{oracle}"
         );
     }
+}
+
+/// git looks all files up beforehand, those of subdirectories first, and names the first missing one. It may be another
+/// path of the same object, or an object that the archive leaves out.
+#[test]
+fn missing_blobs_of_several_paths() {
+    let both_name = |paths: &[&str], args: &[&str], named: &str| {
+        let repo = without_files(paths);
+        let entry = repo.git(["ls-tree", "-r", args[0], named]);
+        let id = entry.split_whitespace().nth(2).expect("an entry");
+        repo.assert_same(args);
+        let output = repo.sluice(args);
+        let messages = output.messages();
+        let line = format!("error: invalid object 100644 {id} for '{named}'\n");
+        assert!(messages.starts_with(&line), "{paths:?} {args:?} {messages}");
+    };
+    both_name(&["a"], &["HEAD"], "dir/same-as-a");
+    both_name(&["a"], &["HEAD", "a"], "dir/same-as-a");
+    both_name(&["dir-", "dir/z", "z"], &["HEAD"], "dir/z");
+    both_name(&["dir/b", "dir/sub/z", "a"], &["HEAD"], "dir/sub/z");
+    both_name(&["dir/b", "dir/sub/z"], &["HEAD:dir"], "sub/z");
+    both_name(&["ignored", "z"], &["HEAD"], "ignored");
+    both_name(&["dir/z", "z"], &["HEAD", "z"], "dir/z");
+    both_name(&[".gitattributes", "z"], &["HEAD"], ".gitattributes");
+}
+
+/// git looks for the file of the tree and reads the one that replaces it.
+#[test]
+fn missing_replacements() {
+    let repo = without_files(&[]);
+    let id = repo.git(["rev-parse", "HEAD:z"]);
+    let other = repo.git_with_input(["hash-object", "-w", "--stdin"], "other\n");
+    repo.git(["replace", &id, &other]);
+    fs::remove_file(forge::loose_file(&repo, &other)).expect("it is loose");
+    repo.assert_same(["HEAD"]);
+    let message = format!("fatal: replacement {other} not found for {id}\n");
+    repo.sluice(["HEAD"]).assert_failure(128, &message);
+}
+
+/// A repository that lacks the objects of these files.
+fn without_files(missing: &[&str]) -> Repo {
+    let repo = Repo::init();
+    fs::create_dir_all(repo.path().join("dir/sub")).expect("our own");
+    repo.write(".gitattributes", "ignored export-ignore\n");
+    repo.write("dir/same-as-a", "a\n");
+    for path in ["a", "dir-", "dir/b", "dir/sub/z", "dir/z", "ignored", "z"] {
+        repo.write(path, format!("{path}\n"));
+    }
+    repo.git(["add", "."]);
+    repo.git(["commit", "-qm", "files"]);
+    for path in missing {
+        fs::remove_file(forge::loose_file(&repo, &format!("HEAD:{path}"))).expect("it is loose");
+    }
+    repo
 }
 
 /// Messages have the path in the tree. Without a look at all blobs beforehand nothing is said of theirs.

@@ -235,6 +235,7 @@ impl<'a> Repository<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     /// If this id has to change, figures measured on a corpus can no longer be made again.
     #[test]
@@ -243,10 +244,10 @@ mod tests {
             eprintln!("SKIP: git is not installed");
             return;
         }
-        let name = format!("git-sluice-corpus-{}", std::process::id());
-        let dir = std::env::temp_dir().join(name);
+        let directory = scratch::directory().unwrap();
+        let dir = directory.path();
         let args = Args {
-            dir: dir.clone(),
+            dir: dir.to_owned(),
             files: 300,
             commits: 20,
             seed: 1,
@@ -255,11 +256,10 @@ mod tests {
             packs: 3,
         };
         run(&args).unwrap();
-        let repository = Repository { dir: &dir };
+        let repository = Repository { dir };
         let packs = repository.packs().unwrap().len();
         let head = process::text(repository.git().args(["rev-parse", "HEAD"])).unwrap();
         let fsck = process::run(repository.git().args(["fsck", "--strict", "--no-progress"]));
-        fs::remove_dir_all(&dir).unwrap();
         fsck.unwrap();
         assert_eq!(packs, 3);
         assert_eq!(head, "f2c278d6816c0f0e8b472ae93598f07f109f56db");

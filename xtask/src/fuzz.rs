@@ -14,7 +14,7 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use crate::process;
+use crate::{process, scratch};
 
 /// Run each fuzz target for a while
 ///
@@ -131,5 +131,5 @@ fn run_target(fuzz: &Path, binaries: &Path, name: &str, seconds: u32) -> Result<
 
 /// A directory for what a target writes, in memory where that can be: a target writes files for each input.
 fn scratch() -> Result<TempDir> {
-    Ok(TempDir::new_in("/dev/shm").or_else(|_| TempDir::new())?)
+    Ok(scratch::directory_in(Path::new("/dev/shm")).or_else(|_| scratch::directory())?)
 }

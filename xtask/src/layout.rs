@@ -125,11 +125,12 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::{FOLDER_OF_DOCUMENTS, PROGRAM, files, remove_below};
+    use crate::scratch;
 
     /// A shell script in the place of the program.
     #[test]
     fn the_program_is_asked_for_its_texts() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = scratch::directory().expect("a folder");
         let program = place.path().join("program");
         fs::write(&program, "#!/bin/sh\necho \"$*\"\n").expect("ours");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::corpus::{Random, Repository};
 use crate::median::median;
-use crate::{binary, process, size};
+use crate::{binary, process, scratch, size};
 
 /// Time files of Git LFS against git archive with git-lfs
 #[derive(clap::Args)]
@@ -86,7 +86,7 @@ struct Fixture {
 impl Fixture {
     fn make(args: &Args) -> Result<Self> {
         let fixture = Self {
-            directory: tempfile::tempdir()?,
+            directory: scratch::directory()?,
         };
         let files = fixture.directory.path().join("files");
         fs::create_dir(&files)?;

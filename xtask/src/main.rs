@@ -25,6 +25,7 @@ mod partial;
 mod plot;
 mod process;
 mod scenario;
+mod scratch;
 mod size;
 mod submodules;
 mod zoekt;

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::corpus::Repository;
 use crate::median::median;
-use crate::{binary, process};
+use crate::{binary, process, scratch};
 
 /// Time archives of partial clones that lack all files
 #[derive(clap::Args)]
@@ -130,7 +130,7 @@ struct Origin {
 impl Origin {
     fn make(args: &Args, attributes: bool) -> Result<Self> {
         let origin = Self {
-            directory: tempfile::tempdir()?,
+            directory: scratch::directory()?,
         };
         let (files, path) = (origin.directory.path().join("files"), origin.path());
         fs::create_dir(&files)?;

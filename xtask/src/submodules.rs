@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::median::median;
-use crate::{binary, process};
+use crate::{binary, process, scratch};
 
 /// Time submodules of submodules against git-archive-all
 #[derive(clap::Args)]
@@ -82,7 +82,7 @@ struct Fixture {
 impl Fixture {
     fn make(files: u32) -> Result<Self> {
         let fixture = Self {
-            directory: tempfile::tempdir()?,
+            directory: scratch::directory()?,
         };
         let mut inner = None;
         for name in NAMES {

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{binary, process, size};
+use crate::{binary, process, scratch, size};
 use index::{Archive, Index, Options};
 
 /// Compare what zoekt indexes of our archives with what it indexes of the repository
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(program) => fs::canonicalize(program)?,
         None => binary::build()?.path,
     };
-    let scratch = tempfile::tempdir()?;
+    let scratch = scratch::directory()?;
     let at = |name: &str| scratch.path().join(name);
     let mut exceptions = args.large_file.clone();
     let source = match &args.repo {

@@ -21,7 +21,8 @@ use std::{
     str,
 };
 
-use cap_std::fs::{Dir, File};
+use cap_std::fs::File;
+use gix::bstr::BString;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Result;
@@ -29,7 +30,7 @@ use crate::base::error::Result;
 use super::{
     delta::Id,
     hash::ContentHash,
-    own::{self, LIST, failed},
+    own::{self, LIST, StateDirectory, failed},
     pax::decimal,
     record::{Record, RecordKind},
 };
@@ -68,11 +69,13 @@ impl Header {
 pub(super) struct List {
     pub(super) header: Header,
     records: BufReader<File>,
+    /// The path for messages.
+    path: BString,
 }
 
 impl List {
     /// Open the list called `name`, if it exists.
-    pub(super) fn open(root: &Dir, name: &str) -> Result<Option<Self>> {
+    pub(super) fn open(root: &StateDirectory, name: &str) -> Result<Option<Self>> {
         let Some(file) = own::open(root, name)? else {
             return Ok(None);
         };
@@ -81,13 +84,17 @@ impl List {
         let read = (&mut records)
             .take(HEADER_LEN as u64)
             .read_to_end(&mut line);
-        read.map_err(|error| failed(name, &error))?;
+        read.map_err(|error| root.failed(name, &error))?;
         // An interrupted application may leave a list without a whole first line, and without a record.
-        Ok(Header::parse(&line).map(|header| Self { header, records }))
+        Ok(Header::parse(&line).map(|header| Self {
+            header,
+            records,
+            path: root.shown(name),
+        }))
     }
 
     /// Open the list of the directory, if it names the files of one of `commits`.
-    pub(super) fn of(root: &Dir, commits: &[&Id]) -> Result<Option<Self>> {
+    pub(super) fn of(root: &StateDirectory, commits: &[&Id]) -> Result<Option<Self>> {
         let list = Self::open(root, LIST)?;
         Ok(list.filter(|list| commits.contains(&&list.header.commit)))
     }
@@ -96,7 +103,7 @@ impl List {
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         let read = self.records.read_until(0, line);
-        read.map_err(|error| failed(LIST, &error))?;
+        read.map_err(|error| failed(&self.path, &error))?;
         Ok(!line.is_empty())
     }
 
@@ -124,7 +131,7 @@ impl List {
         })?;
         let begin = SeekFrom::Start(HEADER_LEN as u64);
         let sought = self.records.seek(begin);
-        sought.map_err(|error| failed(LIST, &error))?;
+        sought.map_err(|error| failed(&self.path, &error))?;
         Ok(latest)
     }
 

@@ -8,14 +8,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cap_std::fs::{Dir, File, MetadataExt as _};
+use cap_std::fs::{File, MetadataExt as _};
+use gix::bstr::BString;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, filled};
 
 use super::{
     delta::Id,
     list::{HEADER_LEN, Header, List},
-    own::{self, LIST, NEW_LIST, NEXT_LIST, failed},
+    own::{self, LIST, NEW_LIST, NEXT_LIST, StateDirectory, failed},
     record::Record,
 };
 
@@ -27,6 +28,8 @@ const BLOCK_LEN: u64 = 4 << 10;
 /// The list of an application in progress.
 pub(super) struct ListWriter {
     name: &'static str,
+    /// The path for messages.
+    path: BString,
     commit: Id,
     /// `None` after a failed write: no record may follow a part of one.
     file: Mutex<Option<File>>,
@@ -34,19 +37,19 @@ pub(super) struct ListWriter {
 
 impl ListWriter {
     /// Begin a list of what `commit` will have.
-    pub(super) fn create(root: &Dir, commit: &Id) -> Result<Self> {
+    pub(super) fn create(root: &StateDirectory, commit: &Id) -> Result<Self> {
         let mut file = own::create(root, NEXT_LIST)?;
         let header = Header {
             len: 0,
             commit: commit.clone(),
         };
-        write_header(&mut file, &header).map_err(|error| failed(NEXT_LIST, &error))?;
+        write_header(&mut file, &header).map_err(|error| root.failed(NEXT_LIST, &error))?;
         own::rename(root, NEXT_LIST, NEW_LIST)?;
-        Ok(Self::new(NEW_LIST, commit, file))
+        Ok(Self::new(root, NEW_LIST, commit, file))
     }
 
     /// Go on with the list of the directory, which must be [`tidy`], for what `commit` will have.
-    pub(super) fn go_on(root: &Dir, commit: &Id, tidy: &Header) -> Result<Self> {
+    pub(super) fn go_on(root: &StateDirectory, commit: &Id, tidy: &Header) -> Result<Self> {
         let mut file = own::open_to_change(root, LIST)?;
         let header = Header {
             commit: commit.clone(),
@@ -54,13 +57,14 @@ impl ListWriter {
         };
         write_header(&mut file, &header)
             .and_then(|()| file.seek(SeekFrom::End(0)))
-            .map_err(|error| failed(LIST, &error))?;
-        Ok(Self::new(LIST, commit, file))
+            .map_err(|error| root.failed(LIST, &error))?;
+        Ok(Self::new(root, LIST, commit, file))
     }
 
-    fn new(name: &'static str, commit: &Id, file: File) -> Self {
+    fn new(root: &StateDirectory, name: &'static str, commit: &Id, file: File) -> Self {
         Self {
             name,
+            path: root.shown(name),
             commit: commit.clone(),
             file: Mutex::new(Some(file)),
         }
@@ -75,16 +79,16 @@ impl ListWriter {
         };
         written.map_err(|error| {
             *file = None;
-            failed(self.name, &error)
+            failed(&self.path, &error)
         })
     }
 
     fn is_torn(&self) -> Error {
-        Error::fatal(format!("cannot write '{}' after a failure", self.name))
+        Error::fatal(filled("cannot write '{}' after a failure", &[&self.path]))
     }
 
     /// The list is complete and on the disk, and is now that of the directory.
-    pub(super) fn complete(self, root: &Dir) -> Result<()> {
+    pub(super) fn complete(self, root: &StateDirectory) -> Result<()> {
         let torn = self.is_torn();
         let file = self
             .file
@@ -93,21 +97,21 @@ impl ListWriter {
         let file = file.ok_or(torn)?;
         match self.name {
             NEW_LIST => put_in_place(root, file, NEW_LIST, self.commit),
-            name => file.sync_all().map_err(|error| failed(name, &error)),
+            name => file.sync_all().map_err(|error| root.failed(name, &error)),
         }
     }
 }
 
 /// Prepare the list of the directory for more records, if it names the files of one of `commits`. The rest of an
 /// interrupted write is cut off. A list that is also in another directory, by a hard link, is left to that one.
-pub(super) fn tidy(root: &Dir, commits: &[&Id]) -> Result<Option<Header>> {
+pub(super) fn tidy(root: &StateDirectory, commits: &[&Id]) -> Result<Option<Header>> {
     let Some(list) = List::of(root, commits)? else {
         return Ok(None);
     };
     let mut file = own::open_to_change(root, LIST)?;
-    let metadata = file.metadata().map_err(|error| failed(LIST, &error))?;
+    let metadata = file.metadata().map_err(|error| root.failed(LIST, &error))?;
     if metadata.nlink() == 1 {
-        let len = cut(&mut file).map_err(|error| failed(LIST, &error))?;
+        let len = cut(&mut file).map_err(|error| root.failed(LIST, &error))?;
         if len <= 2 * list.header.len + GROWTH_MIN {
             return Ok(Some(list.header));
         }
@@ -135,8 +139,8 @@ fn cut(file: &mut File) -> io::Result<u64> {
 }
 
 /// Write the list with the records that count alone.
-fn write_anew(root: &Dir, mut list: List) -> Result<()> {
-    let write = |error: io::Error| failed(NEXT_LIST, &error);
+fn write_anew(root: &StateDirectory, mut list: List) -> Result<()> {
+    let write = |error: io::Error| root.failed(NEXT_LIST, &error);
     let mut file = own::create(root, NEXT_LIST)?;
     write_header(&mut file, &list.header).map_err(write)?;
     let latest = list.latest()?;
@@ -154,10 +158,10 @@ fn write_anew(root: &Dir, mut list: List) -> Result<()> {
 }
 
 /// Put the list called `name`, which has one record for each path, in place of that of the directory.
-fn put_in_place(root: &Dir, mut file: File, name: &str, commit: Id) -> Result<()> {
+fn put_in_place(root: &StateDirectory, mut file: File, name: &str, commit: Id) -> Result<()> {
     let len = file.stream_position();
     len.and_then(|len| write_header(&mut file, &Header { len, commit }))
-        .map_err(|error| failed(name, &error))?;
+        .map_err(|error| root.failed(name, &error))?;
     own::replace(root, &file, name, LIST)
 }
 

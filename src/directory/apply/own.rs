@@ -3,13 +3,14 @@
 //! They decide what is deleted, so they must come from a trusted user: each must be a regular file, reached through no
 //! symbolic link, owned by the applying user and not writable by everybody.
 
-use std::io;
+use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use gix::bstr::BString;
 use rustix::process::geteuid;
 
-use crate::base::error::{Error, Result, strerror};
+use crate::base::error::{Error, Result, filled, strerror};
 
 /// What the directory holds.
 pub(super) const STATE: &str = ".git-sluice";
@@ -32,28 +33,47 @@ pub(super) fn is_own(name: &[u8]) -> bool {
         .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
+/// The directory that holds the files.
+pub(super) struct StateDirectory {
+    pub(super) dir: Dir,
+    /// The name as typed, for messages.
+    pub(super) name: PathBuf,
+}
+
+impl StateDirectory {
+    /// The path of the file `name`, for messages.
+    pub(super) fn shown(&self, name: &str) -> BString {
+        self.name.join(name).as_os_str().as_bytes().into()
+    }
+
+    /// The error of a failed operation on the file `name`.
+    pub(super) fn failed(&self, name: &str, error: &io::Error) -> Error {
+        failed(&self.shown(name), error)
+    }
+}
+
 /// Open a file to read it, if it exists.
-pub(super) fn open(root: &Dir, name: &str) -> Result<Option<File>> {
-    match root.symlink_metadata(name) {
-        Ok(metadata) => check_origin(name, &metadata)?,
+pub(super) fn open(root: &StateDirectory, name: &str) -> Result<Option<File>> {
+    match root.dir.symlink_metadata(name) {
+        Ok(metadata) => check_origin(&root.shown(name), &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(name, &error)),
+        Err(error) => return Err(root.failed(name, &error)),
     }
     open_with(root, name, OpenOptions::new().read(true)).map(Some)
 }
 
 /// Open a file that exists, to read and change it.
-pub(super) fn open_to_change(root: &Dir, name: &str) -> Result<File> {
+pub(super) fn open_to_change(root: &StateDirectory, name: &str) -> Result<File> {
     open_with(root, name, OpenOptions::new().read(true).write(true))
 }
 
-fn open_with(root: &Dir, name: &str, options: &mut OpenOptions) -> Result<File> {
-    let file = root.open_with(name, options.follow(FollowSymlinks::No));
-    file.map_err(|error| failed(name, &error))
+fn open_with(root: &StateDirectory, name: &str, options: &mut OpenOptions) -> Result<File> {
+    let file = root.dir.open_with(name, options.follow(FollowSymlinks::No));
+    file.map_err(|error| root.failed(name, &error))
 }
 
 /// Refuse a file that another user may have written.
-fn check_origin(name: &str, metadata: &Metadata) -> Result<()> {
+fn check_origin(path: &[u8], metadata: &Metadata) -> Result<()> {
     let kind = metadata.file_type();
     let fault = match () {
         () if kind.is_symlink() => "it is a symbolic link",
@@ -62,41 +82,40 @@ fn check_origin(name: &str, metadata: &Metadata) -> Result<()> {
         () if metadata.mode() & 0o002 != 0 => "everybody may write it",
         () => return Ok(()),
     };
-    let error = Error::fatal(format!("cannot trust '{name}': {fault}"));
+    let error = Error::fatal(filled("cannot trust '{}': {}", &[path, fault.as_bytes()]));
     Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
 }
 
 /// Create a file in place of an existing one.
-pub(super) fn create(root: &Dir, name: &str) -> Result<File> {
+pub(super) fn create(root: &StateDirectory, name: &str) -> Result<File> {
     remove(root, name)?;
     let mut options = OpenOptions::new();
     open_with(root, name, options.write(true).create_new(true).mode(MODE))
 }
 
 /// Remove a file, if it exists.
-pub(super) fn remove(root: &Dir, name: &str) -> Result<()> {
-    match root.remove_file(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(name, &error)),
+pub(super) fn remove(root: &StateDirectory, name: &str) -> Result<()> {
+    match root.dir.remove_file(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(root.failed(name, &error)),
         _ => Ok(()),
     }
 }
 
 /// Put the file `new`, once it is on the disk, in place of `name`.
-pub(super) fn replace(root: &Dir, file: &File, new: &str, name: &str) -> Result<()> {
-    file.sync_all().map_err(|error| failed(new, &error))?;
+pub(super) fn replace(root: &StateDirectory, file: &File, new: &str, name: &str) -> Result<()> {
+    file.sync_all().map_err(|error| root.failed(new, &error))?;
     rename(root, new, name)
 }
 
 /// Put the file `new` in place of `name`.
-pub(super) fn rename(root: &Dir, new: &str, name: &str) -> Result<()> {
-    let renamed = root.rename(new, root, name);
-    renamed.map_err(|error| failed(name, &error))
+pub(super) fn rename(root: &StateDirectory, new: &str, name: &str) -> Result<()> {
+    let renamed = root.dir.rename(new, &root.dir, name);
+    renamed.map_err(|error| root.failed(name, &error))
 }
 
-/// The error of a failed operation on the file `name`.
-pub(super) fn failed(name: &str, error: &io::Error) -> Error {
+/// The error of a failed operation on the file at `path`.
+pub(super) fn failed(path: &[u8], error: &io::Error) -> Error {
     let why = strerror(error);
-    Error::fatal(format!(
-        "cannot read or write '{name}' in the directory: {why}"
-    ))
+    let values = [path, why.as_bytes()];
+    Error::fatal(filled("cannot read or write '{}': {}", &values))
 }

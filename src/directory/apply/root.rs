@@ -18,7 +18,7 @@ use crate::base::{
 
 use super::{
     cursor::{Cursor, DIRECTORY_MODE, failed},
-    own,
+    own::{self, StateDirectory},
 };
 
 /// How long an application waits for another one. One that was killed may hold the lock until its last write to the disk
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// A directory that is locked.
 pub(super) struct Root {
-    directory: Dir,
+    directory: StateDirectory,
     /// The same directory for operations without a path. Holds the lock.
     handle: fs::File,
 }
@@ -66,25 +66,28 @@ impl Root {
             return Err(Error::fatal(refused));
         }
         Ok(Self {
-            directory: Dir::from_std_file(handle.try_clone().map_err(failed)?),
+            directory: StateDirectory {
+                dir: Dir::from_std_file(handle.try_clone().map_err(failed)?),
+                name: name.clone(),
+            },
             handle,
         })
     }
 
     /// The directory itself, for the files of the state.
-    pub(super) fn directory(&self) -> &Dir {
+    pub(super) fn directory(&self) -> &StateDirectory {
         &self.directory
     }
 
     /// A cursor at the top.
     pub(super) fn cursor(&self) -> Cursor<'_> {
-        Cursor::new(&self.directory)
+        Cursor::new(&self.directory.dir)
     }
 
     /// Whether the directory holds nothing but the files of `--apply`.
     pub(super) fn is_bare(&self) -> Result<bool> {
-        let failed = |error| failed("read", b".", error);
-        for entry in self.directory.entries().map_err(failed)? {
+        let failed = |error| failed("read", self.directory.name.as_os_str().as_bytes(), error);
+        for entry in self.directory.dir.entries().map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             if !own::is_own(name.as_bytes()) {
                 return Ok(false);
@@ -95,7 +98,8 @@ impl Root {
 
     /// Flush all changes to the disk.
     pub(super) fn sync(&self) -> Result<()> {
-        sync_all_files(&self.handle).map_err(|error| failed("write", b".", error))
+        let name = self.directory.name.as_os_str().as_bytes();
+        sync_all_files(&self.handle).map_err(|error| failed("write", name, error))
     }
 }
 

@@ -6,13 +6,11 @@
 
 use std::io::{Read, Write};
 
-use cap_std::fs::Dir;
-
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, filled};
 
 use super::{
     delta::{Claim, Id, Origin},
-    own::{self, NEW_STATE, STATE, failed},
+    own::{self, NEW_STATE, STATE, StateDirectory},
 };
 
 /// More than any state has.
@@ -109,30 +107,32 @@ impl State {
     }
 
     /// Read the state of `root`.
-    pub(super) fn read(root: &Dir) -> Result<Option<Self>> {
+    pub(super) fn read(root: &StateDirectory) -> Result<Option<Self>> {
         let Some(file) = own::open(root, STATE)? else {
             return Ok(None);
         };
         let mut text = Vec::new();
         let read = file.take(LEN_MAX).read_to_end(&mut text);
-        read.map_err(|error| failed(STATE, &error))?;
+        read.map_err(|error| root.failed(STATE, &error))?;
         let state = Self::parse(&text).ok_or_else(|| {
-            let what = format!("'{STATE}' does not say what the directory holds");
+            let path = root.shown(STATE);
+            let what = filled("'{}' does not say what the directory holds", &[&path]);
             Error::fatal(what).hinted(how_to_say())
         })?;
         Ok(Some(state))
     }
 
     /// Replace the state of `root`.
-    pub(super) fn write(&self, root: &Dir) -> Result<()> {
+    pub(super) fn write(&self, root: &StateDirectory) -> Result<()> {
         let mut file = own::create(root, NEW_STATE)?;
         let written = file.write_all(self.text().as_bytes());
-        written.map_err(|error| failed(NEW_STATE, &error))?;
+        written.map_err(|error| root.failed(NEW_STATE, &error))?;
         own::replace(root, &file, NEW_STATE, STATE)?;
         let synced = root
+            .dir
             .try_clone()
-            .and_then(|root| root.into_std_file().sync_all());
-        synced.map_err(|error| failed(STATE, &error))
+            .and_then(|dir| dir.into_std_file().sync_all());
+        synced.map_err(|error| root.failed(STATE, &error))
     }
 
     /// The commit that a directory in `state` holds, if it holds one wholly.

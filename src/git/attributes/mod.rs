@@ -454,10 +454,13 @@ fn encoding_named(name: &str) -> Option<Encoding> {
 #[cfg(test)]
 mod tests {
     use super::{AttributeSettings, Attributes, Demand};
-    use crate::git::{
-        attributes::AttributeSource,
-        objects::reader::Reader,
-        odb::{Config, Odb},
+    use crate::{
+        base::temporary,
+        git::{
+            attributes::AttributeSource,
+            objects::reader::Reader,
+            odb::{Config, Odb},
+        },
     };
 
     fn reader() -> Reader {
@@ -471,7 +474,7 @@ mod tests {
     }
 
     fn in_work_tree(files: &[(&str, &str)], text: bool) -> (Attributes, tempfile::TempDir) {
-        let top = tempfile::tempdir().expect("temporary directories can be made");
+        let top = temporary::directory();
         for (name, content) in files {
             let path = top.path().join(name);
             std::fs::create_dir_all(path.parent().expect("below the top")).expect("our own");

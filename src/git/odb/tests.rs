@@ -10,6 +10,7 @@ use gix::{ObjectId, hash::Kind};
 use tempfile::TempDir;
 
 use super::{Config, Odb, PackId, Place, SourceKind, loose};
+use crate::base::temporary;
 
 /// The object number `number` of pack `pack`.
 fn id(pack: u8, number: u8) -> ObjectId {
@@ -55,7 +56,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let fixture = Self {
-            directory: tempfile::tempdir().expect("temporary directories can be made"),
+            directory: temporary::directory(),
         };
         let packs = fixture.packs();
         fs::create_dir(&packs).expect("our own");

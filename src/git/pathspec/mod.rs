@@ -164,14 +164,19 @@ impl Pathspecs {
         &self,
         path: &[u8],
         is_dir: bool,
-        mut meets: impl FnMut(&Requirements) -> bool,
-    ) -> bool {
-        let mut any = |exclude| {
-            self.others(exclude).any(|spec| {
-                spec.matches(path, is_dir) && spec.requirements.as_ref().is_none_or(&mut meets)
-            })
+        mut meets: impl FnMut(&Requirements) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut any = |exclude| -> Result<bool> {
+            for spec in self.others(exclude) {
+                let matches = spec.matches(path, is_dir);
+                if matches && spec.requirements.as_ref().map_or(Ok(true), &mut meets)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         };
-        (!self.include || self.named.covers(path, is_dir) || any(false)) && !any(true)
+        let is_included = !self.include || self.named.covers(path, is_dir) || any(false)?;
+        Ok(is_included && !any(true)?)
     }
 
     /// Whether anything below the directory `path` may be selected.
@@ -364,7 +369,8 @@ mod tests {
         let specs = specs(cwd, given);
         let matches = |path: &str| {
             let bare = path.trim_end_matches('/').as_bytes();
-            specs.select(bare, path.ends_with('/'), |_| true)
+            let selected = specs.select(bare, path.ends_with('/'), |_| Ok(true));
+            selected.expect("no attribute is looked up")
         };
         for path in selected {
             assert!(matches(path), "{given:?} selects {path}");

@@ -38,7 +38,7 @@ pub(super) fn ask_git(
         (false, true) => program::ask_lazily(location, &arguments),
         (false, false) => program::ask(location, &arguments),
     };
-    let output = output.ok_or_else(|| not_valid(name))?;
+    let output = output.ok_or_else(|| Error::unknown_name(name))?;
     let words = output.stderr;
     // git looks a plain name up twice when it archives.
     let lookups = match name.find_byteset(b"^~:@") {
@@ -68,7 +68,7 @@ pub(super) fn ask_git(
         .filter_map(|line| line.strip_prefix(b"fatal: "));
     let error = match fatal.next_back() {
         Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
-        _ => not_valid(name),
+        _ => Error::unknown_name(name),
     };
     let is_told = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
     Err(words
@@ -151,10 +151,6 @@ pub(super) fn no_reference() -> Reference {
 
 pub(super) fn lazily(find: impl FnOnce() -> Option<BString> + Send + 'static) -> Reference {
     Arc::new(LazyLock::new(Box::new(find)))
-}
-
-pub(super) fn not_valid(name: &BStr) -> Error {
-    Error::fatal(filled("not a valid object name: {}", &[name]))
 }
 
 pub(super) fn rev_parse(location: &GitLocation, options: &[&str], name: &BStr) -> Option<Output> {

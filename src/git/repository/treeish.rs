@@ -22,9 +22,7 @@ use gix::{
 use super::{
     Repository,
     refs::followed,
-    rev_parse::{
-        ask_git, ask_git_for_ref, full_name, lazily, no_reference, not_valid, rev_parse, tracks,
-    },
+    rev_parse::{ask_git, ask_git_for_ref, full_name, lazily, no_reference, rev_parse, tracks},
 };
 use crate::{
     base::{
@@ -283,7 +281,7 @@ fn object_id_without_git(
         }
         Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
         // A range, or a set of parents.
-        Ok(_) => Err(not_valid(name)),
+        Ok(_) => Err(Error::unknown_name(name)),
         Err(_) => Ok(None),
     }
 }
@@ -315,7 +313,9 @@ fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) ->
     };
     let mut content = Buffer::default();
     match peeled(reader, id, &mut content) {
-        Err(Failure::Damaged(TOO_MANY_TAGS)) => Err(not_valid(name).caused_by(TOO_MANY_TAGS)),
+        Err(Failure::Damaged(TOO_MANY_TAGS)) => {
+            Err(Error::unknown_name(name).caused_by(TOO_MANY_TAGS))
+        }
         Ok(Some((_, ObjectKind::Commit)))
             if CommitRefIter::from_bytes(&content, id.kind())
                 .tree_id()

@@ -6,12 +6,14 @@
 mod entry;
 mod links;
 mod lookup;
+mod missing;
 mod mount;
 mod name;
 mod trees;
 
 pub use entry::Mode;
 pub use lookup::{ABSENT, directory_at, file_at, look_up};
+pub use missing::{MissingFile, first_missing};
 pub use mount::Mount;
 pub use name::{Protect, is_valid};
 pub use trees::{TreeRules, TreeStep, Trees, reported};

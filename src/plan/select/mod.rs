@@ -58,19 +58,12 @@ impl Selection {
 
     /// Whether the file, link or submodule at `path` is selected. A submodule has the kind of a directory.
     pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> Result<bool> {
-        let attributes = &mut self.attributes;
-        let mut failure = Ok(());
-        let meets = |required: &Requirements| {
-            let met = attributes.meets(required, path, Some(kind));
-            met.unwrap_or_else(|error| {
-                failure = Err(error);
-                false
-            })
-        };
+        if !path.starts_with(&self.below) {
+            return Ok(false);
+        }
+        let meets = |required: &Requirements| self.attributes.meets(required, path, Some(kind));
         let is_dir = kind == MemberKind::Directory;
-        let is_admitted = path.starts_with(&self.below)
-            && self.pathspecs.select(&self.mount.path(path), is_dir, meets);
-        failure.map(|()| is_admitted)
+        self.pathspecs.select(&self.mount.path(path), is_dir, meets)
     }
 
     /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.

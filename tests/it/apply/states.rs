@@ -35,19 +35,19 @@ fn a_delta_goes_over_its_base_only() {
         (applying("-", to), format!("is on the way to {to}")),
         (
             "holds HEAD\n".into(),
-            "does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not say what the directory holds".into(),
         ),
         (
             format!("holds {from}\nholds {to}\n"),
-            "does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not say what the directory holds".into(),
         ),
         (
             format!("holds {}", "A".repeat(40)),
-            "does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not say what the directory holds".into(),
         ),
         (
             "x".repeat(100_000),
-            "does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not say what the directory holds".into(),
         ),
     ] {
         let directory = Target::holding(from, &base);
@@ -138,7 +138,7 @@ fn a_state_of_doubtful_origin() {
         let output = directory.apply(&archive);
         let first = output.messages();
         let first = first.lines().next();
-        let expected = format!("fatal: cannot trust '.git-sluice': {words}");
+        let expected = format!("fatal: cannot trust 'dir/.git-sluice': {words}");
         assert_eq!(
             (output.code(), first),
             (128, Some(&expected[..])),
@@ -285,7 +285,7 @@ fn an_error_says_where() {
     fs::create_dir(directory.directory().join(".git-sluice.new")).expect("our own");
     directory.assert_not_applied(
         &directory.apply(&archive),
-        "cannot read or write '.git-sluice.new' in the directory: Is a directory",
+        "cannot read or write 'dir/.git-sluice.new': Is a directory",
         &format!("holds {from}\n"),
     );
 }

@@ -378,7 +378,7 @@ fn a_list_of_doubtful_origin() {
             .shell(&format!("cd dir && {script}"))
             .success();
         for output in [directory.verify(), directory.apply(&archive)] {
-            let expected = format!("fatal: cannot trust '.git-sluice.files': {words}\n");
+            let expected = format!("fatal: cannot trust 'dir/.git-sluice.files': {words}\n");
             assert!(
                 output.code() == 128 && output.messages().starts_with(&expected),
                 "{output}"

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 use tempfile::TempDir;
 
-use crate::process;
+use crate::{process, scratch};
 
 /// Directories of each repository.
 const DIRECTORIES: u32 = 10;
@@ -22,7 +22,7 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn make(repositories: u32, files: u32) -> Result<Self> {
-        let directory = tempfile::tempdir()?;
+        let directory = scratch::directory()?;
         let path = |number| directory.path().join(format!("{number:03}"));
         let repositories: Vec<PathBuf> = (0..repositories).map(path).collect();
         for (number, top) in repositories.iter().enumerate() {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::contender::Contender;
-use crate::process;
+use crate::{process, scratch};
 
 /// How many patterns that match nothing.
 const PATTERNS: usize = 1000;
@@ -34,7 +34,7 @@ struct File {
 /// The runs that there are for `rev`, beside `plain`, which is without filters.
 pub(super) fn find(rev: &str, plain: &Contender, directory: &Path) -> Result<Filtered> {
     let files = files(rev, directory)?;
-    let rules = tempfile::tempdir()?;
+    let rules = scratch::directory()?;
     let total: u64 = files.iter().map(|file| file.size).sum();
     let [patterns, pruned, named] =
         ["1000-patterns", "third", "names"].map(|name| rules.path().join(name));

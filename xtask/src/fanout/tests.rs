@@ -11,7 +11,7 @@ use super::clients::{self, Client, Turn};
 use super::contender::{Cache, Contender, MANY, Producer, Request, SINGLE};
 use super::trial::{Row, Trial};
 use super::{bars, report};
-use crate::{Task, corpus, process};
+use crate::{Task, corpus, process, scratch};
 
 #[test]
 fn twenty_clients_ask_for_two_formats() {
@@ -49,7 +49,7 @@ fn every_contender_takes_its_turns() {
         eprintln!("SKIP: git is not there");
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch::directory().unwrap();
     let repository = directory.path().join("a repository");
     corpus::unpacked(&repository, 20, 1).unwrap();
     let git_sluice = directory.path().join("stand in");

@@ -12,7 +12,7 @@ use super::clients::{self, Turn};
 use super::contender::{Cache, Contender, MANY, Producer, Request, SINGLE};
 use crate::compare::equality::{self, Outcome};
 use crate::median::median;
-use crate::process;
+use crate::{process, scratch};
 
 pub(super) struct Trial {
     pub(super) format: String,
@@ -37,7 +37,7 @@ pub(super) struct Row {
 
 impl Trial {
     pub(super) fn run(request: &Request, jobs: u32, rounds: u32) -> Result<Self> {
-        let work = tempfile::tempdir()?;
+        let work = scratch::directory()?;
         let setting = Setting::make(request, work.path())?;
         let rows = |contenders: &[Contender], clients| {
             let row = |&contender| setting.compared_row(contender, clients);

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::pack::{self, Kind, Object};
 use crate::corpus::{self, Repository};
-use crate::process;
+use crate::{process, scratch};
 
 /// A bare repository with one pack. Its branch `main` has a long history, the tag `old` is far back in
 /// it, and the branch `attributes` is `main` with attributes.
@@ -23,7 +23,7 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) fn make(files: u32, commits: u32) -> Result<Self> {
         eprintln!("making a repository of {files} files and {commits} commits");
-        let directory = tempfile::tempdir()?;
+        let directory = scratch::directory()?;
         let source = directory.path().join("source");
         let source = corpus::unpacked(&source, files, commits)?;
         add_attributes(&source)?;

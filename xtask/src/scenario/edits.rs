@@ -25,6 +25,7 @@ use super::output::write;
 use super::report;
 use super::store::{Job, Store, Template};
 use super::trial::{Setting, Trial};
+use crate::scratch;
 
 /// Time the delta of each commit to repositories that many people edit
 ///
@@ -105,7 +106,7 @@ fn settings(args: &Args) -> Vec<Setting> {
 
 pub(super) fn measure(args: &Args, program: &Path) -> Result<Vec<Trial>> {
     // Goes when all is measured.
-    let directory = tempfile::tempdir()?;
+    let directory = scratch::directory()?;
     let mut trials = prepare(&settings(args), directory.path())?;
     let mut done = 0;
     while done < args.commits {

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::import;
 use crate::corpus::Repository;
+use crate::scratch;
 
 /// The delta of one file.
 pub(super) const DELTA: [&str; 2] = ["--base=main~1", "main"];
@@ -66,7 +67,7 @@ impl Fixture {
     }
 
     fn init(files: u32) -> Result<Self> {
-        let directory = tempfile::tempdir()?;
+        let directory = scratch::directory()?;
         let path = directory.path().join("repository");
         Repository::init(&path)?;
         Ok(Self {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::import::{self, command, directory};
 use crate::corpus::Repository;
-use crate::process;
+use crate::{process, scratch};
 
 /// What a commit does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -45,7 +45,7 @@ pub(super) struct Template {
 
 impl Template {
     pub(super) fn make(files: u32, branches: u32) -> Result<Self> {
-        let temporary = tempfile::tempdir()?;
+        let temporary = scratch::directory()?;
         let path = temporary.path().join("repository");
         Repository::init(&path)?;
         import::run(&path, 0, |stream| {

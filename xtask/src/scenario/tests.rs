@@ -9,7 +9,7 @@ use clap::Parser as _;
 
 use super::store::{Job, Store, Template};
 use super::{edits, report};
-use crate::process;
+use crate::{process, scratch};
 
 /// Says so where it is not.
 fn installed(program: &Path) -> bool {
@@ -114,7 +114,7 @@ fn edits_come_as_pushes_to_one_branch_after_the_other() {
     if !installed(Path::new("git")) {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch::directory().unwrap();
     let template = Template::make(60, 2).unwrap();
     for (job, name, expected) in [
         (Job::Add, "add", ["A", "A", "A"]),

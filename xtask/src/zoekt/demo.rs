@@ -151,6 +151,7 @@ fn binary(len: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn git_takes_all_of_it() {
@@ -158,7 +159,7 @@ mod tests {
             eprintln!("SKIP: git is not installed");
             return;
         }
-        let directory = tempfile::tempdir().unwrap();
+        let directory = scratch::directory().unwrap();
         make(directory.path(), 1000).unwrap();
         let mut git = Command::new("git");
         git.arg("-C").arg(directory.path());
