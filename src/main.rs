@@ -126,20 +126,16 @@ fn serve(mut words: Vec<OsString>) -> Result<(), CliError> {
     }
     let words = RawArgs::new(&mut tables, words);
     match words.command {
-        CommandName::UploadArchive => upload_archive(&words.words),
+        CommandName::UploadArchive => upload_archive(words),
         CommandName::Batch => batch(words),
         _ => run_command(words, request::Access::Local),
     }
 }
 
 /// Serve a client, with ourselves as the writer.
-fn upload_archive(words: &[OsString]) -> Result<(), CliError> {
-    if let [word] = words
-        && (word == "-h" || word == "--help")
-    {
-        let name = CommandName::UploadArchive.as_str();
-        return Err(CliError::Answer(cli::help(Some(name))?));
-    }
+fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
+    refuse_ambiguous(&words)?;
+    let words = words.unread()?;
     let output = Destination::Direct(standard_output()?);
     refuse_terminal(&output, CommandName::UploadArchive)?;
     let program = std::env::current_exe()
@@ -172,7 +168,7 @@ fn refuse_terminal(output: &Destination, command: CommandName) -> Result<()> {
 
 /// Answer requests until there are no more.
 fn batch(words: RawArgs<'_>) -> Result<(), CliError> {
-    commands::refuse_ambiguous(&words, &|| Repository::open(&environment()?))?;
+    refuse_ambiguous(&words)?;
     let options: cli::Batch = words.options()?;
     let output = Destination::Direct(standard_output()?);
     refuse_terminal(&output, CommandName::Batch)?;
@@ -183,6 +179,10 @@ fn batch(words: RawArgs<'_>) -> Result<(), CliError> {
     let input = BufReader::new(File::from(input.map_err(unreadable)?));
     leave_standard_streams().map_err(unreadable)?;
     Ok(batch::serve(input, output, (&options).into(), session)?)
+}
+
+fn refuse_ambiguous(words: &RawArgs<'_>) -> Result<()> {
+    commands::refuse_ambiguous(words, &|| Repository::open(&environment()?))
 }
 
 /// Puts the null device in place of standard input and output. A request that names these, as `fd:1` or `/dev/stdin`,

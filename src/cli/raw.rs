@@ -16,7 +16,7 @@ use gix::bstr;
 use super::{
     Archive, CommandName,
     extra::Extra,
-    grammar::{Item, Opt, Scanner, Speaker, Taken},
+    grammar::{Item, Opt, Question, Scanner, Speaker, Taken},
     help, sharing,
 };
 use crate::base::error::{Error, ExitKind, Result, Words, filled};
@@ -197,6 +197,16 @@ impl<'t> RawArgs<'t> {
         let scanner = Scanner::of_all(options, speaker, self.words).with_level(*takes_level);
         let given = read(scanner, examine)?;
         given.parse(command, speaker)
+    }
+
+    /// The words of a command that reads them itself, unless they are a question about the command.
+    pub fn unread(self) -> Result<Vec<OsString>, CliError> {
+        let question = match &self.words[..] {
+            [word] if word == "-h" => Question::Usage,
+            [word] if word == "--help" => Question::Help,
+            _ => return Ok(self.words),
+        };
+        Err(CliError::Answer(help::answer(question, self.command)))
     }
 
     /// Reads the options of a command that takes no extra files.
