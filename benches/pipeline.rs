@@ -5,7 +5,7 @@ mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
-    archive::{Outputs, RunStats, run},
+    archive::{ArchiveOutputs, RunStats, run},
     base::pipeline::processor_count,
     output::report::{Console, Meter, Total},
 };
@@ -22,7 +22,7 @@ fn pipeline(criterion: &mut Criterion) {
                     || shape.request(&["-j", &threads]),
                     |request| {
                         let (mut archive, mut log) = (std::io::sink(), std::io::sink());
-                        let outputs = Outputs {
+                        let outputs = ArchiveOutputs {
                             destination: &mut archive,
                             console: Console::new(&mut log, None),
                             meter: Meter::new("Archiving", Total::Unknown),

@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, fs::File};
 
-use git_sluice::{CommandLine, Session, Sinks};
+use git_sluice::{CommandLine, Outputs, Session};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::new(env::current_dir()?, |name| env::var_os(name));
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "--base=v1.0",
         "v1.1",
     ];
-    let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
-    session.answer(CommandLine::new("project.git", words), sinks)?;
+    let outputs =
+        Outputs::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
+    session.answer(CommandLine::new("project.git", words), outputs)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use git_sluice::{CommandLine, Failure, Session, Sinks};
+use git_sluice::{CommandLine, Failure, Outputs, Session};
 
 type Result<T, E = Box<dyn error::Error>> = std::result::Result<T, E>;
 
@@ -52,11 +52,11 @@ fn write(session: &Session, repository: &str, words: &[&str]) -> Result<Result<(
     let name = Path::new(repository).file_name().ok_or("no name")?;
     let files = ["tar", "jsonl"].map(|kind| format!("{}.{kind}", name.display()));
     let parts = files.each_ref().map(|file| format!("{file}.part"));
-    let sinks = Sinks::new(File::create(&parts[0])?)
+    let outputs = Outputs::new(File::create(&parts[0])?)
         .band(4, File::create(&parts[1])?)
         .with_messages(io::stderr());
     let words = [&["archive", "--profile=zoekt", "--manifest=band:4"], words].concat();
-    let answer = session.answer(CommandLine::new(repository, words), sinks);
+    let answer = session.answer(CommandLine::new(repository, words), outputs);
     for (part, file) in parts.iter().zip(&files) {
         match answer {
             Ok(()) => fs::rename(part, file)?,

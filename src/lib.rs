@@ -4,18 +4,18 @@
 //! # The library
 //!
 //! A [`Session`] keeps repositories open and answers requests. Each request is a [`CommandLine`] whose archive and reports
-//! go to [`Sinks`], and a request that fails returns a [`Failure`].
+//! go to [`Outputs`], and a request that fails returns a [`Failure`].
 //!
 //! ```no_run
 //! use std::{env, fs::File};
 //!
-//! use git_sluice::{CommandLine, Session, Sinks};
+//! use git_sluice::{CommandLine, Session, Outputs};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let session = Session::new(env::current_dir()?, |name| env::var_os(name));
 //! let words = ["--profile=zoekt", "--manifest=band:4", "--base=v1.0", "v1.1"];
-//! let sinks = Sinks::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
-//! session.answer(CommandLine::new("project.git", words), sinks)?;
+//! let outputs = Outputs::new(File::create("changes.tar")?).band(4, File::create("changes.jsonl")?);
+//! session.answer(CommandLine::new("project.git", words), outputs)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -100,4 +100,4 @@ pub mod format;
 pub mod cli;
 pub mod base;
 
-pub use commands::session::{CommandLine, Failure, Session, Sinks};
+pub use commands::session::{CommandLine, Failure, Outputs, Session};

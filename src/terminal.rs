@@ -8,15 +8,15 @@ use std::{
     path::Path,
 };
 
-use git_sluice::output::report::Screen;
+use git_sluice::output::report::Terminal;
 use rustix::termios::{tcgetwinsize, ttyname};
 
 /// The columns of a terminal that does not know its size.
 const COLUMNS: usize = 80;
 
 /// Where messages go.
-pub(super) fn screen() -> Screen {
-    Screen {
+pub(super) fn screen() -> Terminal {
+    Terminal {
         is_terminal: io::stderr().is_terminal(),
         columns,
         claim,

@@ -12,9 +12,9 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
     },
-    filter::{Disposition, OmissionReason, StandIn},
+    filter::{Disposition, OmissionReason, PlaceholderContent},
     format::{Format, Layout, Member, MemberKind},
     git::{
         convert,
@@ -30,13 +30,13 @@ use crate::{
         odb::Odb,
         tree::{MissingFile, Mode, first_missing},
     },
-    output::report::{Past, Place, Record},
+    output::report::{ChangeRecord, Place, Record},
     plan::{Blob, Entry, Window},
 };
 
 /// The outcome for an entry.
 #[derive(Clone, Copy)]
-pub(super) struct Fate {
+pub(super) struct EntryOutcome {
     pub(super) disposition: Disposition,
     /// The size of the content in bytes, if known.
     pub(super) size: Option<u64>,
@@ -57,7 +57,7 @@ impl<F: Format> Archiver<F> {
         limit: u64,
         piece: &mut Piece<F::Records>,
     ) -> Result<Disposition, Failure> {
-        let mut fate = Fate {
+        let mut fate = EntryOutcome {
             disposition: entry.disposition,
             size: entry.size,
             decoded: false,
@@ -83,7 +83,7 @@ impl<F: Format> Archiver<F> {
         entry: &Entry,
         limit: u64,
         piece: &mut Piece<F::Records>,
-    ) -> Result<Fate, Failure> {
+    ) -> Result<EntryOutcome, Failure> {
         let start = piece.mark();
         let notes = self.notes(entry, Disposition::Content, None);
         let records = notes.records();
@@ -123,7 +123,7 @@ impl<F: Format> Archiver<F> {
                 if let Some(unwanted) = self.unwanted(window, entry, &part.bytes[body..], stored) {
                     piece.truncate_part(start);
                     self.replace(scratch, window, entry, (unwanted, stored), piece)?;
-                    return Ok(Fate {
+                    return Ok(EntryOutcome {
                         disposition: unwanted,
                         size: Some(stored),
                         decoded: true,
@@ -137,7 +137,7 @@ impl<F: Format> Archiver<F> {
                 size = Some(stored);
             }
         }
-        Ok(Fate {
+        Ok(EntryOutcome {
             disposition: Disposition::Content,
             size,
             decoded: size.is_some(),
@@ -200,7 +200,7 @@ impl<F: Format> Archiver<F> {
         scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
-        (reason, stand_in, size): (OmissionReason, StandIn, Option<u64>),
+        (reason, stand_in, size): (OmissionReason, PlaceholderContent, Option<u64>),
         piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
         let notes = self.notes(entry, Disposition::Placeholder(reason, stand_in), size);
@@ -208,7 +208,7 @@ impl<F: Format> Archiver<F> {
         let member = member(window, entry, &records);
         let Piece { part, log, .. } = piece;
         self.format.check(&member, log)?;
-        if let StandIn::Sparse(size) = stand_in {
+        if let PlaceholderContent::Sparse(size) = stand_in {
             self.format.sparse_file(&member, size, part);
             return Ok(());
         }
@@ -217,7 +217,7 @@ impl<F: Format> Archiver<F> {
             decoder, format, ..
         } = scratch;
         match stand_in {
-            StandIn::Pointer => {
+            PlaceholderContent::Pointer => {
                 self.decode(decoder, window, entry, POINTER_LEN, &mut part.bytes)?;
             }
             _ => part.bytes.extend(stand_in.bytes()),
@@ -252,7 +252,7 @@ impl<F: Format> Archiver<F> {
         &self,
         window: &Window,
         entry: &Entry,
-        (fate, start): (Fate, i64),
+        (fate, start): (EntryOutcome, i64),
         piece: &mut Piece<F::Records>,
     ) {
         let store = self.store(window);
@@ -270,7 +270,7 @@ impl<F: Format> Archiver<F> {
             id,
             size: fate.size,
             decoded: fate.decoded,
-            past: entry.past.as_deref().map(|past| Past {
+            past: entry.past.as_deref().map(|past| ChangeRecord {
                 status: past.status,
                 old: past
                     .old
@@ -283,7 +283,7 @@ impl<F: Format> Archiver<F> {
             },
             disposition: match (entry.mode, fate.disposition) {
                 (Mode::Submodule, Disposition::Content) if !is_entered => {
-                    Disposition::Placeholder(OmissionReason::Submodule, StandIn::Empty)
+                    Disposition::Placeholder(OmissionReason::Submodule, PlaceholderContent::Empty)
                 }
                 (_, disposition) => disposition,
             },
@@ -319,7 +319,7 @@ impl<F: Format> Archiver<F> {
     }
 
     /// Log the messages about an entry that git prints before reading the entry.
-    pub(super) fn tell(&self, window: &Window, entry: &Entry, log: &mut Buffer) {
+    pub(super) fn log_entry(&self, window: &Window, entry: &Entry, log: &mut Buffer) {
         if let Some(note) = &entry.note {
             log.extend(&note.before);
         }
@@ -437,7 +437,7 @@ impl<F: Format> Archiver<F> {
         }
         let error = Error::entry(words);
         match self.named_missing(window, entry) {
-            Some(file) => error.after(filled(
+            Some(file) => error.after(format_bytes(
                 "error: invalid object {} {} for '{}'",
                 &[
                     format!("{:06o}", file.mode.bits()).as_bytes(),
@@ -474,7 +474,12 @@ impl<F: Format> Archiver<F> {
     }
 
     /// The error of a run that ends inside `entry`. An error of the destination takes precedence.
-    pub(super) fn cut(&self, window: &Window, entry: &Entry, failure: Failure) -> Error {
+    pub(super) fn truncation_error(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        failure: Failure,
+    ) -> Error {
         match failure {
             Failure::Taker(error) => error,
             failure => {

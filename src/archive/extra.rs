@@ -8,7 +8,7 @@ use std::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, filled, strerror},
+        error::{Error, format_bytes, strerror},
     },
     git::objects::Failure,
     plan::extra::{Content, Extra},
@@ -68,5 +68,5 @@ fn cannot_read(extra: &Extra, error: &io::Error) -> Failure {
     };
     let why = strerror(error);
     let values = [shown, why.as_bytes()];
-    Failure::Taker(Error::entry(filled("cannot read '{}': {}", &values)))
+    Failure::Taker(Error::entry(format_bytes("cannot read '{}': {}", &values)))
 }

@@ -15,7 +15,7 @@ use crate::{
     git::{
         objects::{
             reader::Reader,
-            wanted::{Missing, Role, Wanted},
+            wanted::{Missing, MissingObjects, Role},
         },
         odb::Odb,
         program::GitLocation,
@@ -68,14 +68,14 @@ struct Next {
 impl Next {
     /// The next fetch for the archive that `request` asks for.
     fn of(request: &Request, promisors: &Promisors) -> Result<Self> {
-        let wanted = Wanted::within(request.budget.wanted());
+        let wanted = MissingObjects::within(request.budget.wanted());
         let mut planned = request.clone();
         let redacted = wanted.clone().redacted(request.rules.redacted);
         let mut paths = HashSet::new();
         let mut noting = |reader: &mut Reader, path: &BStr, location: &GitLocation| {
             if let Some(noted) = promisors.noted(path, location, &redacted) {
                 paths.insert(path.to_owned());
-                *reader = reader.clone().noting(&noted);
+                *reader = reader.clone().recording_missing(&noted);
             }
         };
         let location = &request.command_context.location;

@@ -11,7 +11,7 @@ use gix::bstr::ByteSlice;
 
 use super::{
     archiver::{Archiver, MISSING, Mark, Piece, Scratch},
-    entry::{Fate, member},
+    entry::{EntryOutcome, member},
     extra,
 };
 use crate::{
@@ -46,11 +46,11 @@ impl<F: Format> Archiver<F> {
         entry: &Entry,
         piece: &mut Piece<F::Records>,
         sink: &mut dyn Sink<Piece<F::Records>>,
-    ) -> Result<Disposition, Attempt> {
+    ) -> Result<Disposition, StreamError> {
         if entry.kind == MemberKind::Symlink {
             // git reads the target of a link whole, whatever its size.
             let outcome = self.entry(scratch, window, entry, MAX_TARGET, piece);
-            return outcome.map_err(Attempt::Untouched);
+            return outcome.map_err(StreamError::BeforeOutput);
         }
         let store = self.store(window);
         if !entry.treatment.is_none() {
@@ -62,11 +62,13 @@ impl<F: Format> Archiver<F> {
             };
             let outcome = self.entry(scratch, window, entry, limit, piece);
             if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
-                return outcome.map_err(Attempt::Untouched);
+                return outcome.map_err(StreamError::BeforeOutput);
             }
             piece.truncate_part(Mark::default());
         }
-        let id = store.replaced(&entry.id).map_err(Attempt::Untouched)?;
+        let id = store
+            .replaced(&entry.id)
+            .map_err(StreamError::BeforeOutput)?;
         let notes = self.notes(entry, Disposition::Content, None);
         let records = notes.records();
         let mut output = Output {
@@ -85,24 +87,24 @@ impl<F: Format> Archiver<F> {
             Blob::Loose(dir) => output.loose(&store.odb.loose_path(dir, &id)),
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::Lfs(number) => return output.lfs(&window.lfs_objects[number]),
-            Blob::None | Blob::Unknown => Err(Attempt::Untouched(MISSING.into())),
+            Blob::None | Blob::Unknown => Err(StreamError::BeforeOutput(MISSING.into())),
         };
-        let Err(Attempt::Untouched(failure)) = planned else {
+        let Err(StreamError::BeforeOutput(failure)) = planned else {
             return planned;
         };
         let copy = recovery::copy(&store.odb, &id, self.in_memory, failure);
-        let copy = copy.map_err(Attempt::Untouched)?;
+        let copy = copy.map_err(StreamError::BeforeOutput)?;
         output.rehearsed = false;
         output.file(copy.size(), |taker| copy.stream(taker))
     }
 }
 
 /// The progress of an attempt to stream an object before it failed.
-pub(super) enum Attempt {
+pub(super) enum StreamError {
     /// Nothing was written, so another copy may be tried.
-    Untouched(Failure),
+    BeforeOutput(Failure),
     /// The archive ends inside this entry.
-    Begun(Failure),
+    AfterOutput(Failure),
 }
 
 /// Writes one large file.
@@ -121,27 +123,27 @@ struct Output<'a, F: Format> {
 }
 
 impl<F: Format> Output<'_, F> {
-    fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<Disposition, Attempt> {
-        let size = stream::size(chains, node).map_err(Attempt::Untouched)?;
+    fn packed(&mut self, chains: &Chains, node: NodeId) -> Result<Disposition, StreamError> {
+        let size = stream::size(chains, node).map_err(StreamError::BeforeOutput)?;
         self.file(size, |taker| stream::packed(chains, node, taker))
     }
 
-    fn loose(&mut self, path: &Path) -> Result<Disposition, Attempt> {
+    fn loose(&mut self, path: &Path) -> Result<Disposition, StreamError> {
         let mut reader = loose::Reader::default();
         let opened = reader
             .open(path)
-            .map_err(|error| Attempt::Untouched(error.into()))?;
+            .map_err(|error| StreamError::BeforeOutput(error.into()))?;
         self.file(opened.size, |taker| {
             loose::Reader::default().open(path)?.stream(taker)
         })
     }
 
-    fn extra(&mut self, extra: &Extra) -> Result<Disposition, Attempt> {
-        let size = extra::size(extra).map_err(Attempt::Untouched)?;
+    fn extra(&mut self, extra: &Extra) -> Result<Disposition, StreamError> {
+        let size = extra::size(extra).map_err(StreamError::BeforeOutput)?;
         self.file(size, |taker| extra::stream(extra, taker))
     }
 
-    fn lfs(&mut self, object: &LfsObject) -> Result<Disposition, Attempt> {
+    fn lfs(&mut self, object: &LfsObject) -> Result<Disposition, StreamError> {
         let path = self.archiver.path_in_tree(self.window, self.entry);
         self.rehearsed = false;
         self.file(object.size(), |taker| object.stream(path.as_bstr(), taker))
@@ -152,24 +154,24 @@ impl<F: Format> Output<'_, F> {
         &mut self,
         size: u64,
         mut content: impl FnMut(Taker<'_>) -> Result<(), Failure>,
-    ) -> Result<Disposition, Attempt> {
+    ) -> Result<Disposition, StreamError> {
         let too_large = self.archiver.too_large(self.window, self.entry, size);
         let decoded = too_large.is_none();
         let unwanted = match too_large {
             None => self
                 .unwanted(size, &mut content)
-                .map_err(Attempt::Untouched)?,
+                .map_err(StreamError::BeforeOutput)?,
             too_large => too_large,
         };
         match unwanted {
             Some(disposition) => self.replace(disposition, size)?,
             None => {
                 self.rehearse(size, &mut content)
-                    .map_err(Attempt::Untouched)?;
+                    .map_err(StreamError::BeforeOutput)?;
                 self.send(size, &mut content)?;
             }
         }
-        let fate = Fate {
+        let fate = EntryOutcome {
             disposition: unwanted.unwrap_or(Disposition::Content),
             size: Some(size),
             decoded,
@@ -206,7 +208,7 @@ impl<F: Format> Output<'_, F> {
         }
     }
 
-    fn replace(&mut self, disposition: Disposition, size: u64) -> Result<(), Attempt> {
+    fn replace(&mut self, disposition: Disposition, size: u64) -> Result<(), StreamError> {
         let Self {
             archiver,
             scratch,
@@ -217,7 +219,7 @@ impl<F: Format> Output<'_, F> {
         } = self;
         archiver
             .replace(scratch, window, entry, (disposition, size), piece)
-            .map_err(Attempt::Untouched)
+            .map_err(StreamError::BeforeOutput)
     }
 
     fn rehearse(
@@ -236,14 +238,14 @@ impl<F: Format> Output<'_, F> {
         &mut self,
         size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Attempt> {
+    ) -> Result<(), StreamError> {
         let mut begun = false;
         match self.attempt(size, content, &mut begun) {
             Ok(()) => Ok(()),
-            Err(failure) if begun => Err(Attempt::Begun(failure)),
+            Err(failure) if begun => Err(StreamError::AfterOutput(failure)),
             Err(failure) => {
                 self.piece.truncate_part(Mark::default());
-                Err(Attempt::Untouched(failure))
+                Err(StreamError::BeforeOutput(failure))
             }
         }
     }

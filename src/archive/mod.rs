@@ -22,7 +22,7 @@ mod writer;
 pub use archiver::{Archiver, Piece, Scratch};
 pub use measure::{Known, Measurement, archive_length, measure, tar_length};
 pub use range::send_range;
-pub use run::{Outputs, RunStats, run};
+pub use run::{ArchiveOutputs, RunStats, run};
 pub use share::share;
 pub use survey::survey;
 pub use writer::Writer;

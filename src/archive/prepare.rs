@@ -21,7 +21,7 @@ use crate::{
     },
     output,
     plan::{
-        Locators, Planner, Route,
+        Locators, Planner, TreeSource,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
@@ -91,7 +91,7 @@ impl<F> Prepared<F> {
             scratch_max: request.budget.scratch(),
             verbose: request.verbose,
         };
-        let route: Route = match request.scope {
+        let route: TreeSource = match request.scope {
             Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras)
                 .entering(request.submodules.entered)
                 .into(),

@@ -13,7 +13,7 @@ use std::{
 use super::{
     fetch,
     measure::{Chunk, Lengths, Measurer, measure},
-    run::{Outputs, RunStats, Slice, run_slice},
+    run::{ArchiveOutputs, RunStats, Slice, run_slice},
 };
 use crate::{
     base::{
@@ -32,7 +32,7 @@ use crate::{
 pub fn send_range(
     mut request: Request,
     range: ByteRange,
-    outputs: Outputs<'_>,
+    outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
     if let Format::Filtered(_) = request.format {
@@ -113,7 +113,7 @@ fn within(range: ByteRange, len: u64) -> Result<Range<u64>> {
 fn make(
     request: Request,
     range: ByteRange,
-    mut outputs: Outputs<'_>,
+    mut outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<u64> {
     if request.format != Format::Tar {
@@ -133,7 +133,7 @@ fn make(
         bytes: bytes.clone(),
         passed: 0,
     };
-    let outputs = Outputs {
+    let outputs = ArchiveOutputs {
         destination: &mut cut,
         console: outputs.console,
         meter: outputs.meter,

@@ -28,7 +28,9 @@ use crate::{
     git::tree::Mode,
     output::{
         RecordWriter,
-        report::{Console, Figures, Manifest, Meter, Past, Positions, Seconds, Status, gone},
+        report::{
+            ChangeRecord, Console, Figures, Manifest, Meter, Positions, Seconds, Status, gone,
+        },
     },
     plan::{
         Window,
@@ -41,7 +43,7 @@ use crate::{
 const LINES_LEN: usize = 64 << 10;
 
 /// The destinations of a run: archive, messages and progress.
-pub struct Outputs<'a> {
+pub struct ArchiveOutputs<'a> {
     /// Takes the archive.
     pub destination: &'a mut (dyn Write + Send),
     /// Takes messages to the user, and shows progress.
@@ -62,7 +64,7 @@ pub struct RunStats {
 
 /// Makes the archive that `request` asks for, and counts in `stats`. A tar for a filter command is written
 /// unfiltered: the destination has to be the input of the command.
-pub fn run(request: Request, mut outputs: Outputs<'_>, stats: &mut RunStats) -> Result<()> {
+pub fn run(request: Request, mut outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<()> {
     let request = fetch::completed(request, &mut outputs.console)?;
     let mut destination = Counted {
         inner: outputs.destination,
@@ -171,7 +173,7 @@ pub(super) struct Slice {
 pub(super) fn run_slice(
     request: Request,
     slice: Slice,
-    outputs: Outputs<'_>,
+    outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
     let diagnostics = Diagnostics {
@@ -259,7 +261,7 @@ fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result
             Mode::Directory if redacted => &[],
             _ => deletion.id.as_bytes(),
         };
-        let past = Past {
+        let past = ChangeRecord {
             status: deletion.status,
             old: Some((deletion.mode.bits(), id)),
         };

@@ -2,10 +2,10 @@
 
 use std::{fs::File, io::Write};
 
-use super::run::{Outputs, RunStats, run};
+use super::run::{ArchiveOutputs, RunStats, run};
 use crate::{
     base::error::{Error, Result},
-    cache::{self, Account, Failure, Order},
+    cache::{self, Account, CacheRequest, Failure},
     output::report::{Console, Counts, Meter},
     request::{Request, Scope, format::Format},
 };
@@ -24,7 +24,7 @@ pub fn share(
     stats: &mut RunStats,
 ) -> Result<()> {
     let shareable = request.shareable.clone();
-    let order = Order {
+    let order = CacheRequest {
         key: request.key.clone(),
         output,
         is_shareable: &|| shareable.holds(),
@@ -35,7 +35,7 @@ pub fn share(
     }
     let mut account = Account::default();
     let produce = |destination: &mut (dyn Write + Send)| {
-        let outputs = Outputs {
+        let outputs = ArchiveOutputs {
             destination,
             console,
             meter,

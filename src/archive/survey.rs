@@ -6,13 +6,13 @@ use crate::{
         error::{Error, Result},
         pipeline::Source,
     },
-    git::objects::wanted::Wanted,
+    git::objects::wanted::MissingObjects,
     request::Request,
 };
 
 /// Plans the archive that `request` asks for and notes the missing contents in `contents`. The reader of `request` notes
 /// what the plan itself lacks. Returns the failure that ends the plan early, if there is one.
-pub fn survey(request: Request, contents: &Wanted) -> Result<Option<Error>> {
+pub fn survey(request: Request, contents: &MissingObjects) -> Result<Option<Error>> {
     let Prepared {
         archiver,
         mut planner,

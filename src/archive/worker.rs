@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     archiver::{Archiver, Mark, Piece, Scratch},
-    large::Attempt,
+    large::StreamError,
 };
 use crate::{
     base::{
@@ -74,7 +74,7 @@ impl<F: Format> Worker for Archiver<F> {
         let limit = 2 * estimate;
         for (at, entry) in job.entries().iter().enumerate() {
             let mark = piece.mark();
-            self.tell(&job.window, entry, &mut piece.log);
+            self.log_entry(&job.window, entry, &mut piece.log);
             let outcome = match mark.bytes > limit {
                 true => Err(Failure::TooLarge),
                 false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
@@ -93,7 +93,7 @@ impl<F: Format> Worker for Archiver<F> {
                 }
             }
         }
-        piece.log.extend(job.last_words());
+        piece.log.extend(job.trailing_messages());
         scratch.trim(self.scratch_max);
         Ok(None)
     }
@@ -107,7 +107,7 @@ impl<F: Format> Worker for Archiver<F> {
         let mut piece = Piece::default();
         for entry in rest.entries() {
             let window = &rest.window;
-            self.tell(window, entry, &mut piece.log);
+            self.log_entry(window, entry, &mut piece.log);
             if self.blob_policy.policy.binary.is_none() {
                 // The messages are written at once, since a filter may print messages too.
                 sink.write(&mut piece)?;
@@ -117,13 +117,15 @@ impl<F: Format> Worker for Archiver<F> {
                     piece.truncate_part(Mark::default());
                     self.large_entry(scratch, window, entry, &mut piece, sink)
                 }
-                outcome => outcome.map_err(Attempt::Untouched),
+                outcome => outcome.map_err(StreamError::BeforeOutput),
             };
             match outcome {
                 Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.clear(),
                 Ok(_) => {}
-                Err(Attempt::Begun(failure)) => return Err(self.cut(window, entry, failure)),
-                Err(Attempt::Untouched(failure)) => {
+                Err(StreamError::AfterOutput(failure)) => {
+                    return Err(self.truncation_error(window, entry, failure));
+                }
+                Err(StreamError::BeforeOutput(failure)) => {
                     piece.truncate_part(Mark::default());
                     sink.write(&mut piece)?;
                     sink.abandon(&mut piece);
@@ -132,8 +134,8 @@ impl<F: Format> Worker for Archiver<F> {
             }
             sink.write(&mut piece)?;
         }
-        if !rest.last_words().is_empty() {
-            piece.log.extend(rest.last_words());
+        if !rest.trailing_messages().is_empty() {
+            piece.log.extend(rest.trailing_messages());
             sink.write(&mut piece)?;
         }
         scratch.trim(self.scratch_max);

@@ -131,7 +131,7 @@ impl<'a, F: Format> Writer<'a, F> {
     }
 
     /// End the written entries inside another one, so that no reader takes the archive for complete.
-    fn tear(&mut self) {
+    fn truncate(&mut self) {
         if self.written == 0 || std::mem::replace(&mut self.torn, true) {
             return;
         }
@@ -170,7 +170,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
             if let Some(directory) = &mut self.directory
                 && let Err(error) = self.format.place(directory, records, start)
             {
-                self.tear();
+                self.truncate();
                 return Err(error);
             }
             self.put(bytes)?;
@@ -178,7 +178,7 @@ impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
         if let Some(manifest) = &mut self.manifest
             && let Err(error) = manifest.write_lines(&piece.manifest, start)
         {
-            self.tear();
+            self.truncate();
             return Err(error);
         }
         self.counts += piece.counts;

@@ -75,7 +75,7 @@ impl Error {
 
     /// The tree-ish `name` is not the name of an object; status 128.
     pub fn unknown_name(name: &BStr) -> Self {
-        let message = filled("not a valid object name: {}", &[name]);
+        let message = format_bytes("not a valid object name: {}", &[name]);
         Self::new(ExitKind::UnknownName, message)
     }
 
@@ -204,10 +204,10 @@ impl Error {
         let mut cause = std::error::Error::source(&self);
         while let Some(error) = cause {
             text.extend_from_slice(b": ");
-            text.extend_from_slice(&Words::of(error).0);
+            text.extend_from_slice(&ByteMessage::of(error).0);
             cause = error.source();
         }
-        Box::new(Words(text))
+        Box::new(ByteMessage(text))
     }
 
     /// What failed, without label, causes and hint.
@@ -224,7 +224,7 @@ impl Error {
         push_line(&mut lines, self.label(), &self.message);
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            push_line(&mut lines, "caused by: ", &Words::of(error).0);
+            push_line(&mut lines, "caused by: ", &ByteMessage::of(error).0);
             cause = error.source();
         }
         if let Some(hint) = &self.hint {
@@ -302,9 +302,9 @@ impl std::error::Error for Error {
 
 /// A cause in words, which may contain a name of any bytes.
 #[derive(Debug)]
-pub struct Words(pub BString);
+pub struct ByteMessage(pub BString);
 
-impl Words {
+impl ByteMessage {
     fn of(cause: &(dyn std::error::Error + 'static)) -> Self {
         match cause.downcast_ref::<Self>() {
             Some(Self(text)) => Self(text.clone()),
@@ -313,13 +313,13 @@ impl Words {
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for ByteMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Words {}
+impl std::error::Error for ByteMessage {}
 
 /// The text of an operating system error as in C's `strerror`, without Rust's error number.
 pub fn strerror(error: &std::io::Error) -> String {
@@ -342,7 +342,7 @@ pub fn counted(number: u64, noun: &str) -> String {
 
 /// `template` with `values` in place of each `{}`. Values may be any bytes, so that a name is unchanged in
 /// a message.
-pub fn filled(template: &str, values: &[&[u8]]) -> BString {
+pub fn format_bytes(template: &str, values: &[&[u8]]) -> BString {
     let mut parts = template.split("{}");
     let mut text: BString = parts.next().unwrap_or_default().into();
     for (part, value) in parts.zip(values) {
@@ -367,7 +367,7 @@ pub fn push_line(out: &mut Vec<u8>, label: &str, message: &[u8]) {
 
 /// A path for a line of a list: bytes that control a terminal become question marks, all others are
 /// unchanged.
-pub fn listed(path: &[u8]) -> BString {
+pub fn printable_path(path: &[u8]) -> BString {
     path.iter()
         .copied()
         .map(printable)
@@ -393,7 +393,7 @@ pub fn sanitised(name: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, counted, filled, listed, push_line, sanitised, strerror};
+    use super::{Error, counted, format_bytes, printable_path, push_line, sanitised, strerror};
 
     #[test]
     fn errors_read_like_git() {
@@ -416,13 +416,13 @@ mod tests {
     #[test]
     fn paths_cannot_control_a_terminal() {
         assert_eq!(sanitised(b"a\x1b[2Jb\n\xff"), "a?[2Jb?\u{fffd}");
-        assert_eq!(listed(b"a\x1b[2Jb\n\xff"), &b"a?[2Jb?\xff"[..]);
+        assert_eq!(printable_path(b"a\x1b[2Jb\n\xff"), &b"a?[2Jb?\xff"[..]);
     }
 
     /// As in git, bytes that are no text are kept, and characters that control a terminal are replaced.
     #[test]
     fn lines_cannot_control_a_terminal() {
-        let message = filled(
+        let message = format_bytes(
             "pathspec '{}' did not match '{}'",
             &[b"a\xff\x1b[2J", b"\r\x7f\t\n{}"],
         );
@@ -433,10 +433,10 @@ mod tests {
             error.lines(),
             b"error: ?\nfatal: pathspec 'a\xff?[2J' did not match '??\t\n{}'\nhint: look?\n"
         );
-        let cause = Error::fatal(filled("no '{}'", &[b"\xfe"])).caused_by("it is gone");
+        let cause = Error::fatal(format_bytes("no '{}'", &[b"\xfe"])).caused_by("it is gone");
         let error = Error::fatal("failed")
             .caused_by(cause.without_label())
-            .hinted(filled("look at {}", &[b"\xfd\x1b"]));
+            .hinted(format_bytes("look at {}", &[b"\xfd\x1b"]));
         assert_eq!(
             error.lines(),
             b"fatal: failed\ncaused by: no '\xfe': it is gone\nhint: look at \xfd?\n"

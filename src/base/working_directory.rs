@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::base::error::{Error, Result, filled, strerror};
+use crate::base::error::{Error, Result, format_bytes, strerror};
 
 /// The directory of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl NamedFile {
         File::open(&self.path).map_err(|error| {
             let why = strerror(&error);
             let values = [self.name.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(filled("could not open '{}' for reading: {}", &values))
+            Error::fatal(format_bytes("could not open '{}' for reading: {}", &values))
         })
     }
 }

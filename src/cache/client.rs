@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{entry::DATA, order::Failure};
+use super::{entry::DATA, request::Failure};
 use crate::base::io::retry_would_block;
 
 /// Bytes that are compared, or copied where the kernel does not send, at once.
@@ -52,7 +52,7 @@ pub(super) struct Client<'a> {
     output: &'a File,
     sent: u64,
     /// The file that holds the bytes that were sent, unless nothing was.
-    witness: Option<Arc<File>>,
+    reference_file: Option<Arc<File>>,
 }
 
 impl<'a> Client<'a> {
@@ -60,7 +60,7 @@ impl<'a> Client<'a> {
         Self {
             output,
             sent: 0,
-            witness: None,
+            reference_file: None,
         }
     }
 
@@ -72,13 +72,13 @@ impl<'a> Client<'a> {
     /// Sends the bytes of `file` that the client lacks, up to the byte `until` of the archive. What the client has
     /// already is compared, if it came from another file.
     pub(super) fn catch_up(&mut self, file: &Arc<File>, until: u64) -> Result<(), Stop> {
-        let is_known = |witness: &Arc<File>| Arc::ptr_eq(witness, file);
-        if !self.witness.as_ref().is_some_and(is_known) {
+        let is_known = |reference_file: &Arc<File>| Arc::ptr_eq(reference_file, file);
+        if !self.reference_file.as_ref().is_some_and(is_known) {
             self.compare(file, until.min(self.sent))?;
             if until < self.sent {
                 return Ok(());
             }
-            self.witness = Some(Arc::clone(file));
+            self.reference_file = Some(Arc::clone(file));
         }
         while self.sent < until {
             self.send(file, until)?;
@@ -88,7 +88,7 @@ impl<'a> Client<'a> {
 
     /// Compares the first `len` bytes of `file` with those that were sent.
     fn compare(&self, file: &File, len: u64) -> Result<(), Stop> {
-        let Some(witness) = &self.witness else {
+        let Some(reference_file) = &self.reference_file else {
             return Ok(());
         };
         let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
@@ -97,7 +97,7 @@ impl<'a> Client<'a> {
             let count = piece(len - at);
             let (ours, theirs) = (&mut ours[..count], &mut theirs[..count]);
             let read = |file: &File, bytes| file.read_exact_at(bytes, DATA + at);
-            read(witness, ours)
+            read(reference_file, ours)
                 .and(read(file, theirs))
                 .map_err(|_| Stop::Damaged)?;
             if ours != theirs {
@@ -154,13 +154,13 @@ impl<'a> Client<'a> {
     }
 
     /// Takes an archive from its first byte on, for this client alone.
-    pub(super) fn rest(&mut self) -> Rest<'_, 'a> {
+    pub(super) fn rest(&mut self) -> Resume<'_, 'a> {
         self.rest_from(0)
     }
 
     /// Takes an archive from the byte `taken` on; the bytes before were compared already.
-    pub(super) fn rest_from(&mut self, taken: u64) -> Rest<'_, 'a> {
-        Rest {
+    pub(super) fn rest_from(&mut self, taken: u64) -> Resume<'_, 'a> {
+        Resume {
             client: self,
             taken,
             differs: false,
@@ -169,13 +169,13 @@ impl<'a> Client<'a> {
 }
 
 /// Takes an archive, and sends the bytes that the client lacks. The other bytes are compared.
-pub(super) struct Rest<'c, 'a> {
+pub(super) struct Resume<'c, 'a> {
     client: &'c mut Client<'a>,
     taken: u64,
     differs: bool,
 }
 
-impl Rest<'_, '_> {
+impl Resume<'_, '_> {
     /// Bytes of the archive so far.
     pub(super) fn taken(&self) -> u64 {
         self.taken
@@ -188,15 +188,15 @@ impl Rest<'_, '_> {
 
     fn compare(&self, bytes: &[u8]) -> bool {
         let mut known = vec![0; bytes.len()];
-        let witness = self.client.witness.as_ref();
-        witness.is_some_and(|witness| {
-            let read = witness.read_exact_at(&mut known, DATA + self.taken);
+        let reference_file = self.client.reference_file.as_ref();
+        reference_file.is_some_and(|reference_file| {
+            let read = reference_file.read_exact_at(&mut known, DATA + self.taken);
             read.is_ok() && known == bytes
         })
     }
 }
 
-impl Write for Rest<'_, '_> {
+impl Write for Resume<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let known = self.client.sent.saturating_sub(self.taken);
         if known == 0 {

@@ -3,16 +3,16 @@
 use std::{fs::File, io::Write, sync::Arc, thread, time::Instant};
 
 use super::{
+    admission,
     client::{Client, Stop},
     directory::{self, Directory},
     entry::{self, Contents, Damaged},
+    error::CacheError,
     follow::{Ending, follow},
     jobs::{Busy, Job},
-    lead::Lead,
-    order::{Account, Failure, Key, Order, Produce, Role},
-    seen,
+    producer::Producer,
+    request::{Account, CacheRequest, Failure, Key, Produce, Role},
     settings::{SMALLEST, Settings},
-    trouble::Trouble,
 };
 
 /// The number of attempts at a search that other processes disturb.
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 100;
 /// case.
 pub fn deliver<E>(
     settings: &Settings,
-    order: Order<'_>,
+    order: CacheRequest<'_>,
     produce: impl Produce<E>,
     account: &mut Account,
 ) -> Result<Vec<u8>, Failure<E>> {
@@ -36,13 +36,13 @@ pub fn deliver<E>(
         account,
     };
     let directory = match settings.size < SMALLEST {
-        true => Err(Trouble("the directory may hold less than 1 MiB".into())),
+        true => Err(CacheError("the directory may hold less than 1 MiB".into())),
         false => Directory::open(&settings.directory),
     };
     let outcome = match (&directory, order.key) {
         (Ok(directory), Ok(key)) => delivery.share(directory, &key, produce),
         (Ok(directory), Err(reason)) => delivery.alone(Some(directory), reason, produce),
-        (Err(Trouble(reason)), _) => {
+        (Err(CacheError(reason)), _) => {
             delivery.account.is_unusable = true;
             delivery.alone(None, reason.clone(), produce)
         }
@@ -80,7 +80,7 @@ impl Delivery<'_> {
         let name = key.hex();
         for _ in 0..ATTEMPTS {
             let ending = match self.find(directory, &name) {
-                Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
+                Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
                 Ok(Place::Empty(file)) => return self.lead(directory, key, file, produce),
                 Ok(Place::Complete(file)) => {
                     self.account.role = Role::Hit;
@@ -93,7 +93,7 @@ impl Delivery<'_> {
             };
             match ending.map_err(Stop::into_failure)? {
                 Ending::Notes(notes) => return Ok(notes),
-                Ending::Alone(Trouble(reason)) => {
+                Ending::Alone(CacheError(reason)) => {
                     return self.alone(Some(directory), reason, produce);
                 }
                 Ending::Again => {}
@@ -107,7 +107,7 @@ impl Delivery<'_> {
     }
 
     /// Looks up the place of the key `name`, and takes a place that is empty.
-    fn find(&self, directory: &Directory, name: &str) -> Result<Place, Trouble> {
+    fn find(&self, directory: &Directory, name: &str) -> Result<Place, CacheError> {
         let part = entry::part(name);
         for attempt in 0..ATTEMPTS {
             if let Some(file) = directory.open_file(name)? {
@@ -120,7 +120,7 @@ impl Delivery<'_> {
                 if !directory::try_lock(&file)? {
                     return Ok(Place::Growing(Arc::new(file)));
                 }
-                entry::bury(directory, name, &file)?;
+                entry::discard_partial(directory, name, &file)?;
             } else if let Some(file) = directory.create_file(&part)?
                 && directory::try_lock(&file)?
                 && directory.is_at(&part, &file)?
@@ -129,11 +129,11 @@ impl Delivery<'_> {
                 if !directory.exists(name)? {
                     return Ok(Place::Empty(Arc::new(file)));
                 }
-                entry::bury(directory, name, &file)?;
+                entry::discard_partial(directory, name, &file)?;
             }
             thread::sleep(directory::nap(attempt));
         }
-        Err(Trouble("other processes are in the way".into()))
+        Err(CacheError("other processes are in the way".into()))
     }
 
     /// Sends a complete archive, each chunk after its sum was verified.
@@ -181,13 +181,13 @@ impl Delivery<'_> {
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
         let name = key.hex();
-        let was_seen = seen::note(directory, key, self.settings.age);
+        let was_seen = admission::record_request(directory, key, self.settings.age);
         let keep = self.settings.always || was_seen;
-        let lead = match Lead::begin(directory, self.settings, &name, file, keep) {
+        let lead = match Producer::begin(directory, self.settings, &name, file, keep) {
             Ok(lead) => lead,
-            Err(Trouble(reason)) => return self.alone(Some(directory), reason, produce),
+            Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
         };
-        self.account.role = Role::Lead;
+        self.account.role = Role::Producer;
         let job = match self.job(directory) {
             Ok(job) => job,
             Err(Busy) => {

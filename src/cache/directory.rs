@@ -16,7 +16,7 @@ use rustix::{
     process::geteuid,
 };
 
-use super::trouble::Trouble;
+use super::error::CacheError;
 
 /// The permissions of the directory and of its files: the owner alone sees them.
 const DIRECTORY_MODE: Mode = Mode::RWXU;
@@ -44,12 +44,12 @@ pub(super) struct Listed {
 
 impl Directory {
     /// Opens the directory at `path`, and makes it first if it is missing, with those above it.
-    pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
-        let failed = |error: Errno| Trouble::new("cannot open the directory", &error.into());
+    pub(super) fn open(path: &Path) -> Result<Self, CacheError> {
+        let failed = |error: Errno| CacheError::new("cannot open the directory", &error.into());
         let made = match (mkdir(path, DIRECTORY_MODE), path.parent()) {
             (Err(Errno::NOENT), Some(above)) => {
                 fs::create_dir_all(above)
-                    .map_err(|error| Trouble::new("cannot make the directory", &error))?;
+                    .map_err(|error| CacheError::new("cannot make the directory", &error))?;
                 mkdir(path, DIRECTORY_MODE)
             }
             (made, _) => made,
@@ -62,36 +62,36 @@ impl Directory {
         let handle = open(path, flags, Mode::empty()).map_err(failed)?;
         let stat = fstat(&handle).map_err(failed)?;
         if stat.st_uid != geteuid().as_raw() {
-            return Err(Trouble("the directory belongs to another user".into()));
+            return Err(CacheError("the directory belongs to another user".into()));
         }
         if Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
-            return Err(Trouble("others may write to the directory".into()));
+            return Err(CacheError("others may write to the directory".into()));
         }
         Ok(Self { handle })
     }
 
     /// Opens the file `name`, for reading and writing; `None` if there is none.
-    pub(super) fn open_file(&self, name: &str) -> Result<Option<File>, Trouble> {
+    pub(super) fn open_file(&self, name: &str) -> Result<Option<File>, CacheError> {
         match self.file(name, OFlags::RDWR) {
             Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(Trouble::new("cannot open a file", &error.into())),
+            Err(error) => Err(CacheError::new("cannot open a file", &error.into())),
         }
     }
 
     /// Makes the file `name`; `None` if there is one.
-    pub(super) fn create_file(&self, name: &str) -> Result<Option<File>, Trouble> {
+    pub(super) fn create_file(&self, name: &str) -> Result<Option<File>, CacheError> {
         match self.file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
             Ok(file) => Ok(Some(file)),
             Err(Errno::EXIST) => Ok(None),
-            Err(error) => Err(Trouble::new("cannot make a file", &error.into())),
+            Err(error) => Err(CacheError::new("cannot make a file", &error.into())),
         }
     }
 
     /// Opens the file `name`, and makes it first if it is missing.
-    pub(super) fn open_or_create(&self, name: &str) -> Result<File, Trouble> {
+    pub(super) fn open_or_create(&self, name: &str) -> Result<File, CacheError> {
         self.file(name, OFlags::RDWR | OFlags::CREATE)
-            .map_err(|error| Trouble::new("cannot open a file", &error.into()))
+            .map_err(|error| CacheError::new("cannot open a file", &error.into()))
     }
 
     fn file(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
@@ -100,36 +100,36 @@ impl Directory {
     }
 
     /// Whether there is a file `name`.
-    pub(super) fn exists(&self, name: &str) -> Result<bool, Trouble> {
+    pub(super) fn exists(&self, name: &str) -> Result<bool, CacheError> {
         Ok(self.look_up(name)?.is_some())
     }
 
     /// Whether `name` leads to `file`.
-    pub(super) fn is_at(&self, name: &str, file: &File) -> Result<bool, Trouble> {
+    pub(super) fn is_at(&self, name: &str, file: &File) -> Result<bool, CacheError> {
         let ours = fstat(file);
-        let ours = ours.map_err(|error| Trouble::new("cannot look at a file", &error.into()))?;
+        let ours = ours.map_err(|error| CacheError::new("cannot look at a file", &error.into()))?;
         let named = self.look_up(name)?;
         Ok(named.is_some_and(|it| (it.st_dev, it.st_ino) == (ours.st_dev, ours.st_ino)))
     }
 
-    fn look_up(&self, name: &str) -> Result<Option<Stat>, Trouble> {
+    fn look_up(&self, name: &str) -> Result<Option<Stat>, CacheError> {
         match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(Trouble::new("cannot look at a file", &error.into())),
+            Err(error) => Err(CacheError::new("cannot look at a file", &error.into())),
         }
     }
 
     /// Removes `name`, if there is such a file.
-    pub(super) fn remove(&self, name: &str) -> Result<(), Trouble> {
+    pub(super) fn remove(&self, name: &str) -> Result<(), CacheError> {
         match unlinkat(&self.handle, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(Trouble::new("cannot remove a file", &error.into())),
+            Err(error) => Err(CacheError::new("cannot remove a file", &error.into())),
         }
     }
 
     /// Removes `name`, if it leads to `file`.
-    pub(super) fn remove_this(&self, name: &str, file: &File) -> Result<(), Trouble> {
+    pub(super) fn remove_this(&self, name: &str, file: &File) -> Result<(), CacheError> {
         match self.is_at(name, file)? {
             true => self.remove(name),
             false => Ok(()),
@@ -137,14 +137,14 @@ impl Directory {
     }
 
     /// Gives the file `old` the name `new`.
-    pub(super) fn rename(&self, old: &str, new: &str) -> Result<(), Trouble> {
+    pub(super) fn rename(&self, old: &str, new: &str) -> Result<(), CacheError> {
         renameat_with(&self.handle, old, &self.handle, new, RenameFlags::empty())
-            .map_err(|error| Trouble::new("cannot rename a file", &error.into()))
+            .map_err(|error| CacheError::new("cannot rename a file", &error.into()))
     }
 
     /// The regular files of the directory.
-    pub(super) fn list(&self) -> Result<Vec<Listed>, Trouble> {
-        let failed = |error: Errno| Trouble::new("cannot list the directory", &error.into());
+    pub(super) fn list(&self) -> Result<Vec<Listed>, CacheError> {
+        let failed = |error: Errno| CacheError::new("cannot list the directory", &error.into());
         let mut files = Vec::new();
         for entry in Dir::read_from(&self.handle).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -165,9 +165,9 @@ impl Directory {
     }
 
     /// Free bytes of the file system, and all of its bytes.
-    pub(super) fn space(&self) -> Result<(u64, u64), Trouble> {
+    pub(super) fn space(&self) -> Result<(u64, u64), CacheError> {
         let space = fstatvfs(&self.handle)
-            .map_err(|error| Trouble::new("cannot see the free space", &error.into()))?;
+            .map_err(|error| CacheError::new("cannot see the free space", &error.into()))?;
         let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
         Ok((bytes(space.f_bavail), bytes(space.f_blocks)))
     }
@@ -193,20 +193,22 @@ pub(super) fn room(len: u64) -> u64 {
 }
 
 /// Takes the lock of `file`, which the kernel drops with the last handle; false if another process has the lock.
-pub(super) fn try_lock(file: &File) -> Result<bool, Trouble> {
+pub(super) fn try_lock(file: &File) -> Result<bool, CacheError> {
     locked(file.try_lock())
 }
 
 /// Takes a lock of `file` that others may share; false if another process has the lock for itself.
-pub(super) fn try_lock_shared(file: &File) -> Result<bool, Trouble> {
+pub(super) fn try_lock_shared(file: &File) -> Result<bool, CacheError> {
     locked(file.try_lock_shared())
 }
 
-fn locked(outcome: Result<(), std::fs::TryLockError>) -> Result<bool, Trouble> {
+fn locked(outcome: Result<(), std::fs::TryLockError>) -> Result<bool, CacheError> {
     match outcome {
         Ok(()) => Ok(true),
         Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-        Err(std::fs::TryLockError::Error(error)) => Err(Trouble::new("cannot lock a file", &error)),
+        Err(std::fs::TryLockError::Error(error)) => {
+            Err(CacheError::new("cannot lock a file", &error))
+        }
     }
 }
 
@@ -224,7 +226,7 @@ pub(super) fn nap(attempt: usize) -> Duration {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
-    use super::{Directory, Trouble};
+    use super::{CacheError, Directory};
     use crate::base::temporary;
 
     #[test]
@@ -235,7 +237,7 @@ mod tests {
         let mode = |path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o700);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).expect("our own");
-        let refused = Trouble("others may write to the directory".into());
+        let refused = CacheError("others may write to the directory".into());
         assert_eq!(Directory::open(&path).err(), Some(refused));
     }
 

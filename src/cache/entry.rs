@@ -6,7 +6,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-use super::{directory::Directory, trouble::Trouble};
+use super::{directory::Directory, error::CacheError};
 
 /// Where the archive begins in the file, in bytes.
 pub(super) const DATA: u64 = 4096;
@@ -32,7 +32,11 @@ pub(super) fn readers(name: &str) -> String {
 }
 
 /// Removes the archive in the making `file`, whose lock the caller holds.
-pub(super) fn bury(directory: &Directory, name: &str, file: &File) -> Result<(), Trouble> {
+pub(super) fn discard_partial(
+    directory: &Directory,
+    name: &str,
+    file: &File,
+) -> Result<(), CacheError> {
     let part = part(name);
     if directory.is_at(&part, file)? {
         directory.remove(&readers(name))?;

@@ -9,7 +9,7 @@ use super::{
     client::{Client, Stop},
     directory::{self, Directory, nap},
     entry::{self, Contents, Damaged, Progress, State},
-    trouble::Trouble,
+    error::CacheError,
 };
 
 /// Bytes that are sent before the position is noted.
@@ -22,7 +22,7 @@ pub(super) enum Ending {
     /// The place of the key has changed: look again.
     Again,
     /// The client must be served without the cache.
-    Alone(Trouble),
+    Alone(CacheError),
 }
 
 /// Sends the archive that another process writes to `file`.
@@ -78,16 +78,16 @@ pub(super) fn follow(
 }
 
 fn unreadable() -> Ending {
-    Ending::Alone(Trouble("a file is damaged".into()))
+    Ending::Alone(CacheError("a file is damaged".into()))
 }
 
 /// The leader cannot share the archive.
-fn abandoned() -> Trouble {
-    Trouble("the archive depends on more than its key, or the directory has no room".into())
+fn abandoned() -> CacheError {
+    CacheError("the archive depends on more than its key, or the directory has no room".into())
 }
 
 /// Whether the leader that wrote to `file` is gone before the archive was complete. Its file is removed then.
-fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, Trouble> {
+fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, CacheError> {
     if !directory::try_lock(file)? {
         return Ok(false);
     }
@@ -95,10 +95,10 @@ fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, Trou
     let ended = |progress: Progress| progress.state != State::Growing;
     let is_dead = !progress.is_ok_and(|progress| progress.is_some_and(ended));
     if is_dead {
-        entry::bury(directory, name, file)?;
+        entry::discard_partial(directory, name, file)?;
     }
     file.unlock()
-        .map_err(|error| Trouble::new("cannot unlock a file", &error))?;
+        .map_err(|error| CacheError::new("cannot unlock a file", &error))?;
     Ok(is_dead)
 }
 
@@ -107,7 +107,7 @@ struct Reader(File);
 
 impl Reader {
     /// Joins the readers of the archive `name`; `None` if its leader takes no more of them.
-    fn join(directory: &Directory, name: &str) -> Result<Option<Self>, Trouble> {
+    fn join(directory: &Directory, name: &str) -> Result<Option<Self>, CacheError> {
         let Some(file) = directory.open_file(&entry::readers(name))? else {
             return Ok(None);
         };
@@ -136,12 +136,12 @@ pub(super) struct Readers(File);
 
 impl Readers {
     /// Makes the file anew.
-    pub(super) fn create(directory: &Directory, name: &str) -> Result<Self, Trouble> {
+    pub(super) fn create(directory: &Directory, name: &str) -> Result<Self, CacheError> {
         let name = entry::readers(name);
         directory.remove(&name)?;
         let file = directory.create_file(&name)?;
         file.map(Self)
-            .ok_or_else(|| Trouble("another process makes the same file".into()))
+            .ok_or_else(|| CacheError("another process makes the same file".into()))
     }
 
     /// The position of the furthest reader that ever was, in bytes.

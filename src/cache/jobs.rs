@@ -9,11 +9,11 @@ use std::{
 
 use super::{
     directory::{self, Directory},
-    trouble::Trouble,
+    error::CacheError,
 };
 
 /// The pause between two looks for a turn.
-const NAP: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// There was no turn in time.
 pub(super) struct Busy;
@@ -34,13 +34,13 @@ impl Job {
                 Ok(None) if end.is_some_and(|end| Instant::now() >= end) => {
                     return Err(Busy);
                 }
-                Ok(None) => thread::sleep(NAP),
+                Ok(None) => thread::sleep(POLL_INTERVAL),
                 Err(_) => return Ok(None),
             }
         }
     }
 
-    fn take(directory: &Directory, jobs: usize) -> Result<Option<Self>, Trouble> {
+    fn take(directory: &Directory, jobs: usize) -> Result<Option<Self>, CacheError> {
         for number in 0..jobs {
             let file = directory.open_or_create(&format!("job.{number}"))?;
             if directory::try_lock(&file)? {

@@ -9,7 +9,7 @@ use std::{
 use super::{
     directory::{self, Directory},
     entry::Contents,
-    order::Key,
+    request::Key,
     settings::Settings,
 };
 

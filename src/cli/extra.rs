@@ -13,7 +13,7 @@ use gix::{
     quote::ansi_c,
 };
 
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 /// A file of the archive that is in no tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +50,12 @@ impl Extra {
 
     /// `--add-virtual-file=<path>:<content>`, where the path may be quoted as in C.
     pub(super) fn of_text(argument: &OsStr) -> Result<Self> {
-        let refused =
-            |why: &str| Error::fatal(filled("{}: '{}'", &[why.as_bytes(), argument.as_bytes()]));
+        let refused = |why: &str| {
+            Error::fatal(format_bytes(
+                "{}: '{}'",
+                &[why.as_bytes(), argument.as_bytes()],
+            ))
+        };
         let text = argument.as_bytes();
         let (unquoted, end) = match text.first() {
             Some(b'"') => ansi_c::undo(text.into()).map_err(|_| refused("unclosed quote"))?,

@@ -6,7 +6,7 @@ use super::{
     BEYOND, CommandName, delta, filters, grammar::Question, manual::PROGRAM, reports, serving,
     sharing,
 };
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 /// The widest line, in columns.
 const WIDTH: usize = 80;
@@ -75,7 +75,7 @@ pub fn help(word: Option<&str>) -> Result<String> {
     }
     let heading = TOPICS.iter().find(|(topic, _)| *topic == word);
     let Some((_, heading)) = heading else {
-        let refused = filled("no help about '{}'", &[word.as_bytes()]);
+        let refused = format_bytes("no help about '{}'", &[word.as_bytes()]);
         let topics = TOPICS.map(|(topic, _)| topic).join(", ");
         return Err(
             Error::usage(refused).hinted(format!("the topics are {topics}, and each command"))

@@ -19,7 +19,7 @@ use super::{
     grammar::{Item, Opt, Question, Scanner, Speaker, Taken},
     help, sharing,
 };
-use crate::base::error::{Error, ExitKind, Result, Words, filled};
+use crate::base::error::{ByteMessage, Error, ExitKind, Result, format_bytes};
 
 /// The hidden option that carries the compression level to clap: the last of `-<number>`.
 pub(super) const LEVEL: &str = "level";
@@ -450,7 +450,8 @@ impl ParsedOptions<'_> {
                 self.without_operand(operand, command, speaker)
             }
             ErrorKind::UnknownArgument => {
-                let refused = filled("extra command line parameter '{}'", &[invalid.as_bytes()]);
+                let refused =
+                    format_bytes("extra command line parameter '{}'", &[invalid.as_bytes()]);
                 Error::usage(refused).hinted(usage(command))
             }
             _ => refused_value(error),
@@ -468,14 +469,14 @@ impl ParsedOptions<'_> {
         };
         let values = self.taken.iter().map(|Taken { option, value }| {
             let values = [option.as_bytes(), value.as_bytes()];
-            filled("'{}' took '{}' as its value", &values)
+            format_bytes("'{}' took '{}' as its value", &values)
         });
         let values = bstr::join("; ", values.collect::<Vec<_>>());
         let assign = if option.starts_with("--") { "=" } else { " " };
         let hint = format!("{speaker} {option}{assign}<value> {{}}");
         missing
-            .caused_by(Words(values.into()))
-            .hinted(filled(&hint, &[value.as_bytes()]))
+            .caused_by(ByteMessage(values.into()))
+            .hinted(format_bytes(&hint, &[value.as_bytes()]))
     }
 }
 

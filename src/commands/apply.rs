@@ -11,7 +11,7 @@ use std::{
 use super::Context;
 use crate::{
     base::{
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
         working_directory::{Directory, NamedFile},
     },
     cli::{self, CliError, RawArgs},
@@ -98,8 +98,12 @@ fn apply(
         }
         Source::Input if (context.input_is_terminal)() => {
             let target = options.directory.as_os_str().as_bytes();
-            return Err(Error::fatal("cannot read an archive from a terminal")
-                .hinted(filled("git sluice HEAD | git sluice apply {}", &[target])));
+            return Err(
+                Error::fatal("cannot read an archive from a terminal").hinted(format_bytes(
+                    "git sluice HEAD | git sluice apply {}",
+                    &[target],
+                )),
+            );
         }
         Source::Input => ((context.input)()?, (context.input_len)()),
     };
@@ -135,7 +139,7 @@ fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
             () if !is_missing => error,
             () if !word.contains(&b'/') => {
                 let values = [word, options.directory.as_os_str().as_bytes()];
-                error.hinted(filled(
+                error.hinted(format_bytes(
                     "to apply a commit: git sluice {} | git sluice apply {}",
                     &values,
                 ))
@@ -145,7 +149,7 @@ fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
                 .parent()
                 .is_some_and(|above| above.join("v1").is_dir()) =>
             {
-                error.hinted(filled("for a channel: --channel={}", &[word]))
+                error.hinted(format_bytes("for a channel: --channel={}", &[word]))
             }
             () => error,
         }
@@ -167,7 +171,7 @@ fn reports<'a>(
 
 fn id(text: &str) -> Result<Id> {
     Id::new(text.as_bytes()).ok_or_else(|| {
-        let refused = filled("'{}' is not the id of a commit", &[text.as_bytes()]);
+        let refused = format_bytes("'{}' is not the id of a commit", &[text.as_bytes()]);
         Error::fatal(refused).hinted("in full, in lower case: git rev-parse shows it")
     })
 }

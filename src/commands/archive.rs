@@ -4,14 +4,14 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
 
 use super::Context;
 use crate::{
-    archive::{self, Outputs, RunStats},
-    base::error::{Error, ExitKind, Result, filled, push_line},
+    archive::{self, ArchiveOutputs, RunStats},
+    base::error::{Error, ExitKind, Result, format_bytes, push_line},
     cache::Account,
     cli::{self, Args, CliError, RawArgs},
     git::repository::{Repository, promisor::FetchAccount},
     output::{
         self, Destination,
-        report::{Console, Meter, Reports, Screen, Total},
+        report::{Console, Meter, Reports, Terminal, Total},
     },
     request::{
         Access, Inputs, Purpose, Request,
@@ -54,7 +54,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
 /// Lists the formats.
 fn list(options: &cli::Archive, formats: &Formats, mut destination: Destination) -> Result<()> {
     if let Some(word) = &options.described.content.treeish {
-        let refused = filled("extra command line parameter '{}'", &[word.as_bytes()]);
+        let refused = format_bytes("extra command line parameter '{}'", &[word.as_bytes()]);
         return Err(Error::fatal(refused));
     }
     let names: String = formats.names().map(|name| format!("{name}\n")).collect();
@@ -164,7 +164,7 @@ impl Run<'_> {
         let screen = self.screen();
         let console = Console::new(&mut *self.context.messages, screen);
         if let Some(range) = request.range {
-            let outputs = Outputs {
+            let outputs = ArchiveOutputs {
                 destination,
                 console,
                 meter,
@@ -191,7 +191,7 @@ impl Run<'_> {
                     Some(filter) => filter,
                     None => destination,
                 };
-                let outputs = Outputs {
+                let outputs = ArchiveOutputs {
                     destination,
                     console,
                     meter,
@@ -214,7 +214,7 @@ impl Run<'_> {
             push_line(
                 &mut line,
                 "warning: ",
-                &filled("--cache='{}' is not used: {}", &values),
+                &format_bytes("--cache='{}' is not used: {}", &values),
             );
             // As git does not mind whether anybody reads it.
             let _ = self.context.messages.write_all(&line);
@@ -226,7 +226,7 @@ impl Run<'_> {
         Meter::new("Archiving", total.unwrap_or(Total::Unknown))
     }
 
-    fn screen(&self) -> Option<Screen> {
+    fn screen(&self) -> Option<Terminal> {
         self.context.screen(&self.options.progress)
     }
 }

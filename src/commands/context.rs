@@ -18,7 +18,7 @@ use crate::{
     git::repository::{Repository, environment::Environment, extra_file, promisor::FetchAccount},
     output::{
         Destination, Unfinished,
-        report::{Bands, Screen},
+        report::{Bands, Terminal},
     },
     request::{Access, Inputs, Purpose, Request, format::Formats},
 };
@@ -46,7 +46,7 @@ pub struct Context<'a> {
     /// Tells whether the standard input is a terminal.
     pub input_is_terminal: &'a dyn Fn() -> bool,
     /// The place that messages go to. On a terminal, progress is shown unless the words say otherwise.
-    pub screen: Screen,
+    pub screen: Terminal,
     /// The most memory that the words may ask for, in bytes.
     pub max_memory: u64,
     /// Has a file removed if a signal ends the process.
@@ -60,7 +60,7 @@ impl Context<'_> {
     }
 
     /// Where progress is shown, if it is.
-    pub(super) fn screen(&self, options: &ProgressOptions) -> Option<Screen> {
+    pub(super) fn screen(&self, options: &ProgressOptions) -> Option<Terminal> {
         let is_wanted = options.progress || (!options.no_progress && self.screen.is_terminal);
         is_wanted.then_some(self.screen)
     }

@@ -6,13 +6,13 @@ use super::Context;
 use crate::{
     archive::archive_length,
     base::{
-        error::{Error, Result, counted, listed},
+        error::{Error, Result, counted, printable_path},
         pipeline::Source,
     },
     cli::{CliError, Ls, RawArgs},
     filter::Disposition,
     format::MemberKind,
-    plan::{Entry, Planner, Route, delta::DeltaWalk, view::Sizes, walk::Walk},
+    plan::{Entry, Planner, TreeSource, delta::DeltaWalk, view::Sizes, walk::Walk},
     request::{Delta, Purpose, Request, Scope},
 };
 
@@ -42,7 +42,7 @@ fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
     let content_decides = request.blob_policy.policy.binary.is_some();
     let tree = request.treeish.tree;
-    let route: Route = match request.scope {
+    let route: TreeSource = match request.scope {
         Scope::Whole(view) => Walk::new(tree, view.with(Sizes::All), request.rules, request.extras)
             .entering(request.submodules.entered)
             .into(),
@@ -93,7 +93,7 @@ fn list(request: Request, out: &mut dyn Write) -> Result<()> {
 fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
     delta.deletions.each(&mut |deletion| {
         let mut line = format!("{:<11} {:>12} ", "gone", "-").into_bytes();
-        line.extend_from_slice(&listed(&deletion.name));
+        line.extend_from_slice(&printable_path(&deletion.name));
         line.push(b'\n');
         out.write_all(&line).map_err(|error| Error::write(&error))
     })
@@ -111,7 +111,7 @@ fn line(what: &str, entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io:
         None => "-".to_owned(),
     };
     write!(out, "{what:<11} {size:>12} ")?;
-    out.write_all(&listed(path))?;
+    out.write_all(&printable_path(path))?;
     match entry.disposition.reason() {
         Some(reason) => writeln!(out, " ({})", reason.as_str()),
         None => writeln!(out),

@@ -11,11 +11,11 @@ use crate::{
     cli::{self, CliError, RawArgs},
     filter::access::AccessRules,
     git::{
-        objects::wanted::{Missing, Role, Wanted},
+        objects::wanted::{Missing, MissingObjects, Role},
         repository::{Repository, promisor::FetchAccount},
     },
     output::report::{MissingList, Subject},
-    request::{Incomplete, Inputs, Purpose},
+    request::{Inputs, PartialRequest, Purpose},
 };
 
 pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
@@ -55,7 +55,7 @@ fn list_missing(
     out: &mut dyn Write,
     diagnostics: &mut dyn Write,
 ) -> Result<bool> {
-    let incomplete = Incomplete::new(inputs, repository)?;
+    let incomplete = PartialRequest::new(inputs, repository)?;
     let wanted = incomplete.wanted().only_listed();
     let mut out = BufWriter::new(out);
     let (subject, mut missing) = part(&incomplete, &wanted, diagnostics)?;
@@ -80,8 +80,8 @@ fn list_missing(
 
 /// The next part of what is missing, and the archived tree if it is known.
 fn part(
-    incomplete: &Incomplete<'_>,
-    wanted: &Wanted,
+    incomplete: &PartialRequest<'_>,
+    wanted: &MissingObjects,
     diagnostics: &mut dyn Write,
 ) -> Result<(Option<Subject>, Vec<Missing>)> {
     let before = wanted.misses();

@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{Context, archive::total, context::Question};
 use crate::{
-    archive::{self, Outputs, RunStats},
+    archive::{self, ArchiveOutputs, RunStats},
     base::{
         buffer::spool::Spool,
         error::{Error, Result},
@@ -14,7 +14,7 @@ use crate::{
     cli::{self, Args, CliError, RawArgs},
     directory::{
         bucket::{self, BucketUrl, Hashing},
-        channels::{self, Conditions, Limits, Made, Place, Producer, Target},
+        channels::{self, ArchiveMaker, Conditions, Limits, Made, Place, Target},
     },
     format::zstd::Level,
     git::repository::{Repository, promisor::FetchAccount},
@@ -153,7 +153,7 @@ impl<'a> Archives<'a> {
     }
 }
 
-impl Producer for Archives<'_> {
+impl ArchiveMaker for Archives<'_> {
     fn target(&self) -> Target {
         self.target.clone()
     }
@@ -173,7 +173,7 @@ impl Producer for Archives<'_> {
         };
         let mut stats = RunStats::default();
         let shareable = request.shareable.clone();
-        let outputs = Outputs {
+        let outputs = ArchiveOutputs {
             destination: &mut kept,
             console,
             meter: Meter::new("Archiving", total(&request)),

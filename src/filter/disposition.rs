@@ -6,7 +6,7 @@ pub enum Disposition {
     /// With its content.
     Content,
     /// With a stand-in for its content.
-    Placeholder(OmissionReason, StandIn),
+    Placeholder(OmissionReason, PlaceholderContent),
     /// Not at all.
     Omitted(OmissionReason),
 }
@@ -69,7 +69,7 @@ impl OmissionReason {
 
 /// Replaces the content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandIn {
+pub enum PlaceholderContent {
     /// No bytes.
     Empty,
     /// Three NUL bytes: too short for anything but a binary file.
@@ -80,7 +80,7 @@ pub enum StandIn {
     Pointer,
 }
 
-impl StandIn {
+impl PlaceholderContent {
     /// The written bytes. A hole has none, and a pointer those of its blob.
     pub fn bytes(self) -> &'static [u8] {
         match self {

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use crate::git::tree::{Mode, Mount};
 use access::AccessRules;
-pub use disposition::{Disposition, OmissionReason, StandIn};
+pub use disposition::{Disposition, OmissionReason, PlaceholderContent};
 use ignore::{Ignore, Rule};
-pub use policy::{Binary, Limit, Policy, Remedy, WITHIN_ALL};
+pub use policy::{Binary, Fallback, Limit, Policy, WITHIN_ALL};
 
 /// All rules about entries for one reader.
 #[derive(Default)]

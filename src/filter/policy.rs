@@ -3,7 +3,7 @@
 use gix::bstr::ByteSlice;
 
 use super::{
-    disposition::{Disposition, OmissionReason, StandIn},
+    disposition::{Disposition, OmissionReason, PlaceholderContent},
     large::LargeFiles,
 };
 
@@ -22,9 +22,9 @@ pub struct Policy {
     /// Whether submodules are omitted. Otherwise they are empty directories.
     pub no_submodules: bool,
     /// The treatment of content that a partial clone lacks. If `None`, missing content fails the run.
-    pub missing: Option<Remedy>,
+    pub missing: Option<Fallback>,
     /// The treatment of LFS objects that are not in the local store. If `None`, a missing object fails the run.
-    pub missing_lfs_object: Option<Remedy>,
+    pub missing_lfs_object: Option<Fallback>,
 }
 
 /// A limit on the size of files.
@@ -35,7 +35,7 @@ pub struct Limit {
     /// Files that may be larger.
     pub exceptions: LargeFiles,
     /// The treatment of all other larger files.
-    pub remedy: Remedy,
+    pub remedy: Fallback,
 }
 
 /// The treatment of content that contains a NUL.
@@ -44,19 +44,19 @@ pub struct Binary {
     /// The number of leading bytes that are examined.
     pub within: usize,
     /// The treatment.
-    pub remedy: Remedy,
+    pub remedy: Fallback,
 }
 
 /// The treatment of an entry that is not sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum Fallback {
     /// The entry is omitted.
     Omit,
     /// A stand-in replaces the content.
-    Replace(StandIn),
+    Replace(PlaceholderContent),
 }
 
-impl Remedy {
+impl Fallback {
     /// The disposition of an entry for this `reason`.
     pub fn disposition(self, reason: OmissionReason) -> Disposition {
         match self {
@@ -112,7 +112,7 @@ impl Binary {
     pub fn disposition(self, size: u64) -> Option<Disposition> {
         match self.remedy {
             // A stand-in would save nothing, and an indexer has another message for such short files.
-            Remedy::Replace(stand_in) if size < stand_in.bytes().len() as u64 => None,
+            Fallback::Replace(stand_in) if size < stand_in.bytes().len() as u64 => None,
             remedy => Some(remedy.disposition(OmissionReason::Binary)),
         }
     }

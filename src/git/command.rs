@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::program::GitLocation;
-use crate::base::error::filled;
+use crate::base::error::format_bytes;
 use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::{io::Errno, process::Signal};
 
@@ -71,5 +71,5 @@ pub fn death(command: &BStr, status: ExitStatus) -> Option<BString> {
     let is_quiet = quiet.iter().any(|quiet| quiet.as_raw() == signal);
     let signal = signal.to_string();
     let values: [&[u8]; 2] = [command, signal.as_bytes()];
-    (!is_quiet).then(|| filled("error: {} died of signal {}", &values))
+    (!is_quiet).then(|| format_bytes("error: {} died of signal {}", &values))
 }

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 
 use gix_packetline::decode::{PacketLineOrWantedSize, hex_prefix};
 
-use crate::base::error::{Error, filled};
+use crate::base::error::{Error, format_bytes};
 
 /// The longest content of a packet, in bytes.
 pub const MAX_CONTENT: usize = 65516;
@@ -85,7 +85,7 @@ fn bad_length(len: usize) -> ReadError {
 fn bad_digits(prefix: [u8; 4]) -> ReadError {
     let shown = prefix.split(|&byte| byte == 0).next().unwrap_or_default();
     let template = "protocol error: bad line length character: {}";
-    ReadError::Malformed(Error::fatal(filled(template, &[shown])))
+    ReadError::Malformed(Error::fatal(format_bytes(template, &[shown])))
 }
 
 #[cfg(test)]

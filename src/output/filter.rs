@@ -13,7 +13,7 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
-    base::error::{Error, Result, filled, strerror},
+    base::error::{Error, Result, format_bytes, strerror},
     git::command::{CommandContext, death},
 };
 
@@ -31,12 +31,12 @@ impl CommandFilter {
         let started = context.start(command, || Ok(output.try_clone()?.into()));
         let mut child = started.map_err(|error| {
             let why = strerror(&error);
-            let failed = Error::fatal(filled(
+            let failed = Error::fatal(format_bytes(
                 "unable to start '{}' filter: {}",
                 &[command, why.as_bytes()],
             ));
             match error.kind() {
-                io::ErrorKind::PermissionDenied => failed.after(filled(
+                io::ErrorKind::PermissionDenied => failed.after(format_bytes(
                     "fatal: cannot exec '{}': {}",
                     &[command, why.as_bytes()],
                 )),
@@ -63,7 +63,7 @@ impl CommandFilter {
             return Ok(());
         }
         let command = self.command.as_bstr();
-        let failed = Error::fatal(filled("'{}' filter reported error", &[command]));
+        let failed = Error::fatal(format_bytes("'{}' filter reported error", &[command]));
         Err(match status.and_then(|status| death(command, status)) {
             Some(line) => failed.after(line),
             None => failed,

@@ -22,7 +22,7 @@ use gix::bstr::BStr;
 
 use crate::{
     base::{
-        error::{Error, Result, filled, strerror},
+        error::{Error, Result, format_bytes, strerror},
         io::retry_would_block,
         working_directory::NamedFile,
     },
@@ -55,7 +55,7 @@ impl Destination {
         let failed = |error: io::Error| {
             let why = strerror(&error);
             let values = [name.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(filled("could not open '{}' for writing: {}", &values))
+            Error::fatal(format_bytes("could not open '{}' for writing: {}", &values))
         };
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
@@ -140,7 +140,7 @@ impl Destination {
                 replacement.complete().map_err(|error| {
                     let why = strerror(&error);
                     let values = [path.as_os_str().as_bytes(), why.as_bytes()];
-                    Error::fatal(filled("could not write to '{}': {}", &values))
+                    Error::fatal(format_bytes("could not write to '{}': {}", &values))
                 })
             }
         }

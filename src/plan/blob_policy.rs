@@ -11,7 +11,7 @@ use super::{
     naming::Naming,
 };
 use crate::{
-    filter::{Disposition, Policy, StandIn},
+    filter::{Disposition, PlaceholderContent, Policy},
     format::MemberKind,
     git::{
         lfs::LfsObject,
@@ -89,7 +89,7 @@ impl BlobPolicy {
         entry.treatment = std::mem::take(&mut entry.treatment).of_lfs_object();
         entry.disposition = self.by_lfs_object(name, found);
         match entry.disposition {
-            Disposition::Content | Disposition::Placeholder(_, StandIn::Pointer) => {}
+            Disposition::Content | Disposition::Placeholder(_, PlaceholderContent::Pointer) => {}
             _ => entry.blob = Blob::None,
         }
     }

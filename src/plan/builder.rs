@@ -3,12 +3,12 @@
 use gix::{ObjectId, hash::Kind as HashKind};
 
 use super::{
-    entry::{Blob, Entry, Past},
+    entry::{Blob, ChangeRecord, Entry},
     extra::{self, Extra},
     window::Window,
 };
 use crate::{
-    filter::{Disposition, StandIn},
+    filter::{Disposition, PlaceholderContent},
     format::MemberKind,
     git::{attributes::Note, convert::Treatment, tree::Mode},
 };
@@ -54,7 +54,7 @@ pub struct WindowBuilder {
     note_bytes: usize,
     /// The note of the next entry.
     note: Option<Box<Note>>,
-    past: Option<Box<Past>>,
+    past: Option<Box<ChangeRecord>>,
 }
 
 impl WindowBuilder {
@@ -68,7 +68,7 @@ impl WindowBuilder {
     }
 
     /// Record the change of the next entry's path.
-    pub fn remember(&mut self, past: Past) {
+    pub fn remember(&mut self, past: ChangeRecord) {
         self.past = Some(Box::new(past));
     }
 
@@ -76,7 +76,7 @@ impl WindowBuilder {
     pub fn push(&mut self, item: Item<'_>) {
         let blob = match item.disposition {
             Disposition::Content if item.kind != MemberKind::Directory => Blob::Unknown,
-            Disposition::Placeholder(_, StandIn::Pointer) => Blob::Unknown,
+            Disposition::Placeholder(_, PlaceholderContent::Pointer) => Blob::Unknown,
             _ => Blob::None,
         };
         self.append(item, blob);
@@ -129,7 +129,7 @@ impl WindowBuilder {
 
     /// End the entries. A note for the next entry is printed after the last entry, or alone in an empty window.
     pub(super) fn end(&mut self) {
-        self.window.last_words = self.note.take().map(|note| note.before);
+        self.window.trailing_messages = self.note.take().map(|note| note.before);
     }
 
     /// Take the window and begin a new one.

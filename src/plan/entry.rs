@@ -32,12 +32,12 @@ pub struct Entry {
     /// Text to print around the entry's name; rarely present.
     pub note: Option<Box<Note>>,
     /// The change of the path, in an archive of changes.
-    pub past: Option<Box<Past>>,
+    pub past: Option<Box<ChangeRecord>>,
 }
 
 /// What happened to the path of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct ChangeRecord {
     /// The kind of change.
     pub status: Status,
     /// The mode and id of the old entry.

@@ -26,7 +26,7 @@ use crate::{
             reader::Reader,
             repeated::Repeated,
             size::{Size, Sizer},
-            wanted::{Role, Wanted},
+            wanted::{MissingObjects, Role},
         },
         odb::{Odb, Place},
     },
@@ -90,7 +90,7 @@ impl Locators {
     pub fn note_missing(
         &self,
         window: &Window,
-        wanted: &Wanted,
+        wanted: &MissingObjects,
         path: &dyn Fn(&[u8]) -> Vec<u8>,
     ) -> Result<()> {
         let mut locator = self.pool().take();

@@ -33,11 +33,11 @@ use crate::{
 };
 pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
-pub use entry::{Blob, Entry, Past};
+pub use entry::{Blob, ChangeRecord, Entry};
 pub use locate::Locators;
 pub use naming::Naming;
-pub use planner::Route;
 use planner::TreePlanner;
+pub use planner::TreeSource;
 use submodules::PlannedTree;
 pub use window::{Job, StoreId, Window};
 
@@ -58,7 +58,7 @@ pub struct Planner {
 
 impl Planner {
     /// Plan the entries of `route`.
-    pub fn new(route: impl Into<Route>, reader: Reader) -> Self {
+    pub fn new(route: impl Into<TreeSource>, reader: Reader) -> Self {
         let directories = Arc::default();
         let (route, store) = (route.into(), StoreId::default());
         let tree = TreePlanner::new(route, reader, store, Arc::clone(&directories));

@@ -32,14 +32,14 @@ const LONG_NAME: usize = 1024;
 const DIRECTORIES: u64 = 512;
 
 /// A walk over one tree, or over the changes between two.
-pub enum Route {
+pub enum TreeSource {
     /// A whole tree.
     Whole(Box<Walk>),
     /// The changes between two trees.
     Delta(Box<DeltaWalk>),
 }
 
-impl Route {
+impl TreeSource {
     /// Read one more tree entry, and append its archive entries to `builder`. False at the end.
     pub fn step(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
         match self {
@@ -73,13 +73,13 @@ impl Route {
     }
 }
 
-impl From<Walk> for Route {
+impl From<Walk> for TreeSource {
     fn from(walk: Walk) -> Self {
         Self::Whole(Box::new(walk))
     }
 }
 
-impl From<DeltaWalk> for Route {
+impl From<DeltaWalk> for TreeSource {
     fn from(walk: DeltaWalk) -> Self {
         Self::Delta(Box::new(walk))
     }
@@ -87,7 +87,7 @@ impl From<DeltaWalk> for Route {
 
 /// Plans one tree.
 pub(super) struct TreePlanner {
-    route: Route,
+    route: TreeSource,
     reader: Reader,
     /// The repository of the tree.
     store: StoreId,
@@ -107,7 +107,7 @@ pub(super) struct TreePlanner {
 impl TreePlanner {
     /// Plan the entries of `route`, which are in `store`.
     pub(super) fn new(
-        route: Route,
+        route: TreeSource,
         reader: Reader,
         store: StoreId,
         directories: Arc<AtomicU64>,

@@ -6,7 +6,7 @@ use gix::{ObjectId, bstr::BString};
 
 use super::{
     delta::{Changes, DeltaWalk},
-    planner::Route,
+    planner::TreeSource,
     view::{Directory, Sizes, View},
     walk::{Entered, Walk},
 };
@@ -47,7 +47,7 @@ impl PlannedTree {
     }
 
     /// A walk over the tree, or over its changes.
-    pub(super) fn route(&self) -> Route {
+    pub(super) fn route(&self) -> TreeSource {
         let entered = Arc::clone(&self.entered);
         match &self.changes {
             None => {

@@ -13,7 +13,7 @@ use gix::{
 use super::{pointer::pointer, select::Selection};
 use crate::{
     base::error::Result,
-    filter::{Disposition, Filter, OmissionReason, Remedy, Verdict},
+    filter::{Disposition, Fallback, Filter, OmissionReason, Verdict},
     format::MemberKind,
     git::{
         attributes::Note,
@@ -277,7 +277,7 @@ impl View {
     /// Whether files with binary content are omitted.
     pub fn may_omit_binary(&self) -> bool {
         let binary = self.filter.policy.binary;
-        binary.is_some_and(|binary| binary.remedy == Remedy::Omit)
+        binary.is_some_and(|binary| binary.remedy == Fallback::Omit)
     }
 
     /// Whether the attribute files in force may set `export-subst` below the directory entered last.

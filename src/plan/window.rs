@@ -29,7 +29,7 @@ pub struct Window {
     /// The LFS objects that are archived in place of their pointers.
     pub lfs_objects: Vec<LfsObject>,
     /// Text for stderr after the last entry; rarely present.
-    pub(super) last_words: Option<Vec<u8>>,
+    pub(super) trailing_messages: Option<Vec<u8>>,
 }
 
 impl Window {
@@ -45,7 +45,7 @@ impl Window {
 
     /// Whether there is text for stderr after the last entry.
     pub fn has_last_words(&self) -> bool {
-        self.last_words.is_some()
+        self.trailing_messages.is_some()
     }
 }
 
@@ -70,8 +70,8 @@ impl Job {
     }
 
     /// Text for stderr after the job's last entry.
-    pub fn last_words(&self) -> &[u8] {
-        match &self.window.last_words {
+    pub fn trailing_messages(&self) -> &[u8] {
+        match &self.window.trailing_messages {
             Some(words) if self.range.end == self.window.entries.len() => words,
             _ => &[],
         }
@@ -135,7 +135,7 @@ impl Cuts {
     /// Cut `window`, all of whose entries were added, into jobs.
     pub(super) fn cut(mut self, window: Window) -> Vec<Job> {
         self.close();
-        if self.jobs.is_empty() && window.last_words.is_some() {
+        if self.jobs.is_empty() && window.trailing_messages.is_some() {
             self.jobs.push(Cut {
                 end: 0,
                 output: 0,

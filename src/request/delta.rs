@@ -6,7 +6,7 @@ use gix::{ObjectId, bstr::BStr};
 
 use super::submodules::ComparedTree;
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     cli::{self, Delta as Args},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
@@ -114,13 +114,13 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
     let is_id = ObjectId::from_hex(name).is_ok();
     let is_shallow = repository.gix.is_shallow().unwrap_or(false);
     let hint = match is_shallow && is_id {
-        true => filled(
+        true => format_bytes(
             "ask for the whole archive, or 'git fetch --depth=1 <remote> {}' first",
             &[name],
         ),
         false => "ask for the whole archive".into(),
     };
-    Error::fatal(filled("base '{}' is not available", &[name]))
+    Error::fatal(format_bytes("base '{}' is not available", &[name]))
         .without_base()
         .caused_by(error.without_label())
         .hinted(hint)

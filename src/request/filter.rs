@@ -15,12 +15,12 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, Words, filled, listed, push_line, strerror},
+        error::{ByteMessage, Error, Result, format_bytes, printable_path, push_line, strerror},
         working_directory::{Directory, NamedFile},
     },
     cli::{BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks},
     filter::{
-        Binary, Filter, Limit, Policy, Remedy, StandIn, WITHIN_ALL,
+        Binary, Fallback, Filter, Limit, PlaceholderContent, Policy, WITHIN_ALL,
         access::AccessRules,
         ignore::{Ignore, Strictness},
         large::LargeFiles,
@@ -182,7 +182,7 @@ impl<'a> FilterRules<'a> {
                             name '{}' and the path '{}' instead of '{}'";
             let mut warning = Vec::new();
             let values: [&[u8]; 4] = [path, commit, path, name];
-            push_line(&mut warning, "warning: ", &filled(template, &values));
+            push_line(&mut warning, "warning: ", &format_bytes(template, &values));
             let _ = diagnostics.write_all(&warning);
         }
     }
@@ -314,24 +314,24 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
         .and_then(|bytes| limit(bytes, settings, given));
     let binary = match settings.binary.unwrap_or(OnBinary::Keep) {
         OnBinary::Keep => None,
-        OnBinary::Omit => Some(Remedy::Omit),
-        OnBinary::Empty => Some(Remedy::Replace(StandIn::Empty)),
-        OnBinary::Placeholder => Some(Remedy::Replace(StandIn::Nuls)),
+        OnBinary::Omit => Some(Fallback::Omit),
+        OnBinary::Empty => Some(Fallback::Replace(PlaceholderContent::Empty)),
+        OnBinary::Placeholder => Some(Fallback::Replace(PlaceholderContent::Nuls)),
     };
     let within = settings.binary_within.map(|bytes| bytes as usize);
     Policy {
         missing: match settings.missing {
             None | Some(OnMissing::Fetch | OnMissing::Error) => None,
-            Some(OnMissing::Omit) => Some(Remedy::Omit),
+            Some(OnMissing::Omit) => Some(Fallback::Omit),
             Some(OnMissing::Placeholder) => Some(match &limit {
                 Some(limit) => limit.remedy,
-                None => Remedy::Replace(StandIn::Empty),
+                None => Fallback::Replace(PlaceholderContent::Empty),
             }),
         },
         missing_lfs_object: match settings.missing {
             None | Some(OnMissing::Fetch | OnMissing::Error) => None,
-            Some(OnMissing::Omit) => Some(Remedy::Omit),
-            Some(OnMissing::Placeholder) => Some(Remedy::Replace(StandIn::Pointer)),
+            Some(OnMissing::Omit) => Some(Fallback::Omit),
+            Some(OnMissing::Placeholder) => Some(Fallback::Replace(PlaceholderContent::Pointer)),
         },
         limit,
         binary: binary.map(|remedy| Binary {
@@ -346,10 +346,12 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
 fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limit> {
     let remedy = match settings.large.unwrap_or(Large::Omit) {
         Large::Keep => return None,
-        Large::Omit => Remedy::Omit,
-        Large::Empty => Remedy::Replace(StandIn::Empty),
+        Large::Omit => Fallback::Omit,
+        Large::Empty => Fallback::Replace(PlaceholderContent::Empty),
         // The true size is left out: a reader may set memory aside for it.
-        Large::Placeholder => Remedy::Replace(StandIn::Sparse(bytes.saturating_add(1))),
+        Large::Placeholder => {
+            Fallback::Replace(PlaceholderContent::Sparse(bytes.saturating_add(1)))
+        }
     };
     let globs = given.size_exempt.iter().map(|glob| glob.as_bytes());
     Some(Limit {
@@ -400,7 +402,7 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     if !path.as_bytes().split_str("/").any(odd) {
         return Ok(());
     }
-    let odd = filled(
+    let odd = format_bytes(
         "--exclude-from-tree='{}' is no path of a tree",
         &[path.as_bytes()],
     );
@@ -416,14 +418,19 @@ fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
     std::fs::read(&file.path).map_err(|error| {
         let why = strerror(&error);
         let values = [file.name.as_os_str().as_bytes(), why.as_bytes()];
-        Error::fatal(filled("could not open '{}' for reading: {}", &values))
+        Error::fatal(format_bytes("could not open '{}' for reading: {}", &values))
     })
 }
 
 /// Reads access rules, and returns their text with them. Fails closed: rules that cannot be read or parsed end the
 /// run.
 fn access_rules(name: &OsStr, directory: &Directory) -> Result<(AccessRules, Vec<u8>)> {
-    let failed = || Error::fatal(filled("cannot use access rules '{}'", &[name.as_bytes()]));
+    let failed = || {
+        Error::fatal(format_bytes(
+            "cannot use access rules '{}'",
+            &[name.as_bytes()],
+        ))
+    };
     let channel = Channel::parse(name, directory).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
@@ -452,19 +459,19 @@ impl Sources<'_> {
         let added = self.ignore.add(origin, text, self.strictness);
         added
             .map(drop)
-            .map_err(|_| Error::fatal(filled("cannot use ignore rules of '{}'", &[origin])))
+            .map_err(|_| Error::fatal(format_bytes("cannot use ignore rules of '{}'", &[origin])))
     }
 
     fn add(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
         let bad = self.ignore.add(origin, text, self.strictness);
         let bad = bad.map_err(|line| {
-            let failed = filled("cannot use ignore rules of '{}'", &[origin]);
-            Error::fatal(failed).caused_by(Words(line.words()))
+            let failed = format_bytes("cannot use ignore rules of '{}'", &[origin]);
+            Error::fatal(failed).caused_by(ByteMessage(line.words()))
         })?;
         let mut lines = Vec::new();
         for line in bad {
-            let warning = filled("{}: {}", &[&listed(origin), &line.words()]);
+            let warning = format_bytes("{}: {}", &[&printable_path(origin), &line.words()]);
             push_line(&mut lines, "warning: ", &warning);
         }
         for hint in &self.ignore.hints()[hints..] {
@@ -496,11 +503,11 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
     match kind {
         Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
-            let error = Error::fatal(filled("cannot read ignore rules of '{}'", &[path]));
+            let error = Error::fatal(format_bytes("cannot read ignore rules of '{}'", &[path]));
             let error = match failure {
                 Failure::Damaged(ABSENT) => {
                     let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches them";
-                    error.hinted(filled(hint, &[path]))
+                    error.hinted(format_bytes(hint, &[path]))
                 }
                 _ => error,
             };

@@ -12,7 +12,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     format::{deflate, zstd},
     git::repository::settings::truth,
 };
@@ -68,15 +68,15 @@ pub enum Format {
 
 /// A format by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedFormat {
     name: BString,
-    family: Family,
+    family: FormatKind,
     /// Whether it is served to others (`git archive --remote`).
     remote: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Family {
+enum FormatKind {
     Tar,
     Gzip,
     Zstd,
@@ -87,7 +87,7 @@ enum Family {
 /// All formats, in the order in which they are looked for.
 #[derive(Clone, Debug)]
 pub struct Formats {
-    all: Vec<Named>,
+    all: Vec<NamedFormat>,
     /// Whether only formats that are served to remote clients can be chosen. A format that is not served
     /// still hides a later format of its name.
     only_served: bool,
@@ -101,9 +101,9 @@ impl Formats {
     ) -> Result<Self> {
         let is_command = |key: &&BStr| key.starts_with(b"tar.") && key.ends_with(b".command");
         if let Some(key) = bare_keys.find(is_command) {
-            let refused = filled("unable to parse '{}' from command-line config", &[key]);
+            let refused = format_bytes("unable to parse '{}' from command-line config", &[key]);
             return Err(
-                Error::fatal(refused).after(filled("error: missing value for '{}'", &[key]))
+                Error::fatal(refused).after(format_bytes("error: missing value for '{}'", &[key]))
             );
         }
         let mut filters = vec![
@@ -124,15 +124,15 @@ impl Formats {
             }
         }
         let zst = filters.iter().find(|filter| filter.name == ZSTD);
-        let zst = Named {
+        let zst = NamedFormat {
             remote: zst.and_then(|filter| filter.remote).unwrap_or(true),
-            ..Named::served(ZSTD, Family::Zstd)
+            ..NamedFormat::served(ZSTD, FormatKind::Zstd)
         };
         let filters = filters.into_iter().filter_map(FormatFilter::named);
-        let all = [Named::served("tar", Family::Tar)]
+        let all = [NamedFormat::served("tar", FormatKind::Tar)]
             .into_iter()
             .chain(filters)
-            .chain([Named::served("zip", Family::Zip), zst]);
+            .chain([NamedFormat::served("zip", FormatKind::Zip), zst]);
         Ok(Self {
             all: all.collect(),
             only_served: false,
@@ -147,19 +147,19 @@ impl Formats {
         }
     }
 
-    fn offers(&self, format: &Named) -> bool {
+    fn offers(&self, format: &NamedFormat) -> bool {
         format.remote || !self.only_served
     }
 
     /// The names of the formats that can be chosen: those of git in git's order, and Zstandard after them.
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
-        let is_first = |format: &Named| {
+        let is_first = |format: &NamedFormat| {
             let first = self.all.iter().find(|other| other.name == format.name);
             first == Some(format)
         };
-        let is_known_to_git = |format: &Named| format.family != Family::Zstd;
+        let is_known_to_git = |format: &NamedFormat| format.family != FormatKind::Zstd;
         // The configuration may have a format of the same name, which git would list twice.
-        let listed = move |format: &&Named| {
+        let listed = move |format: &&NamedFormat| {
             self.offers(format) && (is_known_to_git(format) || is_first(format))
         };
         self.all
@@ -169,17 +169,17 @@ impl Formats {
     }
 
     fn unknown(&self, name: &[u8]) -> Error {
-        let error = Error::fatal(filled("Unknown archive format '{}'", &[name]));
+        let error = Error::fatal(format_bytes("Unknown archive format '{}'", &[name]));
         if self.only_served {
             return error;
         }
         let names: Vec<&[u8]> = self.names().map(|name| name.as_bytes()).collect();
         let names = names.join(&b", "[..]);
-        error.hinted(filled("the formats are {}", &[&names]))
+        error.hinted(format_bytes("the formats are {}", &[&names]))
     }
 
     /// Chooses the format `name`, else the one that the end of the file name `output` means, else tar.
-    pub fn choose(&self, name: Option<&OsStr>, output: Option<&[u8]>) -> Result<&Named> {
+    pub fn choose(&self, name: Option<&OsStr>, output: Option<&[u8]>) -> Result<&NamedFormat> {
         if let Some(name) = name {
             let name = name.as_encoded_bytes();
             return self
@@ -194,13 +194,13 @@ impl Formats {
     }
 }
 
-impl Named {
+impl NamedFormat {
     /// The name, such as `tar.gz`.
     pub fn name(&self) -> &BStr {
         self.name.as_bstr()
     }
 
-    fn served(name: &str, family: Family) -> Self {
+    fn served(name: &str, family: FormatKind) -> Self {
         Self {
             name: name.into(),
             family,
@@ -210,7 +210,7 @@ impl Named {
 
     /// Whether the format is zip.
     pub fn is_zip(&self) -> bool {
-        self.family == Family::Zip
+        self.family == FormatKind::Zip
     }
 
     /// Whether a file called `path` is of this format: a name, a dot, the format.
@@ -222,11 +222,11 @@ impl Named {
 
     /// Refuses a plain tar for a file called `output` if the name is that of a compressed archive.
     pub fn fit_name(&self, output: &[u8]) -> Result<()> {
-        let is_tar = self.family == Family::Tar;
+        let is_tar = self.family == FormatKind::Tar;
         let Some(hint) = compression_hint(output).filter(|_| is_tar) else {
             return Ok(());
         };
-        let refused = filled("'{}' is the name of a compressed archive", &[output]);
+        let refused = format_bytes("'{}' is the name of a compressed archive", &[output]);
         Err(Error::fatal(refused).hinted(hint))
     }
 
@@ -234,14 +234,14 @@ impl Named {
     pub fn check_level(&self, level: Option<i32>) -> Result<()> {
         let Some(level) = level else { return Ok(()) };
         let known = match self.family {
-            Family::Tar => false,
-            Family::Zip => (0..=9).contains(&level),
-            Family::Zstd => zstd::Level::new(level as u32).is_some(),
-            Family::Gzip | Family::Command(_) => true,
+            FormatKind::Tar => false,
+            FormatKind::Zip => (0..=9).contains(&level),
+            FormatKind::Zstd => zstd::Level::new(level as u32).is_some(),
+            FormatKind::Gzip | FormatKind::Command(_) => true,
         };
         match known {
             true => Ok(()),
-            false => Err(Error::fatal(filled(
+            false => Err(Error::fatal(format_bytes(
                 "Argument not supported for format '{}': -{}",
                 &[&self.name, level.to_string().as_bytes()],
             ))),
@@ -258,15 +258,15 @@ impl Named {
                 .ok_or_else(|| Error::fatal("deflateInit2: stream consistency error (no message)")),
         };
         Ok(match &self.family {
-            Family::Tar => Format::Tar,
-            Family::Gzip => Format::TarGz(deflate()?),
-            Family::Zip => Format::Zip(deflate()?),
-            Family::Zstd => Format::TarZst(
+            FormatKind::Tar => Format::Tar,
+            FormatKind::Gzip => Format::TarGz(deflate()?),
+            FormatKind::Zip => Format::Zip(deflate()?),
+            FormatKind::Zstd => Format::TarZst(
                 level
                     .and_then(|level| zstd::Level::new(level as u32))
                     .unwrap_or(zstd::Level::DEFAULT),
             ),
-            Family::Command(command) => Format::Filtered(match level {
+            FormatKind::Command(command) => Format::Filtered(match level {
                 None => command.clone(),
                 Some(level) => format!("{command} -{level}").into(),
             }),
@@ -291,7 +291,7 @@ fn compression_hint(output: &[u8]) -> Option<BString> {
             // git compares the names of formats byte for byte.
             let is_tar = stem.to_ascii_lowercase().ends_with(b".tar");
             let name = &output[stem.len() + 1 - if is_tar { 4 } else { 0 }..];
-            filled(
+            format_bytes(
                 "'git config tar.{}.command \"{}\"' compresses it; {}",
                 &[name, command.as_bytes(), plain.as_bytes()],
             )
@@ -347,12 +347,12 @@ impl FormatFilter {
     }
 
     /// The format, if the configuration gives a command.
-    fn named(self) -> Option<Named> {
+    fn named(self) -> Option<NamedFormat> {
         let command = self.command?;
-        Some(Named {
+        Some(NamedFormat {
             family: match command == INTERNAL_GZIP {
-                true => Family::Gzip,
-                false => Family::Command(command),
+                true => FormatKind::Gzip,
+                false => FormatKind::Command(command),
             },
             name: self.name,
             remote: self.remote.unwrap_or(false),
@@ -362,7 +362,7 @@ impl FormatFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Family, Format, Formats};
+    use super::{Format, FormatKind, Formats};
     use crate::format::deflate;
 
     fn formats(config: &str) -> Formats {
@@ -450,7 +450,7 @@ mod tests {
             assert_eq!(chosen.name, expected, "{output}");
         }
         let zip = formats.choose(Some("zip".as_ref()), None).expect("known");
-        assert_eq!(zip.family, Family::Command("mine".into()));
+        assert_eq!(zip.family, FormatKind::Command("mine".into()));
     }
 
     #[test]

@@ -40,7 +40,7 @@ const ENCODING: u64 = 3;
 const MAX_EXTRA: u64 = 1 << 20;
 
 /// All that decides the bytes of an archive.
-pub(super) struct Decisive<'a> {
+pub(super) struct KeyInputs<'a> {
     pub(super) args: &'a Args,
     pub(super) environment: &'a Environment,
     pub(super) settings: &'a RepositorySettings,
@@ -57,7 +57,7 @@ pub(super) struct Decisive<'a> {
     pub(super) top: Top<'a>,
 }
 
-impl Decisive<'_> {
+impl KeyInputs<'_> {
     /// The key, or why there is none. Small files among `extras` are read, so that the archive holds the bytes that
     /// the key stands for.
     pub(super) fn key(&self, extras: &mut [Extra]) -> Result<Key, String> {

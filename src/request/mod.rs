@@ -14,12 +14,12 @@ mod submodules;
 mod profile;
 mod resolve;
 mod scope;
-mod viewing;
+mod view_builder;
 
 pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
 pub use profile::options as profile_options;
-pub use resolve::{Incomplete, Inputs};
+pub use resolve::{Inputs, PartialRequest};
 pub use scope::Scope;
 pub use submodules::{ComparedTree, Submodule, Submodules};
 
@@ -28,7 +28,7 @@ use std::{io::Write, sync::Arc};
 use gix::bstr::BString;
 
 use crate::{
-    base::error::{filled, push_line},
+    base::error::{format_bytes, push_line},
     cache,
     cli::{ByteRange, Condition},
     format::{deflate::Dialect, zip::Times},
@@ -162,7 +162,7 @@ impl Request {
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         let mut lines = Vec::new();
         for path in &self.absent_rules {
-            let warning = filled(
+            let warning = format_bytes(
                 "--exclude-from-tree='{}' is in no tree and ignores nothing",
                 &[path],
             );

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use crate::{
-    base::error::{Error, filled},
+    base::error::{Error, format_bytes},
     cli::{Filters, Large, Lfs, OnBinary, OnMissing, Profile, Submodules, Symlinks},
 };
 
@@ -117,7 +117,7 @@ pub fn options(profile: Profile) -> String {
 /// The error about `option` in the words of `template`, with the option for `{}`. If the user did not give the option, the
 /// profile has set it, and the error names the profile.
 pub(super) fn refused(given: &Filters, is_given: bool, option: &str, template: &str) -> Error {
-    let about = |name: &str| Error::usage(filled(template, &[name.as_bytes()]));
+    let about = |name: &str| Error::usage(format_bytes(template, &[name.as_bytes()]));
     match setter(given, is_given) {
         None => about(option),
         Some(profile) => about(&profile).caused_by(format!("the profile sets {option}")),

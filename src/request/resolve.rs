@@ -14,13 +14,13 @@ use gix::{
 
 use super::{
     Access, Budget, Purpose, Request, clock, delta, filter,
-    format::{Formats, Named},
+    format::{Formats, NamedFormat},
     key, sharing,
-    viewing::{Fetching, Viewing},
+    view_builder::{Fetching, ViewBuilder},
 };
 use crate::{
     base::{
-        error::{Error, ExitKind, Result, filled},
+        error::{Error, ExitKind, Result, format_bytes},
         working_directory::Directory,
     },
     cache::Key,
@@ -33,7 +33,7 @@ use crate::{
         convert::Shareable,
         objects::{
             reader::Reader,
-            wanted::{Missing, Wanted},
+            wanted::{Missing, MissingObjects},
         },
         odb::Odb,
         pathspec::Top,
@@ -90,12 +90,12 @@ impl Request {
 }
 
 /// The request for which a repository may lack objects, to be resolved as often as they are looked for.
-pub struct Incomplete<'a> {
+pub struct PartialRequest<'a> {
     inputs: Inputs<'a>,
-    known: Known<'a>,
+    known: Preflight<'a>,
 }
 
-impl<'a> Incomplete<'a> {
+impl<'a> PartialRequest<'a> {
     /// Checks the options in `inputs` that git checks before it reads an object of `repository`.
     pub fn new(inputs: Inputs<'a>, repository: Result<Repository>) -> Result<Self> {
         let known = inputs.known(repository)?;
@@ -103,8 +103,8 @@ impl<'a> Incomplete<'a> {
     }
 
     /// The request as far as it can be worked out, with missing objects noted in `wanted`. Warnings go to `diagnostics`.
-    pub fn resolve(&self, wanted: &Wanted, diagnostics: &mut dyn Write) -> Result<Request> {
-        let reader = Reader::new(self.odb()).noting(wanted);
+    pub fn resolve(&self, wanted: &MissingObjects, diagnostics: &mut dyn Write) -> Result<Request> {
+        let reader = Reader::new(self.odb()).recording_missing(wanted);
         self.inputs.request(&self.known, reader, None, diagnostics)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Incomplete<'a> {
     }
 
     /// Room for the missing objects that are held at once.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> MissingObjects {
         self.inputs.wanted()
     }
 
@@ -134,18 +134,18 @@ impl<'a> Incomplete<'a> {
 }
 
 /// The facts that are known before an object is read.
-struct Known<'a> {
-    format: &'a Named,
+struct Preflight<'a> {
+    format: &'a NamedFormat,
     filters: filter::FilterRules<'a>,
     repository: Repository,
 }
 
 impl<'a> Inputs<'a> {
-    fn known(self, repository: Result<Repository>) -> Result<Known<'a>> {
+    fn known(self, repository: Result<Repository>) -> Result<Preflight<'a>> {
         let format = self.format()?;
         let filters = self.filters(format)?;
         let repository = repository?;
-        Ok(Known {
+        Ok(Preflight {
             format,
             filters,
             repository,
@@ -153,12 +153,12 @@ impl<'a> Inputs<'a> {
     }
 
     /// Room for the missing objects that are held at once.
-    fn wanted(self) -> Wanted {
-        Wanted::within(Budget::new(self.args.run.memory).wanted())
+    fn wanted(self) -> MissingObjects {
+        MissingObjects::within(Budget::new(self.args.run.memory).wanted())
     }
 
     /// The sources of missing objects, if they are fetched: those of submodules are found with the submodules.
-    fn promisors(self, known: &Known<'_>) -> Option<Promisors> {
+    fn promisors(self, known: &Preflight<'_>) -> Option<Promisors> {
         if !self.purpose.fetches() || !known.filters.fetches() {
             return None;
         }
@@ -176,7 +176,7 @@ impl<'a> Inputs<'a> {
     /// finds what is missing for the next one.
     fn fetched_request(
         self,
-        known: &Known<'a>,
+        known: &Preflight<'a>,
         promisors: Promisors,
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
@@ -190,7 +190,7 @@ impl<'a> Inputs<'a> {
         let reader = || Reader::new(known.repository.odb());
         loop {
             let noting = match &noted {
-                Some(noted) => reader().noting(noted),
+                Some(noted) => reader().recording_missing(noted),
                 None => reader(),
             };
             let mut told = Vec::new();
@@ -199,8 +199,8 @@ impl<'a> Inputs<'a> {
             if missing.is_empty() {
                 let _ = diagnostics.write_all(&told);
                 return request.map(|request| Request {
-                    reader: request.reader.strict(),
-                    submodules: request.submodules.strict(),
+                    reader: request.reader.failing_on_missing(),
+                    submodules: request.submodules.failing_on_missing(),
                     promisors: (!promisors.is_empty()).then_some(promisors),
                     ..request
                 });
@@ -224,14 +224,14 @@ impl<'a> Inputs<'a> {
     /// The request, as `reader` finds the objects. With `fetching`, what submodules lack is noted.
     fn request(
         self,
-        known: &Known<'_>,
+        known: &Preflight<'_>,
         mut reader: Reader,
         fetching: Option<Fetching<'_>>,
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
         let inputs = self;
         let Inputs { args, access, .. } = inputs;
-        let Known {
+        let Preflight {
             format,
             filters,
             repository,
@@ -249,7 +249,7 @@ impl<'a> Inputs<'a> {
             path: top.as_os_str().as_bytes().as_bstr(),
             is_work_tree: work_tree(repository, access).is_some(),
         };
-        let view = Viewing {
+        let view = ViewBuilder {
             args,
             purpose: inputs.purpose,
             filters,
@@ -272,7 +272,7 @@ impl<'a> Inputs<'a> {
             .collect();
         let format_name = format.name().to_owned();
         let format = format.at_level(args.encoding.level.level)?;
-        let decisive = key::Decisive {
+        let decisive = key::KeyInputs {
             args,
             environment: inputs.environment,
             settings: &repository.settings,
@@ -338,7 +338,7 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    fn format(self) -> Result<&'a Named> {
+    fn format(self) -> Result<&'a NamedFormat> {
         let output = self.args.output.as_ref();
         let output = output.map(|path| path.as_os_str().as_bytes());
         let format = self
@@ -351,7 +351,7 @@ impl<'a> Inputs<'a> {
         Ok(format)
     }
 
-    fn filters(self, format: &Named) -> Result<filter::FilterRules<'a>> {
+    fn filters(self, format: &NamedFormat) -> Result<filter::FilterRules<'a>> {
         let directory = self.environment.directory();
         let filters = filter::FilterRules::new(&self.args.filters, self.purpose, directory)?;
         if format.is_zip() {
@@ -394,7 +394,7 @@ impl<'a> Inputs<'a> {
         match name.split_once_str("..") {
             Some((base, target)) if is_range && !base.is_empty() && !target.is_empty() => {
                 let target = target.trim_start_with(|letter| letter == '.');
-                error.hinted(filled("git sluice --base={} {}", &[base, target]))
+                error.hinted(format_bytes("git sluice --base={} {}", &[base, target]))
             }
             _ => error,
         }
@@ -428,7 +428,7 @@ impl<'a> Inputs<'a> {
         self,
         repository: &Repository,
         (top, tree): (&Path, ObjectId),
-        format: &Named,
+        format: &NamedFormat,
         reader: &mut Reader,
     ) -> Result<AttributeSettings> {
         let mut attributes = repository.settings.attributes.clone();
@@ -514,7 +514,7 @@ fn work_tree(repository: &Repository, access: Access) -> Option<&Path> {
 }
 
 /// The archive's time as zip tells it; only a zip needs the local time.
-fn times(format: &Named, seconds: u64) -> Result<Times> {
+fn times(format: &NamedFormat, seconds: u64) -> Result<Times> {
     Ok(Times {
         dos: match format.is_zip() {
             true => clock::dos(seconds)?,

@@ -7,8 +7,8 @@ use gix::bstr::{BStr, ByteSlice};
 use super::{
     Purpose,
     delta::{self, Delta},
-    submodules::{ComparedTree, Seen, Submodule, Submodules},
-    viewing::Viewing,
+    submodules::{ComparedTree, ResolvedTree, Submodule, Submodules},
+    view_builder::ViewBuilder,
 };
 use crate::{
     base::error::Result,
@@ -35,7 +35,7 @@ pub enum Scope {
     Delta(Box<Delta>),
 }
 
-impl Viewing<'_> {
+impl ViewBuilder<'_> {
     /// The scope in `target` of `repository`, and the submodules whose contents or changes are archived. Warnings go to
     /// `diagnostics`.
     pub(super) fn scope(
@@ -142,7 +142,7 @@ impl Viewing<'_> {
         (name, treeish): (&BStr, &Treeish),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
-    ) -> Result<Seen> {
+    ) -> Result<ResolvedTree> {
         let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
         if self.filters.enters_submodules() {
             let found = (selection, filter);
@@ -155,7 +155,7 @@ impl Viewing<'_> {
             );
         }
         let matched = selection.check(treeish.tree, self.rules, &filter, reader, diagnostics);
-        Ok(Seen {
+        Ok(ResolvedTree {
             view: self.view(selection, filter),
             submodules: Submodules::default(),
             matched,

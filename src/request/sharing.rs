@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     cache::Settings,
     cli::{Args, Sharing, duration},
     git::repository::{
@@ -115,7 +115,7 @@ impl Config<'_> {
         let parsed = duration(&value.to_str_lossy());
         parsed.map(Some).map_err(|why| {
             let template = "bad config value '{}' for '{}'";
-            Error::fatal(filled(template, &[&value, key.as_bytes()])).caused_by(why)
+            Error::fatal(format_bytes(template, &[&value, key.as_bytes()])).caused_by(why)
         })
     }
 }

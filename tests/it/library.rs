@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use git_sluice::{CommandLine, Failure, Session, Sinks};
+use git_sluice::{CommandLine, Failure, Outputs, Session};
 
 use crate::{
     process::run,
@@ -47,8 +47,8 @@ fn session(repo: &Repo) -> Session {
 /// Archive, messages, and the end.
 fn answer(session: &Session, words: &[&str]) -> (Vec<u8>, String, Result<(), Failure>) {
     let (archive, messages) = (Kept::default(), Kept::default());
-    let sinks = Sinks::new(archive.clone()).with_messages(messages.clone());
-    let end = session.answer(CommandLine::new("", words), sinks);
+    let outputs = Outputs::new(archive.clone()).with_messages(messages.clone());
+    let end = session.answer(CommandLine::new("", words), outputs);
     let messages = String::from_utf8(messages.bytes()).expect("text");
     (archive.bytes(), messages, end)
 }
@@ -85,9 +85,9 @@ fn reports_go_to_their_bands() {
     let repo = Repo::copy("basic");
     let session = session(&repo);
     let (archive, manifest) = (Kept::default(), Kept::default());
-    let sinks = Sinks::new(archive.clone()).band(4, manifest.clone());
+    let outputs = Outputs::new(archive.clone()).band(4, manifest.clone());
     let line = CommandLine::new(repo.path(), ["--manifest=band:4", "HEAD"]);
-    session.answer(line, sinks).expect("it works");
+    session.answer(line, outputs).expect("it works");
     let lines = String::from_utf8(manifest.bytes()).expect("text");
     let entries = tar_listing::names(&archive.bytes()).len();
     assert!(lines.lines().count() > entries, "{lines}");
@@ -138,7 +138,7 @@ fn a_sink_that_fails_ends_the_request() {
         }
     }
     let repo = Repo::copy("basic");
-    let end = session(&repo).answer(CommandLine::new("", ["HEAD"]), Sinks::new(Broken));
+    let end = session(&repo).answer(CommandLine::new("", ["HEAD"]), Outputs::new(Broken));
     let failure = end.expect_err("no room");
     assert_eq!(failure.status(), 128);
     assert!(

@@ -15,9 +15,9 @@ use git_sluice::{
     directory::{
         apply::{self, Archive, Check, Reports},
         bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
-        channels::{self, Conditions, Limits, Made, Place, Producer, Target, Update},
+        channels::{self, ArchiveMaker, Conditions, Limits, Made, Place, Target, Update},
     },
-    output::report::{Console, Screen},
+    output::report::{Console, Terminal},
 };
 
 use crate::{
@@ -134,7 +134,7 @@ fn shown(run: impl FnOnce(Reports<'_>) -> Result<()>) -> (String, Result<()>) {
     let mut messages = Vec::new();
     let outcome = run(Reports {
         differences: &mut io::sink(),
-        console: Console::new(&mut messages, Some(Screen::NONE)),
+        console: Console::new(&mut messages, Some(Terminal::NONE)),
         verbose: false,
     });
     (String::from_utf8(messages).expect("text"), outcome)
@@ -245,7 +245,7 @@ struct Archives {
     archive: Vec<u8>,
 }
 
-impl Producer for Archives {
+impl ArchiveMaker for Archives {
     fn target(&self) -> Target {
         Target {
             commit: self.commit.clone(),
@@ -337,7 +337,7 @@ fn nobody_looks() {
     let (mut differences, mut broken) = (io::sink(), Broken);
     let reports = Reports {
         differences: &mut differences,
-        console: Console::new(&mut broken, Some(Screen::NONE)),
+        console: Console::new(&mut broken, Some(Terminal::NONE)),
         verbose: true,
     };
     let archive = Archive {

@@ -10,11 +10,11 @@ use git_sluice::base::buffer::Buffer;
 use git_sluice::base::error::Error;
 use git_sluice::base::working_directory::Directory;
 use git_sluice::cache::{Account, Role};
-use git_sluice::filter::{Disposition, OmissionReason, StandIn};
+use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
 use git_sluice::git::lfs::Hash;
 use git_sluice::output::report::{
-    ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, Outlet, Past, Place, Positions, Record,
-    Seconds, SentRange, Status, Subject, Summary, gone,
+    ChangeCounts, ChangeRecord, Channel, Counts, Fetch, Lines, Manifest, Place, Positions, Record,
+    ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::leftovers::temporary_directory;
 use crate::schema::Schema;
 
 /// What `write` writes to its outlet.
-fn written(write: impl FnOnce(Outlet)) -> String {
+fn written(write: impl FnOnce(ReportWriter)) -> String {
     let directory = temporary_directory();
     let path: PathBuf = directory.path().join("report");
     write(
@@ -80,7 +80,7 @@ fn records() -> Vec<Record<'static>> {
     let dispositions = reasons
         .flat_map(|reason| {
             [
-                Disposition::Placeholder(reason, StandIn::Empty),
+                Disposition::Placeholder(reason, PlaceholderContent::Empty),
                 Disposition::Omitted(reason),
             ]
         })
@@ -98,7 +98,7 @@ fn records() -> Vec<Record<'static>> {
         ..file(b"VERSION")
     };
     let changed = Record {
-        past: Some(Past {
+        past: Some(ChangeRecord {
             status: Status::TypeChanged,
             old: Some((0o120000, &[7; 20])),
         }),
@@ -212,7 +212,7 @@ fn a_manifest_reads_like_this() {
     let manifest = manifest(&tree());
     let lines: Vec<&str> = manifest.lines().collect();
     let mut out = Buffer::default();
-    let past = Past {
+    let past = ChangeRecord {
         status: Status::Deleted,
         old: Some((0o100644, &[0xab; 20])),
     };

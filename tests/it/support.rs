@@ -481,7 +481,7 @@ fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The directory that `fixtures/<name>.sh` filled, building it first if no earlier run did so from
+/// The directory that `fixtures/<name>.sh` format_bytes, building it first if no earlier run did so from
 /// the same script with the same git. It has to be built where it stays, since some repositories
 /// know where they are.
 fn fixture(name: &str) -> PathBuf {

@@ -192,7 +192,7 @@ where
                     self.helpers += 1; // All helpers were busy: one leaves if there are still too many.
                     continue;
                 }
-                let report = carry_out(self.worker, &mut self.scratch, task);
+                let report = run_task(self.worker, &mut self.scratch, task);
                 self.take(report);
             } else if let Ok(report) = self.reports.recv() {
                 self.take(report);
@@ -387,17 +387,14 @@ where
         if matches!(task, Task::Leave) {
             return;
         }
-        if reporter
-            .send(carry_out(worker, &mut scratch, task))
-            .is_err()
-        {
+        if reporter.send(run_task(worker, &mut scratch, task)).is_err() {
             return;
         }
     }
 }
 
 /// Carries out one task. A panic becomes an outcome, so that it ends the run as a failure does.
-fn carry_out<S, W>(worker: &W, scratch: &mut W::Scratch, task: Task<S, W>) -> Report<S, W>
+fn run_task<S, W>(worker: &W, scratch: &mut W::Scratch, task: Task<S, W>) -> Report<S, W>
 where
     S: Source<Batch = W::Batch>,
     W: Worker,

@@ -1,4 +1,4 @@
-//! The pipeline with counting sources, workers and sinks.
+//! The pipeline with counting sources, workers and outputs.
 
 use std::{
     ops::Range,

@@ -8,7 +8,7 @@
 //! no request is handed from thread to thread, and requests overlap.
 
 mod heap;
-mod line;
+mod responses;
 mod options;
 mod request;
 
@@ -23,14 +23,14 @@ use crossbeam_channel::bounded;
 use crate::{
     base::error::{Error, Result},
     commands::{
-        session::{CommandLine, Session, Sinks},
+        session::{CommandLine, Outputs, Session},
         upload_archive::side_band::{LARGE_PACKET, SideBand},
     },
     output::report::BANDS,
 };
-use line::{Line, Place};
 pub use options::Options;
 use request::Asked;
+use responses::{ResponseQueue, ResponseSlot};
 
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;
@@ -48,7 +48,7 @@ pub fn serve(
             requests: 0,
             has_ended: false,
         }),
-        line: Line::new(output, options.waiting(), options.waiting_answers()),
+        line: ResponseQueue::new(output, options.waiting(), options.waiting_answers()),
         session: session
             .with_repositories(options.repositories, options.memory_of_repositories())
             .with_max_memory(options.memory_of_one()),
@@ -76,7 +76,7 @@ struct Input {
 /// Answers requests.
 struct Server<W> {
     input: Mutex<Input>,
-    line: Arc<Line<W>>,
+    line: Arc<ResponseQueue<W>>,
     session: Session,
 }
 
@@ -99,7 +99,7 @@ impl<W: Write + Send + 'static> Server<W> {
     }
 
     /// The next request, with the place of its answer. Nothing follows what cannot be read.
-    fn next(&self) -> Option<(Result<Asked>, Place<W>)> {
+    fn next(&self) -> Option<(Result<Asked>, ResponseSlot<W>)> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         if input.has_ended {
             return None;
@@ -111,14 +111,14 @@ impl<W: Write + Send + 'static> Server<W> {
         Some((asked?, place))
     }
 
-    fn answer(&self, asked: Asked, place: Place<W>) -> io::Result<()> {
+    fn answer(&self, asked: Asked, place: ResponseSlot<W>) -> io::Result<()> {
         let bands = SideBand::new(place, LARGE_PACKET);
         match asked {
             Asked::Nothing(reason) => bands.reply(&[b"NACK ", reason.as_bytes()].concat())?,
-            Asked::Words(words) => {
+            Asked::ByteMessage(words) => {
                 bands.reply(b"ACK")?;
                 let line = CommandLine::of_words(words);
-                if let Err(failure) = self.session.answer(line, sinks(&bands)) {
+                if let Err(failure) = self.session.answer(line, outputs(&bands)) {
                     // Where nobody listens, the next write fails as well.
                     let _ = bands.messages().write_all(failure.message());
                     bands.fail(&format!("status {}\n", failure.status()))?;
@@ -126,15 +126,15 @@ impl<W: Write + Send + 'static> Server<W> {
                 bands.finish()?;
             }
         }
-        bands.direct(Place::leave)
+        bands.direct(ResponseSlot::leave)
     }
 }
 
 /// The streams of an answer, each a band.
-fn sinks<W: Write + Send + 'static>(bands: &SideBand<Place<W>>) -> Sinks {
-    let sinks = Sinks::new(bands.data()).with_messages(bands.messages());
-    BANDS.fold(sinks, |sinks, number| {
-        sinks.band(number, bands.band(number))
+fn outputs<W: Write + Send + 'static>(bands: &SideBand<ResponseSlot<W>>) -> Outputs {
+    let outputs = Outputs::new(bands.data()).with_messages(bands.messages());
+    BANDS.fold(outputs, |outputs, number| {
+        outputs.band(number, bands.band(number))
     })
 }
 

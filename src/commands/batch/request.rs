@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// What was read.
 pub(super) enum Asked {
     /// The words of a request.
-    Words(Vec<OsString>),
+    ByteMessage(Vec<OsString>),
     /// No request, and why.
     Nothing(String),
 }
@@ -41,7 +41,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
     }
     Ok(Some(match wrong {
         Some(reason) => Asked::Nothing(reason.to_owned()),
-        None => Asked::Words(words),
+        None => Asked::ByteMessage(words),
     }))
 }
 

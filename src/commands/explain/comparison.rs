@@ -8,7 +8,7 @@ use super::{
     search::explanation,
 };
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::objects::reader::Reader,
     output::report::Status,
     plan::view::View,
@@ -38,7 +38,7 @@ impl Comparison {
         let change = self.change(&new.tree.view, path)?;
         let mut words = of_target(change, was.is_some(), is.as_ref());
         if let Some(was) = was.filter(|was| decides(was, is.as_ref())) {
-            words.extend_from_slice(&filled("; in the base {}", &[&was.words]));
+            words.extend_from_slice(&format_bytes("; in the base {}", &[&was.words]));
         }
         Ok(Some(words))
     }
@@ -93,10 +93,12 @@ fn of_target(change: Option<Status>, has_old: bool, is: Option<&Explanation>) ->
         (Some(label), Outcome::Directory) => {
             [label, "sent, since something below it is"].concat().into()
         }
-        (Some(label), _) => filled("{}{}", &[label.as_bytes(), &is.words]),
+        (Some(label), _) => format_bytes("{}{}", &[label.as_bytes(), &is.words]),
         (None, Outcome::Omitted) => is.words.clone(),
         (None, Outcome::Directory) => "not sent: nothing below it is".into(),
         (None, Outcome::Sent) if is.is_plain() => "unchanged: not sent".into(),
-        (None, Outcome::Sent) => filled("unchanged: not sent; in a full archive {}", &[&is.words]),
+        (None, Outcome::Sent) => {
+            format_bytes("unchanged: not sent; in a full archive {}", &[&is.words])
+        }
     }
 }

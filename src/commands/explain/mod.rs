@@ -10,7 +10,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use super::Context;
 use crate::{
-    base::error::{Error, Result, filled, listed},
+    base::error::{Error, Result, format_bytes, printable_path},
     cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
     plan::submodules::PlannedTree,
@@ -56,7 +56,7 @@ fn explain_paths<'p>(
             .transpose()?;
         match path.zip(verdict.flatten()) {
             Some((path, verdict)) => {
-                let line = filled("{}: {}\n", &[&listed(&path), &verdict]);
+                let line = format_bytes("{}: {}\n", &[&printable_path(&path), &verdict]);
                 out.write_all(&line).map_err(|error| Error::write(&error))?;
             }
             None => absent = absent.or(Some(given)),
@@ -67,7 +67,7 @@ fn explain_paths<'p>(
 
 fn not_there(path: &[u8]) -> Error {
     let template = "pathspec '{}' did not match any files";
-    Error::fatal(filled(template, &[&listed(path)]))
+    Error::fatal(format_bytes(template, &[&printable_path(path)]))
 }
 
 /// What is archived.

@@ -5,8 +5,8 @@
 use gix::{ObjectId, bstr::BString};
 
 use crate::{
-    base::error::{Result, counted, filled, listed},
-    filter::{Disposition, OmissionReason, StandIn, ignore::Rule},
+    base::error::{Result, counted, format_bytes, printable_path},
+    filter::{Disposition, OmissionReason, PlaceholderContent, ignore::Rule},
     format::MemberKind,
     git::{objects::reader::Reader, tree::Mode},
     plan::view::View,
@@ -73,9 +73,9 @@ impl Explainer {
         if !self.view.filter.allows_all(above) {
             return None;
         }
-        let shown = listed(&self.view.filter.mount.path(above));
+        let shown = printable_path(&self.view.filter.mount.path(above));
         if self.view.selection.attributes.ignores(above, true) {
-            let words = filled("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]);
+            let words = format_bytes("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]);
             return Some(Explanation::omitted(words));
         }
         if !self.view.selection.directory(above) {
@@ -83,7 +83,7 @@ impl Explainer {
         }
         self.view.filter.pruning_rule(above).map(|rule| {
             let template = "omitted: {} ignores all of '{}', which is not read";
-            Explanation::omitted(filled(template, &[&self.shown(rule), &shown]))
+            Explanation::omitted(format_bytes(template, &[&self.shown(rule), &shown]))
         })
     }
 
@@ -107,7 +107,7 @@ impl Explainer {
             return Some(Explanation::omitted(NOT_SELECTED));
         }
         Some(match self.view.filter.pruning_rule(path) {
-            Some(rule) => Explanation::omitted(filled(
+            Some(rule) => Explanation::omitted(format_bytes(
                 "omitted: {} ignores all that is in it",
                 &[&self.shown(rule)],
             )),
@@ -140,11 +140,11 @@ impl Explainer {
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, mode, reason, leaf.size);
                 let shape = shape(stand_in);
-                Explanation::sent(filled("sent as {}: {}", &[shape.as_bytes(), &why]))
+                Explanation::sent(format_bytes("sent as {}: {}", &[shape.as_bytes(), &why]))
             }
             Disposition::Omitted(reason) => {
                 let why = self.why(path, mode, reason, leaf.size);
-                Explanation::omitted(filled("omitted: {}", &[&why]))
+                Explanation::omitted(format_bytes("omitted: {}", &[&why]))
             }
         }))
     }
@@ -156,9 +156,9 @@ impl Explainer {
             && size > limit.bytes
         {
             let rule = limit.exceptions.rule(&self.view.filter.mount.path(path));
-            let rule = rule.map_or_else(BString::default, |rule| listed(rule.text()));
+            let rule = rule.map_or_else(BString::default, |rule| printable_path(rule.text()));
             let template = ": {}, allowed by --size-exempt='{}'";
-            words.extend_from_slice(&filled(
+            words.extend_from_slice(&format_bytes(
                 template,
                 &[counted(size, "byte").as_bytes(), &rule],
             ));
@@ -172,7 +172,7 @@ impl Explainer {
     fn why(&self, path: &[u8], mode: Mode, reason: OmissionReason, size: Option<u64>) -> BString {
         match reason {
             OmissionReason::Ignored => match self.view.filter.rule(path, mode) {
-                Some(rule) => filled("{} ignores it", &[&self.shown(rule)]),
+                Some(rule) => format_bytes("{} ignores it", &[&self.shown(rule)]),
                 None => reason.as_str().into(),
             },
             OmissionReason::TooLarge => {
@@ -188,11 +188,11 @@ impl Explainer {
     }
 }
 
-fn shape(stand_in: StandIn) -> String {
+fn shape(stand_in: PlaceholderContent) -> String {
     match stand_in {
-        StandIn::Empty => "an empty placeholder".to_owned(),
-        StandIn::Nuls => "a placeholder of three NULs".to_owned(),
-        StandIn::Sparse(size) => format!("a placeholder of {}", counted(size, "byte")),
-        StandIn::Pointer => "a placeholder, its Git LFS pointer".to_owned(),
+        PlaceholderContent::Empty => "an empty placeholder".to_owned(),
+        PlaceholderContent::Nuls => "a placeholder of three NULs".to_owned(),
+        PlaceholderContent::Sparse(size) => format!("a placeholder of {}", counted(size, "byte")),
+        PlaceholderContent::Pointer => "a placeholder, its Git LFS pointer".to_owned(),
     }
 }

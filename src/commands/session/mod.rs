@@ -6,7 +6,7 @@
 
 mod command_line;
 mod failure;
-mod sinks;
+mod outputs;
 
 use std::{
     ffi::OsString,
@@ -23,16 +23,16 @@ use rustix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled, strerror},
+    base::error::{Error, Result, format_bytes, strerror},
     cli::{CliError, OptionTables, RawArgs},
     commands::{self, Context},
-    git::repository::{environment::Environment, kept::KeptRepositories},
-    output::{self, Unfinished, report::Screen},
+    git::repository::{environment::Environment, pool::RepositoryPool},
+    output::{self, Unfinished, report::Terminal},
     request::Access as Caller,
 };
 pub use command_line::CommandLine;
 pub use failure::Failure;
-pub use sinks::Sinks;
+pub use outputs::Outputs;
 
 /// Repositories that stay open by default.
 const REPOSITORIES: usize = 100;
@@ -43,7 +43,7 @@ const MEMORY_OF_REPOSITORIES: u64 = 64 << 20;
 pub struct Session {
     directory: PathBuf,
     variable: fn(&str) -> Option<OsString>,
-    repositories: KeptRepositories,
+    repositories: RepositoryPool,
     tables: Mutex<Vec<OptionTables>>,
     max_memory: u64,
     watch: fn(Unfinished) -> Result<()>,
@@ -58,7 +58,7 @@ impl Session {
         Self {
             directory: directory.into(),
             variable,
-            repositories: KeptRepositories::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
+            repositories: RepositoryPool::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
             tables: Mutex::default(),
             max_memory: u64::MAX,
             watch: |_| Ok(()),
@@ -68,7 +68,7 @@ impl Session {
     /// The same with room for `number` open repositories, within about `memory` bytes.
     pub fn with_repositories(self, number: usize, memory: u64) -> Self {
         Self {
-            repositories: KeptRepositories::new(number, memory),
+            repositories: RepositoryPool::new(number, memory),
             ..self
         }
     }
@@ -86,15 +86,15 @@ impl Session {
 
     /// Carries out `line`. A failure has the exit status and the last message of a process of its own; the archive
     /// that was written until then ends inside an entry.
-    pub fn answer(&self, line: CommandLine, sinks: Sinks) -> Result<(), Failure> {
+    pub fn answer(&self, line: CommandLine, outputs: Outputs) -> Result<(), Failure> {
         let mut tables = self.lock().pop().unwrap_or_default();
-        let run = AssertUnwindSafe(|| self.run(line, &sinks, &mut tables));
+        let run = AssertUnwindSafe(|| self.run(line, &outputs, &mut tables));
         let Ok(outcome) = catch_unwind(run) else {
             return Err(Failure::of_panic());
         };
         self.lock().push(tables);
         match outcome {
-            Err(CliError::Answer(answer)) => sinks.tell(&answer),
+            Err(CliError::Answer(answer)) => outputs.tell(&answer),
             other => other.map_err(Failure::from),
         }
     }
@@ -106,25 +106,25 @@ impl Session {
     fn run(
         &self,
         line: CommandLine,
-        sinks: &Sinks,
+        outputs: &Outputs,
         tables: &mut OptionTables,
     ) -> Result<(), CliError> {
         let directory = full_path(&self.directory.join(&line.directory))?;
         let environment =
             Environment::of_request(directory, line.git_dir.as_deref(), self.variable)?;
-        let mut messages = sinks.messages();
+        let mut messages = outputs.messages();
         let context = Context {
             environment: &environment,
             access: Caller::Local,
             repository: &|| self.repositories.open(&environment),
             remote: &|_| Error::fatal("option '--remote' cannot be used in a request"),
-            output: &|| Ok(sinks.open_archive()),
-            bands: &|number| sinks.open_band(number),
+            output: &|| Ok(outputs.open_archive()),
+            bands: &|number| outputs.open_band(number),
             messages: &mut **messages,
             input: &no_input,
             input_is_terminal: &|| false,
             input_len: &|| None,
-            screen: Screen::NONE,
+            screen: Terminal::NONE,
             max_memory: self.max_memory,
             watch: &self.watch,
         };
@@ -148,6 +148,6 @@ fn full_path(directory: &Path) -> Result<PathBuf> {
     found.map_err(|error| {
         let why = strerror(&error);
         let values = [directory.as_os_str().as_bytes(), why.as_bytes()];
-        Error::fatal(filled("cannot change to '{}': {}", &values))
+        Error::fatal(format_bytes("cannot change to '{}': {}", &values))
     })
 }

@@ -5,10 +5,10 @@ use crate::base::error::Result;
 
 use super::{
     list::List,
-    own::{LIST, NEW_LIST},
     path::ArchivePath,
     record::RecordKind,
     root::Root,
+    state_files::{LIST, NEW_LIST},
 };
 
 /// Delete the paths of both lists. Missing ones count as deleted.

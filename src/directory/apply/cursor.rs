@@ -18,7 +18,7 @@ use cap_std::fs::{
     OpenOptionsExt, Permissions, PermissionsExt as _,
 };
 
-use crate::base::error::{Error, Result, filled, strerror};
+use crate::base::error::{Error, Result, format_bytes, strerror};
 
 use super::path::ArchivePath;
 
@@ -284,5 +284,5 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
 pub(super) fn failed(verb: &str, path: &[u8], error: io::Error) -> Error {
     let why = strerror(&error);
     let values = [verb.as_bytes(), path, why.as_bytes()];
-    Error::fatal(filled("cannot {} '{}': {}", &values))
+    Error::fatal(format_bytes("cannot {} '{}': {}", &values))
 }

@@ -61,7 +61,7 @@ fn hexadecimal(text: &[u8], lengths: &[usize]) -> Option<String> {
 
 /// The base and the target that an archive states, and where the archive came from.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct ArchiveHeader {
     /// The required content of the directory. `None` for a full archive.
     pub(super) base: Option<Id>,
     /// The content of the directory after the application.
@@ -70,7 +70,7 @@ pub(super) struct Claim {
     pub(super) origin: Option<Origin>,
 }
 
-impl Claim {
+impl ArchiveHeader {
     /// Read the claim, and the first item after it.
     pub(super) fn read<R: Read>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
         let mut commit = None;

@@ -7,11 +7,11 @@
 
 use std::{collections::HashSet, io::Read, thread};
 
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 use super::{
     cursor::Cursor,
-    delta::Claim,
+    delta::ArchiveHeader,
     list_writer::ListWriter,
     path::ArchivePath,
     progress::Progress,
@@ -43,7 +43,7 @@ struct Extraction<'a, 'p, 'scope> {
 pub(super) fn extract<R: Read>(
     root: &Root,
     list: Option<&ListWriter>,
-    claim: &Claim,
+    claim: &ArchiveHeader,
     first: Option<Item>,
     reader: &mut Reader<R>,
     progress: &mut Progress<'_>,
@@ -68,7 +68,7 @@ pub(super) fn extract<R: Read>(
             None => Ok(()),
             Some(path) => {
                 let obstacle = "'{}' is in the way: the base has something of another kind there";
-                Err(Error::fatal(filled(obstacle, &[path])))
+                Err(Error::fatal(format_bytes(obstacle, &[path])))
             }
         }
     })

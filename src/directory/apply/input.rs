@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -65,7 +65,7 @@ pub(super) fn incomplete() -> Error {
 
 /// The archive has unsound or unsafe content.
 pub(super) fn damaged(what: impl AsRef<[u8]>) -> Error {
-    Error::fatal(filled(
+    Error::fatal(format_bytes(
         "the archive cannot be applied: {}",
         &[what.as_ref()],
     ))

@@ -9,7 +9,7 @@
 //! * `gone <path>`: the path is deleted, and what was below it
 //!
 //! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal. The last record of a path counts
-//! ([`Latest`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
+//! ([`LiveRecords`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
 //! padded with spaces, so that the first line can be replaced where it is.
 //!
 //! While an archive is applied, the list grows: `.git-sluice.files.new` with a full archive, the list itself with a
@@ -30,9 +30,9 @@ use crate::base::error::Result;
 use super::{
     delta::Id,
     hash::ContentHash,
-    own::{self, LIST, StateDirectory, failed},
     pax::decimal,
     record::{Record, RecordKind},
+    state_files::{self, LIST, StateDirectory, failed},
 };
 
 /// The beginning of the first line.
@@ -76,7 +76,7 @@ pub(super) struct List {
 impl List {
     /// Open the list called `name`, if it exists.
     pub(super) fn open(root: &StateDirectory, name: &str) -> Result<Option<Self>> {
-        let Some(file) = own::open(root, name)? else {
+        let Some(file) = state_files::open(root, name)? else {
             return Ok(None);
         };
         let mut records = BufReader::with_capacity(BUFFER, file);
@@ -123,8 +123,8 @@ impl List {
     }
 
     /// Find out which records count. The next one is then the first one again.
-    pub(super) fn latest(&mut self) -> Result<Latest> {
-        let mut latest = Latest::default();
+    pub(super) fn latest(&mut self) -> Result<LiveRecords> {
+        let mut latest = LiveRecords::default();
         self.each_line(|number, line| {
             latest.add(number, line);
             Ok(())
@@ -149,14 +149,14 @@ impl List {
 ///
 /// Records are numbered from zero. Holds hashes of paths, which take less room than the paths.
 #[derive(Default)]
-pub(super) struct Latest {
+pub(super) struct LiveRecords {
     /// The content of all records, those that do not count included, in bytes.
     pub(super) bytes: u64,
     last: FxHashMap<ContentHash, u64>,
     gone: FxHashMap<ContentHash, u64>,
 }
 
-impl Latest {
+impl LiveRecords {
     fn add(&mut self, number: u64, line: &[u8]) {
         let Ok(record) = Record::of_line(line) else {
             return;
@@ -189,7 +189,7 @@ impl Latest {
 
 #[cfg(test)]
 mod tests {
-    use super::{Header, Id, Latest, Record};
+    use super::{Header, Id, LiveRecords, Record};
 
     #[test]
     fn a_first_line_is_read_as_it_was_written() {
@@ -208,7 +208,7 @@ mod tests {
     /// The numbers of the records that count, of those in a list.
     fn counting(lines: &[&str]) -> Vec<usize> {
         let line = |number: usize| [lines[number].as_bytes(), b"\0"].concat();
-        let mut latest = Latest::default();
+        let mut latest = LiveRecords::default();
         (0..lines.len()).for_each(|number| latest.add(number as u64, &line(number)));
         let counts = |&number: &usize| {
             Record::of_line(&line(number)).is_ok_and(|record| latest.counts(number as u64, &record))

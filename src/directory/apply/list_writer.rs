@@ -11,13 +11,13 @@ use std::{
 use cap_std::fs::{File, MetadataExt as _};
 use gix::bstr::BString;
 
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 use super::{
     delta::Id,
     list::{HEADER_LEN, Header, List},
-    own::{self, LIST, NEW_LIST, NEXT_LIST, StateDirectory, failed},
     record::Record,
+    state_files::{self, LIST, NEW_LIST, NEXT_LIST, StateDirectory, failed},
 };
 
 /// A list may grow by this many bytes before it is written anew, however short it is.
@@ -38,19 +38,19 @@ pub(super) struct ListWriter {
 impl ListWriter {
     /// Begin a list of what `commit` will have.
     pub(super) fn create(root: &StateDirectory, commit: &Id) -> Result<Self> {
-        let mut file = own::create(root, NEXT_LIST)?;
+        let mut file = state_files::create(root, NEXT_LIST)?;
         let header = Header {
             len: 0,
             commit: commit.clone(),
         };
         write_header(&mut file, &header).map_err(|error| root.failed(NEXT_LIST, &error))?;
-        own::rename(root, NEXT_LIST, NEW_LIST)?;
+        state_files::rename(root, NEXT_LIST, NEW_LIST)?;
         Ok(Self::new(root, NEW_LIST, commit, file))
     }
 
     /// Go on with the list of the directory, which must be [`tidy`], for what `commit` will have.
     pub(super) fn go_on(root: &StateDirectory, commit: &Id, tidy: &Header) -> Result<Self> {
-        let mut file = own::open_to_change(root, LIST)?;
+        let mut file = state_files::open_to_change(root, LIST)?;
         let header = Header {
             commit: commit.clone(),
             ..*tidy
@@ -84,7 +84,10 @@ impl ListWriter {
     }
 
     fn is_torn(&self) -> Error {
-        Error::fatal(filled("cannot write '{}' after a failure", &[&self.path]))
+        Error::fatal(format_bytes(
+            "cannot write '{}' after a failure",
+            &[&self.path],
+        ))
     }
 
     /// The list is complete and on the disk, and is now that of the directory.
@@ -108,7 +111,7 @@ pub(super) fn tidy(root: &StateDirectory, commits: &[&Id]) -> Result<Option<Head
     let Some(list) = List::of(root, commits)? else {
         return Ok(None);
     };
-    let mut file = own::open_to_change(root, LIST)?;
+    let mut file = state_files::open_to_change(root, LIST)?;
     let metadata = file.metadata().map_err(|error| root.failed(LIST, &error))?;
     if metadata.nlink() == 1 {
         let len = cut(&mut file).map_err(|error| root.failed(LIST, &error))?;
@@ -141,7 +144,7 @@ fn cut(file: &mut File) -> io::Result<u64> {
 /// Write the list with the records that count alone.
 fn write_anew(root: &StateDirectory, mut list: List) -> Result<()> {
     let write = |error: io::Error| root.failed(NEXT_LIST, &error);
-    let mut file = own::create(root, NEXT_LIST)?;
+    let mut file = state_files::create(root, NEXT_LIST)?;
     write_header(&mut file, &list.header).map_err(write)?;
     let latest = list.latest()?;
     let mut records = BufWriter::new(file);
@@ -162,7 +165,7 @@ fn put_in_place(root: &StateDirectory, mut file: File, name: &str, commit: Id) -
     let len = file.stream_position();
     len.and_then(|len| write_header(&mut file, &Header { len, commit }))
         .map_err(|error| root.failed(name, &error))?;
-    own::replace(root, &file, name, LIST)
+    state_files::replace(root, &file, name, LIST)
 }
 
 /// Write the first line, and stand behind it.

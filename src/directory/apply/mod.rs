@@ -53,7 +53,7 @@ mod input;
 mod large;
 mod list;
 mod list_writer;
-mod own;
+mod state_files;
 mod path;
 mod pax;
 mod progress;
@@ -72,25 +72,25 @@ use std::io::{Read, Write};
 
 use crate::{
     base::{
-        error::{Error, Result, filled, listed, push_line},
+        error::{Error, Result, format_bytes, printable_path, push_line},
         working_directory::NamedFile,
     },
     output::report::Console,
 };
 
 use clear::clear;
-use delta::Claim;
+use delta::ArchiveHeader;
 pub use delta::{Id, Origin};
 use extract::extract;
 use list::List;
 use list_writer::{ListWriter, tidy};
-use own::{LIST, NEW_LIST};
 use progress::{Count, Progress};
 use reader::{Item, Reader};
 use recording::Recording;
 use root::Root;
 use state::Verdict;
 pub use state::{Content, State};
+use state_files::{LIST, NEW_LIST};
 use steps::Steps;
 use verify::verify;
 
@@ -142,8 +142,8 @@ pub fn apply(
     } = archive;
     let (recording, read) = (Recording::new(), Count::default());
     let mut reader = Reader::new(input::plain(recording.of(read.of(content)))?);
-    let (claim, first) = Claim::read(&mut reader)?;
-    let claim = Claim { origin, ..claim };
+    let (claim, first) = ArchiveHeader::read(&mut reader)?;
+    let claim = ArchiveHeader { origin, ..claim };
     let root = Root::open(directory, claim.base.is_none())?;
     let verdict = judge(&root, &claim, check, &mut reports)?;
     let application = Application {
@@ -172,7 +172,7 @@ pub fn apply(
             progress.finish();
             let (len, read) = (read.bytes(), Count::default());
             let mut reader = Reader::new(input::plain(read.of(recording.replay()?))?);
-            let (_, first) = Claim::read(&mut reader)?;
+            let (_, first) = ArchiveHeader::read(&mut reader)?;
             let progress = Progress::new(console, APPLYING, Some(len), read).telling(verbose);
             application.delta(base, first, &mut reader, progress)
         }
@@ -182,12 +182,17 @@ pub fn apply(
 /// Check that [`apply`] takes the archive of these bytes, as far as the archive itself decides.
 pub fn check_archive(content: impl Read) -> Result<()> {
     let mut reader = Reader::new(input::plain(content)?);
-    let (claim, first) = Claim::read(&mut reader)?;
+    let (claim, first) = ArchiveHeader::read(&mut reader)?;
     Steps::new(&claim).check(first, &mut reader, || ())
 }
 
 /// Decide about an archive with this `claim`.
-fn judge(root: &Root, claim: &Claim, check: Check, reports: &mut Reports<'_>) -> Result<Verdict> {
+fn judge(
+    root: &Root,
+    claim: &ArchiveHeader,
+    check: Check,
+    reports: &mut Reports<'_>,
+) -> Result<Verdict> {
     let state = State::read(root.directory())?;
     let is_listed = is_listed(root, state.as_ref())?;
     let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
@@ -250,7 +255,7 @@ fn compare(
     let mut lines = Vec::new();
     for (path, difference) in &found {
         let difference = difference.to_string();
-        let line = filled("{} {}", &[difference.as_bytes(), &listed(path)]);
+        let line = format_bytes("{} {}", &[difference.as_bytes(), &printable_path(path)]);
         push_line(&mut lines, "", &line);
     }
     let written = differences
@@ -264,7 +269,7 @@ fn compare(
 /// An archive that may be applied.
 struct Application<'a> {
     root: &'a Root,
-    claim: &'a Claim,
+    claim: &'a ArchiveHeader,
 }
 
 impl Application<'_> {
@@ -297,8 +302,8 @@ impl Application<'_> {
         let listed = tidy(root, &[base, target])?;
         if listed.is_none() {
             // The list of another tree would be taken for the list of this one after an interruption.
-            own::remove(root, LIST)?;
-            own::remove(root, NEW_LIST)?;
+            state_files::remove(root, LIST)?;
+            state_files::remove(root, NEW_LIST)?;
         }
         self.begin()?;
         let list = listed.map(|header| ListWriter::go_on(root, target, &header));

@@ -2,9 +2,9 @@
 //!
 //! The module works on bytes and reads no file system, so a path is refused independently of the directory.
 
-use super::{input::damaged, own};
+use super::{input::damaged, state_files};
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::tree::{Protect, is_valid},
 };
 
@@ -55,7 +55,7 @@ impl<'a> ArchivePath<'a> {
             () if bytes.contains(&0) => "has a NUL in it",
             () if bytes.len() >= LEN_MAX => "is too long",
             () if stated.starts_with(b"/") => "is absolute",
-            () if first.is_some_and(own::is_own) => "is where the state is kept",
+            () if first.is_some_and(state_files::is_reserved) => "is where the state is kept",
             () if !is_valid(bytes, false, PROTECT) => refusal(bytes),
             () if is_symlink && !is_valid(bytes, true, PROTECT) => "may not be a symbolic link",
             () => {
@@ -67,7 +67,7 @@ impl<'a> ArchivePath<'a> {
             }
         };
         let values = [&stated[..stated.len().min(LEN_MAX)], refused.as_bytes()];
-        Err(damaged(filled("path '{}' {}", &values)))
+        Err(damaged(format_bytes("path '{}' {}", &values)))
     }
 
     /// Check the `target` of the symbolic link at this path, which the system must be able to store.
@@ -82,7 +82,7 @@ impl<'a> ArchivePath<'a> {
 
     /// The error of an entry at this path that is not sound.
     pub(super) fn refused(&self, why: &str) -> Error {
-        damaged(filled("path '{}' {}", &[self.bytes, why.as_bytes()]))
+        damaged(format_bytes("path '{}' {}", &[self.bytes, why.as_bytes()]))
     }
 
     /// Whether the path ends in a slash.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    base::error::{filled, listed, push_line},
+    base::error::{format_bytes, printable_path, push_line},
     output::report::{Console, Done, Meter, Total},
 };
 
@@ -98,7 +98,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let mut line = Vec::new();
-        let text = filled("{} {}", &[what.as_bytes(), &listed(path.bytes())]);
+        let text = format_bytes("{} {}", &[what.as_bytes(), &printable_path(path.bytes())]);
         push_line(&mut line, "", &text);
         let _ = self.console.write_all(&line);
     }

@@ -12,13 +12,13 @@ use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags};
 
 use crate::base::{
-    error::{Error, Result, filled, strerror},
+    error::{Error, Result, format_bytes, strerror},
     working_directory::NamedFile,
 };
 
 use super::{
     cursor::{Cursor, DIRECTORY_MODE, failed},
-    own::{self, StateDirectory},
+    state_files::{self, StateDirectory},
 };
 
 /// How long an application waits for another one. One that was killed may hold the lock until its last write to the disk
@@ -49,7 +49,7 @@ impl Root {
         let failed = |error: io::Error| {
             let why = strerror(&error);
             let values = [name.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(filled("cannot open directory '{}': {}", &values))
+            Error::fatal(format_bytes("cannot open directory '{}': {}", &values))
         };
         if new
             && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
@@ -62,7 +62,7 @@ impl Root {
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
         if !lock(&handle) {
             let name = name.as_os_str().as_bytes();
-            let refused = filled("another archive is being applied to '{}'", &[name]);
+            let refused = format_bytes("another archive is being applied to '{}'", &[name]);
             return Err(Error::fatal(refused));
         }
         Ok(Self {
@@ -89,7 +89,7 @@ impl Root {
         let failed = |error| failed("read", self.directory.name.as_os_str().as_bytes(), error);
         for entry in self.directory.dir.entries().map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
-            if !own::is_own(name.as_bytes()) {
+            if !state_files::is_reserved(name.as_bytes()) {
                 return Ok(false);
             }
         }

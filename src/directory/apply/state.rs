@@ -6,11 +6,11 @@
 
 use std::io::{Read, Write};
 
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 use super::{
-    delta::{Claim, Id, Origin},
-    own::{self, NEW_STATE, STATE, StateDirectory},
+    delta::{ArchiveHeader, Id, Origin},
+    state_files::{self, NEW_STATE, STATE, StateDirectory},
 };
 
 /// More than any state has.
@@ -51,7 +51,7 @@ pub(super) enum Verdict {
 
 impl State {
     /// The state from before the first change to after the last.
-    pub(super) fn applying(claim: &Claim) -> Self {
+    pub(super) fn applying(claim: &ArchiveHeader) -> Self {
         Self {
             content: Content::Applying {
                 base: claim.base.clone(),
@@ -62,7 +62,7 @@ impl State {
     }
 
     /// The state after the last change.
-    pub(super) fn applied(claim: &Claim) -> Self {
+    pub(super) fn applied(claim: &ArchiveHeader) -> Self {
         Self {
             content: Content::Holds(claim.target.clone()),
             origin: claim.origin.clone(),
@@ -108,7 +108,7 @@ impl State {
 
     /// Read the state of `root`.
     pub(super) fn read(root: &StateDirectory) -> Result<Option<Self>> {
-        let Some(file) = own::open(root, STATE)? else {
+        let Some(file) = state_files::open(root, STATE)? else {
             return Ok(None);
         };
         let mut text = Vec::new();
@@ -116,7 +116,7 @@ impl State {
         read.map_err(|error| root.failed(STATE, &error))?;
         let state = Self::parse(&text).ok_or_else(|| {
             let path = root.shown(STATE);
-            let what = filled("'{}' does not say what the directory holds", &[&path]);
+            let what = format_bytes("'{}' does not say what the directory holds", &[&path]);
             Error::fatal(what).hinted(how_to_say())
         })?;
         Ok(Some(state))
@@ -124,10 +124,10 @@ impl State {
 
     /// Replace the state of `root`.
     pub(super) fn write(&self, root: &StateDirectory) -> Result<()> {
-        let mut file = own::create(root, NEW_STATE)?;
+        let mut file = state_files::create(root, NEW_STATE)?;
         let written = file.write_all(self.text().as_bytes());
         written.map_err(|error| root.failed(NEW_STATE, &error))?;
-        own::replace(root, &file, NEW_STATE, STATE)?;
+        state_files::replace(root, &file, NEW_STATE, STATE)?;
         let synced = root
             .dir
             .try_clone()
@@ -162,9 +162,9 @@ impl State {
         state: Option<&Self>,
         bare: bool,
         listed: bool,
-        claim: &Claim,
+        claim: &ArchiveHeader,
     ) -> Result<Verdict> {
-        let Claim { base, target, .. } = claim;
+        let ArchiveHeader { base, target, .. } = claim;
         // An archive of a channel fits only what came from the same channel.
         let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
         let content = state.filter(fits).map(|state| &state.content);
@@ -222,7 +222,7 @@ fn how_to_say() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Content, Id, Origin, State, Verdict};
+    use super::{ArchiveHeader, Content, Id, Origin, State, Verdict};
 
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
@@ -376,8 +376,8 @@ mod tests {
         }
     }
 
-    fn claim(base: Option<&str>, channel: Option<&str>) -> Claim {
-        Claim {
+    fn claim(base: Option<&str>, channel: Option<&str>) -> ArchiveHeader {
+        ArchiveHeader {
             base: base.map(id),
             target: id("b"),
             origin: channel.map(origin),

@@ -8,7 +8,7 @@ use std::io::Read;
 use crate::base::error::Result;
 
 use super::{
-    delta::{Claim, deletions},
+    delta::{ArchiveHeader, deletions},
     input::damaged,
     path::ArchivePath,
     reader::{Entry, Item, ItemKind, Reader},
@@ -24,13 +24,13 @@ pub(super) enum Step<'a> {
 
 /// The steps of one archive.
 pub(super) struct Steps<'c> {
-    claim: &'c Claim,
+    claim: &'c ArchiveHeader,
     /// Whether the first entry that is no deletion was read.
     brings: bool,
 }
 
 impl<'c> Steps<'c> {
-    pub(super) fn new(claim: &'c Claim) -> Self {
+    pub(super) fn new(claim: &'c ArchiveHeader) -> Self {
         Self {
             claim,
             brings: false,

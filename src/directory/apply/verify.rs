@@ -25,7 +25,7 @@ use super::{
     cursor::{Cursor, failed},
     delta::Id,
     hash::{ContentHash, Hasher},
-    list::{Latest, List},
+    list::{List, LiveRecords},
     path::ArchivePath,
     record::{Record, RecordKind},
     root::Root,
@@ -94,7 +94,7 @@ pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Res
 fn compare(
     root: &Root,
     mut list: List,
-    latest: &Latest,
+    latest: &LiveRecords,
     progress: &mut Progress<'_, '_>,
 ) -> Result<Differences> {
     thread::scope(|scope| {
@@ -201,14 +201,14 @@ impl Progress<'_, '_> {
 /// What a thread does.
 struct Verifier<'r> {
     cursor: Cursor<'r>,
-    latest: &'r Latest,
+    latest: &'r LiveRecords,
     compared: &'r Compared,
     buffer: Vec<u8>,
     found: Differences,
 }
 
 impl<'r> Verifier<'r> {
-    fn new(root: &'r Root, latest: &'r Latest, compared: &'r Compared) -> Self {
+    fn new(root: &'r Root, latest: &'r LiveRecords, compared: &'r Compared) -> Self {
         Self {
             cursor: root.cursor(),
             latest,

@@ -42,7 +42,7 @@ impl<'r> Writer<'r> {
             }
         }
         self.flush()?;
-        batch.iter().try_for_each(|order| self.carry_out(order))
+        batch.iter().try_for_each(|order| self.run(order))
     }
 
     /// Create a file whose content comes in pieces.
@@ -66,7 +66,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    fn carry_out(&mut self, order: &Order) -> Result<()> {
+    fn run(&mut self, order: &Order) -> Result<()> {
         match order {
             Order::File {
                 path,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::base::{
     buffer::spool::Spooled,
-    error::{Error, Result, filled, strerror},
+    error::{Error, Result, format_bytes, strerror},
     working_directory::NamedFile,
 };
 
@@ -61,7 +61,7 @@ impl DirectoryBucket {
         let root = self.root.name.as_os_str().as_bytes();
         let why = strerror(error);
         let values = [verb.as_bytes(), name.as_bytes(), root, why.as_bytes()];
-        Error::unreachable(filled("cannot {} '{}' in '{}': {}", &values))
+        Error::unreachable(format_bytes("cannot {} '{}' in '{}': {}", &values))
     }
 
     /// Makes the folder of `name`, and the folders above up to the directory itself, which has to be there.
@@ -153,7 +153,7 @@ impl Bucket for DirectoryBucket {
             Ok(entries) => entries,
             Err(error) => return Ok(self.absent(folder, error)?.unwrap_or_default()),
         };
-        let listed = entries.filter_map(|entry| listed(entry).transpose());
+        let listed = entries.filter_map(|entry| printable_path(entry).transpose());
         let listed: io::Result<_> = listed.collect();
         listed.map_err(|error| self.failed("read", folder, &error))
     }
@@ -205,7 +205,7 @@ fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<(
 }
 
 /// A regular file, perhaps through a symbolic link; `None` for anything else, and for what is gone by now.
-fn listed(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
+fn printable_path(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
     let entry = entry?;
     let metadata = match fs::metadata(entry.path()) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use crate::base::{
     buffer::spool::Spooled,
-    error::{Error, Result, filled},
+    error::{Error, Result, format_bytes},
 };
 
 /// The beginning of the names of files that are being written. No other file has such a name.
@@ -47,7 +47,7 @@ pub trait Bucket: Sync {
 /// The error of a bucket called `name` that does not exist.
 pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
     let name = name.as_ref();
-    Error::unreachable(filled("there is no bucket at '{}'", &[name])).hinted(filled(
+    Error::unreachable(format_bytes("there is no bucket at '{}'", &[name])).hinted(format_bytes(
         "git sluice publish --create {}/<channel> <commit>",
         &[name],
     ))
@@ -55,7 +55,7 @@ pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
 
 /// The error of a place for a bucket that has other things in it.
 pub(super) fn not_empty(name: impl AsRef<[u8]>) -> Error {
-    let refused = filled("cannot create a bucket at '{}'", &[name.as_ref()]);
+    let refused = format_bytes("cannot create a bucket at '{}'", &[name.as_ref()]);
     let cause = "other files are there, and no bucket";
     Error::fatal(refused)
         .caused_by(cause)

@@ -12,9 +12,9 @@ use crate::{
 };
 
 use super::{
-    place::{Place, ChannelName},
-    step::Step,
-    way::way,
+    chain::cheapest_chain,
+    place::{ChannelName, Place},
+    published_archive::PublishedArchive,
 };
 
 /// Counts changes of the layout.
@@ -35,7 +35,7 @@ pub(super) struct Channel {
     /// The newest commit.
     pub(super) target: Target,
     /// The archives, the newest one last.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PublishedArchive>,
     /// Archives that were listed before.
     pub(super) retired: Vec<Retired>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Retired {
 
 impl Channel {
     /// A channel of `target` through `steps`.
-    pub(super) fn new(filters: String, target: Target, steps: Vec<Step>) -> Self {
+    pub(super) fn new(filters: String, target: Target, steps: Vec<PublishedArchive>) -> Self {
         Self {
             channel: VERSION,
             filters,
@@ -126,7 +126,7 @@ impl Channel {
                 return Err(format!("'{}' is no object id", id.escape_default()));
             }
         }
-        match way(&self.steps, None, commit) {
+        match cheapest_chain(&self.steps, None, commit) {
             Some(_) => Ok(()),
             None => Err("no archive leads to its target".to_owned()),
         }
@@ -165,7 +165,7 @@ pub(super) fn not_there(place: &Place) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::step::tests::step, Target, Channel};
+    use super::{super::published_archive::tests::step, Channel, Target};
 
     fn channel() -> Channel {
         let target = Target {

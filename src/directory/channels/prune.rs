@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{
     age::{CURRENT, LEAST, is_past},
-    place::{OBJECTS, CHANNELS, ChannelName, digest_of},
     channel::Channel,
+    place::{CHANNELS, ChannelName, OBJECTS, digest_of},
 };
 use crate::{
     base::error::{Error, Result},

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{
     age::{YOUNG, is_past},
-    place::{Place, TOP, ChannelName, is_bucket, object},
-    step::Step,
-    channel::{Retired, Target, Channel},
-    way::way,
+    chain::cheapest_chain,
+    channel::{Channel, Retired, Target},
+    place::{ChannelName, Place, TOP, is_bucket, object},
+    published_archive::PublishedArchive,
 };
 use crate::{
     base::{
@@ -38,7 +38,7 @@ const RESCUES: u32 = 3;
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Makes the archives of one commit.
-pub trait Producer {
+pub trait ArchiveMaker {
     /// The commit.
     fn target(&self) -> Target;
 
@@ -87,7 +87,7 @@ pub struct Published {
     /// Whether the commit is the target of the channel. If not, the channel has a newer one.
     is_target: bool,
     /// The new archives.
-    steps: Vec<Step>,
+    steps: Vec<PublishedArchive>,
     /// Bytes that were written, without the channel.
     bytes: u64,
 }
@@ -110,7 +110,7 @@ pub struct Conditions {
 pub fn publish(
     bucket: &dyn Bucket,
     place: &Place,
-    producer: &mut dyn Producer,
+    producer: &mut dyn ArchiveMaker,
     conditions: Conditions,
     console: Console<'_>,
 ) -> Result<Published> {
@@ -142,7 +142,12 @@ pub fn publish(
         let standing = publication.standing(channel.as_ref())?;
         if standing == Standing::Listed {
             publication.warn_of_old_files(channel.as_ref());
-            return Ok(publication.published(&place.channel, standing, Vec::new(), channel.as_ref()));
+            return Ok(publication.published(
+                &place.channel,
+                standing,
+                Vec::new(),
+                channel.as_ref(),
+            ));
         }
         let steps = publication.steps(channel.as_ref(), standing)?;
         let next = publication.next(channel, &steps, standing);
@@ -161,7 +166,7 @@ pub fn publish(
 /// A publication under way.
 struct Publication<'a> {
     bucket: &'a dyn Bucket,
-    producer: &'a mut dyn Producer,
+    producer: &'a mut dyn ArchiveMaker,
     console: Console<'a>,
     conditions: Conditions,
     /// The full archive, once it is in the bucket.
@@ -176,7 +181,7 @@ struct Publication<'a> {
 
 /// An archive of this publication, with its bytes.
 struct Upload {
-    step: Step,
+    step: PublishedArchive,
     content: Spooled,
     /// When it was written, or found young.
     young: SystemTime,
@@ -196,7 +201,7 @@ impl Publication<'_> {
 
     /// The first archive on the way to `commit` that is not in the bucket.
     fn missing(&mut self, channel: &Channel, commit: &str) -> Result<Option<Digest>> {
-        for step in way(&channel.steps, None, commit).unwrap_or_default() {
+        for step in cheapest_chain(&channel.steps, None, commit).unwrap_or_default() {
             let digest = &step.sha256;
             if self.seen.contains(digest) {
                 continue;
@@ -210,7 +215,8 @@ impl Publication<'_> {
     }
 
     fn standing(&self, channel: Option<&Channel>) -> Result<Standing> {
-        let Some(channel) = channel.filter(|channel| channel.filters == self.producer.filters()) else {
+        let Some(channel) = channel.filter(|channel| channel.filters == self.producer.filters())
+        else {
             return Ok(Standing::Newest);
         };
         let commit = self.producer.target().commit;
@@ -222,7 +228,7 @@ impl Publication<'_> {
         if becomes_target {
             return Ok(Standing::Newest);
         }
-        match way(&channel.steps, None, &commit) {
+        match cheapest_chain(&channel.steps, None, &commit) {
             Some(_) => Ok(Standing::Listed),
             None if is_target => Ok(Standing::Newest),
             None => Ok(Standing::Older),
@@ -230,9 +236,15 @@ impl Publication<'_> {
     }
 
     /// Makes the archives that `channel` lacks, and writes them.
-    fn steps(&mut self, channel: Option<&Channel>, standing: Standing) -> Result<Vec<Step>> {
+    fn steps(
+        &mut self,
+        channel: Option<&Channel>,
+        standing: Standing,
+    ) -> Result<Vec<PublishedArchive>> {
         let same = channel.filter(|channel| channel.filters == self.producer.filters());
-        let Some((channel, last)) = same.and_then(|channel| Some((channel, LastFull::of(channel)?))) else {
+        let Some((channel, last)) =
+            same.and_then(|channel| Some((channel, LastFull::of(channel)?)))
+        else {
             return Ok(vec![self.full()?]);
         };
         // The archives that lead to the commit may be damaged.
@@ -265,7 +277,7 @@ impl Publication<'_> {
         }
     }
 
-    fn full(&mut self) -> Result<Step> {
+    fn full(&mut self) -> Result<PublishedArchive> {
         if let Some(full) = &self.full {
             return Ok(full.step.clone());
         }
@@ -290,7 +302,7 @@ impl Publication<'_> {
         if !is_young || self.conditions.republish {
             self.send(&name, &content)?;
         }
-        let step = Step {
+        let step = PublishedArchive {
             base: base.map(ToOwned::to_owned),
             target: self.producer.target().commit,
             sha256,
@@ -308,7 +320,7 @@ impl Publication<'_> {
     }
 
     /// Sees to it that the archives of `steps`, which the channel lists by now, are in the bucket and stay there.
-    fn keep(&mut self, steps: &[Step]) -> Result<()> {
+    fn keep(&mut self, steps: &[PublishedArchive]) -> Result<()> {
         let uploads = [self.full.take(), self.delta.take()];
         let is_listed = |upload: &Upload| steps.contains(&upload.step);
         for upload in uploads.into_iter().flatten().filter(is_listed) {
@@ -368,19 +380,27 @@ impl Publication<'_> {
     }
 
     /// The edition after `steps` are added to `channel`.
-    fn edition(&self, channel: &Channel, steps: &[Step]) -> Option<Digest> {
+    fn edition(&self, channel: &Channel, steps: &[PublishedArchive]) -> Option<Digest> {
         let is_again = channel.target.commit == self.producer.target().commit;
-        let is_listed = |new: &Step| channel.steps.iter().any(|old| old.sha256 == new.sha256);
-        let differs = |new: &&Step| is_again && new.varies && !is_listed(new);
+        let is_listed =
+            |new: &PublishedArchive| channel.steps.iter().any(|old| old.sha256 == new.sha256);
+        let differs = |new: &&PublishedArchive| is_again && new.varies && !is_listed(new);
         let other = steps.iter().find(differs).map(|step| &step.sha256);
         other.or(channel.edition.as_ref()).cloned()
     }
 
     /// The channel with `steps` behind those of `channel`.
-    fn next(&self, channel: Option<Channel>, steps: &[Step], standing: Standing) -> Channel {
+    fn next(
+        &self,
+        channel: Option<Channel>,
+        steps: &[PublishedArchive],
+        standing: Standing,
+    ) -> Channel {
         let filters = self.producer.filters();
         let mut target = self.producer.target();
-        let same = channel.as_ref().filter(|channel| channel.filters == filters);
+        let same = channel
+            .as_ref()
+            .filter(|channel| channel.filters == filters);
         let edition = same.and_then(|channel| self.edition(channel, steps));
         let (kept, retired, mut remembered) = match channel {
             None => (Vec::new(), Vec::new(), Vec::new()),
@@ -400,7 +420,7 @@ impl Publication<'_> {
             time,
         });
         remembered.extend(retired);
-        let is_new = |old: &Step| steps.iter().any(|step| step.sha256 == old.sha256);
+        let is_new = |old: &PublishedArchive| steps.iter().any(|step| step.sha256 == old.sha256);
         let kept = kept.into_iter().filter(|step| !is_new(step));
         let all: Vec<_> = kept.chain(steps.iter().cloned()).collect();
         remembered.retain(|old| {
@@ -417,7 +437,7 @@ impl Publication<'_> {
         &self,
         name: &ChannelName,
         standing: Standing,
-        steps: Vec<Step>,
+        steps: Vec<PublishedArchive>,
         channel: Option<&Channel>,
     ) -> Published {
         let commit = self.producer.target().commit;
@@ -457,13 +477,13 @@ struct LastFull {
 
 impl LastFull {
     fn of(channel: &Channel) -> Option<Self> {
-        let is_full = |step: &Step| step.base.is_none();
+        let is_full = |step: &PublishedArchive| step.base.is_none();
         let deltas = channel.steps.iter().filter(|step| !is_full(step)).cloned();
         let deltas = Vec::from_iter(deltas);
         let steps = channel.steps.iter().enumerate();
         let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
         fulls.find_map(|(at, full)| {
-            let behind = way(&deltas, Some(&full.target), &channel.target.commit)?;
+            let behind = cheapest_chain(&deltas, Some(&full.target), &channel.target.commit)?;
             Some(Self {
                 at,
                 size: full.size,
@@ -476,7 +496,7 @@ impl LastFull {
 
 /// The place of the first step of `channel` that stays when `new` ones come. A full archive of the newest commit leaves the
 /// steps from the full archive before it, so that readers that are behind still find their delta.
-fn first_kept(channel: &Channel, new: &[Step], standing: Standing) -> usize {
+fn first_kept(channel: &Channel, new: &[PublishedArchive], standing: Standing) -> usize {
     let is_full = new.iter().any(|step| step.base.is_none());
     match is_full && standing == Standing::Newest {
         true => LastFull::of(channel).map_or(0, |last| last.at),

@@ -13,10 +13,10 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::{
-    place::{Place, object},
-    step::Step,
+    chain::cheapest_chain,
     channel::{Channel, not_there},
-    way::way,
+    place::{Place, object},
+    published_archive::PublishedArchive,
 };
 use crate::{
     base::{
@@ -120,11 +120,15 @@ impl Update<'_> {
     }
 
     /// The archives that lead to the commit, in order. `None` if there is no way.
-    fn route<'v>(&self, channel: &'v Channel, start: Start) -> Result<Option<Vec<&'v Step>>> {
+    fn route<'v>(
+        &self,
+        channel: &'v Channel,
+        start: Start,
+    ) -> Result<Option<Vec<&'v PublishedArchive>>> {
         let commit = self.commit.as_ref().map(Id::to_string);
         let target = commit.as_ref().unwrap_or(&channel.target.commit);
         let steps = &channel.steps;
-        let anew = || way(steps, None, target);
+        let anew = || cheapest_chain(steps, None, target);
         // The same commit of another channel has other files.
         let state = match start {
             Start::Held => apply::state(self.directory)?,
@@ -132,21 +136,23 @@ impl Update<'_> {
         };
         let state = state.filter(|state| state.origin == channel.origin());
         Ok(match state.map(|state| state.content) {
-            Some(Content::Holds(held)) => way(steps, Some(&held.to_string()), target),
+            Some(Content::Holds(held)) => cheapest_chain(steps, Some(&held.to_string()), target),
             // An interrupted application goes on with the same archive.
             Some(Content::Applying {
                 base: Some(base),
                 target: middle,
             }) => {
                 let (base, middle) = (base.to_string(), middle.to_string());
-                let again =
-                    |step: &&Step| step.base.as_ref() == Some(&base) && step.target == middle;
+                let again = |step: &&PublishedArchive| {
+                    step.base.as_ref() == Some(&base) && step.target == middle
+                };
                 let again = steps.iter().find(again);
                 let on = again.and_then(|step| {
-                    let rest = way(steps, Some(&middle), target)?;
+                    let rest = cheapest_chain(steps, Some(&middle), target)?;
                     Some([&[step], &rest[..]].concat())
                 });
-                let len = |way: &Vec<&Step>| way.iter().map(|step| step.size).sum::<u64>();
+                let len =
+                    |way: &Vec<&PublishedArchive>| way.iter().map(|step| step.size).sum::<u64>();
                 on.into_iter().chain(anew()).min_by_key(len)
             }
             _ => anew(),
@@ -175,7 +181,7 @@ impl Journey<'_> {
     /// damaged; those before it are applied.
     fn follow(
         &self,
-        route: &[&Step],
+        route: &[&PublishedArchive],
         start: &mut Start,
         reports: &mut Reports<'_>,
     ) -> Result<Option<(Digest, Error)>> {
@@ -213,7 +219,7 @@ impl Journey<'_> {
 
     fn apply(
         &self,
-        step: &Step,
+        step: &PublishedArchive,
         archive: &Spooled,
         start: Start,
         reports: &mut Reports<'_>,
@@ -253,7 +259,7 @@ struct Fetching {
 }
 
 impl Fetching {
-    fn new(route: &[&Step]) -> Self {
+    fn new(route: &[&PublishedArchive]) -> Self {
         let total = route
             .iter()
             .fold(0, |sum: u64, step| sum.saturating_add(step.size));
@@ -292,7 +298,7 @@ impl Fetching {
 }
 
 /// Fetches the archive of `step` whole, and checks it. Adds to `bytes` what comes.
-fn fetch(bucket: &dyn Bucket, step: &Step, bytes: &AtomicU64) -> Result<Spooled> {
+fn fetch(bucket: &dyn Bucket, step: &PublishedArchive, bytes: &AtomicU64) -> Result<Spooled> {
     let (mut spool, mut hashing) = (Spool::new(IN_MEMORY), Hashing::default());
     let name = object(&step.sha256);
     let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gix::bstr::{BString, ByteSlice};
 
 use crate::{
-    base::error::{filled, listed},
+    base::error::{format_bytes, printable_path},
     filter::glob::Token,
 };
 
@@ -34,12 +34,12 @@ impl Hint {
     pub fn words(&self) -> BString {
         let line = self.line.to_string();
         let values = [
-            &listed(&self.origin)[..],
+            &printable_path(&self.origin)[..],
             line.as_bytes(),
-            &listed(&self.pattern),
+            &printable_path(&self.pattern),
             self.text.as_bytes(),
         ];
-        filled("{}, line {}: '{}' {}", &values)
+        format_bytes("{}, line {}: '{}' {}", &values)
     }
 }
 

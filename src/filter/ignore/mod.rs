@@ -14,7 +14,7 @@ use super::{
     glob::{Glob, GlobError, Token, parse},
     index::Index,
 };
-use crate::base::error::{filled, listed};
+use crate::base::error::{format_bytes, printable_path};
 
 pub use hint::Hint;
 
@@ -55,8 +55,12 @@ impl BadLine {
     /// The line and its fault.
     pub fn words(&self) -> BString {
         let (line, reason) = (self.line.to_string(), self.reason.to_string());
-        let values = [line.as_bytes(), &listed(&self.pattern), reason.as_bytes()];
-        filled("line {}: '{}': {}", &values)
+        let values = [
+            line.as_bytes(),
+            &printable_path(&self.pattern),
+            reason.as_bytes(),
+        ];
+        format_bytes("line {}: '{}': {}", &values)
     }
 }
 
@@ -86,11 +90,11 @@ impl Rule {
     pub fn words(&self) -> BString {
         let line = self.line.to_string();
         let values = [
-            &listed(&self.pattern)[..],
-            &listed(&self.origin),
+            &printable_path(&self.pattern)[..],
+            &printable_path(&self.origin),
             line.as_bytes(),
         ];
-        filled("'{}' ({}, line {})", &values)
+        format_bytes("'{}' ({}, line {})", &values)
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use crate::base::error::{filled, push_line};
+use crate::base::error::{format_bytes, push_line};
 
 /// Files of this many bytes are ignored.
 pub const MAX_FILE: u64 = 100 << 20;
@@ -97,9 +97,10 @@ enum Complaint<'a> {
 impl Complaint<'_> {
     fn tell(self, file: &BStr, line: usize, out: &mut Vec<u8>) {
         let line = line.to_string();
-        let in_place = |template, what: &[u8]| filled(template, &[what, file, line.as_bytes()]);
+        let in_place =
+            |template, what: &[u8]| format_bytes(template, &[what, file, line.as_bytes()]);
         let text = match self {
-            Self::TooLong => filled(
+            Self::TooLong => format_bytes(
                 "warning: ignoring overly long attributes line {}",
                 &[line.as_bytes()],
             ),

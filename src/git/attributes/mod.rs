@@ -24,7 +24,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     format::MemberKind,
     git::{
         convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
@@ -228,7 +228,7 @@ impl Attributes {
         self.lookup.enter(directory, lines);
         self.complaints.enter(root, complaints);
         if !content.bytes.is_empty() && self.lookup.weight() > self.max_weight {
-            let refused = filled("too many attributes in '{}' and above it", &[name]);
+            let refused = format_bytes("too many attributes in '{}' and above it", &[name]);
             return Err(Error::fatal(refused));
         }
         Ok(())

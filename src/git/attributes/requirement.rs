@@ -3,7 +3,7 @@
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::file::{Value, is_valid_name};
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 /// All requirements of one pathspec.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,10 @@ impl Requirement {
             },
         };
         if !is_valid_name(name) {
-            return Err(Error::fatal(filled("invalid attribute name {}", &[name])));
+            return Err(Error::fatal(format_bytes(
+                "invalid attribute name {}",
+                &[name],
+            )));
         }
         Ok(Self {
             name: name.into(),
@@ -69,7 +72,7 @@ fn unescape(value: &[u8]) -> Result<BString> {
             byte => byte,
         };
         if !byte.is_ascii_alphanumeric() && !b",-_".contains(&byte) {
-            return Err(Error::fatal(filled(
+            return Err(Error::fatal(format_bytes(
                 "cannot use '{}' for value matching",
                 &[&[byte]],
             )));

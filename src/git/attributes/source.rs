@@ -21,7 +21,7 @@ use super::file::MAX_FILE;
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled, push_line, strerror},
+        error::{Error, Result, format_bytes, push_line, strerror},
     },
     git::{
         objects::{Failure, reader::Reader, wanted::Role},
@@ -127,13 +127,13 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileConte
 }
 
 fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::fatal(filled("cannot read attribute file '{}'", &[name])).caused_by(cause)
+    Error::fatal(format_bytes("cannot read attribute file '{}'", &[name])).caused_by(cause)
 }
 
 /// The failure that the repository lacks the file.
 pub(super) fn missing(name: &BStr) -> Error {
     let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches it";
-    unreadable(name, ABSENT).hinted(filled(hint, &[name]))
+    unreadable(name, ABSENT).hinted(format_bytes(hint, &[name]))
 }
 
 /// Read the file at `path`. Messages call the file `name`.
@@ -174,7 +174,10 @@ pub(super) fn mode(directory: &Path, path: &[u8]) -> Result<&'static str> {
     let file = directory.join(OsStr::from_bytes(path));
     let metadata = file.symlink_metadata().map_err(|error| {
         let why = strerror(&error);
-        Error::fatal(filled("unable to stat '{}': {}", &[path, why.as_bytes()]))
+        Error::fatal(format_bytes(
+            "unable to stat '{}': {}",
+            &[path, why.as_bytes()],
+        ))
     })?;
     let kind = metadata.file_type();
     Ok(match metadata.mode() & OWNER_EXECUTES {
@@ -188,6 +191,10 @@ pub(super) fn mode(directory: &Path, path: &[u8]) -> Result<&'static str> {
 
 impl FileContent {
     fn complain(&mut self, template: &str, values: &[&[u8]]) {
-        push_line(&mut self.complaint, "warning: ", &filled(template, values));
+        push_line(
+            &mut self.complaint,
+            "warning: ",
+            &format_bytes(template, values),
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::log::say;
 use crate::{
     base::{
         buffer::Buffer,
-        error::{filled, strerror},
+        error::{format_bytes, strerror},
     },
     git::command::{CommandContext, death},
 };
@@ -28,11 +28,11 @@ pub(super) fn start(context: &CommandContext, command: &BStr, log: &mut Buffer) 
     match error.kind() {
         ErrorKind::NotFound if !command.contains(&b'/') => say(
             log,
-            filled("error: cannot run {}: {}", &[command, why.as_bytes()]),
+            format_bytes("error: cannot run {}: {}", &[command, why.as_bytes()]),
         ),
         _ => say(
             log,
-            filled("fatal: cannot exec '{}': {}", &[command, why.as_bytes()]),
+            format_bytes("fatal: cannot exec '{}': {}", &[command, why.as_bytes()]),
         ),
     }
     None

@@ -35,7 +35,7 @@ use gix::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
     },
     git::{command::CommandContext, lfs::LocalStore},
 };
@@ -222,7 +222,7 @@ impl Converter {
                 let encoded = encode(name, &content);
                 if encoded.is_none() {
                     let failed = "error: failed to encode '{}' from UTF-8 to {}";
-                    say(log, filled(failed, &[file.path, name.as_bytes()]));
+                    say(log, format_bytes(failed, &[file.path, name.as_bytes()]));
                 }
                 replace(&mut content, |_| encoded);
             }
@@ -266,7 +266,7 @@ impl Converter {
         if filtered.is_none() && driver.required {
             let failed = "{}: smudge filter {} failed";
             let values: [&[u8]; 2] = [file.path, &driver.name];
-            return Err(Error::fatal(filled(failed, &values)));
+            return Err(Error::fatal(format_bytes(failed, &values)));
         }
         Ok(filtered)
     }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled, strerror},
+        error::{Error, Result, format_bytes, strerror},
     },
     git::{
         command::CommandContext,
@@ -63,7 +63,7 @@ impl Processes {
             Answer::Failure => {
                 say(
                     log,
-                    filled("error: external filter '{}' failed", &[command]),
+                    format_bytes("error: external filter '{}' failed", &[command]),
                 );
                 if let Some(process) = self.0.remove(command) {
                     process.stop(command, log);
@@ -107,7 +107,7 @@ impl Process {
         let Some(mut child) = start(context, command, log) else {
             say(
                 log,
-                filled("error: cannot fork to run subprocess '{}'", &[command]),
+                format_bytes("error: cannot fork to run subprocess '{}'", &[command]),
             );
             return Ok(None);
         };
@@ -121,10 +121,10 @@ impl Process {
             Ok(()) => Ok(Some(process)),
             Err(Refusal::Fatal(error)) => Err(error),
             Err(Refusal::Failed(why)) => {
-                say(log, filled("error: {}", &[&why]));
+                say(log, format_bytes("error: {}", &[&why]));
                 say(
                     log,
-                    filled(
+                    format_bytes(
                         "error: initialization for subprocess '{}' failed",
                         &[command],
                     ),
@@ -147,7 +147,7 @@ impl Process {
         let unexpected = |line: Option<Vec<u8>>, expected: &str| {
             let line = line.unwrap_or_else(|| b"<flush packet>".to_vec());
             let values = [&line[..], expected.as_bytes()];
-            Err(Refusal::Failed(filled(
+            Err(Refusal::Failed(format_bytes(
                 "Unexpected line '{}', expected {}",
                 &values,
             )))
@@ -183,7 +183,7 @@ impl Process {
                 Some(b"smudge") => self.smudges = true,
                 Some(b"clean" | b"delay") | None => {}
                 Some(other) => {
-                    return Err(Refusal::Fatal(Error::fatal(filled(
+                    return Err(Refusal::Fatal(Error::fatal(format_bytes(
                         "subprocess '{}' requested unsupported capability '{}'",
                         &[command, other],
                     ))));
@@ -274,7 +274,7 @@ fn hear(
     read_line(stdout).map_err(|broken| match broken {
         ReadError::HungUp(_) => {
             let template = "could not read {} from subprocess '{}'";
-            Refusal::Failed(filled(template, &[what.as_bytes(), command]))
+            Refusal::Failed(format_bytes(template, &[what.as_bytes(), command]))
         }
         ReadError::Malformed(error) => Refusal::Fatal(error),
     })

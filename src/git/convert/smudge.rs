@@ -11,7 +11,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::{command, log::say};
 use crate::{
-    base::{buffer::Buffer, error::filled},
+    base::{buffer::Buffer, error::format_bytes},
     git::command::CommandContext,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn smudge(
     if filtered.is_none() {
         say(
             log,
-            filled("error: external filter '{}' failed", &[command]),
+            format_bytes("error: external filter '{}' failed", &[command]),
         );
     }
     filtered
@@ -44,7 +44,7 @@ fn run(
     let Some(mut child) = command::start(context, expanded.as_bstr(), log) else {
         say(
             log,
-            filled("error: cannot fork to run external filter '{}'", &[command]),
+            format_bytes("error: cannot fork to run external filter '{}'", &[command]),
         );
         return None;
     };
@@ -54,7 +54,7 @@ fn run(
     if !fed {
         say(
             log,
-            filled(
+            format_bytes(
                 "error: cannot feed the input to external filter '{}'",
                 &[command],
             ),
@@ -66,7 +66,7 @@ fn run(
         failed => {
             say(
                 log,
-                filled(
+                format_bytes(
                     "error: external filter '{}' failed {}",
                     &[command, failed.to_string().as_bytes()],
                 ),

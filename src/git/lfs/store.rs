@@ -15,7 +15,7 @@ use gix::{
 use super::{Hash, Pointer};
 use crate::base::{
     buffer::Buffer,
-    error::{Error, counted, filled, strerror},
+    error::{Error, counted, format_bytes, strerror},
 };
 
 /// Bytes read at once.
@@ -136,7 +136,7 @@ impl Asked<'_> {
         let LfsObject { store, pointer } = self.object;
         if let Some(extension) = &pointer.extension {
             let words = "'{}' needs the LFS extension '{}'";
-            return Err(Error::fatal(filled(words, &[self.path, extension])));
+            return Err(Error::fatal(format_bytes(words, &[self.path, extension])));
         }
         if pointer.size == 0 {
             return Ok(None);
@@ -183,7 +183,7 @@ impl Asked<'_> {
     fn error(self, fails: &str) -> Error {
         let hash = self.object.pointer.hash.to_string();
         let values = [hash.as_bytes(), self.path, fails.as_bytes()];
-        Error::fatal(filled("LFS object {} for '{}' {}", &values))
+        Error::fatal(format_bytes("LFS object {} for '{}' {}", &values))
     }
 
     fn unread(self, error: &io::Error) -> Error {

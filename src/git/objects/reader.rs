@@ -12,7 +12,7 @@ use super::{
     recovery,
     slot::Allowance,
     stream,
-    wanted::{Role, Wanted},
+    wanted::{MissingObjects, Role},
 };
 use crate::{
     base::buffer::Buffer,
@@ -33,13 +33,13 @@ pub struct Reader {
     pub odb: Odb,
     decoder: Decoder,
     chains: ChainBuilder,
-    wanted: Option<Wanted>,
+    wanted: Option<MissingObjects>,
 }
 
 /// Another reader of the same objects, for another thread.
 impl Clone for Reader {
     fn clone(&self) -> Self {
-        self.over(self.odb.clone())
+        self.with_odb(self.odb.clone())
     }
 }
 
@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// A reader of the objects in `odb`, with missing objects noted as by this one.
-    pub fn over(&self, odb: Odb) -> Self {
+    pub fn with_odb(&self, odb: Odb) -> Self {
         Self {
             wanted: self.wanted.clone(),
             ..Self::new(odb)
@@ -64,19 +64,19 @@ impl Reader {
 
     /// The same, with missing objects noted in `wanted`. A missing tree then passes for an empty one, so that one
     /// walk finds all that is missing. What such a walk finds is no archive.
-    pub fn noting(mut self, wanted: &Wanted) -> Self {
+    pub fn recording_missing(mut self, wanted: &MissingObjects) -> Self {
         self.wanted = Some(wanted.clone());
         self
     }
 
     /// The same, without notes: a missing object is a failure.
-    pub fn strict(mut self) -> Self {
+    pub fn failing_on_missing(mut self) -> Self {
         self.wanted = None;
         self
     }
 
     /// The list of missing objects, if they are listed and not fetched.
-    pub fn missing_list(&self) -> Option<&Wanted> {
+    pub fn missing_list(&self) -> Option<&MissingObjects> {
         self.wanted.as_ref().filter(|wanted| !wanted.may_fetch())
     }
 
@@ -87,7 +87,7 @@ impl Reader {
 
     /// Whether missing objects may be fetched after they are noted.
     pub fn may_fetch(&self) -> bool {
-        self.wanted.as_ref().is_some_and(Wanted::may_fetch)
+        self.wanted.as_ref().is_some_and(MissingObjects::may_fetch)
     }
 
     /// Note that `id` (or its replacement) is missing, which has this role.

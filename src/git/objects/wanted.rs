@@ -98,7 +98,7 @@ impl Role {
 
 /// Missing objects. Clones share them.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct MissingObjects {
     list: Arc<Mutex<List>>,
     /// The submodule whose repository is read.
     submodule: BString,
@@ -143,7 +143,7 @@ struct List {
     cut: Option<Key>,
 }
 
-impl Wanted {
+impl MissingObjects {
     /// Room for missing objects that may be fetched, in so many bytes.
     pub fn within(max_bytes: usize) -> Self {
         Self {
@@ -293,7 +293,7 @@ impl List {
 mod tests {
     use gix::{ObjectId, bstr::BString, hash::Kind};
 
-    use super::{BYTES, Missing, Role, Wanted};
+    use super::{BYTES, Missing, MissingObjects, Role};
 
     fn id(byte: u8) -> ObjectId {
         let mut id = ObjectId::null(Kind::Sha1);
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn each_object_is_wanted_once_and_in_order() {
-        let wanted = Wanted::within(2 * BYTES);
+        let wanted = MissingObjects::within(2 * BYTES);
         for byte in [3, 3, 1, 2] {
             wanted.clone().add(id(byte), Role::Unknown);
         }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_first_role_that_is_known_stays() {
-        let wanted = Wanted::within(BYTES);
+        let wanted = MissingObjects::within(BYTES);
         for role in [
             Role::Unknown,
             Role::File("a".into()),
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn secrets_have_no_path() {
-        let wanted = Wanted::within(BYTES).redacted(true);
+        let wanted = MissingObjects::within(BYTES).redacted(true);
         wanted.add(id(1), Role::Tree("hidden".into()));
         assert_eq!(wanted.take()[0].role.shown(), None);
         wanted.add(id(1), Role::File("allowed".into()));
@@ -351,7 +351,7 @@ mod tests {
     /// A list holds the first ones that fit, whatever the order in which they are missed.
     #[test]
     fn lists_go_on_where_they_were_cut() {
-        let wanted = Wanted::within(2 * BYTES).only_listed();
+        let wanted = MissingObjects::within(2 * BYTES).only_listed();
         let note_all = || {
             for byte in [5, 2, 4, 1, 3, 2] {
                 wanted.add(id(byte), Role::Unknown);
@@ -380,7 +380,7 @@ mod tests {
     /// Shorter paths may make room later, but not for what comes behind a dropped object.
     #[test]
     fn nothing_is_left_out_of_a_list() {
-        let wanted = Wanted::within(3 * BYTES).only_listed();
+        let wanted = MissingObjects::within(3 * BYTES).only_listed();
         wanted.add(id(1), Role::File("a".repeat(BYTES).into()));
         wanted.add(id(2), Role::Unknown);
         wanted.add(id(3), Role::Unknown);
@@ -397,7 +397,7 @@ mod tests {
     /// A submodule is missing at each of its paths.
     #[test]
     fn submodules_come_behind_all_objects() {
-        let wanted = Wanted::within(9 * BYTES).only_listed();
+        let wanted = MissingObjects::within(9 * BYTES).only_listed();
         let at = |path: &str| Role::Submodule {
             path: path.into(),
             name: None,

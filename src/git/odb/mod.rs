@@ -29,7 +29,7 @@ use gix::{
     hash::{Kind, oid},
 };
 
-use crate::base::error::{Error, filled, strerror};
+use crate::base::error::{Error, format_bytes, strerror};
 pub use dirs::object_dirs;
 use index::Index;
 pub use listing::YOUNG;
@@ -185,7 +185,10 @@ impl Odb {
         };
         let (path, why) = (path.as_os_str().as_bytes(), strerror(error));
         let values = [what.as_bytes(), path, failed.as_bytes(), why.as_bytes()];
-        Some(Error::fatal(filled("{} {} cannot be {}: {}", &values)))
+        Some(Error::fatal(format_bytes(
+            "{} {} cannot be {}: {}",
+            &values,
+        )))
     }
 
     /// A file or directory that exists, but that the system refused to map or list.

@@ -10,7 +10,7 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 
-use crate::base::error::{Error, Result, filled, strerror};
+use crate::base::error::{Error, Result, format_bytes, strerror};
 
 /// The directory that pathspecs may not leave.
 #[derive(Clone, Copy, Debug)]
@@ -131,5 +131,5 @@ fn invalid(path: &Path, error: &io::Error) -> Error {
     let shown: PathBuf = target.unwrap_or(resolved);
     let why = strerror(error);
     let values = [shown.as_os_str().as_bytes(), why.as_bytes()];
-    Error::fatal(filled("Invalid path '{}': {}", &values))
+    Error::fatal(format_bytes("Invalid path '{}': {}", &values))
 }

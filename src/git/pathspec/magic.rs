@@ -3,7 +3,7 @@
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::attributes::Requirements,
 };
 
@@ -45,13 +45,13 @@ impl Magic {
             self.word(word.as_bstr(), spec)?;
         }
         let Some(rest) = rest.strip_prefix(b")") else {
-            return Err(Error::fatal(filled(
+            return Err(Error::fatal(format_bytes(
                 "Missing ')' at the end of pathspec magic in '{}'",
                 &[spec],
             )));
         };
         if self.literal && self.glob {
-            return Err(Error::fatal(filled(
+            return Err(Error::fatal(format_bytes(
                 "{}: 'literal' and 'glob' are incompatible",
                 &[spec],
             )));
@@ -80,7 +80,7 @@ impl Magic {
                 })?);
             }
             _ => {
-                return Err(Error::fatal(filled(
+                return Err(Error::fatal(format_bytes(
                     "Invalid pathspec magic '{}' in '{}'",
                     &[word, spec],
                 )));
@@ -98,7 +98,7 @@ impl Magic {
                 // Characters that may become magic one day.
                 b'"' | b'#' | b'%' | b'&' | b'\'' | b',' | b'-' | b';' | b'<' | b'=' | b'>'
                 | b'@' | b'_' | b'`' | b'~' => {
-                    return Err(Error::fatal(filled(
+                    return Err(Error::fatal(format_bytes(
                         "Unimplemented pathspec magic '{}' in '{}'",
                         &[&[byte], spec],
                     )));

@@ -14,7 +14,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::attributes::Requirements,
 };
 use location::Location;
@@ -221,7 +221,7 @@ impl Pathspec {
         };
         let outside = || {
             let values: [&[u8]; 3] = [given, rest, top.path];
-            filled("{}: '{}' is outside repository at '{}'", &values)
+            format_bytes("{}: '{}' is outside repository at '{}'", &values)
         };
         let Location {
             path,

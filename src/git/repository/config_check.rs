@@ -16,7 +16,7 @@ use rustix::fs::{Access, access};
 
 use super::settings::{integer, missing_value, truth};
 use crate::{
-    base::error::{Error, Result, filled, strerror},
+    base::error::{Error, Result, format_bytes, strerror},
     git::program::{self, GitLocation},
 };
 
@@ -108,7 +108,10 @@ fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error>
             let error = access_failure(&path)?;
             let (path, why) = (path.as_os_str().as_encoded_bytes(), strerror(&error));
             let values = [path, why.as_bytes()];
-            Some(Error::fatal(filled("unable to access '{}': {}", &values)))
+            Some(Error::fatal(format_bytes(
+                "unable to access '{}': {}",
+                &values,
+            )))
         })
 }
 
@@ -212,7 +215,10 @@ impl ValueKind {
             false => {
                 let key = key.to_ascii_lowercase();
                 let template = "bad config value '{}' for '{}'";
-                Err(Error::fatal(filled(template, &[value, key.as_bytes()])))
+                Err(Error::fatal(format_bytes(
+                    template,
+                    &[value, key.as_bytes()],
+                )))
             }
         }
     }

@@ -11,7 +11,7 @@ use std::{
 use gix::bstr::ByteSlice;
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::program::{self, GitLocation},
 };
 
@@ -88,8 +88,11 @@ fn ask_git(value: &OsStr) -> Result<u64> {
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))
         .and_then(|seconds| number(seconds.to_str().ok()?))
         .ok_or_else(|| {
-            Error::fatal(filled("cannot tell what time '{}' is", &[value.as_bytes()]))
-                .hinted("without git, give seconds since 1970 or a date, a time and a zone")
+            Error::fatal(format_bytes(
+                "cannot tell what time '{}' is",
+                &[value.as_bytes()],
+            ))
+            .hinted("without git, give seconds since 1970 or a date, a time and a zone")
         })
 }
 

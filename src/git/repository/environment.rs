@@ -11,7 +11,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use super::settings::truth;
 use crate::{
     base::{
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
         working_directory::Directory,
     },
     git::{
@@ -72,8 +72,12 @@ impl Environment {
             .iter()
             .filter_map(|parameter| parameter.split_str("=").next());
         if let Some(key) = keys.find(|key| !key.contains(&b'.')) {
-            return Err(Error::fatal("unable to parse command-line config")
-                .after(filled("error: key does not contain a section: {}", &[key])));
+            return Err(
+                Error::fatal("unable to parse command-line config").after(format_bytes(
+                    "error: key does not contain a section: {}",
+                    &[key],
+                )),
+            );
         }
         Ok(Self {
             cwd,
@@ -169,7 +173,9 @@ impl Environment {
                 None => (&parameter[..], &b"true"[..]),
             };
             let set = config.set_raw_value(key.as_bstr(), value.as_bstr());
-            set.map_err(|error| Error::fatal(filled("bad config '{}'", &[key])).caused_by(error))?;
+            set.map_err(|error| {
+                Error::fatal(format_bytes("bad config '{}'", &[key])).caused_by(error)
+            })?;
         }
         Ok(config)
     }
@@ -179,7 +185,7 @@ impl Environment {
 fn boolean(name: &str, value: &BStr) -> Result<bool> {
     truth(name, value).map_err(|_| {
         let template = "bad boolean environment value '{}' for '{}'";
-        Error::fatal(filled(template, &[value, name.as_bytes()]))
+        Error::fatal(format_bytes(template, &[value, name.as_bytes()]))
     })
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use gix::bstr::BStr;
 
 use crate::base::{
-    error::{Error, Result, filled},
+    error::{Error, Result, format_bytes},
     working_directory::NamedFile,
 };
 
@@ -18,7 +18,7 @@ pub fn examine(file: &NamedFile, below: &BStr) -> Result<bool> {
             below
         };
         let values = [why.as_bytes(), below, file.name.as_os_str().as_bytes()];
-        Error::fatal(filled("{}: {}{}", &values))
+        Error::fatal(format_bytes("{}: {}{}", &values))
     };
     let metadata = std::fs::metadata(&file.path).map_err(|_| refused("File not found"))?;
     if !metadata.is_file() {

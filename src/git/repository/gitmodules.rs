@@ -16,7 +16,7 @@ use gix::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled, push_line},
+        error::{Error, Result, format_bytes, push_line},
     },
     git::{
         objects::{reader::Reader, wanted::Role},
@@ -79,7 +79,7 @@ impl Gitmodules {
                 continue;
             };
             if is_suspicious(name) {
-                let warning = filled("ignoring suspicious submodule name: {}", &[name]);
+                let warning = format_bytes("ignoring suspicious submodule name: {}", &[name]);
                 push_line(&mut warnings, "warning: ", &warning);
                 continue;
             }
@@ -95,7 +95,11 @@ impl Gitmodules {
     fn add(&mut self, name: &BStr, path: &BStr, warnings: &mut Vec<u8>) {
         if path.starts_with(b"-") {
             let template = "ignoring 'submodule.{}.path' which may be interpreted as a command-line option: {}";
-            push_line(warnings, "warning: ", &filled(template, &[name, path]));
+            push_line(
+                warnings,
+                "warning: ",
+                &format_bytes(template, &[name, path]),
+            );
             return;
         }
         if self.names.insert(name.into()) {

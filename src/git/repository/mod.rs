@@ -10,7 +10,7 @@ pub mod date;
 pub mod environment;
 pub mod extra_file;
 pub mod gitmodules;
-pub mod kept;
+pub mod pool;
 pub mod lfs;
 mod open;
 pub mod promisor;

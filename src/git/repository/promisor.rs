@@ -19,7 +19,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Result, counted, filled, push_line},
+    base::error::{Result, counted, format_bytes, push_line},
     git::{
         objects::wanted::Missing,
         odb::{self, Odb},
@@ -148,7 +148,11 @@ impl Promisor {
                 let count = counted(rest.len() as u64, "object");
                 let mut line = Vec::new();
                 let values = [count.as_bytes(), remote];
-                push_line(&mut line, "Fetching: ", &filled("{} from {}", &values));
+                push_line(
+                    &mut line,
+                    "Fetching: ",
+                    &format_bytes("{} from {}", &values),
+                );
                 let _ = diagnostics.write_all(&line);
             }
             fetches += 1;

@@ -15,9 +15,9 @@ use super::{
     promisor::{FetchAccount, Promisor},
 };
 use crate::{
-    base::error::{Error, Result, Words, filled},
+    base::error::{ByteMessage, Error, Result, format_bytes},
     git::{
-        objects::wanted::{Missing, Role, Wanted},
+        objects::wanted::{Missing, MissingObjects, Role},
         program::GitLocation,
     },
 };
@@ -83,7 +83,12 @@ impl Promisors {
 
     /// Where objects are noted that the repository at `location`, of the submodule at `path`, lacks: in `wanted`, if they
     /// can be fetched.
-    pub fn noted(&self, path: &BStr, location: &GitLocation, wanted: &Wanted) -> Option<Wanted> {
+    pub fn noted(
+        &self,
+        path: &BStr,
+        location: &GitLocation,
+        wanted: &MissingObjects,
+    ) -> Option<MissingObjects> {
         let known = self.known();
         let is_known = known.get(path).is_some_and(|it| it.is_at(location));
         is_known.then(|| wanted.of_submodule(path))
@@ -134,7 +139,10 @@ impl Promisors {
             unnamed => error.after(format!("error: {unnamed} more objects are missing")),
         };
         let error = match first.and_then(Missing::path) {
-            Some(path) => error.caused_by(Words(filled("'{}' is not in the repository", &[&path]))),
+            Some(path) => error.caused_by(ByteMessage(format_bytes(
+                "'{}' is not in the repository",
+                &[&path],
+            ))),
             None => error,
         };
         error.hinted(match self.lazy {
@@ -168,7 +176,7 @@ fn failure(lost: &Missing) -> String {
 /// A line about a lost object.
 fn line(lost: &Missing) -> BString {
     match lost.path() {
-        Some(path) => filled("error: {} for '{}'", &[failure(lost).as_bytes(), &path]),
+        Some(path) => format_bytes("error: {} for '{}'", &[failure(lost).as_bytes(), &path]),
         None => format!("error: {}", failure(lost)).into(),
     }
 }

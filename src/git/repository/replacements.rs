@@ -13,7 +13,7 @@ use gix::{
 
 use super::refs::followed;
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::{
         odb::Replacements,
         program::{self, GitLocation},
@@ -55,7 +55,8 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
 /// The refs below `base`, in the order of their names.
 fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
     let unread = |cause: gix::Error| {
-        Error::fatal(filled("cannot read the refs below {}", &[base])).caused_by(cause.to_string())
+        Error::fatal(format_bytes("cannot read the refs below {}", &[base]))
+            .caused_by(cause.to_string())
     };
     let refs = repository.references().map_err(unread)?;
     let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
@@ -98,7 +99,10 @@ fn pairs(targets: &[Target], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, O
         };
         if !seen.insert(object) {
             let name = name.strip_prefix(base).unwrap_or(name);
-            return Err(Error::fatal(filled("duplicate replace ref: {}", &[name])));
+            return Err(Error::fatal(format_bytes(
+                "duplicate replace ref: {}",
+                &[name],
+            )));
         }
         pairs.push((object, id.unwrap_or_else(|| hash.null())));
     }

@@ -17,7 +17,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::{
         convert::Reference,
         program::{self, GitLocation},
@@ -109,7 +109,7 @@ pub(super) fn full_name(location: &GitLocation, name: &BStr) -> Reference {
 /// The full name of the ref `name`. Only git knows `@{-1}` and `main@{upstream}`, and the right message if
 /// there is no such ref.
 pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BString> {
-    let not_a_ref = || Error::fatal(filled("no such ref: {}", &[name]));
+    let not_a_ref = || Error::fatal(format_bytes("no such ref: {}", &[name]));
     if is_notation(name) {
         return Err(not_a_ref());
     }

@@ -14,7 +14,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::program,
 };
 
@@ -34,11 +34,11 @@ pub fn git_dir(path: &OsStr) -> Result<PathBuf> {
     match (found, program::check_served(path)) {
         (Some(found), Some(Ok(()))) => Ok(found.git_dir),
         (_, Some(Err(refused))) => Err(refused),
-        (Some(found), None) => Err(Error::fatal(filled(
+        (Some(found), None) => Err(Error::fatal(format_bytes(
             "detected dubious ownership in repository at '{}'",
             &[found.entrance.as_os_str().as_bytes()],
         ))),
-        (None, _) => Err(Error::fatal(filled(
+        (None, _) => Err(Error::fatal(format_bytes(
             "'{}' does not appear to be a git repository",
             &[path.as_bytes()],
         ))),

@@ -12,7 +12,7 @@ use gix::{
 };
 
 use crate::{
-    base::error::{Error, Result, filled},
+    base::error::{Error, Result, format_bytes},
     git::{
         attributes::{self, AttributeSource, AutoCrlf},
         convert::Driver,
@@ -206,7 +206,10 @@ pub fn missing_value(key: &str) -> Error {
 fn bad_number(key: &str, value: &BStr, why: &str) -> Error {
     let key = key.to_ascii_lowercase();
     let template = "bad numeric config value '{}' for '{}': {}";
-    Error::fatal(filled(template, &[value, key.as_bytes(), why.as_bytes()]))
+    Error::fatal(format_bytes(
+        template,
+        &[value, key.as_bytes(), why.as_bytes()],
+    ))
 }
 
 /// Parse a boolean as git does.
@@ -219,7 +222,10 @@ pub fn truth(key: &str, value: &BStr) -> Result<bool> {
             Err(_) => {
                 let key = key.to_ascii_lowercase();
                 let template = "bad boolean config value '{}' for '{}'";
-                Err(Error::fatal(filled(template, &[value, key.as_bytes()])))
+                Err(Error::fatal(format_bytes(
+                    template,
+                    &[value, key.as_bytes()],
+                )))
             }
         },
     }

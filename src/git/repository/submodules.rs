@@ -14,7 +14,7 @@ use std::{
 use gix::bstr::{BStr, ByteSlice};
 
 use super::Repository;
-use crate::base::error::{Error, Result, filled};
+use crate::base::error::{Error, Result, format_bytes};
 
 /// The repositories in which the submodule `name` may be that is at `path` of the tree, in the order in which they are
 /// tried.
@@ -43,7 +43,7 @@ fn absorbed(superproject: &Repository, name: &BStr) -> Result<Vec<PathBuf>> {
         let directory = config.string(key.as_str());
         let directory = directory.ok_or_else(|| {
             let template = "the 'submodule.{}.gitdir' config does not exist for module '{}'";
-            Error::fatal(filled(template, &[name, name]))
+            Error::fatal(format_bytes(template, &[name, name]))
         })?;
         let from = superproject.work_tree.as_deref().unwrap_or(gix.git_dir());
         return Ok(vec![from.join(OsStr::from_bytes(&directory))]);
@@ -76,7 +76,7 @@ fn refuse_inner(modules: &Path, name: &BStr) -> Result<()> {
     let inner = below(modules, name);
     let paths = [inner.as_os_str().as_bytes(), outer.as_os_str().as_bytes()];
     let refused = "submodule git dir '{}' is inside git dir '{}'";
-    Err(Error::fatal(filled(refused, &paths)))
+    Err(Error::fatal(format_bytes(refused, &paths)))
 }
 
 /// The repository that `.git` at `path` of the work tree `top` is or names.
@@ -124,7 +124,8 @@ fn check_owner(superproject: &Repository, directory: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Ok(false) | Err(_) => {
             let shown = directory.as_os_str().as_bytes();
-            let refused = filled("detected dubious ownership in repository at '{}'", &[shown]);
+            let refused =
+                format_bytes("detected dubious ownership in repository at '{}'", &[shown]);
             Err(Error::fatal(refused)
                 .hinted("--submodule-git-dir=<path>=<git dir> names it explicitly"))
         }

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled, push_line},
+        error::{Error, Result, format_bytes, push_line},
     },
     git::{
         convert::Reference,
@@ -174,7 +174,7 @@ fn refuse_bad_shallow(repository: &gix::Repository) -> Result<()> {
         id.is_some_and(|id| id.is_ok())
     };
     match text.lines().find(|line| !is_id(line)) {
-        Some(line) => Err(Error::fatal(filled("bad shallow line: {}", &[line]))),
+        Some(line) => Err(Error::fatal(format_bytes("bad shallow line: {}", &[line]))),
         None => Ok(()),
     }
 }
@@ -466,7 +466,7 @@ fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn
             words = output.stderr;
         }
     } else if is_ambiguous(gix, start) || is_abbreviation(gix, start) {
-        let warning = filled("refname '{}' is ambiguous.", &[start]);
+        let warning = format_bytes("refname '{}' is ambiguous.", &[start]);
         push_line(&mut words, "warning: ", &warning);
     }
     // A failed write of diagnostics is ignored.

@@ -6,7 +6,7 @@ use super::entry::{Mode, find};
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
     },
     git::{
         objects::{Failure, reader::Reader, wanted::Role},
@@ -33,7 +33,7 @@ pub fn file_at(
         let path = [path, b"/", name].concat();
         let path = path.trim_start_with(|c| c == '/');
         let root = root.to_string();
-        let error = filled("cannot look for '{}' in tree {}", &[path, root.as_bytes()]);
+        let error = format_bytes("cannot look for '{}' in tree {}", &[path, root.as_bytes()]);
         Err(Error::fatal(error).caused_by(failure))
     })
 }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
     },
     git::objects::{reader::Reader, wanted::Role},
 };
@@ -449,7 +449,7 @@ impl Trees {
             if is_tree && !leads_out {
                 complete(reader, ObjectId::from_bytes_or_panic(entry.id), path);
             }
-            return Err(error.after(filled("error: invalid path '{}'", &[path])));
+            return Err(error.after(format_bytes("error: invalid path '{}'", &[path])));
         }
         let id = ObjectId::from_bytes_or_panic(entry.id);
         frame.at += entry.len;

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::{
     base::{
-        error::{Error, Result, filled, strerror},
+        error::{Error, Result, format_bytes, strerror},
         working_directory::{Directory, NamedFile},
     },
     output::Destination,
@@ -110,12 +110,12 @@ impl Channel {
 
     /// Open the channel for writing. A file is truncated, and the writes of other processes are kept.
     /// `bands` opens a band.
-    pub fn open(&self, bands: Bands<'_>) -> Result<Outlet> {
+    pub fn open(&self, bands: Bands<'_>) -> Result<ReportWriter> {
         let file = match self {
             Self::Band(number) => {
                 let destination = bands(*number)?;
                 let channel = self.clone();
-                return Ok(Outlet {
+                return Ok(ReportWriter {
                     channel,
                     destination,
                 });
@@ -127,7 +127,7 @@ impl Channel {
             }),
         };
         let file = file.map_err(|error| self.failed("write to", "for writing", &error))?;
-        Ok(Outlet {
+        Ok(ReportWriter {
             channel: self.clone(),
             destination: Destination::Direct(file),
         })
@@ -144,7 +144,7 @@ impl Channel {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| {
             let error = strerror(&error);
-            Error::fatal(filled(
+            Error::fatal(format_bytes(
                 "cannot read from {}: {}",
                 &[&self.words(), error.as_bytes()],
             ))
@@ -159,11 +159,11 @@ impl Channel {
         Error::fatal(match self {
             Self::Descriptor(_) | Self::Band(_) => {
                 let values = [use_of_descriptor.as_bytes(), &name, error];
-                filled("cannot {} {}: {}", &values)
+                format_bytes("cannot {} {}: {}", &values)
             }
             Self::File(_) => {
                 let values = [&name[..], use_of_file.as_bytes(), error];
-                filled("could not open {} {}: {}", &values)
+                format_bytes("could not open {} {}: {}", &values)
             }
         })
     }
@@ -173,25 +173,28 @@ impl Channel {
         match self {
             Self::Descriptor(number) => format!("fd:{number}").into(),
             Self::Band(number) => format!("band:{number}").into(),
-            Self::File(file) => filled("'{}'", &[file.name.as_os_str().as_bytes()]),
+            Self::File(file) => format_bytes("'{}'", &[file.name.as_os_str().as_bytes()]),
         }
     }
 }
 
 /// A channel that is open for writing. Its errors name the channel.
-pub struct Outlet {
+pub struct ReportWriter {
     channel: Channel,
     destination: Destination,
 }
 
-impl Outlet {
+impl ReportWriter {
     /// Write all of `bytes`. A closed pipe is an error like others: the reader of the archive still exists
     /// and must learn of the failure.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.destination.write_all(bytes).map_err(|error| {
             let error = strerror(&error);
             let name = self.channel.words();
-            Error::fatal(filled("cannot write to {}: {}", &[&name, error.as_bytes()]))
+            Error::fatal(format_bytes(
+                "cannot write to {}: {}",
+                &[&name, error.as_bytes()],
+            ))
         })
     }
 
@@ -199,7 +202,7 @@ impl Outlet {
     pub(super) fn line(&mut self, value: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_vec(value).map_err(|error| {
             let name = self.channel.words();
-            Error::fatal(filled("cannot write to {}", &[&name])).caused_by(error)
+            Error::fatal(format_bytes("cannot write to {}", &[&name])).caused_by(error)
         })?;
         line.push(b'\n');
         self.write(&line)

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{Outlet, Status, Subject, json};
+use super::{ReportWriter, Status, Subject, json};
 use crate::{
     base::{buffer::Buffer, error::Result},
     filter::Disposition,
@@ -38,19 +38,19 @@ pub struct Record<'a> {
     /// Whether the content was decoded, for whatever reason. Only counted.
     pub decoded: bool,
     /// The change since the base, if there is a base.
-    pub past: Option<Past<'a>>,
+    pub past: Option<ChangeRecord<'a>>,
 }
 
 /// The change of a path.
 #[derive(Clone, Copy, Debug)]
-pub struct Past<'a> {
+pub struct ChangeRecord<'a> {
     /// The kind of change.
     pub status: Status,
     /// The old mode, and the old id in binary, which is empty if it must not be reported.
     pub old: Option<(u32, &'a [u8])>,
 }
 
-impl Past<'_> {
+impl ChangeRecord<'_> {
     fn write(&self, out: &mut Buffer) {
         out.extend(b",\"status\":\"");
         out.extend(self.status.as_str().as_bytes());
@@ -67,7 +67,7 @@ impl Past<'_> {
 }
 
 /// Append the line of a deleted path.
-pub fn gone(path: &[u8], past: Past<'_>, out: &mut Buffer) {
+pub fn gone(path: &[u8], past: ChangeRecord<'_>, out: &mut Buffer) {
     out.extend(b"{");
     json::field("path", path, out);
     past.write(out);
@@ -198,7 +198,7 @@ struct End {
 
 /// A manifest in progress.
 pub struct Manifest {
-    outlet: Outlet,
+    outlet: ReportWriter,
     entries: u64,
     positions: Positions,
     /// The lines that are written next.
@@ -207,7 +207,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// Write the header, with the `length` of the archive in bytes if it is known.
-    pub fn begin(mut outlet: Outlet, subject: &Subject, length: Option<u64>) -> Result<Self> {
+    pub fn begin(mut outlet: ReportWriter, subject: &Subject, length: Option<u64>) -> Result<Self> {
         outlet.line(&Header {
             manifest: VERSION,
             subject,

@@ -16,11 +16,11 @@ mod progress;
 mod reports;
 mod summary;
 
-pub use channel::{BANDS, Bands, Channel, Outlet};
+pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
-pub use manifest::{Lines, Manifest, Past, Place, Positions, Record, gone};
+pub use manifest::{ChangeRecord, Lines, Manifest, Place, Positions, Record, gone};
 pub use missing::MissingList;
-pub use progress::{Console, Done, Meter, Screen, Total};
+pub use progress::{Console, Done, Meter, Terminal, Total};
 pub use reports::{Figures, Reports};
 pub use summary::{
     Blobs, ChangeCounts, Counts, Directories, Fetch, Seconds, SentRange, Summary, peak_memory,

@@ -3,12 +3,12 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{
-    Bands, ChangeCounts, Channel, Counts, Fetch, Manifest, Outlet, Seconds, SentRange, Subject,
-    Summary, peak_memory,
+    Bands, ChangeCounts, Channel, Counts, Fetch, Manifest, ReportWriter, Seconds, SentRange,
+    Subject, Summary, peak_memory,
 };
 use crate::{
     base::{
-        error::{Error, Result, filled},
+        error::{Error, Result, format_bytes},
         working_directory::Directory,
     },
     cache::Account,
@@ -17,8 +17,8 @@ use crate::{
 
 /// The requested reports.
 pub struct Reports {
-    manifest: Option<Outlet>,
-    summary: Option<Outlet>,
+    manifest: Option<ReportWriter>,
+    summary: Option<ReportWriter>,
     started: Instant,
     /// Bytes that the archive was expected to have before it was made.
     expected: Option<u64>,
@@ -62,7 +62,7 @@ impl Reports {
                 .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
             if channel.is_of_archive(output.as_deref()) {
                 let values = [option.as_bytes(), name.as_bytes()];
-                let message = filled("--{}={} is where the archive goes", &values);
+                let message = format_bytes("--{}={} is where the archive goes", &values);
                 return Err(Error::fatal(message));
             }
             channel.open(bands).map(Some)

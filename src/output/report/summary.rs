@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, ops::AddAssign, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Outlet, Record, Status, Subject};
+use super::{Record, ReportWriter, Status, Subject};
 use crate::{
     base::error::{Error, Result},
     cache::Account,
@@ -269,7 +269,7 @@ struct Document<'a> {
 
 impl Summary {
     /// Write the summary. After a run without `failure`, no later step may fail.
-    pub fn write(&self, mut outlet: Outlet, failure: Option<&Error>) -> Result<()> {
+    pub fn write(&self, mut outlet: ReportWriter, failure: Option<&Error>) -> Result<()> {
         outlet.line(&Document {
             summary: VERSION,
             complete: failure.is_none(),
@@ -319,7 +319,7 @@ fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
 #[cfg(test)]
 mod tests {
     use super::{Counts, peak_memory};
-    use crate::filter::{Disposition, OmissionReason, StandIn};
+    use crate::filter::{Disposition, OmissionReason, PlaceholderContent};
     use crate::output::report::Record;
 
     fn counted(records: &[(u32, Disposition, bool)]) -> Counts {
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn records_are_counted_once() {
         use Disposition::{Content, Omitted};
-        let placeholder = |reason| Disposition::Placeholder(reason, StandIn::Empty);
+        let placeholder = |reason| Disposition::Placeholder(reason, PlaceholderContent::Empty);
         let counts = counted(&[
             (0o100644, Content, true),
             (0o120000, Content, true),
@@ -386,7 +386,7 @@ mod tests {
             ),
             (
                 0o100644,
-                Disposition::Placeholder(OmissionReason::Binary, StandIn::Empty),
+                Disposition::Placeholder(OmissionReason::Binary, PlaceholderContent::Empty),
                 true,
             ),
         ]);

@@ -16,7 +16,7 @@ use crate::{
     git::{objects::reader::Reader, tree::Mode},
     output::report::Status,
     plan::{
-        entry::Past,
+        entry::ChangeRecord,
         view::{Sizes, View},
     },
 };
@@ -37,7 +37,7 @@ pub(super) struct NewLeaf {
     /// The name in the archive.
     pub name: Vec<u8>,
     /// The change of the path.
-    pub past: Past,
+    pub past: ChangeRecord,
     /// The entry in the new tree.
     pub new: Shown,
 }
@@ -49,7 +49,7 @@ impl NewEntry {
             Step::Changed(change) => {
                 let Change { status, old, new } = *change;
                 let new = new?;
-                let past = Past {
+                let past = ChangeRecord {
                     status,
                     old: old.map(|old| (old.mode, old.id)),
                 };

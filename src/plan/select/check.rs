@@ -11,7 +11,7 @@ use gix::{
 
 use super::Selection;
 use crate::{
-    base::error::{self, Error, Result, filled},
+    base::error::{self, Error, Result, format_bytes},
     filter::{Filter, Verdict},
     format::MemberKind,
     git::{
@@ -60,13 +60,13 @@ impl Findings {
                 let _ = diagnostics.write_all(&self.failures[failure].lines());
             }
             if finding.outside {
-                return Err(Error::fatal(filled(
+                return Err(Error::fatal(format_bytes(
                     "pathspec '{}' matches files outside the current directory",
                     &[given],
                 )));
             }
             if !finding.matched {
-                return Err(Error::fatal(filled(
+                return Err(Error::fatal(format_bytes(
                     "pathspec '{}' did not match any files",
                     &[given],
                 )));

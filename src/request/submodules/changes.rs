@@ -14,7 +14,7 @@ use crate::{
         delta::{Bounds, Deletions, Side},
         walk::Entered,
     },
-    request::{Delta, viewing::Viewing},
+    request::{Delta, view_builder::ViewBuilder},
 };
 
 /// The changes in all submodules.
@@ -30,7 +30,7 @@ pub(in crate::request) struct SubmoduleChanges {
 
 /// Compares submodules.
 struct Comparer<'a> {
-    viewing: &'a Viewing<'a>,
+    viewing: &'a ViewBuilder<'a>,
     old: &'a [Submodule],
     new: &'a [Submodule],
     bounds: Bounds,
@@ -38,7 +38,7 @@ struct Comparer<'a> {
     diagnostics: &'a mut dyn Write,
 }
 
-impl Viewing<'_> {
+impl ViewBuilder<'_> {
     /// The changes from the `old` submodules to the `new` ones.
     pub(in crate::request) fn submodule_changes(
         &self,
@@ -147,5 +147,5 @@ fn reader(old: &Submodule, new: &Submodule) -> Reader {
         return new.tree.reader.clone();
     }
     config.dirs.extend(unknown);
-    new.tree.reader.over(Odb::open(config))
+    new.tree.reader.with_odb(Odb::open(config))
 }

@@ -29,10 +29,10 @@ pub struct Submodules {
 
 impl Submodules {
     /// The same, where a missing object is a failure.
-    pub(super) fn strict(mut self) -> Self {
+    pub(super) fn failing_on_missing(mut self) -> Self {
         for submodule in &mut self.all {
             let reader = &mut submodule.tree.reader;
-            *reader = reader.clone().strict();
+            *reader = reader.clone().failing_on_missing();
         }
         self
     }
@@ -48,7 +48,7 @@ pub struct ComparedTree {
 }
 
 /// A tree as it is seen, with its submodules.
-pub(super) struct Seen {
+pub(super) struct ResolvedTree {
     pub(super) view: View,
     pub(super) submodules: Submodules,
     /// Whether each pathspec matches something.

@@ -5,7 +5,7 @@ use std::{os::unix::ffi::OsStrExt, path::Path};
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    base::error::{Error, filled},
+    base::error::{Error, format_bytes},
     git::{objects::wanted::Role, repository::Repository, tree::Mount},
     plan::submodules::Gitlink,
 };
@@ -37,11 +37,11 @@ impl Place<'_> {
         let path = self.shown();
         let Some(name) = self.name else {
             let refused = "no submodule mapping found in .gitmodules for path '{}'";
-            return Error::fatal(filled(refused, &[path]))
+            return Error::fatal(format_bytes(refused, &[path]))
                 .hinted("--submodules=dir archives submodules as empty directories");
         };
         let failed = "could not find a repository for submodule path '{}' (name '{}')";
-        Error::fatal(filled(failed, &[path, name])).hinted(filled(
+        Error::fatal(format_bytes(failed, &[path, name])).hinted(format_bytes(
             "'git submodule update --init --recursive' gets it; \
              --submodule-git-dir={}=<git dir> names another repository",
             &[path],
@@ -55,9 +55,9 @@ impl Place<'_> {
             commit.as_bytes(),
             directory.as_os_str().as_bytes(),
         ];
-        let failed = filled("submodule path '{}': commit {} is not in '{}'", &values);
+        let failed = format_bytes("submodule path '{}': commit {} is not in '{}'", &values);
         let hint = "'git --git-dir={} fetch --all' may get it";
-        Error::fatal(failed).hinted(filled(hint, &values[2..]))
+        Error::fatal(failed).hinted(format_bytes(hint, &values[2..]))
     }
 
     pub(super) fn other_hash(&self, repository: &Repository, link: &Gitlink) -> Error {
@@ -65,6 +65,6 @@ impl Place<'_> {
         let (own, outer) = (own.to_string(), outer.to_string());
         let values = [self.shown(), own.as_bytes(), outer.as_bytes()];
         let refused = "submodule path '{}' uses object format {}, its superproject {}";
-        Error::fatal(filled(refused, &values))
+        Error::fatal(format_bytes(refused, &values))
     }
 }

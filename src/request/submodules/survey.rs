@@ -13,16 +13,16 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::{super::Purpose, Seen, Submodule, Submodules, place::Place};
+use super::{super::Purpose, ResolvedTree, Submodule, Submodules, place::Place};
 use crate::{
-    base::error::{Error, Result, filled, push_line},
+    base::error::{Error, Result, format_bytes, push_line},
     cli::{SubmoduleMapping, Submodules as How},
     filter::Filter,
     git::{
         command::CommandContext,
         objects::{
             reader::Reader,
-            wanted::{Role, Wanted},
+            wanted::{MissingObjects, Role},
         },
         repository::{
             Repository,
@@ -41,7 +41,7 @@ use crate::{
     },
     request::{
         profile::word,
-        viewing::{Fetching, Viewing},
+        view_builder::{Fetching, ViewBuilder},
     },
 };
 
@@ -60,7 +60,7 @@ struct Superproject<'a> {
 
 /// Finds submodules.
 struct Survey<'a> {
-    viewing: &'a Viewing<'a>,
+    viewing: &'a ViewBuilder<'a>,
     mappings: &'a [SubmoduleMapping],
     /// Whether a submodule that is not here stays empty.
     may_lack: bool,
@@ -71,7 +71,7 @@ struct Survey<'a> {
     diagnostics: &'a mut dyn Write,
 }
 
-impl Viewing<'_> {
+impl ViewBuilder<'_> {
     /// `treeish`, which the user calls `name`, and its submodules, through `selection` and `filter`.
     pub(in crate::request) fn seen_with_submodules(
         &self,
@@ -80,7 +80,7 @@ impl Viewing<'_> {
         (mut selection, filter): (Selection, Filter),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
-    ) -> Result<Seen> {
+    ) -> Result<ResolvedTree> {
         self.fit_submodules()?;
         let mut findings = Findings::new(&selection.pathspecs);
         let tree = (treeish.tree, self.rules);
@@ -107,7 +107,7 @@ impl Viewing<'_> {
         let (entered, _) = survey.enter(&archived, reader)?;
         survey.refuse_unused()?;
         let Survey { findings, all, .. } = survey;
-        Ok(Seen {
+        Ok(ResolvedTree {
             submodules: Submodules {
                 entered: Arc::new(entered),
                 all,
@@ -190,7 +190,7 @@ impl Survey<'_> {
             let Some((repository, inner)) = self.open(outer, &place, &link, reader)? else {
                 continue;
             };
-            let misses = || reader.missing_list().map(Wanted::misses);
+            let misses = || reader.missing_list().map(MissingObjects::misses);
             let before = misses();
             let found = self.submodule(outer, (&repository, inner), place.mount, &link);
             let (submodule, is_shown) = match found {
@@ -231,7 +231,7 @@ impl Survey<'_> {
         if mount.prefix().find_iter(b"/").count() > rules.max_depth {
             let path = [mount.prefix().trim_end_with(|c| c == '/')];
             let refused = "submodules nested too deep at '{}'";
-            return Err(Error::fatal(filled(refused, &path)));
+            return Err(Error::fatal(format_bytes(refused, &path)));
         }
         let commit = link.commit.to_string();
         let commit = commit.as_bytes().as_bstr();
@@ -291,7 +291,7 @@ impl Survey<'_> {
             }
             let kind = inner.kind(&link.commit);
             if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) {
-                let inner = self.noting(inner, &repository, reader, place);
+                let inner = self.recording_missing(inner, &repository, reader, place);
                 return Ok(Some((repository, inner)));
             }
             if repository.objects.is_partial {
@@ -300,7 +300,7 @@ impl Survey<'_> {
             error.get_or_insert_with(|| place.without_commit(&directory, link));
         }
         if let Some((repository, inner)) = partial.filter(|_| self.viewing.fetching.is_some()) {
-            let inner = self.noting(inner, &repository, reader, place);
+            let inner = self.recording_missing(inner, &repository, reader, place);
             // For the archive, the commit is the directory.
             inner.note_missing(&link.commit, || Role::Tree(BString::default()));
             if inner.notes_missing() {
@@ -316,7 +316,7 @@ impl Survey<'_> {
             let commit = link.commit.to_string();
             let values = [place.shown(), commit.as_bytes()];
             let mut line = Vec::new();
-            push_line(&mut line, "warning: ", &filled(template, &values));
+            push_line(&mut line, "warning: ", &format_bytes(template, &values));
             let _ = self.diagnostics.write_all(&line);
             return Ok(None);
         }
@@ -346,7 +346,7 @@ impl Survey<'_> {
             true => Ok(vec![directory.clone()]),
             false => {
                 let shown = directory.as_os_str().as_bytes();
-                let refused = filled("not a git repository: '{}'", &[shown]);
+                let refused = format_bytes("not a git repository: '{}'", &[shown]);
                 Err(Error::fatal(refused))
             }
         }
@@ -361,7 +361,7 @@ impl Survey<'_> {
 
     /// The reader `inner` of the submodule at `place` in its `repository`, with what it misses noted: on the list, if the
     /// `outer` reader has one, or to be fetched, if it can be.
-    fn noting(
+    fn recording_missing(
         &self,
         inner: Reader,
         repository: &Repository,
@@ -377,7 +377,7 @@ impl Survey<'_> {
             (None, list) => list.map(|list| list.of_submodule(path)),
         };
         match noted {
-            Some(noted) => inner.noting(&noted),
+            Some(noted) => inner.recording_missing(&noted),
             None => inner,
         }
     }
@@ -395,7 +395,7 @@ impl Survey<'_> {
         match mappings.find(|(_, used)| !**used) {
             Some((mapping, _)) => {
                 let refused = "option '--submodule-git-dir' matches no submodule: '{}'";
-                Err(Error::fatal(filled(refused, &[&mapping.submodule])))
+                Err(Error::fatal(format_bytes(refused, &[&mapping.submodule])))
             }
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::chown, thread, time::Duration};
 
-use git_sluice::git::repository::{Repository, environment::Environment, kept::KeptRepositories};
+use git_sluice::git::repository::{Repository, environment::Environment, pool::RepositoryPool};
 
 use super::{Batch, alone, repositories_in};
 use crate::support::{Repo, skip};
@@ -103,7 +103,7 @@ fn repositories_stay_open() {
         (9, 200 << 10, true),
         (9, 1 << 10, false),
     ] {
-        let kept = KeptRepositories::new(max, memory);
+        let kept = RepositoryPool::new(max, memory);
         let open = |repo: &Repo| {
             let environment = Environment::read(repo.path().to_owned(), |_| None).unwrap();
             kept.open(&environment).unwrap().unwrap()

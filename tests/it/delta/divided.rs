@@ -8,7 +8,7 @@ use git_sluice::git::repository::{Repository, environment::Environment, promisor
 use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
-use git_sluice::plan::{Route, Window, WindowBuilder};
+use git_sluice::plan::{TreeSource, Window, WindowBuilder};
 use git_sluice::request::{Access, Inputs, Purpose, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ struct Found {
 }
 
 /// What is found on `route`, divided every `often` steps in each part of it, or never; and how often it was.
-fn find(route: impl Into<Route>, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
+fn find(route: impl Into<TreeSource>, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
     let mut found = Found {
         entries: Vec::new(),
         directories: 0,

@@ -207,7 +207,7 @@ fn slow_reader() {
         for memory in ["--memory=1m", "--memory=256m"] {
             let mut run = repo.start(["-j", "8", memory, revision]);
             let mut read = Vec::new();
-            // Once to fill all that can be filled, and once more when it was refilled from the
+            // Once to fill all that can be format_bytes, and once more when it was refilled from the
             // other end.
             for _ in 0..2 {
                 std::thread::sleep(Duration::from_millis(300));

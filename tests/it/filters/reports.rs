@@ -30,7 +30,7 @@ else:
 ";
 
 /// What is in the archive, in order.
-fn listed(repo: &Repo, format: &str, archive: Vec<u8>) -> Vec<(String, String, u64)> {
+fn printable_path(repo: &Repo, format: &str, archive: Vec<u8>) -> Vec<(String, String, u64)> {
     let mut python = repo.command("python3");
     let listing = run_with_input(python.args(["-c", LIST, format]), archive).success();
     let listing = String::from_utf8(listing).expect("digits and words");
@@ -112,7 +112,7 @@ fn assert_tells_of_the_archive(repo: &Repo, revision: &str, options: &[&str]) {
         let (lines, output) = with("--threads=1");
         let (again, _) = with("--threads=4");
         assert!(lines == again, "{options:?} {format}");
-        let found = listed(repo, format, output.success());
+        let found = printable_path(repo, format, output.success());
         let told = entries(lines);
         let sent: Vec<&Value> = told
             .iter()

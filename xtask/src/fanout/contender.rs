@@ -28,7 +28,7 @@ pub(super) enum Cache {
     None,
     /// An empty directory for each turn.
     Cold,
-    /// One directory for all turns, filled before the first.
+    /// One directory for all turns, format_bytes before the first.
     Warm,
 }
 

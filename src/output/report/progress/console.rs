@@ -9,7 +9,7 @@ use super::meter::{Done, Meter};
 
 /// What is known of the place that messages go to.
 #[derive(Clone, Copy)]
-pub struct Screen {
+pub struct Terminal {
     /// Whether messages go to a terminal.
     pub is_terminal: bool,
     /// The columns of the terminal; `None` if messages go elsewhere.
@@ -19,7 +19,7 @@ pub struct Screen {
     pub claim: fn() -> io::Result<File>,
 }
 
-impl Screen {
+impl Terminal {
     /// No terminal.
     pub const NONE: Self = Self {
         is_terminal: false,
@@ -32,7 +32,7 @@ impl Screen {
 pub struct Console<'a> {
     messages: &'a mut (dyn Write + Send + 'static),
     /// Where lines are drawn; `None` if nobody wants to see progress.
-    screen: Option<Screen>,
+    screen: Option<Terminal>,
     drawn: Option<Drawn>,
 }
 
@@ -45,7 +45,7 @@ struct Drawn {
 
 impl<'a> Console<'a> {
     /// Draws lines between `messages` if there is a `screen`.
-    pub fn new(messages: &'a mut (dyn Write + Send + 'static), screen: Option<Screen>) -> Self {
+    pub fn new(messages: &'a mut (dyn Write + Send + 'static), screen: Option<Terminal>) -> Self {
         Self {
             messages,
             screen,
@@ -81,7 +81,7 @@ impl<'a> Console<'a> {
     }
 
     /// Draws a line, unless another process draws.
-    fn draw(&mut self, screen: Screen, fields: &[String], end: &str) -> bool {
+    fn draw(&mut self, screen: Terminal, fields: &[String], end: &str) -> bool {
         let (width, claim) = match self.drawn.take() {
             Some(Drawn { width, _claim }) => (width, _claim),
             None => match (screen.claim)() {
@@ -148,12 +148,12 @@ mod tests {
 
     use super::{
         super::{Done, Meter, Total},
-        Console, Screen,
+        Console, Terminal,
     };
 
-    const ALONE: Screen = Screen {
+    const ALONE: Terminal = Terminal {
         columns: || Some(30),
-        ..Screen::NONE
+        ..Terminal::NONE
     };
 
     fn done(bytes: u64) -> Done {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// What is on the screen after `run`.
-    fn screen(screen: Option<Screen>, run: impl FnOnce(&mut Console<'_>)) -> String {
+    fn screen(screen: Option<Terminal>, run: impl FnOnce(&mut Console<'_>)) -> String {
         let mut written = Vec::new();
         run(&mut Console::new(&mut written, screen));
         String::from_utf8(written).expect("text")
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn two_processes_do_not_draw_at_once() {
-        let taken = Screen {
+        let taken = Terminal {
             claim: || Err(ErrorKind::WouldBlock.into()),
             ..ALONE
         };

@@ -9,5 +9,5 @@ mod line;
 mod meter;
 mod rate;
 
-pub use console::{Console, Screen};
+pub use console::{Console, Terminal};
 pub use meter::{Done, Meter, Total};

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{directory::Directory, order::Key};
+use super::{directory::Directory, request::Key};
 
 /// The name of the file.
 const NAME: &str = "seen";
@@ -18,7 +18,7 @@ const SLOTS: u64 = 1 << 14;
 const SLOT: u64 = 16;
 
 /// Notes a request for `key`. Whether there was another one during `age`.
-pub(super) fn note(directory: &Directory, key: &Key, age: Duration) -> bool {
+pub(super) fn record_request(directory: &Directory, key: &Key, age: Duration) -> bool {
     let Ok(file) = directory.open_or_create(NAME) else {
         return false;
     };

@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 
-use super::step::Step;
+use super::published_archive::PublishedArchive;
 
 /// The archives, in order, that make `target` of what a directory holds: a commit, or nothing that counts. The way with
 /// the fewest bytes; `None` if there is none.
 ///
 /// A full archive takes the place of whatever is there, so each may begin a way.
-pub(super) fn way<'s>(
-    steps: &'s [Step],
+pub(super) fn cheapest_chain<'s>(
+    steps: &'s [PublishedArchive],
     held: Option<&str>,
     target: &str,
-) -> Option<Vec<&'s Step>> {
+) -> Option<Vec<&'s PublishedArchive>> {
     /// The cost of a commit in bytes, and the last step to it.
     struct Reached<'s> {
         bytes: u64,
-        last: Option<&'s Step>,
+        last: Option<&'s PublishedArchive>,
     }
     let mut reached: HashMap<&str, Reached<'s>> = HashMap::new();
     if let Some(held) = held {
@@ -67,12 +67,12 @@ pub(super) fn way<'s>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::step::{Step, tests::step};
+    use super::super::published_archive::{PublishedArchive, tests::step};
 
     /// The sizes of the steps from `held` to `target`.
-    fn way(steps: &[Step], held: &str, target: &str) -> Option<Vec<u64>> {
+    fn cheapest_chain(steps: &[PublishedArchive], held: &str, target: &str) -> Option<Vec<u64>> {
         let held = (!held.is_empty()).then(|| held.repeat(40));
-        let way = super::way(steps, held.as_deref(), &target.repeat(40))?;
+        let way = super::cheapest_chain(steps, held.as_deref(), &target.repeat(40))?;
         Some(way.iter().map(|step| step.size).collect())
     }
 
@@ -100,7 +100,11 @@ mod tests {
             ("a", "e", None),
             ("e", "e", Some(vec![])),
         ] {
-            assert_eq!(way(&steps, held, target), expected, "{held} to {target}");
+            assert_eq!(
+                cheapest_chain(&steps, held, target),
+                expected,
+                "{held} to {target}"
+            );
         }
     }
 
@@ -113,10 +117,10 @@ mod tests {
             step(Some("a"), "b", 1),
             step(None, "a", 1),
         ];
-        assert_eq!(way(&steps, "", "d"), Some(vec![1; 4]));
-        assert_eq!(way(&steps, "d", "c"), Some(vec![1; 2]));
+        assert_eq!(cheapest_chain(&steps, "", "d"), Some(vec![1; 4]));
+        assert_eq!(cheapest_chain(&steps, "d", "c"), Some(vec![1; 2]));
         let nothing = [step(Some("a"), "b", 0), step(Some("b"), "a", 0)];
-        assert_eq!(way(&nothing, "", "a"), None);
-        assert_eq!(way(&nothing, "a", "b"), Some(vec![0]));
+        assert_eq!(cheapest_chain(&nothing, "", "a"), None);
+        assert_eq!(cheapest_chain(&nothing, "a", "b"), Some(vec![0]));
     }
 }

@@ -40,7 +40,7 @@ pub trait Produce<E>: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E> {}
 impl<E, F: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E>> Produce<E> for F {}
 
 /// A request to the cache.
-pub struct Order<'a> {
+pub struct CacheRequest<'a> {
     /// The key of the archive, or the reason why it has none.
     pub key: Result<Key, String>,
     /// Takes the archive.
@@ -58,7 +58,7 @@ pub enum Role {
     /// Another process produced the archive meanwhile.
     Follow,
     /// This process produced the archive, for others as well.
-    Lead,
+    Producer,
     /// This process produced the archive for its own client alone.
     #[default]
     Bypass,

@@ -15,7 +15,7 @@ use crate::{
     filter::Filter,
     git::{
         attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
-        objects::{reader::Reader, wanted::Wanted},
+        objects::{reader::Reader, wanted::MissingObjects},
         pathspec::{Pathspecs, Top},
         repository::{
             Repository, environment::Environment, promisors::Promisors, settings, treeish::Treeish,
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The inputs of a view.
-pub(super) struct Viewing<'a> {
+pub(super) struct ViewBuilder<'a> {
     pub(super) args: &'a Args,
     pub(super) purpose: Purpose,
     pub(super) filters: &'a filter::FilterRules<'a>,
@@ -48,10 +48,10 @@ pub(super) struct Viewing<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Fetching<'a> {
     pub(super) promisors: &'a Promisors,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a MissingObjects,
 }
 
-impl Viewing<'_> {
+impl ViewBuilder<'_> {
     /// The rules for a comparison of two trees, of commits that differ if `other_commit`.
     pub(super) fn delta_rules(
         &self,

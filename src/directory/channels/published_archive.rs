@@ -6,7 +6,7 @@ use crate::directory::bucket::Digest;
 
 /// An archive: a full one, or a delta.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Step {
+pub(super) struct PublishedArchive {
     /// The commit that a delta goes over; none for a full archive.
     pub(super) base: Option<String>,
     /// The commit that a directory holds with the archive.
@@ -28,11 +28,11 @@ pub(super) struct Step {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Digest, Step};
+    use super::{Digest, PublishedArchive};
 
     /// A step with so many bytes.
-    pub(crate) fn step(base: Option<&str>, target: &str, size: u64) -> Step {
-        Step {
+    pub(crate) fn step(base: Option<&str>, target: &str, size: u64) -> PublishedArchive {
+        PublishedArchive {
             base: base.map(|digit| digit.repeat(40)),
             target: target.repeat(40),
             sha256: Digest::try_from(format!("{size:064x}")).expect("hexadecimal"),

@@ -17,7 +17,7 @@ use crate::{
 type Stream = Box<dyn Write + Send>;
 
 /// Where an answer goes: the archive, its reports, and messages to the user. A stream that fails ends the request.
-pub struct Sinks {
+pub struct Outputs {
     archive: Shared,
     bands: BTreeMap<u8, Shared>,
     messages: RefCell<Stream>,
@@ -27,7 +27,7 @@ pub struct Sinks {
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Stream>>);
 
-impl Sinks {
+impl Outputs {
     /// The archive, or what else is asked for, goes to `archive`. Messages are dropped.
     pub fn new(archive: impl Write + Send + 'static) -> Self {
         Self {

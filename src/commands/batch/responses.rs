@@ -11,7 +11,7 @@ use std::{
 };
 
 /// The output of answers, in order.
-pub(super) struct Line<W> {
+pub(super) struct ResponseQueue<W> {
     output: Mutex<W>,
     state: Mutex<State>,
     moved: Condvar,
@@ -31,14 +31,14 @@ struct State {
 }
 
 /// The place of one answer in the line.
-pub(super) struct Place<W> {
-    line: Arc<Line<W>>,
+pub(super) struct ResponseSlot<W> {
+    line: Arc<ResponseQueue<W>>,
     number: u64,
     waiting: Vec<u8>,
     is_its_turn: bool,
 }
 
-impl<W: Write> Line<W> {
+impl<W: Write> ResponseQueue<W> {
     /// A line to `output`, in which at most `max_waiting` bytes and `max_complete` complete answers wait.
     pub(super) fn new(output: W, max_waiting: usize, max_complete: usize) -> Arc<Self> {
         Arc::new(Self {
@@ -55,8 +55,8 @@ impl<W: Write> Line<W> {
     }
 
     /// The place of answer `number`, counted from 0. Each place has to be left.
-    pub(super) fn place(self: &Arc<Self>, number: u64) -> Place<W> {
-        Place {
+    pub(super) fn place(self: &Arc<Self>, number: u64) -> ResponseSlot<W> {
+        ResponseSlot {
             line: Arc::clone(self),
             number,
             waiting: Vec::new(),
@@ -91,7 +91,7 @@ impl<W: Write> Line<W> {
     }
 }
 
-impl<W: Write> Place<W> {
+impl<W: Write> ResponseSlot<W> {
     /// The number of the answer, counted from 0.
     pub(super) fn number(&self) -> u64 {
         self.number
@@ -156,7 +156,7 @@ impl<W: Write> Place<W> {
     }
 }
 
-impl<W: Write> Write for Place<W> {
+impl<W: Write> Write for ResponseSlot<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }
@@ -184,15 +184,15 @@ impl<W: Write> Write for Place<W> {
 mod tests {
     use std::{io::Write, sync::Arc, thread};
 
-    use super::Line;
+    use super::ResponseQueue;
 
-    fn written(line: &Arc<Line<Vec<u8>>>) -> String {
+    fn written(line: &Arc<ResponseQueue<Vec<u8>>>) -> String {
         String::from_utf8(line.output().clone()).expect("text")
     }
 
     #[test]
     fn answers_leave_in_order() {
-        let line = Line::new(Vec::new(), 100, 10);
+        let line = ResponseQueue::new(Vec::new(), 100, 10);
         let mut places = [0, 1, 2, 3].map(|number| line.place(number));
         places[2].write_all(b"two ").expect("room");
         places[2].leave().expect("room");
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn answers_wait_where_too_much_waits() {
-        let line = Line::new(Vec::new(), 10, 10);
+        let line = ResponseQueue::new(Vec::new(), 10, 10);
         let mut places = [0, 1, 2].map(|number| line.place(number));
         thread::scope(|scope| {
             let [zero, one, two] = &mut places;

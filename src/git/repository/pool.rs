@@ -41,7 +41,7 @@ const PACK_MEMORY: u64 = 1 << 10;
 const MAX_PACKS: usize = 16_384;
 
 /// The repositories, the last one that was used at the end.
-pub struct KeptRepositories {
+pub struct RepositoryPool {
     kept: Mutex<Vec<Kept>>,
     max: usize,
     max_memory: u64,
@@ -58,12 +58,12 @@ struct Key {
 #[derive(Clone)]
 struct Kept {
     key: Key,
-    traces: Arc<Traces>,
+    traces: Arc<FileStamps>,
     /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
     repository: Option<Repository>,
 }
 
-impl KeptRepositories {
+impl RepositoryPool {
     /// Room for `max` repositories, which take about `max_memory` bytes at most.
     pub fn new(max: usize, max_memory: u64) -> Self {
         Self {
@@ -94,11 +94,11 @@ impl KeptRepositories {
                     repository,
                 });
             }
-            return Ok(Ok(repository.afresh()));
+            return Ok(Ok(repository.with_fresh_attributes()));
         }
         let opened = Repository::open(environment)?;
         if let Ok(repository) = &opened
-            && let Some(traces) = Traces::of(repository, environment)
+            && let Some(traces) = FileStamps::of(repository, environment)
         {
             let is_steady = known.is_some_and(|known| *known.traces == traces);
             self.put(Kept {
@@ -150,7 +150,7 @@ impl Kept {
 
 impl Repository {
     /// The same repository, whose attribute files outside of the tree are read again.
-    fn afresh(mut self) -> Self {
+    fn with_fresh_attributes(mut self) -> Self {
         self.settings.attributes.outside = Arc::default();
         self
     }
@@ -167,9 +167,9 @@ impl Repository {
 
 /// The state of all that is read to open a repository.
 #[derive(PartialEq, Eq)]
-struct Traces(Vec<(PathBuf, Trace)>);
+struct FileStamps(Vec<(PathBuf, Trace)>);
 
-impl Traces {
+impl FileStamps {
     /// The traces of `repository`. `None` for one that must be opened anew each time.
     fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
         if !is_plain(repository, environment) {

@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt}
 use gix::bstr::BString;
 use rustix::process::geteuid;
 
-use crate::base::error::{Error, Result, filled, strerror};
+use crate::base::error::{Error, Result, format_bytes, strerror};
 
 /// What the directory holds.
 pub(super) const STATE: &str = ".git-sluice";
@@ -27,7 +27,7 @@ pub(super) const NEXT_LIST: &str = ".git-sluice.files.next";
 const MODE: u32 = 0o644;
 
 /// Whether a name at the top of the directory is reserved, on file systems with and without case.
-pub(super) fn is_own(name: &[u8]) -> bool {
+pub(super) fn is_reserved(name: &[u8]) -> bool {
     [STATE, NEW_STATE, LIST, NEW_LIST, NEXT_LIST]
         .iter()
         .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
@@ -82,7 +82,10 @@ fn check_origin(path: &[u8], metadata: &Metadata) -> Result<()> {
         () if metadata.mode() & 0o002 != 0 => "everybody may write it",
         () => return Ok(()),
     };
-    let error = Error::fatal(filled("cannot trust '{}': {}", &[path, fault.as_bytes()]));
+    let error = Error::fatal(format_bytes(
+        "cannot trust '{}': {}",
+        &[path, fault.as_bytes()],
+    ));
     Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
 }
 
@@ -117,5 +120,5 @@ pub(super) fn rename(root: &StateDirectory, new: &str, name: &str) -> Result<()>
 pub(super) fn failed(path: &[u8], error: &io::Error) -> Error {
     let why = strerror(error);
     let values = [path, why.as_bytes()];
-    Error::fatal(filled("cannot read or write '{}': {}", &values))
+    Error::fatal(format_bytes("cannot read or write '{}': {}", &values))
 }

@@ -17,42 +17,42 @@ use std::{
 use crossbeam_channel::bounded;
 
 use super::{
-    client::{Client, Rest, Stop},
+    client::{Client, Resume, Stop},
     directory::Directory,
     entry::{self, DATA, Progress, State, Sums},
+    error::CacheError,
     follow::Readers,
-    order::{Account, Failure, Produce, Role},
-    room::Room,
+    quota::Quota,
+    request::{Account, Failure, Produce, Role},
     settings::Settings,
-    trouble::Trouble,
 };
 
 /// Bytes that are produced ahead of the furthest reader.
-const AHEAD: u64 = 8 << 20;
+const MAX_LEAD_BYTES: u64 = 8 << 20;
 /// Bytes of an archive that go into the file although no other process asked for the archive. The rest goes to the
 /// client alone: most archives are asked for once, and a large one would drive others out of the directory.
 const UNWANTED: u64 = 128 << 20;
 /// Bytes that go to the leader's client before its position is noted.
 const STEP: u64 = 1 << 20;
 /// Bytes that the readers are told of at once, and the time after which they are told of fewer.
-const NEWS: u64 = 512 << 10;
-const SOON: Duration = Duration::from_millis(2);
+const NOTIFY_BYTES: u64 = 512 << 10;
+const NOTIFY_INTERVAL: Duration = Duration::from_millis(2);
 /// The pause before a look at the positions of followers.
-const NAP: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// An archive that this process makes for others as well.
-pub(super) struct Lead<'a> {
+pub(super) struct Producer<'a> {
     directory: &'a Directory,
     name: &'a str,
     /// The lock of the file is held.
     file: Arc<File>,
     readers: Readers,
-    room: Room,
+    room: Quota,
     /// Whether the archive is kept even without a follower.
     keep: bool,
 }
 
-impl<'a> Lead<'a> {
+impl<'a> Producer<'a> {
     /// Begins the archive `name` in `file`, whose lock the caller holds.
     pub(super) fn begin(
         directory: &'a Directory,
@@ -60,13 +60,13 @@ impl<'a> Lead<'a> {
         name: &'a str,
         file: Arc<File>,
         keep: bool,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CacheError> {
         let begin = || {
-            let mut room = Room::new(settings);
+            let mut room = Quota::new(settings);
             room.extend(directory, &file, DATA)?;
             let readers = Readers::create(directory, name)?;
             let written = Progress::growing(0).write(&file);
-            written.map_err(|error| Trouble::new("cannot write a file", &error))?;
+            written.map_err(|error| CacheError::new("cannot write a file", &error))?;
             Ok((room, readers))
         };
         match begin() {
@@ -79,7 +79,7 @@ impl<'a> Lead<'a> {
                 keep,
             }),
             Err(trouble) => {
-                let _ = entry::bury(directory, name, &file);
+                let _ = entry::discard_partial(directory, name, &file);
                 Err(trouble)
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Lead<'a> {
 
     /// Leaves the place to another process: readers take the leader for dead.
     pub(super) fn leave(&self) {
-        let _ = entry::bury(self.directory, self.name, &self.file);
+        let _ = entry::discard_partial(self.directory, self.name, &self.file);
         let _ = self.file.unlock();
     }
 
@@ -110,7 +110,7 @@ impl<'a> Lead<'a> {
         produce: impl Produce<E>,
         account: &mut Account,
     ) -> Result<Vec<u8>, Failure<E>> {
-        let stage = Stage::from(client.sent());
+        let stage = SharedProgress::from(client.sent());
         thread::scope(|scope| {
             let file = Arc::clone(&self.file);
             let stage = &stage;
@@ -145,7 +145,7 @@ impl<'a> Lead<'a> {
                 }
                 Err(error) => {
                     writer.stored.abandon();
-                    writer.go_on(client, Trouble::new("cannot start a thread", &error));
+                    writer.go_on(client, CacheError::new("cannot start a thread", &error));
                 }
             }
             let outcome = produce(&mut writer);
@@ -155,13 +155,13 @@ impl<'a> Lead<'a> {
 }
 
 /// What producer and sender tell each other.
-struct Stage {
-    now: Mutex<Now>,
+struct SharedProgress {
+    now: Mutex<SharedState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Now {
+struct SharedState {
     /// Bytes that are in the file.
     produced: u64,
     /// Bytes that the leader's client has.
@@ -172,12 +172,12 @@ struct Now {
     is_over: bool,
 }
 
-impl Stage {
+impl SharedProgress {
     /// The client has `sent` bytes already: from another archive of the key, which was not completed.
     fn from(sent: u64) -> Self {
-        let now = Now {
+        let now = SharedState {
             sent,
-            ..Now::default()
+            ..SharedState::default()
         };
         Self {
             now: Mutex::new(now),
@@ -185,7 +185,7 @@ impl Stage {
         }
     }
 
-    fn update(&self, change: impl FnOnce(&mut Now)) {
+    fn update(&self, change: impl FnOnce(&mut SharedState)) {
         change(&mut self.lock());
         self.changed.notify_all();
     }
@@ -199,13 +199,13 @@ impl Stage {
     }
 
     /// Every update is consistent in itself.
-    fn lock(&self) -> MutexGuard<'_, Now> {
+    fn lock(&self) -> MutexGuard<'_, SharedState> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for more than `sent` bytes, or for the end: bytes in the file, and whether they are all.
     fn more_than(&self, sent: u64) -> (u64, bool) {
-        let is_idle = |now: &mut Now| now.produced <= sent && !now.is_last;
+        let is_idle = |now: &mut SharedState| now.produced <= sent && !now.is_last;
         let now = self.changed.wait_while(self.lock(), is_idle);
         let now = now.unwrap_or_else(PoisonError::into_inner);
         (now.produced, now.is_last)
@@ -213,7 +213,7 @@ impl Stage {
 }
 
 /// Sends the growing `file` to `client`.
-fn send(client: &mut Client<'_>, file: &Arc<File>, stage: &Stage) -> Result<(), Stop> {
+fn send(client: &mut Client<'_>, file: &Arc<File>, stage: &SharedProgress) -> Result<(), Stop> {
     loop {
         let (produced, is_last) = stage.more_than(client.sent());
         let until = produced.min(client.sent() + STEP);
@@ -228,8 +228,8 @@ fn send(client: &mut Client<'_>, file: &Arc<File>, stage: &Stage) -> Result<(), 
 
 /// The archive in the file.
 struct Stored<'s> {
-    lead: Lead<'s>,
-    stage: &'s Stage,
+    lead: Producer<'s>,
+    stage: &'s SharedProgress,
     is_shareable: &'s (dyn Fn() -> bool + Sync),
     /// Kept from the start for an archive that is kept in any case. Most archives are asked for once.
     sums: Option<Sums>,
@@ -250,16 +250,18 @@ impl Drop for Stored<'_> {
 
 impl Stored<'_> {
     /// Adds `bytes` to the file.
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), CacheError> {
         if !(self.is_shareable)() {
-            return Err(Trouble("the archive depends on more than its key".into()));
+            return Err(CacheError(
+                "the archive depends on more than its key".into(),
+            ));
         }
-        let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
+        let failed = |error: io::Error| CacheError::new("cannot write a file", &error);
         let lead = &mut self.lead;
         let produced = self.produced + bytes.len() as u64;
         if produced > UNWANTED && !lead.is_wanted() {
             lead.leave();
-            return Err(Trouble(
+            return Err(CacheError(
                 "the archive is large, and no other process asks for it".into(),
             ));
         }
@@ -279,7 +281,8 @@ impl Stored<'_> {
 
     /// Tells the readers how far the archive has come, unless that is little news.
     fn announce(&mut self) -> io::Result<()> {
-        let is_news = self.produced - self.announced >= NEWS || self.told.elapsed() >= SOON;
+        let is_news = self.produced - self.announced >= NOTIFY_BYTES
+            || self.told.elapsed() >= NOTIFY_INTERVAL;
         if self.announced > 0 && !is_news {
             return Ok(());
         }
@@ -302,17 +305,17 @@ impl Stored<'_> {
                 if readers.close_if_empty() {
                     return false;
                 }
-            } else if self.produced <= sent + AHEAD {
+            } else if self.produced <= sent + MAX_LEAD_BYTES {
                 return true;
             } else {
-                let waited = self.stage.changed.wait_timeout(now, NAP);
+                let waited = self.stage.changed.wait_timeout(now, POLL_INTERVAL);
                 drop(waited);
             }
-            if self.produced <= readers.furthest() + AHEAD {
+            if self.produced <= readers.furthest() + MAX_LEAD_BYTES {
                 return true;
             }
             if is_over {
-                thread::sleep(NAP);
+                thread::sleep(POLL_INTERVAL);
             }
         }
     }
@@ -327,7 +330,7 @@ impl Stored<'_> {
         if lead.is_in_place() {
             // Readers of a file that cannot be written to find its lock free.
             let _ = progress.write(&lead.file);
-            let _ = entry::bury(lead.directory, lead.name, &lead.file);
+            let _ = entry::discard_partial(lead.directory, lead.name, &lead.file);
         }
         self.stage.end(self.produced);
     }
@@ -348,13 +351,13 @@ impl Stored<'_> {
             .remove(&entry::readers(lead.name))
             .and_then(|()| lead.directory.rename(&entry::part(lead.name), lead.name));
         if kept.is_err() {
-            let _ = entry::bury(lead.directory, lead.name, &lead.file);
+            let _ = entry::discard_partial(lead.directory, lead.name, &lead.file);
         }
         self.stage.end(self.produced);
     }
 
-    fn finish(&mut self, notes: &[u8]) -> Result<(), Trouble> {
-        let failed = |error: io::Error| Trouble::new("cannot write a file", &error);
+    fn finish(&mut self, notes: &[u8]) -> Result<(), CacheError> {
+        let failed = |error: io::Error| CacheError::new("cannot write a file", &error);
         let lead = &mut self.lead;
         let sums = match self.sums.take() {
             Some(sums) => sums,
@@ -387,7 +390,7 @@ struct Writer<'scope, 's, 'c, 'a> {
     /// Sends the file to the client, until the file ends.
     sender: Option<Sender<'scope, 'c, 'a>>,
     /// Takes the rest of an archive that was abandoned.
-    direct: Option<Rest<'c, 'a>>,
+    direct: Option<Resume<'c, 'a>>,
     /// Why the archive was abandoned.
     reason: Option<String>,
 }
@@ -400,7 +403,7 @@ impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
     }
 
     /// Ends the file in favour of the client.
-    fn abandon(&mut self, trouble: Trouble) -> io::Result<()> {
+    fn abandon(&mut self, trouble: CacheError) -> io::Result<()> {
         self.stored.abandon();
         let client = self.client().map_err(Stop::into_io)?;
         self.go_on(client, trouble);
@@ -408,7 +411,7 @@ impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
     }
 
     /// Writes the rest of the archive to `client`.
-    fn go_on(&mut self, client: &'c mut Client<'a>, Trouble(reason): Trouble) {
+    fn go_on(&mut self, client: &'c mut Client<'a>, CacheError(reason): CacheError) {
         self.direct = Some(client.rest_from(self.stored.produced));
         self.reason = Some(reason);
     }

@@ -6,9 +6,9 @@ use crate::base::error::strerror;
 
 /// Something is wrong with the directory or with a file in it. The request goes on without the cache.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Trouble(pub(super) String);
+pub(super) struct CacheError(pub(super) String);
 
-impl Trouble {
+impl CacheError {
     pub(super) fn new(what: &str, error: &io::Error) -> Self {
         Self(format!("{what}: {}", strerror(error)))
     }

@@ -1,4 +1,4 @@
-//! Room for archives: what the directory holds never exceeds its size.
+//! Quota for archives: what the directory holds never exceeds its size.
 //!
 //! The directory is its own ledger. The file of an archive in the making is as long as the room that is set aside for
 //! the archive. A process that sets room aside holds the lock of the directory, adds up all files, and removes archives
@@ -11,14 +11,14 @@ use rustix::process::{Resource, getrlimit};
 use super::{
     directory::{self, Directory, Listed, room},
     entry,
+    error::CacheError,
     settings::Settings,
-    trouble::Trouble,
 };
 
-/// Room is set aside in steps between these, in bytes.
+/// Quota is set aside in steps between these, in bytes.
 const SMALLEST_STEP: u64 = 1 << 20;
 const LARGEST_STEP: u64 = 16 << 20;
-/// Room for files that grow without being asked: positions of readers.
+/// Quota for files that grow without being asked: positions of readers.
 const SLACK: u64 = 64 << 10;
 /// Free space that is left to others: a twentieth of the file system, at most this many bytes.
 const FLOOR: u64 = 1 << 30;
@@ -26,7 +26,7 @@ const FLOOR: u64 = 1 << 30;
 const KEY_LEN: usize = 64;
 
 /// The room of one archive in the making.
-pub(super) struct Room {
+pub(super) struct Quota {
     size: u64,
     age: Duration,
     /// The most bytes that this process may write to a file. The kernel ends a process that writes more.
@@ -35,7 +35,7 @@ pub(super) struct Room {
     held: u64,
 }
 
-impl Room {
+impl Quota {
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             size: settings.size,
@@ -51,31 +51,33 @@ impl Room {
         directory: &Directory,
         file: &File,
         len: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CacheError> {
         if len <= self.held {
             return Ok(());
         }
         if room(len) > self.limit {
-            return Err(Trouble("the process may not write so large a file".into()));
+            return Err(CacheError(
+                "the process may not write so large a file".into(),
+            ));
         }
         let lock = directory.open_or_create("lock")?;
         lock.lock()
-            .map_err(|error| Trouble::new("cannot lock the directory", &error))?;
+            .map_err(|error| CacheError::new("cannot lock the directory", &error))?;
         let step = self.held.clamp(SMALLEST_STEP, LARGEST_STEP);
         let wanted = room(len.max(self.held + step)).min(self.limit);
         let granted = match self.make(directory, wanted - self.held)? {
             true => wanted,
             false if self.make(directory, room(len) - self.held)? => room(len),
-            false => return Err(Trouble("the directory has no room".into())),
+            false => return Err(CacheError("the directory has no room".into())),
         };
         file.set_len(granted)
-            .map_err(|error| Trouble::new("cannot extend a file", &error))?;
+            .map_err(|error| CacheError::new("cannot extend a file", &error))?;
         self.held = granted;
         Ok(())
     }
 
     /// Whether `more` bytes fit, after archives were removed for them.
-    fn make(&self, directory: &Directory, more: u64) -> Result<bool, Trouble> {
+    fn make(&self, directory: &Directory, more: u64) -> Result<bool, CacheError> {
         let files = directory.list()?;
         let mut held = 0;
         let mut archives = Vec::new();
@@ -113,7 +115,7 @@ fn is_key(name: &str) -> bool {
 }
 
 /// Removes `file` if it is too old, or left behind by a process that died.
-fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, Trouble> {
+fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, CacheError> {
     if is_key(&file.name) {
         let is_old = file.used.elapsed().is_ok_and(|elapsed| elapsed > age);
         if is_old {
@@ -131,7 +133,7 @@ fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, Tr
             };
             let is_left = directory::try_lock(&left)?;
             if is_left {
-                entry::bury(directory, name, &left)?;
+                entry::discard_partial(directory, name, &left)?;
             }
             Ok(is_left)
         }
