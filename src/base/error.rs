@@ -89,7 +89,7 @@ impl Error {
         Self::new(ExitKind::Entry, message)
     }
 
-    /// The same failure for the base of a delta: status 3.
+    /// Makes this the failure of the base of a delta: status 3.
     pub fn without_base(self) -> Self {
         Self {
             kind: ExitKind::NoBase,

@@ -81,7 +81,7 @@ pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
     answer(location.git().env("GIT_NO_LAZY_FETCH", "1").args(arguments))
 }
 
-/// The same, where git may fetch the objects that it needs for the answer.
+/// Asks git, which may fetch the objects that it needs for the answer.
 pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
     answer(location.git().args(arguments))
 }

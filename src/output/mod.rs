@@ -44,7 +44,7 @@ pub enum Destination {
     Replacing(Replacement),
     /// A part of a stream that other things share.
     Stream(Box<dyn Write + Send>),
-    /// The same through a pipe.
+    /// The destination behind a pipe.
     Relayed(Relay),
 }
 

@@ -36,7 +36,7 @@ pub struct PlannedTree {
 }
 
 impl PlannedTree {
-    /// The same tree with other `sizes`.
+    /// Chooses the `sizes` that are looked up.
     pub fn with(self, sizes: Sizes) -> Self {
         let changes = self.changes.map(|changes| Box::new(changes.with(sizes)));
         Self {

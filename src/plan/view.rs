@@ -120,7 +120,7 @@ impl View {
         }
     }
 
-    /// The same view with other `sizes`.
+    /// Chooses the `sizes` that are looked up.
     pub fn with(mut self, sizes: Sizes) -> Self {
         self.sizes = sizes;
         self

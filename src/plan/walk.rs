@@ -83,7 +83,7 @@ impl Walk {
         }
     }
 
-    /// The same walk, without an entry for the root of the tree.
+    /// Leaves out the entry for the root of the tree.
     pub fn of_submodule(self) -> Self {
         Self {
             is_of_submodule: true,
@@ -91,7 +91,7 @@ impl Walk {
         }
     }
 
-    /// The same walk, which tells where the content of the submodules in `entered` follows.
+    /// Reports where the content of the submodules in `entered` follows.
     pub fn entering(self, entered: Arc<Entered>) -> Self {
         Self {
             entered_submodules: entered,

@@ -74,7 +74,7 @@ impl Budget {
         self.bytes / 4
     }
 
-    /// The same before a compressor, which a smaller share keeps busy.
+    /// Bytes in flight before a compressor, which needs a smaller share to stay busy.
     pub fn in_flight_to_compressor(self) -> usize {
         self.bytes / 16
     }

@@ -78,7 +78,7 @@ impl Delta {
         })
     }
 
-    /// The same delta with the `inner` changes in submodules. Fails if there are more than `limit` together.
+    /// Adds the `inner` changes in submodules. Fails if there are more than `limit` together.
     pub(super) fn with_inner(
         self,
         counts: ChangeCounts,

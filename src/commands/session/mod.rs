@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// The same with room for `number` open repositories, within about `memory` bytes.
+    /// Keeps up to `number` repositories open, within about `memory` bytes.
     pub fn with_repositories(self, number: usize, memory: u64) -> Self {
         Self {
             repositories: RepositoryPool::new(number, memory),
@@ -73,13 +73,12 @@ impl Session {
         }
     }
 
-    /// The same with a ceiling for the memory of each request, in bytes, whatever its words ask for.
+    /// Limits the memory of each request, in bytes, whatever its words ask for.
     pub fn with_max_memory(self, max_memory: u64) -> Self {
         Self { max_memory, ..self }
     }
 
-    /// The same where `watch` learns of every unfinished file, before the file is created, to remove it if a signal ends
-    /// the process.
+    /// Calls `watch` with every unfinished file, before the file is created, to remove it if a signal ends the process.
     pub fn with_watch(self, watch: fn(Unfinished) -> Result<()>) -> Self {
         Self { watch, ..self }
     }

@@ -75,7 +75,7 @@ impl<'a> Progress<'a> {
         progress
     }
 
-    /// The same, with a message for each path if it is `verbose`.
+    /// Prints a message for each path if it is `verbose`.
     pub(super) fn telling(self, verbose: bool) -> Self {
         Self { verbose, ..self }
     }

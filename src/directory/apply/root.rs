@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A directory that is locked.
 pub(super) struct Root {
     directory: StateDirectory,
-    /// The same directory for operations without a path. Holds the lock.
+    /// The directory, for operations without a path. Holds the lock.
     handle: fs::File,
 }
 

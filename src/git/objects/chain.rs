@@ -78,7 +78,7 @@ pub struct ChainBuilder {
 }
 
 impl ChainBuilder {
-    /// The same builder. The objects in `repeated` are decoded once for all windows.
+    /// Decodes the objects in `repeated` once for all windows.
     pub fn with_repeated(mut self, repeated: Arc<Repeated>) -> Self {
         self.repeated = Some(repeated);
         self

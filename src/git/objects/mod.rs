@@ -157,8 +157,7 @@ impl Decoder {
         }
     }
 
-    /// The same decoder for single objects, each with chains of its own. Up to `bytes` bytes of bases are
-    /// cached.
+    /// Prepares the decoder for single objects, each with chains of its own. It caches up to `bytes` bytes of bases.
     pub fn with_recent(mut self, bytes: usize) -> Self {
         self.recent = Some(Recent::new(bytes));
         self

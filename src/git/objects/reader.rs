@@ -62,14 +62,14 @@ impl Reader {
         }
     }
 
-    /// The same, with missing objects noted in `wanted`. A missing tree then passes for an empty one, so that one
-    /// walk finds all that is missing. What such a walk finds is no archive.
+    /// A reader that records missing objects in `wanted` and treats a missing tree as empty, so that one
+    /// walk finds everything that is missing. Never archive with it.
     pub fn recording_missing(mut self, wanted: &MissingObjects) -> Self {
         self.wanted = Some(wanted.clone());
         self
     }
 
-    /// The same, without notes: a missing object is a failure.
+    /// A reader for which a missing object is a failure.
     pub fn failing_on_missing(mut self) -> Self {
         self.wanted = None;
         self

@@ -161,7 +161,7 @@ impl MissingObjects {
         }
     }
 
-    /// The same, with the roles of trees and rules kept secret if the reader of the archive `is_redacted`.
+    /// Keeps the roles of trees and rules secret if the reader of the archive `is_redacted`.
     pub fn redacted(self, is_redacted: bool) -> Self {
         Self {
             is_redacted,
@@ -169,7 +169,7 @@ impl MissingObjects {
         }
     }
 
-    /// The same, where nothing is fetched in the end.
+    /// A list for a report only: its objects are never fetched.
     pub fn only_listed(self) -> Self {
         Self {
             purpose: Purpose::List,
@@ -177,7 +177,7 @@ impl MissingObjects {
         }
     }
 
-    /// The same list for what the repository of the submodule at `path` of the archived tree lacks.
+    /// The list for the repository of the submodule at `path` of the archived tree.
     pub fn of_submodule(&self, path: impl Into<BString>) -> Self {
         Self {
             submodule: path.into(),

@@ -110,7 +110,7 @@ impl Environment {
 }
 
 impl Environment {
-    /// The same for a request in the directory `cwd`, which is not that of the process. The request may name a git
+    /// Reads the environment of a request in the directory `cwd`, which is not that of the process. The request may name a git
     /// directory from there, instead of `GIT_DIR`.
     pub fn of_request(
         cwd: PathBuf,

@@ -149,7 +149,7 @@ impl Kept {
 }
 
 impl Repository {
-    /// The same repository, whose attribute files outside of the tree are read again.
+    /// Reads attribute files outside of the tree again.
     fn with_fresh_attributes(mut self) -> Self {
         self.settings.attributes.outside = Arc::default();
         self

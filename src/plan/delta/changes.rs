@@ -144,7 +144,7 @@ pub struct Changes {
     directories: u64,
 }
 
-/// The same changes from the first one on, before any was taken.
+/// A clone begins at the first change again.
 impl Clone for Changes {
     fn clone(&self) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl Changes {
         }
     }
 
-    /// The same changes, with more sizes of the new tree.
+    /// Looks up more sizes of the new tree.
     pub fn with(self, sizes: Sizes) -> Self {
         Self {
             diff: self.diff.with(sizes),

@@ -112,7 +112,7 @@ impl Deletions {
         self.own.0.size() == 0 && self.inner.iter().all(|inner| inner.is_empty())
     }
 
-    /// The same, behind those in submodules.
+    /// These deletions, preceded by those inside submodules.
     pub fn behind(&self, inner: Vec<Arc<Self>>) -> Self {
         Self {
             own: Arc::clone(&self.own),

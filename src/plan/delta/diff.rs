@@ -70,7 +70,7 @@ impl Diff {
         }
     }
 
-    /// The same comparison from its beginning.
+    /// Starts the comparison again.
     pub fn another(&self) -> Self {
         Self::new(self.old.another(), self.new.another(), self.rules)
     }
@@ -85,7 +85,7 @@ impl Diff {
         &mut self.new.view
     }
 
-    /// The same comparison, with more sizes of the new tree.
+    /// Looks up more sizes of the new tree.
     pub fn with(mut self, sizes: Sizes) -> Self {
         self.new.view = self.new.view.with(sizes);
         self

@@ -61,7 +61,7 @@ impl Side {
         }
     }
 
-    /// The same side, which shows the submodules in `entered` even if no pathspec selects them as a whole.
+    /// Shows the submodules in `entered` even if no pathspec selects them as a whole.
     pub fn entering(self, entered: Arc<Entered>) -> Self {
         Self { entered, ..self }
     }

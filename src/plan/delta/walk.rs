@@ -47,7 +47,7 @@ impl DeltaWalk {
         }
     }
 
-    /// The same walk, without an entry for the root of the tree.
+    /// Leaves out the entry for the root of the tree.
     pub fn of_submodule(self) -> Self {
         Self {
             is_of_submodule: true,
@@ -55,7 +55,7 @@ impl DeltaWalk {
         }
     }
 
-    /// The same walk, which tells where the changes of the submodules in `entered` follow.
+    /// Reports where the changes of the submodules in `entered` follow.
     pub fn entering(self, entered: Arc<Entered>) -> Self {
         Self { entered, ..self }
     }

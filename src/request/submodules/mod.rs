@@ -28,7 +28,7 @@ pub struct Submodules {
 }
 
 impl Submodules {
-    /// The same, where a missing object is a failure.
+    /// Makes a missing object of a submodule a failure.
     pub(super) fn failing_on_missing(mut self) -> Self {
         for submodule in &mut self.all {
             let reader = &mut submodule.tree.reader;

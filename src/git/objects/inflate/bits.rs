@@ -96,7 +96,7 @@ impl<'a> Bits<'a> {
         self.input.len() < self.next + SOON
     }
 
-    /// The same bits in `tail`, for an input that ends soon. `None` if the input has ended.
+    /// Moves the bits to `tail`, for an input that ends soon. `None` if the input has ended.
     pub(super) fn moved_to(mut self, tail: &'a mut [u8; TAIL]) -> Option<Self> {
         self.give_back();
         let rest = self.input.get(self.next..)?;

@@ -53,7 +53,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// The same console, for a part of the run.
+    /// Lends the console to a part of the run.
     pub fn reborrow(&mut self) -> Console<'_> {
         self.clear();
         Console::new(self.messages, self.screen)

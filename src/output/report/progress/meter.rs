@@ -13,8 +13,8 @@ use super::{
 
 /// The time of a task before its first line.
 const SILENT: Duration = Duration::from_millis(500);
-/// The same for a task of unknown length, such as the reader of a pipe: the writer of the pipe, which may know more,
-/// comes first where both would draw on one terminal.
+/// The silence at the start of a task of unknown length, such as the reader of a pipe. It is longer, because the writer of the
+/// pipe may know more and should draw first if both use one terminal.
 const LONG_SILENT: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Nobody believes a longer time that is left, in seconds.
