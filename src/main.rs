@@ -78,7 +78,7 @@ fn with_stack(program: fn() -> u8) -> u8 {
 ///
 /// glibc maps each large block from the kernel and unmaps a released one, up to the size of the largest block that
 /// was released so far. A large block is released here, untouched. Without that, buffers that come and go cost up
-/// to 4 % of the run on two threads, in pages that are mapped anew.
+/// to 4 % of the run on two threads, in pages that are mapped again.
 #[cfg(target_env = "gnu")]
 fn keep_released_memory() {
     let mut block: Vec<u8> = Vec::new();

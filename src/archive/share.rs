@@ -14,7 +14,7 @@ use crate::{
 const RECORD: u64 = 512;
 
 /// Carries `request` out for `output`, through the cache that `settings` name. Counts in `stats` as
-/// [`run`] does, whoever made the archive.
+/// [`run`] does, no matter which process made the archive.
 pub fn share(
     settings: &cache::Settings,
     request: Request,
@@ -61,7 +61,7 @@ pub fn share(
                 let _ = (&mut &*output).write_all(b"\0");
             }
             Err(Error::fatal("cannot go on with the archive")
-                .caused_by("made anew, it differs from the part that was sent"))
+                .caused_by("a second attempt differs from the part that was sent"))
         }
     }
 }

@@ -164,7 +164,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Removes a damaged archive; it is made anew.
+    /// Removes a damaged archive; it is made again.
     fn discard(&self, directory: &Directory, name: &str, file: &File) -> Ending {
         match directory.remove_this(name, file) {
             Ok(()) => Ending::Again,

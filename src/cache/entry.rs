@@ -16,7 +16,7 @@ const CHUNK: u64 = 1 << 20;
 const MAGIC: [u8; 8] = *b"sluice\0\x01";
 /// Bytes of the header.
 const HEADER: usize = 36;
-/// As often the header is read anew that the leader may just be writing.
+/// The number of times that the header is read again, because the producer may be writing it.
 const LOOKS: usize = 100;
 /// The most bytes behind the archive that are read into memory: sums of 16 TiB.
 const MAX_TRAILER: u64 = 64 << 20;

@@ -135,7 +135,7 @@ fn furthest(file: &File) -> Option<u64> {
 pub(super) struct Readers(File);
 
 impl Readers {
-    /// Makes the file anew.
+    /// Makes the file again.
     pub(super) fn create(directory: &Directory, name: &str) -> Result<Self, CacheError> {
         let name = entry::readers(name);
         directory.remove(&name)?;

@@ -27,7 +27,7 @@ pub(super) const LEVEL: &str = "level";
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
 /// The only option that git cannot take back with a `--no-` form.
 const FINAL: &str = "mtime";
-/// Options of git-sluice that change no byte of an archive, beside those of the cache.
+/// Options of git-sluice that change no byte of an archive, without those of the cache.
 const HARMLESS: [&str; 4] = ["threads", "memory", "progress", "no-progress"];
 /// Options that mean nothing without the option in front of them.
 const COMPANIONS: [(&str, &[&str]); 3] = [

@@ -1,4 +1,4 @@
-//! The options for whoever serves archives, in the words of HTTP (RFC 9110).
+//! The options for servers of archives, in the words of HTTP (RFC 9110).
 
 use std::str::FromStr;
 

@@ -35,7 +35,7 @@ pub struct Context<'a> {
     pub remote: &'a dyn Fn(Vec<OsString>) -> Error,
     /// Opens the destination of the command's output, unless the words name a file.
     pub output: &'a dyn Fn() -> Result<Destination>,
-    /// Opens streams beside that of the archive.
+    /// Opens streams in addition to that of the archive.
     pub bands: Bands<'a>,
     /// Takes messages to the user.
     pub messages: &'a mut (dyn Write + Send + 'static),

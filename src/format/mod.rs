@@ -1,7 +1,7 @@
 //! Turns entries into archive bytes, without knowing git: the input is names, types, ids and content.
 //!
 //! The bytes of an entry do not depend on other entries, so many threads produce them at once. The facts
-//! that the end of an archive needs travel as records beside the bytes. Equal input yields equal bytes.
+//! that the end of an archive needs travel as records next to the bytes. Equal input yields equal bytes.
 
 pub mod tar;
 pub mod zip;

@@ -86,7 +86,7 @@ pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output
     answer(location.git().args(arguments))
 }
 
-/// Ask git for the id of the object `name`, which is nothing but a name to git-cat-file(1): one line with the id, or one
+/// Ask git for the id of the object `name`, which is only a name to git-cat-file(1): one line with the id, or one
 /// that ends in another word. `may_fetch` says whether git may fetch objects for the answer.
 pub fn name_object(location: &GitLocation, name: &BStr, may_fetch: bool) -> Option<Output> {
     let mut git = location.git();

@@ -89,7 +89,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Create the file beside `target`, with the attributes of `old` if the target exists.
+    /// Create the file next to `target`, with the attributes of `old` if the target exists.
     pub(super) fn new(
         target: &Path,
         old: Option<&Metadata>,
@@ -130,7 +130,7 @@ impl Replacement {
     }
 }
 
-/// The beginning of the name of a temporary file: whoever finds one that a killed run has left sees whose it was.
+/// The beginning of the name of a temporary file: a user who finds one that a killed run has left sees its target.
 fn temporary_prefix(target: &Path) -> OsString {
     let name = target.file_name().unwrap_or_default().as_bytes();
     let mut prefix = name[..name.len().min(MAX_PREFIX)].to_vec();

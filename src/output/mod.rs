@@ -1,6 +1,6 @@
 //! The destination of the archive: standard output, or a file that appears when it is complete.
 //!
-//! The archive is written to a temporary file beside the target, which is renamed at the end. A failed run
+//! The archive is written to a temporary file next to the target, which is renamed at the end. A failed run
 //! or a signal removes the temporary file and leaves the target unchanged. A target that is no regular file
 //! (a device, a pipe, a symbolic link) is written in place and never replaced. A file with several names,
 //! or whose attributes cannot be kept, is written in place too.

@@ -177,7 +177,7 @@ struct Located {
     blob: Blob,
     /// The estimated size in bytes.
     size: u64,
-    /// The estimated memory in bytes for decoding, beside the content.
+    /// The estimated memory in bytes for decoding, without the content.
     scratch: u64,
 }
 
@@ -341,7 +341,7 @@ impl Locator {
                 };
                 let node = self.chains.node(id);
                 let size = node.estimate;
-                // A delta is decoded beside its base, each as large as the result.
+                // A delta is decoded next to its base, each as large as the result.
                 let scratch = node.base().map_or(0, |_| 3 * size);
                 Located {
                     blob: Blob::Packed(id),

@@ -100,7 +100,7 @@ pub(super) struct TreePlanner {
     submodule: Option<StoreId>,
     /// The failure that ended the walk. Reported after the entries before it.
     failure: Option<Error>,
-    /// Directories read by this planner and by all planners beside it.
+    /// Directories read by this planner and by all planners that share its work.
     directories: Arc<AtomicU64>,
 }
 

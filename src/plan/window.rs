@@ -59,7 +59,7 @@ pub struct Job {
     pub output: u64,
     /// Bytes of the names of the entries.
     pub names: u64,
-    /// Estimated bytes of memory for decoding, beside the output.
+    /// Estimated bytes of memory for decoding, without the output.
     pub scratch: u64,
 }
 

@@ -10,7 +10,7 @@ const WINDOW: usize = 1 << 20;
 /// No object of more bytes is held whole: an archive that waits for gigabytes gains nothing.
 const MAX_WHOLE_OBJECT: u64 = 1 << 30;
 
-/// The ceiling for buffers and caches. Every share is in bytes.
+/// The limit of buffers and caches. Every share is in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     bytes: usize,

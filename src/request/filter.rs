@@ -130,7 +130,7 @@ impl<'a> FilterRules<'a> {
         }
     }
 
-    /// Whether the archive does without files that `repository` lacks.
+    /// Whether the archive skips files that `repository` lacks.
     pub(super) fn does_without(&self, repository: &Repository) -> bool {
         self.policy.missing.is_some() && repository.objects.is_partial
     }
@@ -151,7 +151,7 @@ impl<'a> FilterRules<'a> {
         };
         let setter = setter(self.given, self.given.missing.is_some()).unwrap_or_else(option);
         Some(format!(
-            "{setter} does without files that the repository lacks; --missing=fetch does not"
+            "{setter} skips files that the repository lacks; add --missing=fetch"
         ))
     }
 

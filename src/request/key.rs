@@ -80,7 +80,7 @@ impl KeyInputs<'_> {
         encoder.finish()
     }
 
-    /// The key of all that decides, beside the commit, which files an archive has; or why there is none. Deltas between
+    /// Hash of all options that select files, without the commit; or why there is none. Only deltas with equal hashes can follow each other. Deltas between
     /// archives of the same key lead from one to the other.
     pub(super) fn key_of_files(&self, extras: &mut [Extra]) -> Result<Key, String> {
         match () {
@@ -120,7 +120,7 @@ impl KeyInputs<'_> {
         keys.collect()
     }
 
-    /// What the archive, or the messages beside it, depend on beyond the key.
+    /// What the archive, or the messages about it, depend on in addition to the key.
     fn obstacle(&self) -> Option<&'static str> {
         let args = self.args;
         let is_dated = self.treeish.commit.is_some() || args.content.mtime.is_some();

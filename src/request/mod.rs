@@ -117,7 +117,7 @@ pub struct Request {
     pub big_file: u64,
     /// Threads, the calling one included; by default as many as have a processor to spare.
     pub threads: Option<usize>,
-    /// Ceiling for buffers and caches.
+    /// Limit of buffers and caches.
     pub budget: Budget,
     /// Whether the names of entries go to standard error.
     pub verbose: bool,
@@ -125,7 +125,7 @@ pub struct Request {
     pub range: Option<ByteRange>,
     /// The key of the archive, or why there is none.
     pub key: Result<cache::Key, String>,
-    /// The key of all that decides, beside the commit, which files the archive has; or why there is none.
+    /// Hash of all options that select files, without the commit; or why there is none. Only deltas with equal hashes can follow each other.
     pub key_of_files: Result<cache::Key, String>,
     /// Whether the archive, as far as it was made, follows from the key alone.
     pub shareable: Shareable,

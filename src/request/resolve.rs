@@ -53,7 +53,7 @@ use crate::{
     },
 };
 
-/// The inputs of a request, beside the repository.
+/// The inputs of a request, without the repository.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     /// The arguments.

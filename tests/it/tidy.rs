@@ -97,3 +97,53 @@ fn the_changelog_has_this_version_once() {
         .count();
     assert_eq!(found, 1, "CHANGELOG.md should have one line {heading:?}");
 }
+
+/// Words that a reader has to read twice, each with a plain one. Uses that mean something else are exceptions.
+const BANNED: [(&str, &str); 9] = [
+    ("beside", "next to, in addition to"),
+    ("anew", "again"),
+    ("ceiling", "limit"),
+    ("whoever", "a user who"),
+    ("nothing but", "only"),
+    ("does without", "skips"),
+    ("passed over", "ignored"),
+    ("lay down", "create"),
+    ("get past", "bypass"),
+];
+/// git's own word in the name of a variable.
+const OTHER_MEANINGS: [(&str, &str); 1] = [("src/git/repository/open.rs", "ceiling")];
+
+#[test]
+fn words_are_plain() {
+    let mut found = Vec::new();
+    let texts = [("src", "rs"), ("docs", "md"), ("schema", "json")];
+    let texts = texts.map(|(directory, extension)| files(directory, extension));
+    let texts = texts
+        .into_iter()
+        .flatten()
+        .chain([root().join("README.md")]);
+    for file in texts {
+        let name = file.strip_prefix(root()).expect("below").to_string_lossy();
+        for (number, line) in (1..).zip(text(&file).lines()) {
+            let line = line.to_lowercase();
+            for (word, plain) in BANNED {
+                let is_other = OTHER_MEANINGS.contains(&(&*name, word));
+                if !is_other && has_word(&line, word) {
+                    found.push(format!(
+                        "{name}:{number}: {word:?} is better said as {plain:?}"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Whether `line` has `word`, not as a part of a longer one.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+        !is_letter(line[..at].chars().next_back())
+            && !is_letter(line[at + word.len()..].chars().next())
+    })
+}

@@ -23,7 +23,7 @@ pub(super) struct Window<'a, W: Worker> {
     admitted: usize,
     /// Bytes that the other jobs will account for.
     planned_cost: usize,
-    /// Ceiling for the memory of admitted jobs, in bytes.
+    /// Limit for the memory of admitted jobs, in bytes.
     budget: usize,
     /// Bytes of memory that the admitted jobs account for.
     in_flight: usize,

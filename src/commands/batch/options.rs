@@ -17,7 +17,7 @@ pub struct Options {
     pub(super) jobs: usize,
     /// The most repositories that stay open between requests.
     pub(super) repositories: usize,
-    /// The ceiling of the memory of all requests together, in bytes.
+    /// The limit of the memory of all requests together, in bytes.
     pub(super) memory: u64,
 }
 
@@ -35,7 +35,7 @@ impl From<&cli::Batch> for Options {
 }
 
 impl Options {
-    /// The ceiling of the memory of one request, in bytes: its share of a half.
+    /// The limit of the memory of one request, in bytes: its share of a half.
     pub(super) fn memory_of_one(self) -> u64 {
         self.memory / 2 / self.jobs as u64
     }

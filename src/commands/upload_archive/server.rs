@@ -63,7 +63,7 @@ pub fn upload_archive(
             let line = format!("{message}\n");
             let told = bands.messages().write_all(line.as_bytes());
             told.and_then(|()| bands.fail(DIED)).map_err(lost)?;
-            // Whoever still speaks would die of our silence before the answer is heard.
+            // A client that still speaks would die of our silence before the answer is heard.
             while let Ok(Some(_)) = read_line(input) {}
         }
     }

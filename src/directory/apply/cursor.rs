@@ -1,7 +1,7 @@
 //! Operations on the directory.
 //!
 //! Every operation is on one name in an open directory. Each directory on the way is opened name by name
-//! from one handle, and no symbolic link is followed, whoever created it. A file is always created anew, so
+//! from one handle, and no symbolic link is followed, no matter who created it. A file is always created as a new one, so
 //! nothing is written through a symbolic or hard link. Permissions are those of the archive, less the
 //! user's umask. The module knows nothing of archives.
 

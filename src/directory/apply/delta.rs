@@ -35,7 +35,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// The key of all that decides, beside the commit, which files a channel has: 64 hexadecimal digits.
+/// Hash of all options that select files, without the commit: 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 

@@ -1,7 +1,7 @@
 //! Writes the list of what archives have brought into the directory.
 //!
 //! A full archive has a new list. A delta goes on with the list that is there, so that applying it costs what it changes.
-//! A list of which half is old is written anew first. Must not read the archive.
+//! A list of which half is old is written again first. Must not read the archive.
 
 use std::{
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
@@ -20,7 +20,7 @@ use super::{
     state_files::{self, LIST, NEW_LIST, NEXT_LIST, StateDirectory, failed},
 };
 
-/// A list may grow by this many bytes before it is written anew, however short it is.
+/// A list may grow by this many bytes before it is written again, however short it is.
 const GROWTH_MIN: u64 = 64 << 10;
 /// Bytes that are looked at at once, from the end of a list.
 const BLOCK_LEN: u64 = 4 << 10;

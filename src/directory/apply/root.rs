@@ -84,7 +84,7 @@ impl Root {
         Cursor::new(&self.directory.dir)
     }
 
-    /// Whether the directory holds nothing but the files of `--apply`.
+    /// Whether the directory holds only the state files of `apply`.
     pub(super) fn is_bare(&self) -> Result<bool> {
         let failed = |error| failed("read", self.directory.name.as_os_str().as_bytes(), error);
         for entry in self.directory.dir.entries().map_err(failed)? {

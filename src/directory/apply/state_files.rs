@@ -86,7 +86,7 @@ fn check_origin(path: &[u8], metadata: &Metadata) -> Result<()> {
         "cannot trust '{}': {}",
         &[path, fault.as_bytes()],
     ));
-    Err(error.hinted("if you know what the directory holds, remove the file and write it anew"))
+    Err(error.hinted("if you know what the directory holds, remove the file and write it again"))
 }
 
 /// Create a file in place of an existing one.

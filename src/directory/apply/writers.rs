@@ -5,7 +5,7 @@
 //! processors work, and the queue is bounded.
 //!
 //! A batch is bounded by the bytes of the archive from its first order to its last. The content of a file keeps the
-//! buffer that it was read into, with all that is beside it: headers, and extended headers of up to 1 MiB. Must not read
+//! buffer that it was read into, with everything around it: headers, and extended headers of up to 1 MiB. Must not read
 //! the archive.
 
 use std::{

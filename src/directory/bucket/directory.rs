@@ -1,4 +1,4 @@
-//! A directory as a bucket. Files are written beside their names and renamed, so that a reader sees the old one or the
+//! A directory as a bucket. Files are written under temporary names and renamed, so that a reader sees the old one or the
 //! new one.
 
 use std::{

@@ -314,7 +314,7 @@ fn store(
         ..RetryConfig::default()
     };
     let millis = |time: Duration| format!("{}ms", time.as_millis());
-    // Whoever names an endpoint without encryption wants that.
+    // A user who names an endpoint without encryption wants that.
     let client = [
         (ClientConfigKey::Timeout, millis(deadline)),
         (

@@ -27,7 +27,7 @@ const MAX_LEN: u64 = 16 << 20;
 pub(super) struct Channel {
     /// The version of the layout.
     channel: u32,
-    /// The key of all that decides, beside the commit, which files there are.
+    /// Hash of all options that select files, without the commit. Only deltas with equal hashes can follow each other.
     pub(super) filters: String,
     /// The full archive that replaced all earlier ones, because its files had another content for the same commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,7 +149,7 @@ impl Channel {
         bucket.replace(&name.file(), &bytes, known)
     }
 
-    /// The key of all that decides, beside the commit, which content a directory has: the edition includes the filters.
+    /// Hash of all that decides about the content of a directory, without the commit: the edition includes the filters.
     pub(super) fn origin(&self) -> Option<Origin> {
         let edition = self.edition.as_ref().map(Digest::to_string);
         Origin::new(edition.as_ref().unwrap_or(&self.filters).as_bytes())

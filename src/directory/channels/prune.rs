@@ -57,7 +57,7 @@ pub fn prune(bucket: &dyn Bucket, grace: Duration) -> Result<Pruned> {
         let file = format!("{folder}/{name}");
         let is_unwanted = !listed.has(&name) && is_past(written, grace);
         let is_old = |written| is_past(written, grace);
-        // A publisher that wants to list it has written it anew.
+        // A publisher that wants to list it has written it again.
         if is_unwanted && bucket.written(&file)?.is_some_and(is_old) {
             bucket.remove(&file)?;
             removed += 1;

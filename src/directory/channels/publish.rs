@@ -42,7 +42,7 @@ pub trait ArchiveMaker {
     /// The commit.
     fn target(&self) -> Target;
 
-    /// The key of all that decides, beside the commit, which files there are.
+    /// Hash of all options that select files, without the commit. Only deltas with equal hashes can follow each other.
     fn filters(&self) -> String;
 
     /// Makes a full archive, or a delta over the commit `base`. A base that cannot be read is an error of the kind
@@ -67,7 +67,7 @@ pub struct Made {
     pub varies: bool,
 }
 
-/// When a full archive is published beside a delta.
+/// When a full archive is published in addition to a delta.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Behind so many deltas.

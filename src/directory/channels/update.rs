@@ -57,7 +57,7 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
     let mut start = update.start(&mut reports)?;
     let mut broken: Vec<(Digest, Error)> = Vec::new();
     loop {
-        // Read anew after a failure: an archive may be gone because the channel has a better one.
+        // Read again after a failure: an archive may be missing because the channel has a better one.
         let Some((mut channel, _)) = Channel::read(bucket, &update.place.channel)? else {
             return Err(not_there(update.place));
         };
@@ -128,7 +128,7 @@ impl Update<'_> {
         let commit = self.commit.as_ref().map(Id::to_string);
         let target = commit.as_ref().unwrap_or(&channel.target.commit);
         let steps = &channel.steps;
-        let anew = || cheapest_chain(steps, None, target);
+        let from_scratch = || cheapest_chain(steps, None, target);
         // The same commit of another channel has other files.
         let state = match start {
             Start::Held => apply::state(self.directory)?,
@@ -153,9 +153,9 @@ impl Update<'_> {
                 });
                 let len =
                     |way: &Vec<&PublishedArchive>| way.iter().map(|step| step.size).sum::<u64>();
-                on.into_iter().chain(anew()).min_by_key(len)
+                on.into_iter().chain(from_scratch()).min_by_key(len)
             }
-            _ => anew(),
+            _ => from_scratch(),
         })
     }
 

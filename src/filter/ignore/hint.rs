@@ -182,11 +182,11 @@ fn groups_are_plain(tokens: &[Token]) -> bool {
             return false;
         };
         let mut choice = group[..end].split(|token| *token == Token::Or);
-        let beside = [before, group.get(end + 1)];
+        let neighbors = [before, group.get(end + 1)];
         choice.clone().count() > 1
             && (choice.clone().all(|part| matches!(part, [Token::Text(_)]))
                 || count == 1
-                    && !beside.into_iter().flatten().any(is_star)
+                    && !neighbors.into_iter().flatten().any(is_star)
                     && choice.all(|part| part.iter().any(is_star) && part.iter().any(is_text)))
     })
 }

@@ -30,7 +30,7 @@ pub(super) struct Matcher<T> {
     weight: usize,
 }
 
-/// Estimated bytes of memory of a line beside the text of its pattern.
+/// Estimated bytes of memory of a line without the text of its pattern.
 const LINE_WEIGHT: usize = 256;
 
 /// Line numbers by the path, name or extension in the pattern.

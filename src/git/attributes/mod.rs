@@ -136,7 +136,7 @@ impl AttributeSettings {
     }
 }
 
-/// The attributes that a run needs beside `NAMES`.
+/// The attributes that a run needs in addition to `NAMES`.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
     /// `diff`, which decides whether a file is text.

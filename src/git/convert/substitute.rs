@@ -137,7 +137,7 @@ impl Substitution {
         Ok(())
     }
 
-    /// What needs nothing but the commit, if `format` is made of nothing else.
+    /// What needs only the commit, if `format` is made of nothing else.
     fn expand_plain(&self, format: &Format) -> Option<Vec<u8>> {
         let mut expanded = Vec::new();
         for piece in format.pieces.as_ref()? {

@@ -201,7 +201,7 @@ impl ChainBuilder {
         &self.chains.nodes[id.0 as usize]
     }
 
-    /// Take the built chains, with slots for all nodes that have several uses, and start anew.
+    /// Take the built chains, with slots for all nodes that have several uses, and start again.
     pub fn finish(&mut self) -> Chains {
         let mut chains = std::mem::take(&mut self.chains);
         for (node, uses) in chains.nodes.iter_mut().zip(self.uses.drain(..)) {

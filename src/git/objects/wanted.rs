@@ -10,7 +10,7 @@ use std::{
 
 use gix::{ObjectId, bstr::BString};
 
-/// Bytes that one object takes here beside its path, about.
+/// Bytes that one object takes here without its path, about.
 const BYTES: usize = 128;
 
 /// A missing object.

@@ -2,7 +2,7 @@
 //!
 //! Threads read packs and indices at random and at the same time. With a mapping, a lookup is a pointer,
 //! and no byte of a pack is copied before it is inflated (`read` into buffers cost a fifth of the whole run
-//! on a 250 MB tree). The module must hand out nothing but shared slices.
+//! on a 250 MB tree). The module must hand out only shared slices.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io, ops::Deref, path::Path};
@@ -32,7 +32,7 @@ impl Map {
     /// hint.
     pub(super) fn release(&self) {
         let Some(map) = &self.0 else { return };
-        // SAFETY: the mapping is of a file and read-only, so the dropped pages hold nothing but the bytes
+        // SAFETY: the mapping is of a file and read-only, so the dropped pages hold only the bytes
         // of the file: slices into the mapping read the same bytes before and after.
         let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
     }

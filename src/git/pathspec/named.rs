@@ -1,6 +1,6 @@
 //! Pathspecs that are plain names, in a sorted table: a run may have a hundred thousand.
 //!
-//! A walk looks up paths in nearly the table's order, so each look-up begins beside the last result.
+//! A walk looks up paths in nearly the table's order, so each look-up begins next to the last result.
 
 use std::{
     cmp::Ordering,

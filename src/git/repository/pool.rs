@@ -1,7 +1,7 @@
 //! Repositories that stay open between the requests of a batch.
 //!
 //! A repository is used again only where everything that was read to open it is as it was then. In doubt it is opened
-//! anew: a stale answer is never given. Refs, loose objects and attribute files are read by each request in any case;
+//! again: a stale answer is never given. Refs, loose objects and attribute files are read by each request in any case;
 //! packs stay open as long as no directory of packs has changed.
 
 use std::{
@@ -31,7 +31,7 @@ const FILES: [&str; 7] = [
     "refs/replace",
     "shallow",
 ];
-/// The sources of configuration beside files that others include.
+/// The sources of configuration in addition to files that others include.
 const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
 
 /// The memory of an open repository in bytes, rounded up from what was measured: without packs, and that of each pack.
@@ -170,7 +170,7 @@ impl Repository {
 struct FileStamps(Vec<(PathBuf, Trace)>);
 
 impl FileStamps {
-    /// The traces of `repository`. `None` for one that must be opened anew each time.
+    /// The traces of `repository`. `None` for one that must be opened again each time.
     fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
         if !is_plain(repository, environment) {
             return None;
@@ -198,7 +198,7 @@ impl FileStamps {
     }
 }
 
-/// Whether nothing but the usual files decides about the repository: it lies where it is looked for first, is no linked
+/// Whether only the usual files decide about the repository: it lies where it is looked for first, is no linked
 /// work tree, and has no replacements, no extensions and no configuration that is included.
 fn is_plain(repository: &Repository, environment: &Environment) -> bool {
     let gix = &repository.gix;

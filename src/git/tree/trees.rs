@@ -4,7 +4,7 @@
 //! The trees on the stack stay within a share of the budget: above the share the walk drops outer trees and
 //! reads them again on the way back. A tree is dropped only after as many bytes of trees were read below it, so that
 //! reading it again never costs more than the walk has cost since. At most twice the bytes of the largest tree stay
-//! beside the innermost one. Every name is verified before a caller sees it. The walk decides nothing.
+//! in addition to the innermost one. Every name is verified before a caller sees it. The walk decides nothing.
 
 use std::{
     collections::HashSet,

@@ -31,7 +31,7 @@ use crate::{
     output::Destination,
 };
 
-/// The bands beside those of side-band-64k (gitprotocol-pack(5), "Packfile Data").
+/// The bands in addition to those of side-band-64k (gitprotocol-pack(5), "Packfile Data").
 pub const BANDS: RangeInclusive<u8> = 4..=9;
 
 /// Opens a band by its number.
@@ -42,7 +42,7 @@ pub type Bands<'a> = &'a dyn Fn(u8) -> Result<Destination>;
 pub enum Channel {
     /// `fd:<n>`
     Descriptor(RawFd),
-    /// `band:<n>`: a stream beside that of the archive.
+    /// `band:<n>`: a stream in addition to that of the archive.
     Band(u8),
     /// A file.
     File(NamedFile),

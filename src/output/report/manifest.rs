@@ -1,6 +1,6 @@
 //! The manifest: a header, a line for every entry, and a last line that proves completeness.
 //!
-//! Threads write lines, each beside the piece of the archive with its entry, and the writer outputs them in
+//! Threads write lines, each next to the piece of the archive with its entry, and the writer outputs them in
 //! that order. As far as the system allows, no line is written partially. The last line is written only
 //! after the complete archive.
 
@@ -113,7 +113,7 @@ impl Record<'_> {
     }
 }
 
-/// Where an entry is in the archive: bytes, counted from the beginning of the piece of the archive beside the line. An
+/// Where an entry is in the archive: bytes, counted from the beginning of the piece of the archive that belongs to the line. An
 /// entry that is streamed begins before its last piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {

@@ -311,8 +311,8 @@ fn what_cannot_be_published() {
         ),
         (
             "--profile=zoekt HEAD",
-            "fatal: cannot publish: --profile=zoekt does without files that the repository lacks; \
-             --missing=fetch does not\n",
+            "fatal: cannot publish: --profile=zoekt skips files that the repository lacks; \
+             add --missing=fetch\n",
         ),
         (
             "-23 HEAD",
