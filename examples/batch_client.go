@@ -36,7 +36,7 @@ func start() *batch {
 	return &batch{requests, bufio.NewReader(answers)}
 }
 
-// ask writes each channel of the answer to its output and returns the exit status.
+// ask writes each band of the answer to its output and returns the exit status.
 func (b *batch) ask(outputs map[byte]io.Writer, words ...string) (code int, err error) {
 	request := ""
 	for _, word := range words {
@@ -48,11 +48,11 @@ func (b *batch) ask(outputs map[byte]io.Writer, words ...string) (code int, err 
 		return 0, errors.New(agreement)
 	}
 	for packet := b.packet(); packet != nil; packet = b.packet() {
-		switch channel, content := packet[0], packet[1:]; channel {
+		switch band, content := packet[0], packet[1:]; band {
 		case status:
 			must(fmt.Sscanf(string(content), "status %d", &code))
 		default:
-			must(outputs[channel].Write(content))
+			must(outputs[band].Write(content))
 		}
 	}
 	return code, nil

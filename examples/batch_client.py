@@ -15,7 +15,7 @@ class Batch:
         self.process = subprocess.Popen(["git-sluice", "batch"], **pipes)
 
     def ask(self, outputs, *words):
-        """Writes each channel of the answer to its file in `outputs`. Returns the exit status."""
+        """Writes each band of the answer to its file in `outputs`. Returns the exit status."""
         packets = [b"argument %b\n" % os.fsencode(word) for word in words]
         request = b"".join(b"%04x%b" % (len(packet) + 4, packet) for packet in packets)
         self.process.stdin.write(request + b"0000")
@@ -25,11 +25,11 @@ class Batch:
             raise ValueError(agreement)
         status = 0
         while packet := self.packet():
-            channel, content = packet[0], packet[1:]
-            if channel == STATUS:
+            band, content = packet[0], packet[1:]
+            if band == STATUS:
                 status = int(content.removeprefix(b"status "))
             else:
-                outputs[channel].write(content)
+                outputs[band].write(content)
         return status
 
     def packet(self):
