@@ -203,6 +203,7 @@ fn environment() -> Result<Environment> {
 
 /// One archive, or what else the words ask for, on the process's own streams.
 fn invoke(typed: Typed<'_>, access: request::Access) -> Result<(), Stop> {
+    batch::heap::share_between_threads();
     let environment = environment()?;
     let open = || Repository::open(&environment);
     let streams = Streams {
