@@ -205,6 +205,7 @@ fn environment() -> Result<Environment> {
 
 /// Runs a command on the process's own streams.
 fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliError> {
+    batch::heap::share_between_threads();
     let environment = environment()?;
     let context = Context {
         environment: &environment,

@@ -5,7 +5,7 @@
 
 use crate::{
     forge::{blob, commit, tree},
-    support::Repo,
+    support::{Repo, skip},
 };
 
 /// The budget given, and the limit set, both in kilobytes: the difference is for the program
@@ -264,6 +264,21 @@ fn directories_of_a_large_tree() {
     let output = repo.shell(&format!("ulimit -t 30; exec git-sluice --memory=1m {head}"));
     let is_same = output.code() == 0 && output.stdout == expected;
     assert!(is_same, "{}", output.messages());
+}
+
+/// glibc reserves 128 MiB for each further heap, and memory that one thread releases into its heap does not serve
+/// another thread.
+#[test]
+fn threads_share_one_heap() {
+    let repo = Repo::from("wide");
+    let args = ["-j8", "HEAD"];
+    if let Some(trace) = repo.traced("trace=mmap,clone,clone3", &args) {
+        if !trace.contains("clone") {
+            return skip("the machine is too busy for a second thread");
+        }
+        let heaps = trace.matches(", 134217728, PROT_NONE").count();
+        assert_eq!(heaps, 0, "{trace}");
+    }
 }
 
 /// Less than our own threads have. git runs with it, and serves with it.

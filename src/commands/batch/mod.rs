@@ -7,7 +7,7 @@
 //! A few threads take turns at the input: the one that has read a request answers it, and the next one reads on. So
 //! no request is handed from thread to thread, and requests overlap.
 
-mod heap;
+pub mod heap;
 mod responses;
 mod options;
 mod request;
