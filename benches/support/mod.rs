@@ -16,7 +16,7 @@ use git_sluice::{
         repository::{Repository, environment::Environment, promisor::FetchAccount},
     },
     plan::{Job, Locators, Planner, walk::Walk},
-    request::{Access, Inputs, Request, Scope, format::Formats},
+    request::{Access, Inputs, Purpose, Request, Scope, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -108,6 +108,7 @@ impl Shape {
             .expect("there are some");
         let inputs = Inputs {
             args: &args,
+            purpose: Purpose::Archive,
             formats: &formats,
             environment: &environment,
             access: Access::Local,

@@ -297,6 +297,7 @@ fn uploads_and_downloads() {
     let conditions = Conditions {
         limits,
         force: false,
+        republish: false,
         create: true,
     };
     let (text, outcome) = shown(|reports| {

@@ -9,7 +9,7 @@ use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::walk::Walk;
 use git_sluice::plan::{Route, Window, WindowBuilder};
-use git_sluice::request::{Access, Inputs, Request, Scope, format::Formats};
+use git_sluice::request::{Access, Inputs, Purpose, Request, Scope, format::Formats};
 use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
@@ -96,6 +96,7 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let said = &mut std::io::sink();
     let inputs = Inputs {
         args: &args,
+        purpose: Purpose::Archive,
         formats: &formats,
         environment: &environment,
         access: Access::Local,
