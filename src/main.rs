@@ -149,7 +149,7 @@ fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
     Ok(server::upload_archive(
         &mut io::stdin().lock(),
         output,
-        words,
+        &words,
         writer,
     )?)
 }

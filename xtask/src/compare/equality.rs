@@ -120,10 +120,10 @@ pub(crate) fn compare(one: &mut impl Read, two: &mut impl Read) -> Result<Outcom
 /// Reads until `buffer` is full or the input ends.
 fn fill<'a>(input: &mut impl Read, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
     let mut filled = 0;
-    while format_bytes < buffer.len() {
+    while filled < buffer.len() {
         match input.read(&mut buffer[filled..]) {
             Ok(0) => break,
-            Ok(count) => format_bytes += count,
+            Ok(count) => filled += count,
             Err(err) if err.kind() == ErrorKind::Interrupted => {}
             Err(err) => return Err(err.into()),
         }
