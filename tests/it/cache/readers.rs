@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use git_sluice::cache::{Account, Failure, Key, Order, Settings, deliver};
+use git_sluice::cache::{Account, Failure, Key, CacheRequest, Settings, deliver};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};
@@ -133,7 +133,7 @@ fn nothing_is_written_behind_the_last_reader() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let output = File::from(OwnedFd::from(writer));
-    let order = Order {
+    let order = CacheRequest {
         key: Ok(Key([7; 32])),
         output: &output,
         is_shareable: &|| true,
