@@ -307,9 +307,6 @@ impl ArchiveWords<'_> {
         let mut given = read(scanner, examine)?;
         given.refuse_late()?;
         given.taken.splice(0..0, self.taken);
-        if given.operands.is_empty() && !given.has("list") {
-            return Err(given.without_operand("tree-ish", command, speaker).into());
-        }
         given.parse(command, speaker)
     }
 }
@@ -400,13 +397,16 @@ impl ParsedOptions<'_> {
         speaker: Speaker,
     ) -> Result<(T, Vec<Extra>), CliError> {
         self.refuse_alone()?;
+        if let Some(operand) = self.missing_operand(command) {
+            return Err(self.without_operand(&operand, command, speaker).into());
+        }
         let extras = std::mem::take(&mut self.extras);
         let words = std::iter::once(command.get_name().into()).chain(self.words());
         let words: Vec<OsString> = words.collect();
         let parsed = command.try_get_matches_from_mut(words);
         match parsed.and_then(|mut matches| T::from_arg_matches_mut(&mut matches)) {
             Ok(options) => Ok((options, extras)),
-            Err(error) => Err(self.refused(&error, command, speaker).into()),
+            Err(error) => Err(Self::refused(&error, command).into()),
         }
     }
 
@@ -428,7 +428,7 @@ impl ParsedOptions<'_> {
     }
 
     /// clap's `error` about options of the `command`, in git's words.
-    fn refused(&self, error: &clap::Error, command: &mut Command, speaker: Speaker) -> Error {
+    fn refused(error: &clap::Error, command: &mut Command) -> Error {
         let context = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.as_str()),
             Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
@@ -445,10 +445,6 @@ impl ParsedOptions<'_> {
                     "options '{one}' and '{other}' cannot be used together"
                 ))
             }
-            ErrorKind::MissingRequiredArgument => {
-                let operand = invalid.trim_matches(['<', '>']);
-                self.without_operand(operand, command, speaker)
-            }
             ErrorKind::UnknownArgument => {
                 let refused =
                     format_bytes("extra command line parameter '{}'", &[invalid.as_bytes()]);
@@ -456,6 +452,17 @@ impl ParsedOptions<'_> {
             }
             _ => refused_value(error),
         }
+    }
+
+    /// The name of an operand that the `command` needs and the words lack. Only a list of formats needs no tree-ish.
+    fn missing_operand(&self, command: &Command) -> Option<String> {
+        let is_needed = |operand: &&Arg| {
+            operand.is_required_set() || (operand.get_id() == "treeish" && !self.has("list"))
+        };
+        let needed = command.get_positionals().filter(is_needed);
+        let missing = needed.skip(self.operands.len()).next()?;
+        let names = missing.get_value_names().unwrap_or_default();
+        names.first().map(ToString::to_string)
     }
 
     /// The error about a missing operand, which one of the values that options took may be.

@@ -31,10 +31,6 @@ const IN_MEMORY: usize = 16 << 20;
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (options, question) =
         context.question(words, |it: &cli::Publish, extras| it.args(extras))?;
-    if options.content.treeish.is_none() {
-        let usage = "git sluice publish [<options>] <bucket>/<channel> <commit> [<path>...]";
-        return Err(Error::usage("a commit is required").hinted(usage).into());
-    }
     Ok(publish(&options, question, &mut context)?)
 }
 
