@@ -9,9 +9,9 @@ use crate::support::Repo;
 #[test]
 fn the_second_request_is_kept() {
     let (cache, repo) = (Cache::new(), Repo::from("basic"));
-    cache.assert_role(&repo, "HEAD", "lead");
+    cache.assert_role(&repo, "HEAD", "producer");
     assert!(cache.archives().is_empty());
-    cache.assert_role(&repo, "HEAD", "lead");
+    cache.assert_role(&repo, "HEAD", "producer");
     assert_eq!(cache.archives().len(), 1);
     cache.assert_role(&repo, "HEAD", "hit");
     assert_eq!(
@@ -149,7 +149,7 @@ fn every_destination() {
     let (cache, repo) = (Cache::new(), Repo::copy("basic"));
     let expected = repo.archive(["HEAD"]).success();
     let options = format!("{} --cache-always", cache.options());
-    for role in ["lead", "hit"] {
+    for role in ["producer", "hit"] {
         let out = format!("out-{role}");
         for _ in 0..2 {
             repo.shell(&format!("git-sluice {options} -o {out} HEAD"))
@@ -219,7 +219,7 @@ fn forks_share() {
 #[test]
 fn empty_archives_and_deltas() {
     let (cache, repo) = (Cache::new(), Repo::from("basic"));
-    for role in ["lead", "hit"] {
+    for role in ["producer", "hit"] {
         let output = cache.run(&repo, "--cache-always --fail-if-empty --exclude=** HEAD");
         assert_eq!(output.code(), 4, "{output}");
         assert_eq!(cache.told()["role"], role);

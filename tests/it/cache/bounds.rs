@@ -131,7 +131,7 @@ fn archives_grow_old() {
     let _ = cache.run(&repo, "--cache-age=1h HEAD").success();
     assert_eq!(cache.told()["role"], "hit");
     let _ = cache.run(&repo, "--cache-age=0 HEAD").success();
-    assert_eq!(cache.told()["role"], "lead");
+    assert_eq!(cache.told()["role"], "producer");
 }
 
 /// Whoever finds no turn in time says so; whoever finds the archive needs no turn.

@@ -33,13 +33,13 @@ fn damaged_entries() {
         let file = File::options().write(true).open(&entry).expect("our own");
         let byte = whole[usize::try_from(at).expect("small")] ^ 0x20;
         file.write_all_at(&[byte], at).expect("our own");
-        cache.assert_role(&repo, "HEAD", "lead");
+        cache.assert_role(&repo, "HEAD", "producer");
         cache.assert_role(&repo, "HEAD", "hit");
     }
     for cut in [0, 10, 36, 4096, 1 << 20, len - 1] {
         let file = File::options().write(true).open(&entry).expect("our own");
         file.set_len(cut).expect("our own");
-        cache.assert_role(&repo, "HEAD", "lead");
+        cache.assert_role(&repo, "HEAD", "producer");
         cache.assert_role(&repo, "HEAD", "hit");
     }
     cache.assert_tidy();
@@ -57,7 +57,7 @@ fn damage_behind_much_that_was_sent() {
     let entry = fs::File::options().write(true).open(entry);
     let damaged = entry.and_then(|entry| entry.write_all_at(b"X", 16 << 20));
     damaged.expect("our own");
-    cache.assert_role(&repo, "HEAD", "lead");
+    cache.assert_role(&repo, "HEAD", "producer");
 }
 
 /// Links, directories and others' permissions: the archive goes past the cache.
@@ -85,7 +85,7 @@ fn directories_that_are_refused() {
     refused("others may write to the directory");
     assert!(cache.names().is_empty());
     permit(0o700).expect("our own");
-    cache.assert_role(&repo, "HEAD", "lead");
+    cache.assert_role(&repo, "HEAD", "producer");
     let key = cache.told()["key"].as_str().expect("a key").to_owned();
     for name in [&key, &format!("{key}.part"), "lock"] {
         let target = cache.top.path().join("target");

@@ -112,7 +112,7 @@ fn leaders_that_are_killed() {
             let is_whole = output.code() == 0 && output.stdout == expected;
             assert!(is_whole, "round {round}: {output}");
         }
-        cache.assert_role(&repo, "HEAD --prefix=a/", "lead");
+        cache.assert_role(&repo, "HEAD --prefix=a/", "producer");
         cache.assert_tidy();
     }
     assert!(in_the_middle > 20, "{in_the_middle} leaders were at work");

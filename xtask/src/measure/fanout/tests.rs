@@ -11,13 +11,20 @@ use super::clients::{self, Client, Turn};
 use super::contender::{Cache, Contender, MANY, Producer, Request, SINGLE};
 use super::trial::{Row, Trial};
 use super::{bars, report};
-use crate::{Task, corpus, process, scratch};
+use crate::{corpus, process, scratch};
+
+/// The arguments alone.
+#[derive(clap::Parser)]
+struct Parsed {
+    #[command(flatten)]
+    args: super::Args,
+}
 
 #[test]
 fn twenty_clients_ask_for_two_formats() {
     let parse =
-        |arguments: &[&str]| Task::try_parse_from([&["xtask", "fanout"], arguments].concat());
-    let Ok(Task::Fanout(args)) = parse(&[]) else {
+        |arguments: &[&str]| Parsed::try_parse_from([&["fanout"], arguments].concat());
+    let Ok(Parsed { args }) = parse(&[]) else {
         panic!("no argument is required");
     };
     assert_eq!(args.jobs, 20);
@@ -36,7 +43,7 @@ for word do
     shift
     case $word in
         --cache=* | --no-cache) ;;
-        --summary=*) echo '{"cache":{"role":"lead"}}' >"${word#*=}" ;;
+        --summary=*) echo '{"cache":{"role":"producer"}}' >"${word#*=}" ;;
         *) set -- "$@" "$word" ;;
     esac
 done
@@ -87,7 +94,7 @@ fn every_contender_takes_its_turns() {
         );
         let cached =
             row.contender.producer == Producer::Sluice && row.contender.cache != Cache::None;
-        assert_eq!(row.roles.get("lead"), cached.then_some(&clients));
+        assert_eq!(row.roles.get("producer"), cached.then_some(&clients));
     }
 
     let other_bytes = STAND_IN.replace("git archive", "git archive --prefix=other/");
@@ -141,7 +148,7 @@ fn fixed() -> Trial {
     let row = |contender: Contender, clients, factor| Row {
         contender,
         clients,
-        roles: [("lead".to_owned(), 1), ("follow".to_owned(), 2)]
+        roles: [("producer".to_owned(), 1), ("follow".to_owned(), 2)]
             .into_iter()
             .filter(|_| contender.cache == Cache::Cold)
             .collect(),

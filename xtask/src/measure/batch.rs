@@ -1,4 +1,4 @@
-//! `cargo xtask batch`: many small requests to one process, against a process for each, and against git kept hot.
+//! `cargo xtask measure batch`: many small requests to one process, against a process for each, and against git kept hot.
 //!
 //! Deltas of one file, over many small repositories in random order: asked one by one, the candidates in turns. The files
 //! in the deltas are compared with those of git. Then a whole archive, requests without end, and random requests while

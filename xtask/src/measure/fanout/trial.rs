@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::clients::{self, Turn};
 use super::contender::{Cache, Contender, MANY, Producer, Request, SINGLE};
-use crate::compare::equality::{self, Outcome};
+use crate::measure::compare::equality::{self, Outcome};
 use crate::median::median;
 use crate::{process, scratch};
 

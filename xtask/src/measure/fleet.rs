@@ -1,4 +1,4 @@
-//! `cargo xtask fleet`: machines that follow a branch, each commit a job, by different ways.
+//! `cargo xtask measure fleet`: machines that follow a branch, each commit a job, by different ways.
 //!
 //! Publishers put each commit on a git server and on a web server. A job brings the directory of a machine to the newest
 //! commit. Jobs are timed one at a time, and all machines at once. After each commit the tree of one machine is compared

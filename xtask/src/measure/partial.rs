@@ -1,4 +1,4 @@
-//! `cargo xtask partial`: archives of partial clones that lack all files, against `git archive`.
+//! `cargo xtask measure partial`: archives of partial clones that lack all files, against `git archive`.
 //!
 //! Each run has a fresh clone of a local repository, which is its promisor remote. Every archive is compared with the first
 //! one of git. The figures are medians over rounds in which the candidates take turns; fetches and objects are those of the

@@ -1,4 +1,4 @@
-//! `cargo xtask zoekt`: whether zoekt makes of our archives what it makes of the repository.
+//! `cargo xtask measure zoekt`: whether zoekt makes of our archives what it makes of the repository.
 //!
 //! zoekt's own programs are asked, all by way of their command lines, and only whether two indices
 //! hold the same: nothing here knows what should be in one.

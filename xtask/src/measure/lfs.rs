@@ -1,4 +1,4 @@
-//! `cargo xtask lfs`: files of Git LFS with their content, against `git archive` with git-lfs as its filter.
+//! `cargo xtask measure lfs`: files of Git LFS with their content, against `git archive` with git-lfs as its filter.
 //!
 //! Both archives are compared before anything is timed. The figures are medians over rounds in which the candidates take
 //! turns.

@@ -1,4 +1,4 @@
-//! `cargo xtask ahead`: what is known of an archive before it is made, and parts of the archive, against the whole.
+//! `cargo xtask measure ahead`: what is known of an archive before it is made, and parts of the archive, against the whole.
 //!
 //! Every figure is the median over rounds in which the candidates take turns. Each ratio is that of two medians.
 

@@ -1,4 +1,4 @@
-//! `cargo xtask compare`: git-sluice beside `git archive`, first for equal bytes, then for time and
+//! `cargo xtask measure compare`: git-sluice beside `git archive`, first for equal bytes, then for time and
 //! memory.
 //!
 //! A table may only be printed for archives that are equal, and both programs must be treated the

@@ -1,4 +1,4 @@
-//! `cargo xtask submodules`: a tree with submodules of submodules, against git-archive-all.
+//! `cargo xtask measure submodules`: a tree with submodules of submodules, against git-archive-all.
 //!
 //! The files and links of both archives are compared by name and content before anything is timed: git-archive-all has
 //! no directories, and takes times, owners and permissions from the disk. The figures are medians over rounds in which

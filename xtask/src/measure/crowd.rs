@@ -1,4 +1,4 @@
-//! `cargo xtask crowd`: archives on a machine that has other work.
+//! `cargo xtask measure crowd`: archives on a machine that has other work.
 //!
 //! Three questions: how long many runs at once take by default and with one thread each, how long one run
 //! takes beside busy processes, and how long it takes alone. Every figure is a median over rounds in which the

@@ -1,4 +1,4 @@
-//! `cargo xtask scenario`: what a delta costs, by the size of the repository and by how it is used.
+//! `cargo xtask measure scenario`: what a delta costs, by the size of the repository and by how it is used.
 //!
 //! Two parts that can be run alone: `growth` holds the time of one delta against bars, `edits` is a
 //! measuring programme that has none. Neither makes a repository while it times another.

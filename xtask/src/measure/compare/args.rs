@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask compare`.
+//! The command line of `cargo xtask measure compare`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask fanout`: many clients that ask for one archive at once, as jobs of one CI pipeline do.
+//! `cargo xtask measure fanout`: many clients that ask for one archive at once, as jobs of one CI pipeline do.
 //!
 //! No figure is printed before every contender's bytes are those of `git archive`. All contenders run in the
 //! same rounds, since a slow minute of the machine must fall on all of them.
@@ -17,7 +17,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::compare::repository_directory;
+use crate::measure::compare::repository_directory;
 use crate::{binary, process};
 use contender::Request;
 use trial::Trial;

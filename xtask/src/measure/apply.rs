@@ -1,4 +1,4 @@
-//! `cargo xtask apply`: an archive into a directory, against tar and against git's own checkout.
+//! `cargo xtask measure apply`: an archive into a directory, against tar and against git's own checkout.
 //!
 //! What each candidate leaves is compared with what tar leaves before anything is timed. The figures are medians over
 //! rounds in which the candidates take turns; a directory in memory (`/dev/shm`) leaves the disk out.

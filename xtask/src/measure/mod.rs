@@ -1,0 +1,60 @@
+//! Measurements, as `cargo xtask measure <name>`: one file for each.
+
+mod ahead;
+mod apply;
+mod batch;
+mod compare;
+mod crowd;
+// It moves bytes with `splice`.
+#[cfg(target_os = "linux")]
+mod fanout;
+mod fleet;
+mod lfs;
+mod partial;
+mod scenario;
+mod submodules;
+mod zoekt;
+
+use clap::Subcommand;
+
+/// A measurement.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    measurement: Measurement,
+}
+
+#[derive(Subcommand)]
+enum Measurement {
+    Ahead(ahead::Args),
+    Apply(apply::Args),
+    Batch(batch::Args),
+    Compare(compare::Args),
+    Crowd(crowd::Args),
+    #[cfg(target_os = "linux")]
+    Fanout(fanout::Args),
+    Fleet(fleet::Args),
+    Lfs(lfs::Args),
+    Partial(partial::Args),
+    Scenario(scenario::Args),
+    Submodules(submodules::Args),
+    Zoekt(zoekt::Args),
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.measurement {
+        Measurement::Ahead(args) => ahead::run(args),
+        Measurement::Apply(args) => apply::run(args),
+        Measurement::Batch(args) => batch::run(args),
+        Measurement::Compare(args) => compare::run(args),
+        Measurement::Crowd(args) => crowd::run(args),
+        #[cfg(target_os = "linux")]
+        Measurement::Fanout(args) => fanout::run(args),
+        Measurement::Fleet(args) => fleet::run(args),
+        Measurement::Lfs(args) => lfs::run(args),
+        Measurement::Partial(args) => partial::run(args),
+        Measurement::Scenario(args) => scenario::run(args),
+        Measurement::Submodules(args) => submodules::run(args),
+        Measurement::Zoekt(args) => zoekt::run(args),
+    }
+}
