@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::{Arg, Command, ValueEnum};
 
-use super::CommandName;
+use super::commands::CommandName;
 
 /// The script. `COMMANDS` stands for all commands, `OPTIONS` for the cases of the commands' options, `OPERANDS` for those of
 /// commands whose operand is one of a few words, `VALUES` for those of options that take one of a few values, and `OTHERS` for

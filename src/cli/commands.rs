@@ -9,11 +9,17 @@ use std::{
 use clap::{CommandFactory, Parser, ValueEnum};
 
 use super::{
-    Args, Condition, Content, Delta, Encoding, Extra, Filters, Level, Profile, ProgressOptions,
-    Range, ReportOptions, RunOptions, Sharing, Verbosity,
     amount::{number, part, size},
-    run::BucketOptions,
-    sharing::duration,
+    args::Args,
+    content::{Content, Encoding, Level},
+    delta::Delta,
+    extra::Extra,
+    filters::{Filters, Profile},
+    names::BEYOND,
+    reports::ReportOptions,
+    run::{BucketOptions, ProgressOptions, RunOptions, Verbosity},
+    serving::{Condition, Range},
+    sharing::{Sharing, duration},
 };
 
 /// A command, by its name.
@@ -297,26 +303,26 @@ pub struct Apply {
     pub verbosity: Verbosity,
 
     /// Take the archives from this channel
-    #[arg(long, value_name = "bucket/channel", conflicts_with = "archive", help_heading = super::BEYOND)]
+    #[arg(long, value_name = "bucket/channel", conflicts_with = "archive", help_heading = BEYOND)]
     pub channel: Option<String>,
 
     /// Update to this commit of the channel
     ///
     /// The exit status is 9 if the channel does not lead to the commit.
-    #[arg(long, value_name = "commit", help_heading = super::BEYOND)]
+    #[arg(long, value_name = "commit", help_heading = BEYOND)]
     pub at: Option<String>,
 
     /// Stop if a file in the directory differs
     ///
     /// Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. Then nothing is
     /// applied, and the exit status is 1.
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub verify: bool,
 
     /// Restore files that differ from a full archive
     ///
     /// Without a full archive of any commit, files that differ end the command as with --verify.
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub repair: bool,
 
     /// Bucket.
@@ -371,25 +377,25 @@ pub struct Publish {
     pub level: Level,
 
     /// Publish a full archive after this many deltas
-    #[arg(long, value_name = "count", default_value = "20", value_parser = number::<u32>(0..=u32::MAX), help_heading = super::BEYOND)]
+    #[arg(long, value_name = "count", default_value = "20", value_parser = number::<u32>(0..=u32::MAX), help_heading = BEYOND)]
     pub full_every: u32,
 
     /// Publish a full archive if deltas reach this share
-    #[arg(long, value_name = "fraction", default_value = "0.5", value_parser = part, help_heading = super::BEYOND)]
+    #[arg(long, value_name = "fraction", default_value = "0.5", value_parser = part, help_heading = BEYOND)]
     pub full_ratio: f64,
 
     /// Publish even if the channel has a newer commit
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub force: bool,
 
     /// Publish in full even if the channel has the commit
     ///
     /// A damaged channel file is replaced.
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub republish: bool,
 
     /// Create the bucket, in a new or empty directory
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub create: bool,
 
     /// Bucket.
@@ -438,7 +444,7 @@ pub struct Prune {
     ///
     /// The shortest time is 60m, because a publication that is running may need younger archives. The time is in seconds, or has
     /// the suffix m, h or d.
-    #[arg(long, value_name = "duration", default_value = "1d", value_parser = duration, help_heading = super::BEYOND)]
+    #[arg(long, value_name = "duration", default_value = "1d", value_parser = duration, help_heading = BEYOND)]
     pub older_than: Duration,
 
     /// Bucket.
@@ -453,15 +459,15 @@ pub struct Batch {
     /// Answer at most this many requests at once
     ///
     /// By default, there is one for each processor, up to 4.
-    #[arg(long, value_name = "count", value_parser = number::<usize>(1..=usize::MAX), help_heading = super::BEYOND)]
+    #[arg(long, value_name = "count", value_parser = number::<usize>(1..=usize::MAX), help_heading = BEYOND)]
     pub jobs: Option<usize>,
 
     /// Keep this many repositories open between requests
-    #[arg(long, value_name = "count", default_value = "100", value_parser = number::<usize>(0..=usize::MAX), help_heading = super::BEYOND)]
+    #[arg(long, value_name = "count", default_value = "100", value_parser = number::<usize>(0..=usize::MAX), help_heading = BEYOND)]
     pub repositories: usize,
 
     /// Limit the memory of all requests together
-    #[arg(long, value_name = "size", default_value = "256m", value_parser = size, help_heading = super::BEYOND)]
+    #[arg(long, value_name = "size", default_value = "256m", value_parser = size, help_heading = BEYOND)]
     pub memory: u64,
 }
 

@@ -3,7 +3,11 @@
 use clap::{Command, ValueEnum};
 use clap_complete::{Shell as Script, generate};
 
-use super::{CommandName, Shell, bash, manual::PROGRAM};
+use super::{
+    bash,
+    commands::{CommandName, Shell},
+    names::PROGRAM,
+};
 
 /// The completions for `shell`.
 pub fn completions(shell: Shell) -> String {

@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::extra::Extra;
+use super::{extra::Extra, names::BEYOND};
+
+/// The hidden option that carries the compression level to clap: the last of `-<number>`.
+pub(super) const LEVEL: &str = "level";
 
 /// The tree, the paths, and what each entry looks like.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -42,11 +45,11 @@ pub struct Content {
     /// Archive only the paths in this file, one a line
     ///
     /// `-` is standard input.
-    #[arg(long, value_name = "file", help_heading = super::BEYOND)]
+    #[arg(long, value_name = "file", help_heading = BEYOND)]
     pub pathspec_from_file: Option<OsString>,
 
     /// Separate the paths in that file by NUL
-    #[arg(long, help_heading = super::BEYOND)]
+    #[arg(long, help_heading = BEYOND)]
     pub pathspec_file_nul: bool,
 }
 
@@ -72,7 +75,7 @@ pub struct Encoding {
     pub level: Level,
 
     /// Choose the compressed bytes of a tar.gz
-    #[arg(long, value_name = "program", default_value = "git", value_enum, help_heading = super::BEYOND)]
+    #[arg(long, value_name = "program", default_value = "git", value_enum, help_heading = BEYOND)]
     pub gzip_compat: GzipCompat,
 }
 
@@ -80,7 +83,7 @@ pub struct Encoding {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Level {
     /// The level as words after the scanner have it.
-    #[arg(long = super::raw::LEVEL, hide = true, allow_hyphen_values = true)]
+    #[arg(long = LEVEL, hide = true, allow_hyphen_values = true)]
     pub level: Option<i32>,
 }
 

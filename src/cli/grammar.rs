@@ -13,7 +13,7 @@ use std::{
 use clap::{Arg, ValueEnum};
 use strsim::normalized_damerau_levenshtein;
 
-use super::{CommandName, NAME};
+use super::{commands::CommandName, names::NAME};
 use crate::base::error::{Error, Result};
 
 /// Options of git itself, each with the form that git takes before the name of a command.

@@ -8,10 +8,7 @@ use clap_mangen::{
     roff::{Roff, bold, roman},
 };
 
-use super::{CommandName, STATUSES};
-
-/// The name of the program, as shells and manuals know it.
-pub(super) const PROGRAM: &str = "git-sluice";
+use super::{commands::CommandName, names::PROGRAM, statuses::STATUSES};
 
 /// Examples: a command that the example is about, the words, and the effect.
 const EXAMPLES: [(CommandName, &str, &str); 13] = [

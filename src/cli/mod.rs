@@ -5,6 +5,7 @@
 //! command; those of an archive are read in two passes, as git does.
 
 mod amount;
+mod args;
 mod bash;
 mod commands;
 mod completions;
@@ -15,16 +16,17 @@ mod filters;
 mod grammar;
 mod help;
 mod manual;
+mod names;
 mod pathspec_file;
 mod raw;
 mod reports;
 mod run;
 mod serving;
 mod sharing;
-
-use std::path::PathBuf;
+mod statuses;
 
 pub use amount::{number, size};
+pub use args::Args;
 pub use commands::{
     Apply, Archive, Batch, CommandName, Completions, Described, Explain, Help, Info, Ls, Manual,
     Missing, ProfileName, Prune, Publish, Shell, Verify,
@@ -37,7 +39,7 @@ pub use filters::{
     BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Profile, SubmoduleMapping, Submodules,
     Symlinks,
 };
-pub use help::{STATUSES, help};
+pub use help::help;
 pub use manual::manual;
 pub use pathspec_file::pathspecs_from;
 pub use raw::{ArchiveWords, CliError, OptionTables, RawArgs};
@@ -45,34 +47,4 @@ pub use reports::ReportOptions;
 pub use run::{BucketOptions, ProgressOptions, RunOptions, Verbosity};
 pub use serving::{ByteRange, Condition, Range};
 pub use sharing::{Sharing, duration};
-
-const NAME: &str = "git sluice";
-/// The heading of options that `git archive` does not have and that belong to no other group.
-const BEYOND: &str = "Beyond git archive";
-
-/// The options of a request. Each command sets the groups that it accepts and leaves the others at their defaults.
-#[derive(Clone, Debug, Default)]
-pub struct Args {
-    /// The files.
-    pub content: Content,
-    /// The format.
-    pub encoding: Encoding,
-    /// Filters.
-    pub filters: Filters,
-    /// Options about a base.
-    pub delta: Delta,
-    /// The condition under which the archive is wanted.
-    pub condition: Condition,
-    /// The bytes that are wanted.
-    pub range: Range,
-    /// Options about sharing.
-    pub sharing: Sharing,
-    /// Threads and memory.
-    pub run: RunOptions,
-    /// Verbosity.
-    pub verbosity: Verbosity,
-    /// The file that the archive is written to.
-    pub output: Option<PathBuf>,
-    /// Whether a manifest is written.
-    pub has_manifest: bool,
-}
+pub use statuses::STATUSES;

@@ -14,15 +14,14 @@ use clap::{
 use gix::bstr;
 
 use super::{
-    Archive, CommandName,
+    commands::{Archive, CommandName},
+    content::LEVEL,
     extra::Extra,
     grammar::{Item, Opt, Question, Scanner, Speaker, Taken},
     help, sharing,
 };
 use crate::base::error::{ByteMessage, Error, ExitKind, Result, format_bytes};
 
-/// The hidden option that carries the compression level to clap: the last of `-<number>`.
-pub(super) const LEVEL: &str = "level";
 /// Options of the first pass.
 const FIRST: [&str; 3] = ["output", "remote", "exec"];
 /// The only option that git cannot take back with a `--no-` form.

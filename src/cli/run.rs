@@ -6,6 +6,7 @@ use clap::ArgAction;
 
 use super::{
     amount::{number, size},
+    names::BEYOND,
     sharing::duration,
 };
 
@@ -14,7 +15,7 @@ const DEFAULT_MEMORY: u64 = 128 << 20;
 
 /// Threads and memory.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = super::BEYOND)]
+#[command(next_help_heading = BEYOND)]
 pub struct RunOptions {
     /// Use this many threads
     ///
@@ -38,7 +39,7 @@ impl Default for RunOptions {
 
 /// Whether a longer run shows how far it is.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = super::BEYOND)]
+#[command(next_help_heading = BEYOND)]
 pub struct ProgressOptions {
     /// Show progress on stderr, even without a terminal
     #[arg(long, overrides_with = "no_progress")]
@@ -66,7 +67,7 @@ impl Verbosity {
 
 /// Options of the commands that use a bucket.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = super::BEYOND)]
+#[command(next_help_heading = BEYOND)]
 pub struct BucketOptions {
     /// Give up a request to a bucket after this time
     ///

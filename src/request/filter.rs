@@ -9,8 +9,8 @@ use gix::{
 };
 
 use super::{
-    Purpose,
     profile::{ProfileSettings, refused, setter, word},
+    purpose::Purpose,
 };
 use crate::{
     base::{

@@ -12,6 +12,7 @@ mod key;
 mod sharing;
 mod submodules;
 mod profile;
+mod purpose;
 mod resolve;
 mod scope;
 mod view_builder;
@@ -19,6 +20,7 @@ mod view_builder;
 pub use budget::Budget;
 pub use delta::{DeletionFormat, Delta};
 pub use profile::options as profile_options;
+pub use purpose::Purpose;
 pub use resolve::{Inputs, PartialRequest};
 pub use scope::Scope;
 pub use submodules::{ComparedTree, Submodule, Submodules};
@@ -51,35 +53,6 @@ pub enum Access {
     Local,
     /// The client of a server: refs and what they name, in the formats that the configuration allows.
     Remote,
-}
-
-/// The purpose of a request, as far as its meaning depends on that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To make the archive.
-    Archive,
-    /// To list its entries.
-    List,
-    /// To print the rules that decide about paths.
-    Explain,
-    /// To print what is known before the first byte.
-    Info,
-    /// To list missing objects.
-    Missing,
-    /// To publish the archive.
-    Publish,
-}
-
-impl Purpose {
-    /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
-    fn fetches(self) -> bool {
-        matches!(self, Self::Archive | Self::Publish)
-    }
-
-    /// Whether the user wants to know more about rules than that they are bad.
-    fn explains_rules(self) -> bool {
-        matches!(self, Self::List | Self::Explain)
-    }
 }
 
 /// One archive to be made. A clone begins at the first byte again.

@@ -13,9 +13,11 @@ use gix::{
 };
 
 use super::{
-    Access, Budget, Purpose, Request, clock, delta, filter,
+    Access, Budget, Request, clock, delta, filter,
     format::{Formats, NamedFormat},
-    key, sharing,
+    key,
+    purpose::Purpose,
+    sharing,
     view_builder::{Fetching, ViewBuilder},
 };
 use crate::{

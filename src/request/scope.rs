@@ -5,8 +5,8 @@ use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{
-    Purpose,
     delta::{self, Delta},
+    purpose::Purpose,
     submodules::{ComparedTree, ResolvedTree, Submodule, Submodules},
     view_builder::ViewBuilder,
 };

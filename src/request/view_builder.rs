@@ -8,7 +8,7 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::{Budget, Purpose, filter};
+use super::{Budget, filter, purpose::Purpose};
 use crate::{
     base::error::{Error, Result},
     cli::Args,

@@ -71,7 +71,7 @@ impl Place {
                 channel,
             }),
             None => Err(
-                Error::fatal(format!("'{}' is not <url>/<channel>", shown(text)))
+                Error::fatal(format!("'{}' is not <bucket>/<channel>", shown(text)))
                     .hinted("the name of a channel has letters, digits, '.', '_' and '-'"),
             ),
         }

@@ -13,7 +13,7 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::{super::Purpose, ResolvedTree, Submodule, Submodules, place::Place};
+use super::{super::purpose::Purpose, ResolvedTree, Submodule, Submodules, place::Place};
 use crate::{
     base::error::{Error, Result, format_bytes, push_line},
     cli::{SubmoduleMapping, Submodules as How},

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use git_sluice::cache::{Account, Failure, Key, CacheRequest, Settings, deliver};
+use git_sluice::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};

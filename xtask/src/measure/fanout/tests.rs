@@ -22,8 +22,7 @@ struct Parsed {
 
 #[test]
 fn twenty_clients_ask_for_two_formats() {
-    let parse =
-        |arguments: &[&str]| Parsed::try_parse_from([&["fanout"], arguments].concat());
+    let parse = |arguments: &[&str]| Parsed::try_parse_from([&["fanout"], arguments].concat());
     let Ok(Parsed { args }) = parse(&[]) else {
         panic!("no argument is required");
     };

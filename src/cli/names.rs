@@ -1,0 +1,8 @@
+//! Names of the program, and of its own options.
+
+/// The program, as users type it.
+pub(super) const NAME: &str = "git sluice";
+/// The program, as shells and manuals know it.
+pub(super) const PROGRAM: &str = "git-sluice";
+/// The heading of options that `git archive` does not have and that belong to no other group.
+pub(super) const BEYOND: &str = "Beyond git archive";
