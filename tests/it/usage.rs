@@ -318,7 +318,7 @@ fn no_tree_ish() {
     for args in ["", "-v", "--", "--prefix=p/", "--format=nosuch"] {
         let output = Repo::from("basic").sluice(args.split_whitespace());
         let expected = "error: a tree-ish is required\n\
-                        hint: git sluice [<options>] <tree-ish> [<path>...]\n";
+                        hint: git sluice [archive] [<options>] <tree-ish> [<path>...]\n";
         output.assert_failure(129, expected);
     }
 }

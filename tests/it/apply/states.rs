@@ -179,9 +179,10 @@ fn changed_files_go_unnoticed() {
     let help: Vec<&str> = help.split_whitespace().collect();
     let help = help.join(" ");
     for sentence in [
-        "apply checks that .git-sluice names the base of the archive, and checks the archive: its names and its end.",
-        "apply does not read the files in the directory: a file that was changed there stays changed unless the \
-         archive writes or deletes it, and the exit status is 0.",
+        "The file .git-sluice in the directory records which commit the directory holds.",
+        "The command checks that this commit is the base of the archive, and checks the names in the archive and its end.",
+        "It does not read the files in the directory: a file that was changed there stays changed unless the archive \
+         writes or deletes it.",
     ] {
         assert!(help.contains(sentence), "{help}");
     }

@@ -49,7 +49,8 @@ fn a_branch_with_the_name_of_a_command() {
 #[test]
 fn a_command_alone_that_is_a_branch_too() {
     let repo = branches_like_commands();
-    for name in COMMANDS {
+    // Without a repository, the server has nothing to serve.
+    for name in COMMANDS.into_iter().filter(|it| *it != "upload-archive") {
         let output = repo.sluice([name]);
         let archive = format!("git sluice archive {name}");
         output.assert_refused(129, &["error: ", &format!("'{archive}'")]);
@@ -119,7 +120,7 @@ fn options_that_are_commands_now() {
         let output = repo.sluice([option, "HEAD"]);
         let message = format!("error: unknown option `{}'", &option[2..]);
         output.assert_refused(129, &[&message]);
-        let hint = format!("git sluice {command} is a command");
+        let hint = format!("'git sluice {command}' is a command");
         assert!(
             command.is_empty() || output.messages().contains(&hint),
             "{output}"

@@ -43,7 +43,7 @@ pub(crate) fn options(command: &str) -> Vec<String> {
 fn options_in(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start);
     let listed = lines.filter(|line| line.starts_with('-'));
-    let words = listed.flat_map(|line| line.split([' ', ',', '=', '[', '<']));
+    let words = listed.flat_map(|line| line.split([' ', ',', '=', '[', '<', '.']));
     let names = words.filter(|word| word.len() > 2 && word.starts_with("--"));
     names.map(ToOwned::to_owned).collect()
 }

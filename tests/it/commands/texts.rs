@@ -113,7 +113,7 @@ fn manual_pages() {
 fn texts_need_nothing() {
     let place = Repo::scratch()
         .env("PATH", "/nonexistent")
-        .env("GIT_CONFIG_PARAMETERS", "'core.x")
+        .env("GIT_CONFIG_PARAMETERS", "'tar.x.command'")
         .env("GIT_DIR", "/nonexistent");
     for words in [
         &["help"][..],
