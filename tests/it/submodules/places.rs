@@ -150,7 +150,7 @@ fn where_the_caller_says() {
         .assert_refused(128, &["not a git repository: '"]);
     mirror
         .sluice([RECURSE, "--submodule-git-dir=x", "HEAD"])
-        .assert_refused(129, &["option `submodule' expects"]);
+        .assert_refused(129, &["option `submodule-git-dir' expects"]);
 }
 
 /// A name stays when the path changes, so that old commits are found.
