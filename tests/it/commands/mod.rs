@@ -43,7 +43,9 @@ pub(crate) fn options(command: &str) -> Vec<String> {
 fn options_in(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start);
     let listed = lines.filter(|line| line.starts_with('-'));
-    let words = listed.flat_map(|line| line.split([' ', ',', '=', '[', '<', '.']));
+    // Two spaces stand before the explanation.
+    let spelled = listed.filter_map(|line| line.split("  ").next());
+    let words = spelled.flat_map(|line| line.split([' ', ',', '=', '[', '<', '.']));
     let names = words.filter(|word| word.len() > 2 && word.starts_with("--"));
     names.map(ToOwned::to_owned).collect()
 }
