@@ -100,7 +100,7 @@ impl Mount {
         if let Some(mut errors) = self.program.stderr.take() {
             errors.read_to_string(&mut message)?;
         }
-        Ok(message.split_whitespace().collect::<Vec<_>>().join(" "))
+        Ok(message.trim_end().to_owned())
     }
 }
 
