@@ -3,6 +3,9 @@
 mod ahead;
 mod apply;
 mod batch;
+// It mounts a FUSE file system.
+#[cfg(target_os = "linux")]
+mod cold;
 mod compare;
 mod crowd;
 // It moves bytes with `splice`.
@@ -29,6 +32,8 @@ enum Measurement {
     Ahead(ahead::Args),
     Apply(apply::Args),
     Batch(batch::Args),
+    #[cfg(target_os = "linux")]
+    Cold(cold::Args),
     Compare(compare::Args),
     Crowd(crowd::Args),
     #[cfg(target_os = "linux")]
@@ -46,6 +51,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Ahead(args) => ahead::run(args),
         Measurement::Apply(args) => apply::run(args),
         Measurement::Batch(args) => batch::run(args),
+        #[cfg(target_os = "linux")]
+        Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
         Measurement::Crowd(args) => crowd::run(args),
         #[cfg(target_os = "linux")]
