@@ -21,12 +21,15 @@ use crate::{
     },
     output,
     plan::{
-        Locators, Planner, TreeSource,
+        Locators, Planner, ReadAhead, TreeSource,
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
     request::{DeletionFormat, Delta, Request, Scope, format::Format},
 };
+
+/// Threads on cold storage, if the user does not choose.
+const COLD_THREADS: usize = 8;
 
 /// The parts that a pipeline is made of.
 pub(super) struct Prepared<F> {
@@ -34,6 +37,8 @@ pub(super) struct Prepared<F> {
     pub(super) planner: Planner,
     pub(super) limits: Limits,
     pub(super) shareable: Shareable,
+    /// Reads ahead until the archive is written.
+    pub(super) read_ahead: Arc<[ReadAhead]>,
 }
 
 impl<F> Prepared<F> {
@@ -104,6 +109,7 @@ impl<F> Prepared<F> {
             planner: Planner::new(route, request.reader).with_submodules(trees.into()),
             limits,
             shareable,
+            read_ahead: request.read_ahead,
         })
     }
 }
@@ -118,8 +124,10 @@ fn origin(treeish: Treeish) -> Origin {
 }
 
 fn limits(request: &Request) -> Limits {
+    // A thread that waits for storage leaves its processor idle.
+    let reads_ahead = request.reader.odb.reads_ahead();
     Limits {
-        threads: request.threads,
+        threads: request.threads.or(reads_ahead.then_some(COLD_THREADS)),
         max_threads: usize::MAX,
         budget: match request.format {
             Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),

@@ -205,6 +205,7 @@ fn stream<F: format::Format>(
         planner,
         limits,
         shareable,
+        read_ahead: _until_the_end,
     } = Prepared::new(format, request, manifest.is_some())?;
     let directories = planner.directories();
     let Diagnostics { console, meter } = diagnostics;

@@ -90,7 +90,7 @@ _git_sluice() {
         return
     fi
     command=archive
-    if [[ $cword == "$at" ]]; then
+    if [[ $cword == "$at" && $cur != -* ]]; then
         may_be_command=1
     else
         command=$(_git_sluice_command "${words[at]}")

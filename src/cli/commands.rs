@@ -15,7 +15,7 @@ use super::{
     delta::Delta,
     extra::Extra,
     filters::{Filters, Profile},
-    names::BEYOND,
+    names::{BEYOND, OF_GIT},
     reports::ReportOptions,
     run::{BucketOptions, ProgressOptions, RunOptions, Verbosity},
     serving::{Condition, Range},
@@ -118,10 +118,14 @@ impl CommandName {
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice [archive] [<options>] <tree-ish> [<path>...]")]
 pub struct Archive {
+    /// The options of every command about an archive.
+    #[command(flatten)]
+    pub described: Described,
+
     /// Write the archive to this file
     ///
     /// A regular file is written under a temporary name and renamed when the archive is complete.
-    #[arg(short = 'o', long = "output", value_name = "file")]
+    #[arg(short = 'o', long = "output", value_name = "file", help_heading = OF_GIT)]
     _output: (),
 
     /// Verbosity.
@@ -129,21 +133,16 @@ pub struct Archive {
     pub verbosity: Verbosity,
 
     /// List the archive formats
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OF_GIT)]
     pub list: bool,
 
     /// Retrieve the archive from this repository
-    #[arg(long = "remote", value_name = "repo")]
+    #[arg(long = "remote", value_name = "repo", help_heading = OF_GIT)]
     _remote: (),
 
     /// Run this command instead of git-upload-archive
-    #[arg(long = "exec", value_name = "command")]
+    #[arg(long = "exec", value_name = "command", help_heading = OF_GIT)]
     _exec: (),
-
-    // A heading holds for all options that follow.
-    /// The options of every command about an archive.
-    #[command(flatten)]
-    pub described: Described,
 
     /// Whether progress is shown.
     #[command(flatten)]

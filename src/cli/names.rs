@@ -4,5 +4,7 @@
 pub(super) const NAME: &str = "git sluice";
 /// The program, as shells and manuals know it.
 pub(super) const PROGRAM: &str = "git-sluice";
+/// The heading of options that `git archive` has. Without it, an option has the heading of those before it.
+pub(super) const OF_GIT: Option<&str> = None;
 /// The heading of options that `git archive` does not have and that belong to no other group.
 pub(super) const BEYOND: &str = "Beyond git archive";

@@ -6,7 +6,7 @@ use clap::ArgAction;
 
 use super::{
     amount::{number, size},
-    names::BEYOND,
+    names::{BEYOND, OF_GIT},
     sharing::duration,
 };
 
@@ -54,7 +54,7 @@ pub struct ProgressOptions {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Verbosity {
     /// Report archived files on stderr
-    #[arg(short, long, action = ArgAction::Count)]
+    #[arg(short, long, action = ArgAction::Count, help_heading = OF_GIT)]
     pub verbose: u8,
 }
 

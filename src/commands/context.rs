@@ -65,6 +65,14 @@ impl Context<'_> {
         is_wanted.then_some(self.screen)
     }
 
+    /// Writes a text as the output of the command.
+    pub(super) fn write_text(&self, text: &str) -> Result<()> {
+        let mut destination = (self.output)()?;
+        let written = destination.write_all(text.as_bytes());
+        written.map_err(|error| Error::write(&error))?;
+        destination.complete()
+    }
+
     /// The repository, or why there is none, and its formats.
     pub(super) fn open(&self) -> Result<(Result<Repository>, Formats)> {
         let repository = (self.repository)()?;

@@ -25,7 +25,6 @@ mod verify;
 use crate::{
     base::error::Error,
     cli::{CliError, CommandName, RawArgs},
-    output::Destination,
 };
 pub use context::{Context, refuse_ambiguous};
 
@@ -51,12 +50,4 @@ pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
             Err(Error::usage(refused).into())
         }
     }
-}
-
-/// Writes a `text` to the output of the command.
-fn write_text(text: &str, context: &Context<'_>) -> Result<(), CliError> {
-    let mut destination: Destination = (context.output)()?;
-    let written = std::io::Write::write_all(&mut destination, text.as_bytes());
-    written.map_err(|error| Error::write(&error))?;
-    Ok(destination.complete()?)
 }

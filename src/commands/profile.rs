@@ -1,6 +1,6 @@
 //! `profile`: prints the options that a profile stands for.
 
-use super::{Context, write_text};
+use super::Context;
 use crate::{
     cli::{self, CliError, RawArgs},
     request::profile_options,
@@ -8,5 +8,5 @@ use crate::{
 
 pub(super) fn run(words: RawArgs<'_>, context: &Context<'_>) -> Result<(), CliError> {
     let options: cli::ProfileName = words.options()?;
-    write_text(&profile_options(options.name), context)
+    Ok(context.write_text(&profile_options(options.name))?)
 }

@@ -202,6 +202,11 @@ impl Locator {
             lfs_objects,
             ..
         } = &mut window;
+        if self.odb.reads_ahead() {
+            let wanted = entries.iter().filter(|entry| is_wanted(entry));
+            let ids: Vec<ObjectId> = wanted.map(|entry| entry.id).collect();
+            self.odb.ask_for(&ids);
+        }
         for entries in entries.chunks_mut(GROUP) {
             self.find(entries)?;
             let mut found = 0;

@@ -15,6 +15,7 @@ pub mod select;
 mod locate;
 mod naming;
 mod pointer;
+mod ahead;
 mod blob_policy;
 mod planner;
 pub mod submodules;
@@ -31,6 +32,7 @@ use crate::{
     },
     git::objects::reader::Reader,
 };
+pub use ahead::ReadAhead;
 pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
 pub use entry::{Blob, ChangeRecord, Entry};

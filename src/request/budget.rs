@@ -39,6 +39,11 @@ impl Budget {
         self.bytes / 32
     }
 
+    /// What is read ahead for one window of the plan, into the memory of the system.
+    pub fn read_ahead(self) -> u64 {
+        self.bytes as u64 / 4
+    }
+
     /// Windows of the plan that a range keeps until its files are read.
     pub fn kept_windows(self) -> usize {
         self.bytes / 8

@@ -108,6 +108,16 @@ impl<'a> FilterRules<'a> {
         self.settings.no_attributes
     }
 
+    /// Whether no filter keeps a selected file back.
+    pub(super) fn send_all_files(&self) -> bool {
+        let settings = &self.settings;
+        settings.max_size.is_none()
+            && self.access.is_none()
+            && self.given.exclude.is_empty()
+            && self.given.exclude_from.is_empty()
+            && self.ignore_files().next().is_none()
+    }
+
     /// Whether the contents of submodules are archived.
     pub(super) fn enters_submodules(&self) -> bool {
         matches!(

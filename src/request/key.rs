@@ -85,7 +85,7 @@ impl KeyInputs<'_> {
     pub(super) fn key_of_files(&self, extras: &mut [Extra]) -> Result<Key, String> {
         match () {
             () if self.treeish.commit.is_none() => {
-                return Err("a view has commits, and this is none".to_owned());
+                return Err("a channel has commits, and this is a tree".to_owned());
             }
             () if self.args.content.worktree_attributes => {
                 return Err("attributes come from the work tree".to_owned());

@@ -42,7 +42,7 @@ use crate::{
         tree::TreeRules,
     },
     output::report::Subject,
-    plan::{BlobPolicy, extra::Extra},
+    plan::{BlobPolicy, ReadAhead, extra::Extra},
 };
 use format::Format;
 
@@ -106,6 +106,8 @@ pub struct Request {
     pub cache: Option<cache::Settings>,
     /// Where objects that the archive lacks are fetched from, if they are.
     pub promisors: Option<Promisors>,
+    /// Threads that read ahead as long as the request exists.
+    pub read_ahead: Arc<[ReadAhead]>,
     /// Ignore files that the user has named and no tree has.
     pub absent_rules: Vec<BString>,
     /// Reads the objects of the repository.

@@ -1,6 +1,7 @@
 //! The steps from arguments to a request, in the order in which git notices that something is wrong.
 
 use std::{
+    cell::RefCell,
     io::{self, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -240,6 +241,7 @@ impl<'a> Inputs<'a> {
         } = known;
         let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         let budget = Budget::new(args.run.memory);
+        reader.odb.read_ahead_if_cold(budget.read_ahead());
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
         let mut attributes =
@@ -263,6 +265,7 @@ impl<'a> Inputs<'a> {
             rules,
             budget,
             fetching,
+            read_ahead: RefCell::default(),
         };
         let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
         let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
@@ -301,6 +304,7 @@ impl<'a> Inputs<'a> {
         };
         Ok(Request {
             promisors: None,
+            read_ahead: view.read_ahead.into_inner().into(),
             range: inputs.range(key.as_ref().ok()),
             key,
             key_of_files,

@@ -14,12 +14,14 @@ use crate::{
     base::error::Result,
     git::{
         objects::reader::Reader,
+        pathspec::Pathspecs,
         repository::{
             Repository,
             treeish::{self, Treeish},
         },
     },
     plan::{
+        ReadAhead,
         delta::{Bounds, Side},
         submodules::PlannedTree,
         view::View,
@@ -135,6 +137,19 @@ impl ViewBuilder<'_> {
         }
     }
 
+    /// Starts to read ahead in `treeish`, if the repository is not in memory. A delta by stored bytes reads only directories
+    /// that differ.
+    fn read_ahead_from(&self, reader: &Reader, treeish: &Treeish, pathspecs: &Arc<Pathspecs>) {
+        let is_delta = self.args.delta.base.is_some();
+        if is_delta && self.filters.is_raw() {
+            return;
+        }
+        let with_files =
+            self.purpose == Purpose::Archive && !is_delta && self.filters.send_all_files();
+        let ahead = ReadAhead::start(reader, treeish.tree, Arc::clone(pathspecs), with_files);
+        self.read_ahead.borrow_mut().extend(ahead);
+    }
+
     /// `treeish`, which the user calls `name`, as the options ask to see it.
     fn seen(
         &self,
@@ -144,6 +159,7 @@ impl ViewBuilder<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<ResolvedTree> {
         let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
+        self.read_ahead_from(reader, treeish, &selection.pathspecs);
         if self.filters.enters_submodules() {
             let found = (selection, filter);
             return self.seen_with_submodules(

@@ -1,7 +1,7 @@
 //! The view of a tree that the options ask for. A view decides about paths, kinds and names. Must not read blobs other
 //! than attribute and ignore files.
 
-use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{cell::RefCell, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
 use gix::{
     ObjectId,
@@ -22,7 +22,7 @@ use crate::{
         },
         tree::{Mount, TreeRules},
     },
-    plan::{delta::DeltaRules, select::Selection, view::View},
+    plan::{ReadAhead, delta::DeltaRules, select::Selection, view::View},
 };
 
 /// The inputs of a view.
@@ -40,6 +40,8 @@ pub(super) struct ViewBuilder<'a> {
     pub(super) text: bool,
     pub(super) rules: TreeRules,
     pub(super) budget: Budget,
+    /// Threads that read ahead.
+    pub(super) read_ahead: RefCell<Vec<ReadAhead>>,
     /// What submodules lack and can fetch is noted here, if it is fetched.
     pub(super) fetching: Option<Fetching<'a>>,
 }

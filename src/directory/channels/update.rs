@@ -90,7 +90,7 @@ enum Start {
     /// At what the directory holds.
     Held,
     /// At nothing: what the directory holds differs from what archives have brought, or cannot be compared.
-    Anew,
+    FromScratch,
 }
 
 impl Update<'_> {
@@ -108,11 +108,13 @@ impl Update<'_> {
                 apply::check(self.directory, differences, console).map(|()| Start::Held)
             }
             // No list says what an interrupted application has left.
-            (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::Anew),
+            (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::FromScratch),
             // The differences are told by the application.
             (Check::Repair, Some(Content::Holds(_))) => {
                 match apply::check(self.directory, &mut io::sink(), console) {
-                    Err(error) if error.kind() == ExitKind::DirectoryDiffers => Ok(Start::Anew),
+                    Err(error) if error.kind() == ExitKind::DirectoryDiffers => {
+                        Ok(Start::FromScratch)
+                    }
                     checked => checked.map(|()| Start::Held),
                 }
             }
@@ -132,7 +134,7 @@ impl Update<'_> {
         // The same commit of another channel has other files.
         let state = match start {
             Start::Held => apply::state(self.directory)?,
-            Start::Anew => None,
+            Start::FromScratch => None,
         };
         let state = state.filter(|state| state.origin == channel.origin());
         Ok(match state.map(|state| state.content) {
@@ -226,7 +228,7 @@ impl Journey<'_> {
     ) -> Result<()> {
         let check = match start {
             Start::Held => Check::Nothing,
-            Start::Anew => Check::Repair,
+            Start::FromScratch => Check::Repair,
         };
         let reports = Reports {
             differences: reports.differences,

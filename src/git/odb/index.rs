@@ -19,6 +19,10 @@ const FANOUT_LEN: usize = 256 * 4;
 const V2_SIGNATURE: [u8; 8] = *b"\xfftOc\0\0\0\x02";
 /// Flag of an offset of 63 bits, which is stored in the second table.
 const LARGE_OFFSET: u32 = 1 << 31;
+/// Bytes that the system reads at least.
+const PAGE: usize = 4096;
+/// The pages that one look-up reads, about.
+const PAGES_OF_LOOKUP: usize = 4;
 /// Guesses before the rest is bisected. An index may hold ids that are not evenly spread.
 const GUESSES: usize = 8;
 
@@ -120,6 +124,33 @@ impl Index {
         let positions: Vec<_> = ids.iter().map(|id| self.position(id)).collect();
         let offset = |position: Option<usize>| self.offset(position?);
         positions.into_iter().map(offset).collect()
+    }
+
+    /// Asks the system for the pages that a look-up of each of `ids` will read, without waiting.
+    pub(super) fn ask(&self, ids: &[ObjectId]) {
+        let names = self.count * self.stride;
+        // The whole table, if most of its pages are wanted.
+        if ids.len() * PAGES_OF_LOOKUP >= names / PAGE {
+            self.map.ask(self.names..self.names + names);
+            self.map
+                .ask(self.offsets..self.offsets + self.count * self.offset_stride);
+            return;
+        }
+        for id in ids {
+            let Some(bucket) = self.bucket(id.as_bytes()) else {
+                continue;
+            };
+            let position = bucket.guess(id.as_bytes());
+            let name = self.names + position * self.stride;
+            self.map.ask(name.saturating_sub(PAGE / 4)..name + PAGE / 4);
+            let offset = self.offsets + position * self.offset_stride;
+            self.map.ask(offset..offset + self.offset_stride);
+        }
+    }
+
+    /// Whether the index seems to be in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.map.is_in_memory()
     }
 
     fn offset(&self, position: usize) -> Option<u64> {

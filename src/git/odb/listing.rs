@@ -32,6 +32,7 @@ impl Odb {
             stamps,
             opened: SystemTime::now(),
             missed: false,
+            ahead: None,
             denied: None,
         };
         odb.list();

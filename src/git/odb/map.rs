@@ -5,7 +5,19 @@
 //! on a 250 MB tree). The module must hand out only shared slices.
 #![allow(unsafe_code)]
 
-use std::{fs::File, io, ops::Deref, path::Path};
+use std::{
+    fs::File,
+    io,
+    ops::{Deref, Range},
+    path::Path,
+};
+
+use rustix::param::page_size;
+
+/// The kernel reads at most this much for one question, whatever its length: the usual window of read-ahead, in bytes.
+const QUESTION: usize = 128 << 10;
+/// The pages that are looked at to see whether a file is in memory.
+const SAMPLE: usize = 32;
 
 /// A whole file, read-only, in memory.
 pub(super) struct Map(Option<memmap2::Mmap>);
@@ -35,6 +47,37 @@ impl Map {
         // SAFETY: the mapping is of a file and read-only, so the dropped pages hold only the bytes
         // of the file: slices into the mapping read the same bytes before and after.
         let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+}
+
+impl Map {
+    /// Asks the system for the bytes of `range`, and does not wait for them. Only a hint.
+    pub(super) fn ask(&self, range: Range<usize>) {
+        let Some(map) = &self.0 else { return };
+        let end = range.end.min(map.len());
+        let mut start = range.start;
+        while start < end {
+            // Questions that begin at multiples of their length overlap in no page.
+            let next = ((start / QUESTION + 1) * QUESTION).min(end);
+            let _ = map.advise_range(memmap2::Advice::WillNeed, start, next - start);
+            start = next;
+        }
+    }
+
+    /// Whether a sample of pages is in memory. True if the system does not say so.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let Some(map) = &self.0 else { return true };
+        let pages = map.len().div_ceil(page_size());
+        let step = pages.div_ceil(SAMPLE).max(1);
+        (0..pages).step_by(step).all(|page| {
+            let mut state = 0;
+            // SAFETY: the address is that of a page of the mapping, and the answer about one page is one byte.
+            let answer = unsafe {
+                let address = map.as_ptr().add(page * page_size());
+                libc::mincore(address.cast_mut().cast(), 1, &raw mut state)
+            };
+            answer != 0 || state & 1 != 0
+        })
     }
 }
 

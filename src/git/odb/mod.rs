@@ -5,6 +5,7 @@
 //! clones share the mapped files. It never reads an object's content and never talks to a remote. The
 //! lookup order is git's: packs, loose objects, then packs once more in case of a repack in between.
 
+mod ahead;
 mod dirs;
 mod index;
 mod listing;
@@ -105,6 +106,8 @@ pub struct Odb {
     opened: SystemTime,
     /// Whether a missing object may be in a file that the system refused to map.
     missed: bool,
+    /// The most bytes that are asked for at once, if objects are read ahead.
+    ahead: Option<u64>,
     /// An existing pack directory or loose object to which the system denied access, and the error.
     denied: Option<Arc<(PathBuf, io::Error)>>,
 }

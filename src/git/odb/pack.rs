@@ -93,6 +93,16 @@ impl Pack {
         black_box(first.fold(0, |all, byte| all ^ byte));
     }
 
+    /// Asks the system for the bytes from `start` to `end`, without waiting.
+    pub(super) fn ask(&self, start: u64, end: u64) {
+        self.map.ask(start as usize..end as usize);
+    }
+
+    /// Whether the pack seems to be in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.map.is_in_memory()
+    }
+
     /// Read the header of the entry at `offset`.
     pub fn header(&self, offset: u64) -> Result<EntryHeader, Damage> {
         let truncated = Damage("pack entry is truncated");

@@ -303,7 +303,7 @@ fn what_cannot_be_published() {
     for (words, message) in [
         (
             "HEAD^{tree}",
-            "fatal: cannot publish: a channel has commits, and this is none\n",
+            "fatal: cannot publish: a channel has commits, and this is a tree\n",
         ),
         (
             "--worktree-attributes HEAD",

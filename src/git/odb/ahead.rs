@@ -1,0 +1,148 @@
+//! Asks the system for everything that objects are made of, before the first of them is used.
+//!
+//! On storage with latency, a reader that waits for one page after another takes a round trip for each. Here, each round asks
+//! for all pages that are known by then: of the index, then of the headers of pack entries, then of their content and of the
+//! headers of their bases. If the files are in memory, nothing is asked. Every question is a hint: it must not fail, and must
+//! not decide whether an object exists.
+
+use std::collections::HashSet;
+
+use gix::ObjectId;
+
+use super::{
+    Odb, PackId, Place,
+    pack::{EntryHeader, EntryKind},
+    source::SourceKind,
+};
+
+/// A gap of fewer bytes costs less than another question.
+const GAP: u64 = 64 << 10;
+/// The longest header of a pack entry that is expected, in bytes.
+const HEADER: u64 = 64;
+/// An entry of at most this size is expected not to shrink; larger ones to a half.
+const SMALL: u64 = 16 << 10;
+
+/// A part of a pack, from an offset to another one.
+type Range = (PackId, u64, u64);
+
+impl Odb {
+    /// Looks whether the packs that were used so far are in memory, and if not, reads ahead from now on: at most
+    /// `max_bytes` for one question.
+    pub fn read_ahead_if_cold(&mut self, max_bytes: u64) {
+        let indices = self.sources.iter().filter_map(|source| match &source.kind {
+            SourceKind::Single(index, _) => index.get()?.as_ref().ok(),
+            SourceKind::Multi(..) => None,
+        });
+        let packs = self
+            .packs
+            .iter()
+            .filter_map(|file| file.pack.get()?.as_ref().ok());
+        let is_warm = { indices }.all(|index| index.is_in_memory()) && { packs }
+            .all(|pack| pack.is_in_memory());
+        self.ahead = (!is_warm).then_some(max_bytes);
+    }
+
+    /// Whether objects are read ahead.
+    pub fn reads_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only.
+    pub fn ask_for(&mut self, ids: &[ObjectId]) {
+        let Some(max_bytes) = self.ahead else { return };
+        self.ask_for_lookups(ids);
+        let mut seen = HashSet::new();
+        let mut asked = 0;
+        let mut round: Vec<(PackId, u64)> = Vec::new();
+        for id in ids {
+            if let Some(Place::Packed(pack, offset)) = self.find_in_packs(id)
+                && seen.insert((pack, offset))
+            {
+                round.push((pack, offset));
+            }
+        }
+        self.ask_for_ranges(
+            round
+                .iter()
+                .map(|&(pack, offset)| (pack, offset, offset + HEADER)),
+        );
+        while !round.is_empty() && asked < max_bytes {
+            let mut ranges = Vec::with_capacity(2 * round.len());
+            let mut bases = Vec::new();
+            for (pack, offset) in round {
+                if asked >= max_bytes {
+                    break;
+                }
+                let header = self.pack(pack).and_then(|file| file.header(offset).ok());
+                let Some(header) = header else { continue };
+                let end = header.data + expected(&header);
+                ranges.push((pack, offset, end));
+                asked += end - offset;
+                if let Some(base) = self.base(pack, &header)
+                    && seen.insert(base)
+                {
+                    ranges.push((base.0, base.1, base.1 + HEADER));
+                    bases.push(base);
+                }
+            }
+            self.ask_for_ranges(ranges);
+            round = bases;
+        }
+    }
+
+    fn base(&mut self, pack: PackId, header: &EntryHeader) -> Option<(PackId, u64)> {
+        match header.kind {
+            EntryKind::Object(_) => None,
+            EntryKind::OfsDelta(base) => Some((pack, base)),
+            EntryKind::RefDelta(base) => match self.find_in_packs(&base)? {
+                Place::Packed(pack, offset) => Some((pack, offset)),
+                Place::Loose(_) => None,
+            },
+        }
+    }
+
+    /// Asks for the pages that look-ups of `ids` will read.
+    fn ask_for_lookups(&self, ids: &[ObjectId]) {
+        for source in &self.sources {
+            if let SourceKind::Single(index, _) = &source.kind
+                && let Some(index) = self.index(&source.path, index)
+            {
+                index.ask(ids);
+            }
+        }
+    }
+
+    /// Asks for `ranges`, merged where the gaps are small.
+    fn ask_for_ranges(&self, ranges: impl IntoIterator<Item = Range>) {
+        let mut ranges: Vec<Range> = ranges.into_iter().collect();
+        ranges.sort_unstable_by_key(|&(pack, start, end)| (pack.0, start, end));
+        let mut merged: Option<Range> = None;
+        for (pack, start, end) in ranges {
+            match &mut merged {
+                Some((last, _, until)) if *last == pack && start <= *until + GAP => {
+                    *until = end.max(*until);
+                }
+                _ => {
+                    self.ask_for_range(merged.replace((pack, start, end)));
+                }
+            }
+        }
+        self.ask_for_range(merged);
+    }
+
+    fn ask_for_range(&self, range: Option<Range>) {
+        if let Some((pack, start, end)) = range
+            && let Some(file) = self.pack(pack)
+        {
+            file.ask(start, end);
+        }
+    }
+}
+
+/// The expected bytes of the zlib stream of an entry.
+fn expected(header: &EntryHeader) -> u64 {
+    match header.size {
+        size if size <= SMALL => size,
+        size => size / 2,
+    }
+}
