@@ -97,7 +97,7 @@ fn least_recently_used_goes_first() {
     };
     assert_eq!(
         [ask("a"), ask("b"), ask("a"), ask("c"), ask("d")].join(" "),
-        "lead lead hit lead lead"
+        "producer producer hit producer producer"
     );
     let held = cache.archives().len();
     assert!(held >= 2, "{held}");
