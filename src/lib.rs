@@ -69,7 +69,9 @@
 //! * An archive is complete or visibly broken. A failure before the first byte writes nothing, and a later one ends the
 //!   stream inside an entry. A file named with `-o` appears when it is complete.
 //! * The plan reads trees, attribute files and headers of pack entries. It reads a blob only if it could be a pointer of Git
-//!   LFS whose object is sent. It does not read an ignored directory.
+//!   LFS whose object is sent. The walk does not read an ignored directory.
+//! * If packs are not in memory, a thread reads the trees ahead level by level, and each window of the plan asks the system for
+//!   its objects before it looks at one. These are hints: they decide nothing, and they fail in silence.
 //! * `format` does not know git, `base::pipeline` knows neither git nor tar, `git::objects` sees no path, and `git::convert`
 //!   sees paths but no archive.
 //! * Every queue and cache has a limit in bytes, and an object above the limit is streamed. The walk returns mapped pages of

@@ -28,9 +28,6 @@ use crate::{
     request::{DeletionFormat, Delta, Request, Scope, format::Format},
 };
 
-/// Threads on cold storage, if the user does not choose.
-const COLD_THREADS: usize = 8;
-
 /// The parts that a pipeline is made of.
 pub(super) struct Prepared<F> {
     pub(super) archiver: Archiver<F>,
@@ -124,10 +121,8 @@ fn origin(treeish: Treeish) -> Origin {
 }
 
 fn limits(request: &Request) -> Limits {
-    // A thread that waits for storage leaves its processor idle.
-    let reads_ahead = request.reader.odb.reads_ahead();
     Limits {
-        threads: request.threads.or(reads_ahead.then_some(COLD_THREADS)),
+        threads: request.threads,
         max_threads: usize::MAX,
         budget: match request.format {
             Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),

@@ -100,6 +100,11 @@ impl LevelWalk {
                 if self.stop.load(Ordering::Relaxed) || self.seen.len() > MAX_TREES {
                     return;
                 }
+                let ids: Vec<ObjectId> = group.iter().map(|(id, _)| *id).collect();
+                // The root may be in memory because it was looked at before.
+                if !self.reader.odb.ask_for(&ids) && ids != [root] {
+                    return;
+                }
                 self.read_group(group, &mut below);
             }
             level = below;
@@ -109,8 +114,6 @@ impl LevelWalk {
 
     /// Reads the trees in `group`, and appends their directories to `below`.
     fn read_group(&mut self, group: &[Directory], below: &mut Vec<Directory>) {
-        let ids: Vec<ObjectId> = group.iter().map(|(id, _)| *id).collect();
-        self.reader.odb.ask_for(&ids);
         let mut attributes = Vec::new();
         let mut content = Buffer::default();
         for (id, path) in group {

@@ -21,6 +21,7 @@ mod attributes;
 mod batch;
 mod cache;
 mod circles;
+mod cold;
 mod command_line;
 mod commands;
 mod configuration;

@@ -22,6 +22,9 @@ const HEADER: u64 = 64;
 /// An entry of at most this size is expected not to shrink; larger ones to a half.
 const SMALL: u64 = 16 << 10;
 
+/// The objects that are looked at to see whether all are in memory.
+const SAMPLE: usize = 16;
+
 /// A part of a pack, from an offset to another one.
 type Range = (PackId, u64, u64);
 
@@ -47,9 +50,12 @@ impl Odb {
         self.ahead.is_some()
     }
 
-    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only.
-    pub fn ask_for(&mut self, ids: &[ObjectId]) {
-        let Some(max_bytes) = self.ahead else { return };
+    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only. Returns whether
+    /// anything had to be asked for.
+    pub fn ask_for(&mut self, ids: &[ObjectId]) -> bool {
+        let Some(max_bytes) = self.ahead else {
+            return false;
+        };
         self.ask_for_lookups(ids);
         let mut seen = HashSet::new();
         let mut asked = 0;
@@ -60,6 +66,15 @@ impl Odb {
             {
                 round.push((pack, offset));
             }
+        }
+        // The sample of a whole pack says little about these objects: only the newest commit may be in memory.
+        let step = round.len().div_ceil(SAMPLE).max(1);
+        if round
+            .iter()
+            .step_by(step)
+            .all(|&place| self.is_in_memory(place))
+        {
+            return false;
         }
         self.ask_for_ranges(
             round
@@ -88,6 +103,13 @@ impl Odb {
             self.ask_for_ranges(ranges);
             round = bases;
         }
+        true
+    }
+
+    /// Whether the beginning of the entry at this place is in memory.
+    fn is_in_memory(&self, (pack, offset): (PackId, u64)) -> bool {
+        self.pack(pack)
+            .is_none_or(|file| file.has_in_memory(offset))
     }
 
     fn base(&mut self, pack: PackId, header: &EntryHeader) -> Option<(PackId, u64)> {
@@ -101,11 +123,11 @@ impl Odb {
         }
     }
 
-    /// Asks for the pages that look-ups of `ids` will read.
+    /// Asks for the pages that look-ups of `ids` will read, in the indices that were used so far.
     fn ask_for_lookups(&self, ids: &[ObjectId]) {
         for source in &self.sources {
             if let SourceKind::Single(index, _) = &source.kind
-                && let Some(index) = self.index(&source.path, index)
+                && let Some(Ok(index)) = index.get()
             {
                 index.ask(ids);
             }

@@ -66,18 +66,23 @@ impl Map {
 
     /// Whether a sample of pages is in memory. True if the system does not say so.
     pub(super) fn is_in_memory(&self) -> bool {
-        let Some(map) = &self.0 else { return true };
-        let pages = map.len().div_ceil(page_size());
-        let step = pages.div_ceil(SAMPLE).max(1);
-        (0..pages).step_by(step).all(|page| {
-            let mut state = 0;
-            // SAFETY: the address is that of a page of the mapping, and the answer about one page is one byte.
-            let answer = unsafe {
-                let address = map.as_ptr().add(page * page_size());
-                libc::mincore(address.cast_mut().cast(), 1, &raw mut state)
-            };
-            answer != 0 || state & 1 != 0
-        })
+        let step = self.len().div_ceil(SAMPLE).max(page_size());
+        let mut offsets = (0..self.len()).step_by(step);
+        offsets.all(|offset| self.has_in_memory(offset))
+    }
+
+    /// Whether the page with the byte at `offset` is in memory. True if the system does not say so.
+    pub(super) fn has_in_memory(&self, offset: usize) -> bool {
+        let Some(map) = self.0.as_ref().filter(|map| offset < map.len()) else {
+            return true;
+        };
+        let mut state = 0;
+        // SAFETY: the address is that of a page of the mapping, and the answer about one page is one byte.
+        let answer = unsafe {
+            let address = map.as_ptr().add(offset - offset % page_size());
+            libc::mincore(address.cast_mut().cast(), 1, &raw mut state)
+        };
+        answer != 0 || state & 1 != 0
     }
 }
 

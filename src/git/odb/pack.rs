@@ -98,6 +98,11 @@ impl Pack {
         self.map.ask(start as usize..end as usize);
     }
 
+    /// Whether the page with the byte at `offset` is in memory.
+    pub(super) fn has_in_memory(&self, offset: u64) -> bool {
+        self.map.has_in_memory(offset as usize)
+    }
+
     /// Whether the pack seems to be in memory.
     pub(super) fn is_in_memory(&self) -> bool {
         self.map.is_in_memory()

@@ -1,0 +1,86 @@
+//! A repository that is not in memory is read ahead, and its archive has the same bytes.
+
+use std::fs::{self, File};
+
+use rustix::fs::{Advice, fadvise};
+
+use crate::support::{Repo, skip};
+
+/// Has the system forget the pages of all packs and indices.
+fn forget(repo: &Repo) {
+    let packs = repo.path().join(".git/objects/pack");
+    for entry in fs::read_dir(packs).expect("there are packs") {
+        let file = File::open(entry.expect("readable").path()).expect("readable");
+        file.sync_all().expect("the file is written");
+        fadvise(&file, 0, None, Advice::DontNeed).expect("a hint");
+    }
+}
+
+/// A repository with deltas, sub-directories and attributes, in a pack.
+fn packed() -> Repo {
+    let repo = Repo::init();
+    let body: String = (0..4000).map(|number| format!("line {number}\n")).collect();
+    for directory in ["a", "a/b", "a/b/c", "d", "d/e"] {
+        for number in 0..20 {
+            let text = format!("{directory}/{number}\n{body}");
+            repo.write(format!("{directory}/{number}.txt"), text);
+        }
+        repo.write(
+            format!("{directory}/.gitattributes"),
+            "3.txt export-ignore\n",
+        );
+    }
+    repo.git(["add", "."]);
+    repo.git(["commit", "-qm", "first"]);
+    repo.write("a/b/0.txt", format!("changed\n{body}"));
+    repo.git(["commit", "-qam", "second"]);
+    repo.git(["repack", "-adfq", "--depth=50"]);
+    repo
+}
+
+#[test]
+fn read_ahead() {
+    let repo = packed();
+    forget(&repo);
+    let Some(cold) = repo.traced("trace=madvise", &["HEAD"]) else {
+        return;
+    };
+    if !cold.contains("MADV_WILLNEED") {
+        return skip("the system keeps packs in memory, or does not say so");
+    }
+    let warm = repo.traced("trace=madvise", &["HEAD"]);
+    let asked = warm.is_some_and(|trace| trace.contains("MADV_WILLNEED"));
+    assert!(!asked, "a repository in memory is asked for");
+}
+
+#[test]
+fn the_bytes_are_the_same() {
+    let repo = packed();
+    for args in [
+        "HEAD",
+        "--format=zip HEAD",
+        "--format=tar.gz HEAD",
+        "HEAD -- a/b",
+        "HEAD -- :(glob)**/1*.txt",
+        "--mtime=2020-01-01 HEAD:a",
+    ] {
+        let expected = repo.archive(args.split(' ')).success();
+        for threads in ["-j1", "-j2", "-j8"] {
+            forget(&repo);
+            let cold = repo.sluice([threads].into_iter().chain(args.split(' ')));
+            assert!(cold.success() == expected, "{threads} {args}");
+        }
+    }
+    for args in [
+        "--profile=zoekt HEAD",
+        "--base=HEAD~ HEAD",
+        "--base=HEAD~ --no-attributes HEAD",
+        "info HEAD",
+        "ls --max-size=10k HEAD",
+    ] {
+        let warm = repo.sluice(args.split(' ')).success();
+        forget(&repo);
+        let cold = repo.sluice(args.split(' ')).success();
+        assert!(warm == cold, "{args}");
+    }
+}
