@@ -14,15 +14,15 @@ use crate::{
     request::{Purpose, Request, format::Format},
 };
 
-/// Counts changes that a reader must know of; see `schema/head.schema.json`.
+/// Counts changes that a reader must know of; see `schema/info.schema.json`.
 const VERSION: u32 = 1;
 /// The reason why the length of a compressed archive is not known.
 const COMPRESSED: &str = "the archive is compressed";
 
 /// The answer.
 #[derive(Serialize)]
-struct Head {
-    head: u32,
+struct Answer {
+    info: u32,
     #[serde(flatten)]
     subject: Subject,
     /// The name of a file for the archive.
@@ -52,13 +52,13 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     if request.is_known(&info.condition) {
         return Err(Error::not_modified().into());
     }
-    head(request, &mut destination)?;
+    describe(request, &mut destination)?;
     Ok(destination.complete()?)
 }
 
 /// Writes to `out` what is known of the archive that `request` asks for: one JSON object in a line. Reads no blob but
 /// those that attributes convert.
-fn head(request: Request, out: &mut dyn Write) -> Result<()> {
+fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
     let shareable = request.shareable.clone();
     let tag = request.tag();
     let stored = match (&request.cache, &tag) {
@@ -66,8 +66,8 @@ fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         _ => None,
     };
     let is_tar = request.format == Format::Tar;
-    let mut head = Head {
-        head: VERSION,
+    let mut answer = Answer {
+        info: VERSION,
         subject: request.subject(),
         file_name: file_name(&request),
         media_type: media_type(&request.format),
@@ -85,9 +85,9 @@ fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         (None, true) => bytes,
         (None, false) => Err(COMPRESSED),
     };
-    (head.content_length, head.content_length_reason) = parted(length);
-    (head.entries, head.entries_reason) = parted(entries);
-    (head.etag, head.etag_reason) = match tag {
+    (answer.content_length, answer.content_length_reason) = parted(length);
+    (answer.entries, answer.entries_reason) = parted(entries);
+    (answer.etag, answer.etag_reason) = match tag {
         Ok(key) if shareable.holds() => (Some(key.etag()), None),
         Ok(_) => (
             None,
@@ -95,7 +95,7 @@ fn head(request: Request, out: &mut dyn Write) -> Result<()> {
         ),
         Err(reason) => (None, Some(reason)),
     };
-    json_line(&head, out)
+    json_line(&answer, out)
 }
 
 fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {

@@ -1,4 +1,4 @@
-//! `--apply`: applies an archive to a directory, so that a directory with the tree of one commit holds the
+//! Applies an archive to a directory, so that a directory with the tree of one commit holds the
 //! tree of another commit.
 //!
 //! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy

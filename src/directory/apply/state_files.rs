@@ -1,4 +1,4 @@
-//! The files that `--apply` keeps at the top of the directory. Must not look at their content.
+//! The files that `apply` keeps at the top of the directory. Must not look at their content.
 //!
 //! They decide what is deleted, so they must come from a trusted user: each must be a regular file, reached through no
 //! symbolic link, owned by the applying user and not writable by everybody.

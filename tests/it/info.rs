@@ -9,7 +9,7 @@ use crate::support::Repo;
 
 /// The answer of `info`, which is as its schema says.
 #[track_caller]
-fn head<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> Value {
+fn info<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> Value {
     let args: Vec<_> = args
         .into_iter()
         .map(|arg| arg.as_ref().to_owned())
@@ -18,17 +18,17 @@ fn head<A: AsRef<OsStr>>(repo: &Repo, args: impl IntoIterator<Item = A>) -> Valu
         .sluice(["info".into()].into_iter().chain(args))
         .success();
     assert_eq!(answer.last(), Some(&b'\n'));
-    let head = serde_json::from_slice(&answer).expect("JSON");
-    Schema::read("head").accept(&head);
-    head
+    let info = serde_json::from_slice(&answer).expect("JSON");
+    Schema::read("info").accept(&info);
+    info
 }
 
 #[track_caller]
 fn assert_length(repo: &Repo, args: &[&str]) {
     let archive = repo.sluice(args).success();
-    let head = head(repo, args);
-    assert_eq!(head["content_length"], archive.len(), "{args:?}: {head}");
-    assert!(head["entries"].is_u64() && head["etag"].is_string());
+    let info = info(repo, args);
+    assert_eq!(info["content_length"], archive.len(), "{args:?}: {info}");
+    assert!(info["entries"].is_u64() && info["etag"].is_string());
 }
 
 /// A repository whose only file is converted as `attributes` say.
@@ -98,27 +98,27 @@ fn converted_files_count_as_converted() {
 #[test]
 fn what_is_not_known_has_a_reason() {
     let repo = Repo::from("basic");
-    let zip = head(&repo, ["--format=zip", "HEAD"]);
+    let zip = info(&repo, ["--format=zip", "HEAD"]);
     assert_eq!(zip["content_length_reason"], "the archive is compressed");
     assert!(zip["entries"].is_u64() && zip["etag"].is_string());
-    let binary = head(&repo, ["--binary=omit", "HEAD"]);
+    let binary = info(&repo, ["--binary=omit", "HEAD"]);
     assert!(
         binary["content_length"].is_null() && binary["entries"].is_null(),
         "{binary}"
     );
-    let tree = head(&repo, ["HEAD^{tree}"]);
+    let tree = info(&repo, ["HEAD^{tree}"]);
     assert_eq!(
         tree["etag_reason"],
         "the time of a tree is that of the request"
     );
     assert!(tree["content_length"].is_u64());
-    let refs = head(&converted("export-subst", "$Format:%d$\n"), ["HEAD"]);
+    let refs = info(&converted("export-subst", "$Format:%d$\n"), ["HEAD"]);
     assert!(
         refs["etag"].is_null() && refs["content_length"].is_u64(),
         "{refs}"
     );
     let filtered = converted("filter=x", "content\n").with(["-c", "filter.x.smudge=cat"]);
-    let filtered = head(&filtered, ["HEAD"]);
+    let filtered = info(&filtered, ["HEAD"]);
     assert!(
         filtered["etag"].is_null() && filtered["content_length"].is_null(),
         "{filtered}"
@@ -129,7 +129,7 @@ fn what_is_not_known_has_a_reason() {
 #[test]
 fn the_same_archive_has_the_same_tag() {
     let (one, other) = (Repo::from("basic"), Repo::copy("basic"));
-    let tag = |repo: &Repo, args: &[&str]| head(repo, args)["etag"].clone();
+    let tag = |repo: &Repo, args: &[&str]| info(repo, args)["etag"].clone();
     let plain = tag(&one, &["HEAD"]);
     assert_eq!(plain, tag(&other, &["-j1", "--memory=1m", "HEAD"]));
     for args in [
@@ -144,7 +144,7 @@ fn the_same_archive_has_the_same_tag() {
 #[test]
 fn what_the_caller_has_is_not_sent() {
     let repo = Repo::from("basic");
-    let tag = head(&repo, ["HEAD"])["etag"]
+    let tag = info(&repo, ["HEAD"])["etag"]
         .as_str()
         .expect("a tag")
         .to_owned();
@@ -172,13 +172,13 @@ fn the_cache_knows_lengths() {
         "--format=tar.gz",
         "HEAD",
     ];
-    assert!(head(&repo, options)["content_length"].is_null());
+    assert!(info(&repo, options)["content_length"].is_null());
     let archive = repo.sluice(options).success();
-    assert_eq!(head(&repo, options)["content_length"], archive.len());
+    assert_eq!(info(&repo, options)["content_length"], archive.len());
 }
 
 #[test]
-fn a_head_is_no_archive() {
+fn an_answer_is_no_archive() {
     let repo = Repo::copy("basic");
     repo.sluice(["info", "-o", "x.tar", "HEAD"]).assert_refused(
         129,
@@ -199,12 +199,12 @@ fn archives_that_a_command_sends() {
     let _ = repo
         .sluice(options.iter().copied().chain([&*told]))
         .success();
-    let head = head(&repo, options);
+    let info = info(&repo, options);
     assert!(
-        head["etag"].is_null() && head["content_length"].is_null(),
-        "{head}"
+        info["etag"].is_null() && info["content_length"].is_null(),
+        "{info}"
     );
-    assert!(head["etag_reason"].is_string() && head["content_length_reason"].is_string());
+    assert!(info["etag_reason"].is_string() && info["content_length_reason"].is_string());
     let text = std::fs::read(summary).expect("every run writes a summary");
     let summary: Value = serde_json::from_slice(&text).expect("JSON");
     assert!(summary["content_length"].is_null(), "{summary}");
