@@ -5,8 +5,8 @@
 
 use std::{fmt::Write, fs};
 
-use crate::process::Output;
 use crate::support::Repo;
+use crate::support::process::Output;
 
 const TRANSCRIPT: &str = include_str!("messages.txt");
 

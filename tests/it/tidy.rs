@@ -70,7 +70,10 @@ fn no_test_file_is_forgotten() {
         let parent = file.parent().expect("it is in a directory");
         let declared_in = match stem(&file) {
             "main" => continue,
-            "mod" => parent.with_file_name("main.rs"),
+            "mod" if parent.parent().is_some_and(|above| above.ends_with("it")) => {
+                parent.with_file_name("main.rs")
+            }
+            "mod" => parent.with_file_name("mod.rs"),
             _ if parent.ends_with("it") => parent.join("main.rs"),
             _ => parent.join("mod.rs"),
         };

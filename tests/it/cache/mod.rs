@@ -14,8 +14,8 @@ use std::{fs, path::PathBuf};
 use serde_json::Value;
 
 use crate::{
-    process::{Output, Running},
     support::Repo,
+    support::process::{Output, Running},
 };
 
 /// A directory of shared archives, beside the summary of the last run.

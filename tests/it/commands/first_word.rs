@@ -2,7 +2,7 @@
 
 use super::COMMANDS;
 use crate::{
-    process::{run, run_with_input},
+    support::process::{run, run_with_input},
     support::{Repo, binary},
 };
 

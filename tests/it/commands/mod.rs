@@ -1,5 +1,13 @@
 //! The commands: which word is one, which options each has, what each says of itself, and how each ends.
 
+pub(crate) mod batch;
+pub(crate) mod conversation;
+pub(crate) mod handover;
+pub(crate) mod host;
+pub(crate) mod info;
+pub(crate) mod library;
+pub(crate) mod remote;
+
 mod first_word;
 mod statuses;
 mod strangers;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io::Read};
 use git_sluice::cli::STATUSES;
 
 use crate::{
-    process::Running,
+    support::process::Running,
     support::{Repo, binary},
 };
 

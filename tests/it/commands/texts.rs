@@ -1,7 +1,7 @@
 //! What each command says of itself.
 
 use super::{COMMANDS, options, options_in, text};
-use crate::process::run_with_input;
+use crate::support::process::run_with_input;
 use crate::support::{Repo, binary, installed};
 
 /// A screen of a terminal, and not much more.

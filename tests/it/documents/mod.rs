@@ -68,7 +68,7 @@ fn commands_run_as_pasted() {
             }
             let script = format!("set -euo pipefail\n{}", block.script);
             let mut bash = place.project.command("bash");
-            let output = crate::process::run(bash.args(["-c", &script]));
+            let output = crate::support::process::run(bash.args(["-c", &script]));
             assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
             // An example of `info` shows a length.
             let printed = String::from_utf8_lossy(&output.stdout);

@@ -14,10 +14,10 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-use crate::forge;
-use crate::process::{Output, Running, run, run_with_input};
-use crate::readers::{Contents, Node, on_disk};
+use crate::archive::readers::{Contents, Node, on_disk};
 use crate::support::Repo;
+use crate::support::forge;
+use crate::support::process::{Output, Running, run, run_with_input};
 
 /// Both ways to ask for a remote archive: we ask git, and git asks us.
 const SIDES: [fn(&Repo, &[&str]) -> Output; 2] = [

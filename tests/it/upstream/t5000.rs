@@ -5,11 +5,11 @@ use super::{
     SIDES, assert_same_contents, beginning, below, content, expected, file, untarred,
     with_huge_blob,
 };
-use crate::command_line::assert_same_list;
-use crate::process::run_with_input;
-use crate::readers::Contents;
+use crate::archive::readers::Contents;
+use crate::cli::command_line::assert_same_list;
+use crate::support::process::run_with_input;
+use crate::support::tar_listing;
 use crate::support::{Repo, binary, gunzip};
-use crate::tar_listing;
 
 const FIXTURE: &str = "upstream-tar";
 

@@ -1,7 +1,7 @@
 //! t5001: where attributes come from, and what export-ignore and export-subst do.
 
 use super::{assert_same_contents, file, untarred, work_tree};
-use crate::readers::Contents;
+use crate::archive::readers::Contents;
 use crate::support::{Repo, git_version};
 
 const FIXTURE: &str = "upstream-attributes";

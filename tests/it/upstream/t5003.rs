@@ -1,10 +1,10 @@
 //! t5003: zip, as unzip(1) understands it.
 
 use super::{SIDES, assert_same_contents, below, content, expected, file, unzipped};
-use crate::process::run;
-use crate::readers::{Contents, Node};
+use crate::archive::readers::{Contents, Node};
+use crate::support::process::run;
+use crate::support::zip;
 use crate::support::{Repo, installed, skip};
-use crate::zip;
 
 const FIXTURE: &str = "upstream-zip";
 

@@ -1,10 +1,10 @@
 //! t5004: empty trees, very many entries, very long paths.
 
 use super::{beginning, untarred, unzipped, with_huge_blob};
-use crate::process::run;
-use crate::readers::{Contents, Node};
+use crate::archive::readers::{Contents, Node};
+use crate::support::process::run;
 use crate::support::{Repo, binary, installed, skip};
-use crate::{forge, tar_listing, zip};
+use crate::{support::forge, support::tar_listing, support::zip};
 
 fn only_foo() -> Contents {
     Contents::from([(b"foo".to_vec(), Node::Directory)])

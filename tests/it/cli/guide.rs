@@ -1,0 +1,198 @@
+//! Texts about the command line: help, manual page, completions.
+
+use std::{fs, path::Path};
+
+use git_sluice::cli::STATUSES;
+
+use crate::{
+    commands::{COMMANDS, options, text},
+    support::process::{run, run_with_input},
+    support::{Repo, binary, installed, skip},
+};
+
+#[test]
+fn the_help_fits_a_terminal_and_ends_with_statuses() {
+    let help = text(&["--help"]);
+    let wide = help.lines().find(|line| line.len() > 80);
+    assert_eq!(wide, None);
+    for command in COMMANDS {
+        let names_it = |line: &str| line.split_whitespace().any(|word| word == command);
+        assert!(help.lines().any(names_it), "{command}: {help}");
+    }
+    let (_, statuses) = help.split_once("\nExit status:\n").expect("statuses");
+    let numbers = statuses
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let expected = STATUSES.map(|(status, _)| status.to_string());
+    assert!(numbers.eq(expected), "{statuses}");
+}
+
+/// The table in the README has the same statuses.
+#[test]
+fn the_readme_has_the_exit_statuses() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("there is a README");
+    let (_, table) = readme
+        .split_once("\n## Exit statuses\n")
+        .expect("the table");
+    let (table, _) = table.split_once("\n## ").expect("another section");
+    let rows = table.lines().filter_map(|row| {
+        let status = row.strip_prefix("| ")?.split(' ').next()?;
+        status.parse::<u8>().ok()
+    });
+    assert!(rows.eq(STATUSES.map(|(status, _)| status)));
+}
+
+#[test]
+fn a_manual_page() {
+    let page = text(&["manual"]);
+    assert!(page.contains(".TH GIT-SLUICE 1"), "{page}");
+    assert!(
+        page.contains("git\\-sluice \\- Write an archive of a tree"),
+        "{page}"
+    );
+    for option in options("archive") {
+        let escaped = option.replace('-', "\\-");
+        assert!(page.contains(&escaped), "{option}");
+    }
+    for section in ["SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"] {
+        assert!(
+            page.lines()
+                .any(|line| line.starts_with(".SH") && line.contains(section))
+        );
+    }
+    if installed("man") {
+        let place = Repo::scratch();
+        let mut man = place.command("man");
+        man.args(["--local-file", "--warnings", "-"]);
+        let shown = run_with_input(&mut man, page.as_bytes());
+        assert_eq!(shown.messages(), "");
+        let shown = String::from_utf8(shown.success()).expect("text");
+        assert!(shown.contains("--max-changed-ratio"), "{shown}");
+    }
+}
+
+/// Completions complete, for the program and for git.
+#[test]
+fn completions_of_bash() {
+    const OF_GIT: &str = "/usr/share/bash-completion/completions/git";
+    let place = Repo::copy("basic");
+    place.write("script", text(&["completions", "bash"]));
+    let ask = |before: &str, words: &str, function: &str| {
+        let script = format!(
+            "{before}; . ./script; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             COMP_LINE='{words}'; COMP_POINT=${{#COMP_LINE}}; {function}; echo \"${{COMPREPLY[@]}}\""
+        );
+        let mut bash = place.command("bash");
+        let output = run(bash.args(["-c", &script])).success();
+        String::from_utf8(output)
+            .expect("text")
+            .trim_end()
+            .to_owned()
+    };
+    place.git(["tag", "made", "HEAD"]);
+    // A name that would run a command, if a shell read it.
+    place.git(["tag", "made$(touch${IFS}ran)", "HEAD"]);
+    let ours = "_git_sluice_program git-sluice \"${COMP_WORDS[COMP_CWORD]}\" \
+                \"${COMP_WORDS[COMP_CWORD-1]}\"";
+    let refs = "main made made$(touch${IFS}ran)";
+    // Bash takes a word apart at `=`.
+    for (words, candidates) in [
+        (
+            "git-sluice --max-ch",
+            "--max-changed-paths= --max-changed-ratio=",
+        ),
+        ("git-sluice --gzip-compat \"\"", "git gnu"),
+        ("git-sluice --profile = z", "zoekt"),
+        ("git-sluice --gzip-compat =", "git gnu"),
+        ("git-sluice --base = ma", refs),
+        ("git-sluice ma", &*format!("manual {refs}")),
+        ("git-sluice -v ma", refs),
+        ("git-sluice --prefix = ma", ""),
+        ("git-sluice ls ma", refs),
+        ("git-sluice publi", "publish"),
+        ("git-sluice prune --old", "--older-than="),
+        ("git-sluice completions z", "zsh"),
+        ("git-sluice profile z", "zoekt"),
+        ("git-sluice -o ma", ""),
+    ] {
+        assert_eq!(ask(":", words, ours), candidates, "{words}");
+    }
+    assert!(!place.path().join("ran").exists());
+    if !Path::new(OF_GIT).exists() {
+        return skip("git's completion for bash is not installed");
+    }
+    let directory = Path::new(binary()).parent().expect("below the root");
+    let before = format!("PATH={}:$PATH; . {OF_GIT}", directory.display());
+    for (words, candidates) in [
+        (
+            "git sluice --max-ch",
+            "--max-changed-paths= --max-changed-ratio=",
+        ),
+        ("git sluice --profile = z", "zoekt"),
+        ("git sluice --format = z", "zip"),
+        ("git sluice --base = ma", refs),
+        ("git sluice ma", &*format!("manual {refs}")),
+        ("git sluice --prefix = ma", ""),
+        ("git sluice ls ma", refs),
+        ("git sluice publi", "publish"),
+        ("git sluice prune --old", "--older-than="),
+    ] {
+        let told = ask(&before, words, "__git_wrap__git_main");
+        let told: Vec<_> = told.split_whitespace().collect();
+        assert_eq!(told.join(" "), candidates, "{words}");
+    }
+    assert!(!place.path().join("ran").exists());
+}
+
+#[test]
+fn completions_of_other_shells() {
+    for (shell, check) in [
+        ("zsh", ["--no-exec"].as_slice()),
+        ("fish", &["--no-execute"]),
+    ] {
+        let script = text(&["completions", shell]);
+        assert!(script.contains("max-changed-ratio"), "{script}");
+        if installed(shell) {
+            let place = Repo::scratch();
+            place.write("script", &script);
+            let mut shell = place.command(shell);
+            run(shell.args(check).arg("script")).success();
+        }
+    }
+}
+
+/// `complete -C` says what fish would offer.
+#[test]
+fn fish_offers_revisions_and_values() {
+    if !installed("fish") {
+        return;
+    }
+    let place = Repo::copy("basic");
+    place.write("script", text(&["completions", "fish"]));
+    for (words, candidates) in [
+        ("git-sluice ma", &["main", "manual"][..]),
+        ("git-sluice --base=ma", &["--base=main"]),
+        ("git-sluice --profile=z", &["--profile=zoekt"]),
+        ("git-sluice ls ma", &["main"]),
+        ("git-sluice publi", &["publish"]),
+        ("git-sluice prune --old", &["--older-than"]),
+    ] {
+        let mut fish = place.command("fish");
+        let script = format!("source script; complete -C '{words}'");
+        let told = run(fish.args(["--no-config", "-c", &script])).success();
+        let told = String::from_utf8(told).expect("text");
+        let names = told.lines().filter_map(|line| line.split('\t').next());
+        assert_eq!(names.collect::<Vec<_>>(), candidates, "{words}");
+    }
+}
+
+/// zsh offers what it is told in a terminal only; so the places are checked.
+#[test]
+fn zsh_offers_revisions() {
+    let script = text(&["completions", "zsh"]);
+    let places = |end: &str| script.lines().filter(|line| line.contains(end)).count();
+    // Five commands about an archive, an archive without a name, and `publish`, which has no base.
+    assert_eq!(places(":_git-sluice_revisions'"), 13, "{script}");
+    assert_eq!(places("_git-sluice_revisions() {"), 1, "{script}");
+}

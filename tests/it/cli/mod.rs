@@ -1,0 +1,5 @@
+//! The command line: options, help, manual and completions.
+
+pub(crate) mod command_line;
+pub(crate) mod guide;
+pub(crate) mod usage;

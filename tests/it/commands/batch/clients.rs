@@ -1,0 +1,70 @@
+//! The clients under `examples`, as they stand there.
+
+use std::{ffi::OsString, fs, io, path::Path, process::Command};
+
+use super::repositories_in;
+use crate::{
+    support::process::run_with_input,
+    support::{BUILT, Repo, installed, skip},
+};
+
+/// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base. A failure is
+/// their exit status, and no file of it is left.
+#[track_caller]
+fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
+    let place = Repo::scratch();
+    let repos = repositories_in(&place);
+    repos[0].git(["tag", "old"]);
+    repos[0].write("more", "more");
+    repos[0].git(["add", "."]);
+    repos[0].git(["commit", "-qm", "more"]);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut client = start(&place, &examples);
+    let output = run_with_input(client.args(["old", "HEAD", "one", "none", "two"]), b"");
+    let told = (output.code(), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(told, (1, "one 0\nnone 128\ntwo 0\n".into()), "{output}");
+    let names = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let left = fs::read_dir(place.path()).unwrap().map(names);
+    let is_of_none = |name: &OsString| name.as_encoded_bytes().starts_with(b"none");
+    assert_eq!(left.filter(is_of_none).count(), 0, "{output}");
+    let written = |name: &str| fs::read(place.path().join(name)).unwrap();
+    let delta = repos[0].sluice(["--base=old", "HEAD"]).success();
+    assert!(written("one.tar") == delta);
+    assert!(written("two.tar") == repos[1].archive(["HEAD"]).success());
+    for manifest in ["one.jsonl", "two.jsonl"] {
+        assert!(written(manifest).ends_with(b"{\"end\":true,\"entries\":1}\n"));
+    }
+}
+
+#[test]
+fn a_client_in_python() {
+    if installed("python3") {
+        check_client(|place, examples| {
+            let mut python = place.command("python3");
+            python.arg(examples.join("batch_client.py"));
+            python
+        });
+    }
+}
+
+#[test]
+fn a_client_in_go() {
+    if installed("go") {
+        check_client(|place, examples| {
+            let mut go = place.command("go");
+            go.env("GOCACHE", place.path().join("cache"))
+                .env("GOTOOLCHAIN", "local");
+            go.arg("run").arg(examples.join("batch_client.go"));
+            go
+        });
+    }
+}
+
+#[test]
+fn a_client_in_rust() {
+    let beside = Path::new(BUILT).with_file_name("examples/batch_client");
+    match beside.exists() {
+        true => check_client(|place, _| place.command(beside)),
+        false => skip("the examples are not built: a test of all targets builds them"),
+    }
+}

@@ -1,0 +1,130 @@
+//! Killed at any moment, an application is done again from the start and comes to the same end.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::archive::{Tree, delta, executable, file, found, link, tree, with_directories};
+use super::{Target, applying, ids};
+use crate::support::process::{run, run_with_input};
+use crate::support::{binary, installed, skip};
+
+/// All that can be between a base and a target: each kind of thing in the place of each other.
+pub(super) fn small() -> (Tree, Tree) {
+    let base = tree([
+        ("changed", file("old\n")),
+        ("deleted/a", file("")),
+        ("file-to-directory", file("x")),
+        ("directory-to-file/a", file("x")),
+        ("directory-to-link/a/b", file("x")),
+        ("link-to-directory", link("../outside")),
+        ("link-to-file", link("../outside/file")),
+    ]);
+    let target = tree([
+        ("changed", file("new\n")),
+        ("file-to-directory/a", executable("x")),
+        ("directory-to-file", file("x")),
+        ("directory-to-link", link("../outside")),
+        ("link-to-directory/file", file("mine\n")),
+        ("link-to-file", file("mine\n")),
+    ]);
+    (base, target)
+}
+
+/// What it says is true, and the complete archive makes it whole.
+#[track_caller]
+fn assert_recovers(directory: &Target, base: &Tree, target: &Tree, archive: &[u8]) {
+    let [from, to] = &ids();
+    match directory.state() {
+        state if state == format!("holds {from}\n") => {
+            let mut there = found(&directory.directory());
+            // What would have been the next state.
+            there.remove(&b".git-sluice.new"[..]);
+            assert_eq!(there, with_directories(base));
+        }
+        state if state == format!("holds {to}\n") => directory.assert_holds(to, target),
+        state => assert_eq!(state, applying(from, to)),
+    }
+    let _ = directory.apply(archive).success();
+    directory.assert_holds(to, target);
+}
+
+#[test]
+fn killed_while_it_reads() {
+    let [from, to] = &ids();
+    let (base, target) = small();
+    let archive = delta([from, to], [&base, &target]);
+    for blocks in 0..=archive.len() / 512 {
+        let directory = Target::holding(from, &base);
+        let mut command = directory.repo.command(binary());
+        let mut child = command
+            .args(["apply", "dir"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it can be run");
+        let mut stdin = child.stdin.take().expect("piped");
+        // It may be gone when all was read.
+        let _ = stdin.write_all(&archive[..blocks * 512]);
+        // Enough to be anywhere between its start and the end of what it has.
+        thread::sleep(Duration::from_millis(blocks as u64 * 7 % 23));
+        let _ = child.kill();
+        child.wait().expect("killed");
+        assert_recovers(&directory, &base, &target, &archive);
+    }
+}
+
+/// The calls that change files, and those that settle when they are changed.
+const CALLS: [&str; 9] = [
+    "openat2",
+    "mkdirat",
+    "unlinkat",
+    "renameat",
+    "symlinkat",
+    "write",
+    "fsync",
+    "syncfs",
+    "flock",
+];
+
+#[test]
+fn killed_at_every_system_call() {
+    if !installed("strace") {
+        return;
+    }
+    // Where processes may not be traced, nothing can be said.
+    if run(Command::new("strace").args(["-o", "/dev/null", "true"])).code() != 0 {
+        return skip("strace may not trace here");
+    }
+    let (base, target) = small();
+    for call in CALLS {
+        let number = (1..).find(|number| !is_killed_at(call, *number, &base, &target));
+        assert!(number > Some(1), "{call} was not seen");
+    }
+}
+
+/// Whether an application that would be killed at this call came so far; if so, it recovers.
+fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
+    let [from, to] = &ids();
+    let archive = delta([from, to], [base, target]);
+    let directory = Target::holding(from, base);
+    let kill = format!("-einject={call}:signal=KILL:when={number}");
+    let mut command = directory.repo.command("strace");
+    command.args([
+        "-f",
+        "-qqq",
+        "-o",
+        "/dev/null",
+        &format!("-etrace={call}"),
+        &kill,
+    ]);
+    let output = run_with_input(command.args([binary(), "apply", "dir"]), &archive[..]);
+    if output.code() == 0 {
+        directory.assert_holds(to, target);
+        return false;
+    }
+    assert_eq!(output.code(), 137, "{output}");
+    assert_recovers(&directory, base, target, &archive);
+    true
+}

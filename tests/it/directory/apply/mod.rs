@@ -1,0 +1,152 @@
+//! `apply`: what a directory holds after an archive was applied to it, and what is refused.
+//!
+//! Archives come from `archive.rs`, which is the writing side as these tests understand it. Each test
+//! has a temporary directory with two things in it: `dir`, which archives are applied to, and
+//! `outside`, which nothing may ever change.
+
+pub(crate) mod archive;
+mod deltas;
+mod hostile;
+mod interrupted;
+mod states;
+mod verified;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::support::process::{Output, run, run_with_input};
+use crate::support::{Repo, binary, installed, skip};
+use archive::{Node, Tree, build, found, id, with_directories};
+
+/// A directory that archives are applied to, and what is around it.
+struct Target {
+    repo: Repo,
+}
+
+impl Target {
+    /// Nothing in it, not even a state.
+    fn empty() -> Target {
+        let repo = Repo::scratch_in_memory();
+        fs::create_dir(repo.path().join("dir")).expect("our own");
+        fs::create_dir(repo.path().join("outside")).expect("our own");
+        repo.write("outside/file", "untouched\n");
+        Target { repo }
+    }
+
+    /// The tree of a base.
+    fn holding(base: &str, tree: &Tree) -> Target {
+        let target = Target::empty();
+        build(tree, &target.directory());
+        target.set_state(&format!("holds {base}\n"));
+        target
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.repo.path().join("dir")
+    }
+
+    fn set_state(&self, state: &str) {
+        self.repo.write("dir/.git-sluice", state);
+    }
+
+    /// Without a state.
+    fn forget(&self) {
+        fs::remove_file(self.directory().join(".git-sluice")).expect("it had one");
+    }
+
+    fn state(&self) -> String {
+        fs::read_to_string(self.directory().join(".git-sluice")).unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn apply(&self, archive: &[u8]) -> Output {
+        self.apply_with(&[], archive)
+    }
+
+    #[track_caller]
+    fn apply_with(&self, options: &[&str], archive: &[u8]) -> Output {
+        let mut command = self.repo.command(binary());
+        run_with_input(command.args(["apply", "dir"]).args(options), archive)
+    }
+
+    /// The same by somebody who may not do much, if there is somebody to be.
+    #[track_caller]
+    fn apply_without_rights(&self, archive: &[u8]) -> Output {
+        let Some((program, arguments)) = NOBODY.split_first() else {
+            return self.apply(archive);
+        };
+        let _ = self.repo.shell("chown -R 65534:65534 .").success();
+        let mut command = self.repo.command(program);
+        run_with_input(
+            command.args(arguments).args([binary(), "apply", "dir"]),
+            archive,
+        )
+    }
+
+    /// It holds this tree, and says so.
+    #[track_caller]
+    fn assert_holds(&self, commit: &str, tree: &Tree) {
+        assert_eq!(self.state(), format!("holds {commit}\n"));
+        let (found, expected) = (found(&self.directory()), with_directories(tree));
+        assert!(
+            found == expected,
+            "is        {found:?}\nshould be {expected:?}"
+        );
+        self.assert_nothing_outside();
+    }
+
+    /// The archive is refused with these words in the first line, and this is the state.
+    #[track_caller]
+    fn assert_not_applied(&self, output: &Output, words: &str, state: &str) {
+        let messages = output.messages();
+        let first = messages.lines().next().unwrap_or_default();
+        let refused = output.code() == 128 && first.starts_with("fatal: ") && first.contains(words);
+        assert!(refused, "should say {words:?}\n{output}");
+        assert_eq!(self.state(), state, "{output}");
+        self.assert_nothing_outside();
+    }
+
+    #[track_caller]
+    fn assert_nothing_outside(&self) {
+        let beside = fs::read_dir(self.repo.path()).expect("our own");
+        let mut beside = beside.map(|entry| entry.expect("our own").file_name());
+        assert!(beside.all(|name| name == "dir" || name == "outside"));
+        let outside = found(&self.repo.path().join("outside"));
+        assert_eq!(
+            outside,
+            archive::tree([("file", archive::file("untouched\n"))])
+        );
+    }
+}
+
+/// The command to run another without the rights of root; empty if we are not root, or cannot be anybody
+/// else.
+static NOBODY: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let nobody = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    if !rustix::process::geteuid().is_root() || !installed(nobody[0]) {
+        return Vec::new();
+    }
+    let mut command = Command::new(nobody[0]);
+    let output = run(command.args(&nobody[1..]).args([binary(), "--version"]));
+    if output.code() != 0 {
+        skip("nobody may not run what is built here: hostile archives are applied by root");
+        return Vec::new();
+    }
+    nobody.to_vec()
+});
+
+fn applying(from: &str, to: &str) -> String {
+    format!("applying {from} {to}\n")
+}
+
+/// The base and the target of most tests.
+fn ids() -> [String; 2] {
+    ['a', 'b'].map(id)
+}

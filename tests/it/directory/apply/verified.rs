@@ -1,0 +1,644 @@
+//! `verify`, `apply` with `--verify` or `--repair`, and full archives in place of what archives have brought before.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::archive::{Archive, Tree, delta, executable, file, found, id, link, tree};
+use super::deltas::any_tree;
+use super::interrupted::small;
+use super::{Target, applying, ids};
+use crate::support::process::Output;
+use crate::support::skip;
+
+/// Of each kind one, and one that comes in several pieces.
+fn base() -> Tree {
+    tree([
+        ("bin/run", executable("#!/bin/sh\n")),
+        ("doc/a", file("same size\n")),
+        ("doc/b", file("b\n")),
+        ("doc/deep/er", file("")),
+        ("empty", super::Node::Directory),
+        ("large", file(&"large\n".repeat(200_000))),
+        ("link", link("doc/a")),
+    ])
+}
+
+/// A directory into which an archive of this tree was applied.
+fn laid_down(commit: &str, tree: &Tree) -> Target {
+    let target = Target::empty();
+    let _ = target.apply(&Archive::of_tree(commit, tree)).success();
+    target
+}
+
+impl Target {
+    #[track_caller]
+    fn verify(&self) -> Output {
+        let mut command = self.repo.command(crate::support::binary());
+        crate::support::process::run(command.args(["verify", "dir"]))
+    }
+
+    #[track_caller]
+    fn assert_sound(&self) {
+        let output = self.verify();
+        assert_eq!((output.code(), output.messages()), (0, String::new()));
+        assert_eq!(output.stdout, b"", "{output}");
+    }
+
+    #[track_caller]
+    fn assert_differs(&self, lines: &str) {
+        let output = self.verify();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), lines, "{output}");
+        assert_eq!(output.code(), 1, "{output}");
+    }
+}
+
+#[test]
+fn a_directory_as_archives_have_brought_it() {
+    let [from, to] = &ids();
+    let directory = laid_down(from, &base());
+    directory.assert_sound();
+    let (old, new) = small();
+    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    directory.assert_sound();
+    let directory = laid_down(from, &old);
+    let archive = delta([from, to], [&old, &new]);
+    let _ = directory.apply_with(&["--verify", "-"], &archive).success();
+    directory.assert_holds(to, &new);
+    directory.assert_sound();
+}
+
+/// What somebody does, and what is said of it.
+#[test]
+fn each_difference_is_told() {
+    let [from, _] = &ids();
+    for (script, lines) in [
+        ("printf 'Same size\\n' > doc/a", "content doc/a\n"),
+        ("echo more >> doc/a", "content doc/a\n"),
+        ("echo more >> large", "content large\n"),
+        ("echo > doc/deep/er", "content doc/deep/er\n"),
+        ("rm doc/b large", "missing doc/b\nmissing large\n"),
+        ("rm -r doc/deep", "missing doc/deep\nmissing doc/deep/er\n"),
+        ("chmod -x bin/run", "permissions bin/run\n"),
+        ("chmod +x doc/a", "permissions doc/a\n"),
+        ("chmod o+w doc/a", "permissions doc/a\n"),
+        ("chmod u+s bin/run", "permissions bin/run\n"),
+        ("ln -sf doc/b link", "content link\n"),
+        ("ln -sf b doc/a", "kind doc/a\n"),
+        ("rm link; echo doc/a > link", "kind link\n"),
+        ("rmdir empty; mkfifo empty", "kind empty\n"),
+        ("rm doc/b; mkfifo doc/b", "kind doc/b\n"),
+        (
+            "mv doc d; ln -s d doc",
+            "kind doc\nmissing doc/a\nmissing doc/b\nmissing doc/deep\nmissing doc/deep/er\n",
+        ),
+        ("chmod -R go-w . ; echo mine > new", ""),
+    ] {
+        let directory = laid_down(from, &base());
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        match lines {
+            "" => directory.assert_sound(),
+            lines => directory.assert_differs(lines),
+        }
+    }
+}
+
+#[test]
+fn nothing_goes_over_a_directory_that_differs() {
+    let [from, to] = &ids();
+    let target = tree([("doc/b", file("new\n"))]);
+    let archive = delta([from, to], [&base(), &target]);
+    let holds = format!("holds {from}\n");
+    let directory = laid_down(from, &base());
+    directory.repo.write("dir/doc/a", "changed\n");
+    let before = found(&directory.directory());
+    for option in ["--verify", "--repair"] {
+        let output = directory.apply_with(&[option, "-"], &archive);
+        assert_eq!(
+            (output.code(), &output.stdout[..]),
+            (1, &b"content doc/a\n"[..])
+        );
+        let message = format!(
+            "fatal: 1 path is not as archives have brought them of {from}\n\
+             hint: run again with --repair and a full archive to restore them\n"
+        );
+        assert_eq!(output.messages(), message);
+        assert_eq!(
+            (directory.state(), found(&directory.directory())),
+            (holds.clone(), before.clone())
+        );
+    }
+    // The full archive of what the directory says that it holds already.
+    let full = Archive::of_tree(from, &base());
+    assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 1);
+    let output = directory.apply_with(&["--repair"], &full);
+    assert_eq!(
+        (output.code(), &output.stdout[..]),
+        (0, &b"content doc/a\n"[..])
+    );
+    directory.assert_holds(from, &base());
+    directory.assert_sound();
+    let _ = directory.apply_with(&["--repair"], &archive).success();
+    directory.assert_holds(to, &target);
+}
+
+/// A full archive takes the place of what archives have brought, and of nothing else.
+#[test]
+fn a_full_archive_over_another_tree() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let directory = laid_down(from, &old);
+    directory.repo.write("dir/deleted/mine", "mine\n");
+    directory.repo.write("dir/mine", "mine\n");
+    let with_mine = |tree: &Tree| {
+        let mine = [("deleted/mine", file("mine\n")), ("mine", file("mine\n"))];
+        tree.clone().into_iter().chain(self::tree(mine)).collect()
+    };
+    for (commit, tree) in [(to, &new), (from, &old)] {
+        let _ = directory.apply(&Archive::of_tree(commit, tree)).success();
+        directory.assert_holds(commit, &with_mine(tree));
+        directory.assert_sound();
+    }
+}
+
+/// The list does not say which files of a mixture are those of the base.
+#[test]
+fn a_delta_that_was_cut_short_is_not_compared() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let archive = delta([from, to], [&old, &new]);
+    let directory = laid_down(from, &old);
+    directory.set_state(&applying(from, to));
+    for option in ["--verify", "--repair"] {
+        let output = directory.apply_with(&[option, "-"], &archive);
+        let refused = format!("cannot verify: the directory is on the way to {to}");
+        directory.assert_not_applied(&output, &refused, &applying(from, to));
+        // A full archive takes the place of everything.
+        let full = Archive::of_tree(to, &new);
+        let _ = directory.apply_with(&[option, "-"], &full).success();
+        directory.assert_holds(to, &new);
+        directory.set_state(&applying(from, to));
+    }
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &new);
+}
+
+/// The output of a build stays where a delta deletes the directory, and the delta is complete.
+#[test]
+fn files_of_others_keep_a_directory() {
+    let [from, to] = &ids();
+    let old = tree([
+        ("gone/a", file("a")),
+        ("gone/deep/b", file("b")),
+        ("kept", file("x")),
+    ]);
+    let new = tree([("kept", file("x"))]);
+    let directory = laid_down(from, &old);
+    directory.repo.write("dir/gone/deep/built", "mine\n");
+    let _ = directory.apply(&delta([from, to], [&old, &new])).success();
+    let with_mine = tree([("gone/deep/built", file("mine\n")), ("kept", file("x"))]);
+    directory.assert_holds(to, &with_mine);
+    directory.assert_sound();
+}
+
+/// Other filters give the same commit other files. An archive does not say which filters made it.
+#[test]
+fn another_archive_of_the_same_commit() {
+    let [commit, _] = &ids();
+    let few = tree([("a", file("a")), ("d/b", file("b"))]);
+    let all = tree([("a", file("a")), ("c", file("c"))]);
+    let directory = laid_down(commit, &few);
+    let _ = directory.apply(&Archive::of_tree(commit, &all)).success();
+    directory.assert_holds(commit, &all);
+    directory.assert_sound();
+    // Nothing differs from what archives have brought.
+    let archive = Archive::of_tree(commit, &few);
+    let _ = directory.apply_with(&["--repair", "-"], &archive).success();
+    directory.assert_holds(commit, &all);
+}
+
+/// Directories that were there before, with files of others in them, get the permissions of the archive.
+#[test]
+fn permissions_of_directories() {
+    let [commit, _] = &ids();
+    let archive = Archive::of_tree(commit, &base());
+    let directory = laid_down(commit, &base());
+    let open = "chmod 0777 dir/doc && chmod 0500 dir/bin && touch dir/doc/mine dir/bin/mine";
+    let _ = directory.repo.shell(open).success();
+    directory.assert_differs("permissions bin\npermissions doc\n");
+    let _ = directory.apply_with(&["--repair", "-"], &archive).success();
+    directory.assert_sound();
+}
+
+/// A copy of the directory by hard links has a list of its own from the first change on.
+#[test]
+fn hard_links_to_the_list() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    let directory = laid_down(from, &old);
+    let _ = directory
+        .repo
+        .shell("mv dir first && cp -al first dir")
+        .success();
+    let archive = delta([from, to], [&old, &new]);
+    assert_eq!(directory.apply(&archive).code(), 0);
+    directory.assert_sound();
+    let _ = directory.repo.shell("rm -r dir && mv first dir").success();
+    directory.assert_holds(from, &old);
+    directory.assert_sound();
+}
+
+/// However an application ends, another full archive can follow.
+#[test]
+fn a_full_archive_over_an_application_that_was_cut_short() {
+    let [from, to] = &ids();
+    let other = id('c');
+    let (old, new) = small();
+    let full = Archive::of_tree(to, &new);
+    let delta = delta([from, to], [&old, &new]);
+    for len in (0..full.len()).step_by(512) {
+        let directory = Target::empty();
+        let output = directory.apply(&full[..len]);
+        assert_eq!(output.code(), 128, "{output}");
+        let _ = directory
+            .apply(&Archive::of_tree(&other, &base()))
+            .success();
+        directory.assert_holds(&other, &base());
+        directory.assert_sound();
+        let directory = laid_down(from, &old);
+        assert_eq!(directory.apply(&full[..len]).code(), 128);
+        let _ = directory
+            .apply(&Archive::of_tree(&other, &base()))
+            .success();
+        directory.assert_holds(&other, &base());
+    }
+    // A delta changes nothing before it is read wholly, so an obstacle has to end it.
+    let directory = laid_down(from, &old);
+    let _ = directory
+        .repo
+        .shell("cd dir && rm changed && mkdir changed && touch changed/x")
+        .success();
+    let output = directory.apply(&delta);
+    assert_eq!(
+        (output.code(), directory.state()),
+        (128, applying(from, to)),
+        "{output}"
+    );
+    let _ = directory.repo.shell("rm -r dir/changed").success();
+    let _ = directory
+        .apply(&Archive::of_tree(&other, &base()))
+        .success();
+    directory.assert_holds(&other, &base());
+    directory.assert_sound();
+}
+
+/// What the first of two interrupted applications has brought is not forgotten by the second.
+#[test]
+fn a_full_archive_over_two_applications_that_were_cut_short() {
+    let [from, to] = &ids();
+    let old = tree([("deleted", file("x")), ("z", file("old\n"))]);
+    let new = tree([("new", file("new\n")), ("z", file("new\n"))]);
+    let archive = delta([from, to], [&old, &new]);
+    let directory = laid_down(from, &old);
+    for script in [
+        "rm z && mkdir z && touch z/x",
+        "mkdir deleted && touch deleted/x",
+    ] {
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        let output = directory.apply(&archive);
+        assert_eq!(
+            (output.code(), directory.state()),
+            (128, applying(from, to)),
+            "{output}"
+        );
+        assert!(directory.directory().join("new").exists());
+    }
+    let _ = directory.repo.shell("cd dir && rm -r z deleted").success();
+    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    directory.assert_holds(from, &old);
+    directory.assert_sound();
+}
+
+/// Who writes the state by hand may leave the list of another tree.
+#[test]
+fn a_list_of_another_tree() {
+    let [from, to] = &ids();
+    let (old, new) = (base(), tree([("new", file("new\n"))]));
+    let directory = laid_down(&id('c'), &tree([("other", file("x"))]));
+    super::archive::build(&old, &directory.directory());
+    directory.set_state(&format!("holds {from}\n"));
+    let _ = directory
+        .repo
+        .shell("cd dir && rm doc/a && mkdir doc/a && touch doc/a/x")
+        .success();
+    let output = directory.apply(&delta([from, to], [&old, &new]));
+    assert_eq!(
+        (output.code(), directory.state()),
+        (128, applying(from, to)),
+        "{output}"
+    );
+    let output = directory.apply(&Archive::of_tree(from, &old));
+    let refused = "the archive is a full one, and the directory is not empty";
+    directory.assert_not_applied(&output, refused, &applying(from, to));
+}
+
+#[test]
+fn a_list_of_doubtful_origin() {
+    let [from, to] = &ids();
+    let archive = delta([from, to], [&base(), &Tree::new()]);
+    let mut cases = vec![
+        (
+            "mv .git-sluice.files ../list && ln -s ../list .git-sluice.files",
+            "it is a symbolic link",
+        ),
+        (
+            "rm .git-sluice.files && mkfifo .git-sluice.files",
+            "it is no regular file",
+        ),
+        ("chmod o+w .git-sluice.files", "everybody may write it"),
+    ];
+    if rustix::process::geteuid().is_root() {
+        cases.push((
+            "chown 65534 .git-sluice.files",
+            "it belongs to another user",
+        ));
+    } else {
+        skip("only root can give a file away: a list of somebody else is not tried");
+    }
+    for (script, words) in cases {
+        let directory = laid_down(from, &base());
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        for output in [directory.verify(), directory.apply(&archive)] {
+            let expected = format!("fatal: cannot trust 'dir/.git-sluice.files': {words}\n");
+            assert!(
+                output.code() == 128 && output.messages().starts_with(&expected),
+                "{output}"
+            );
+        }
+        assert_eq!(directory.state(), format!("holds {from}\n"));
+    }
+}
+
+/// A delta appends to the list what it changes. The list is written anew now and then.
+#[test]
+fn a_list_that_grows() {
+    let names: Vec<String> = (0..600)
+        .map(|number| format!("d{}/{number}", number % 7))
+        .collect();
+    let all = |content| tree(names.iter().map(|name| (&**name, file(content))));
+    let few = tree([("d1", file("")), ("d2/2", file("c\n"))]);
+    let trees = [all("a\n"), all("b\n"), few];
+    let directory = laid_down(&id('0'), &trees[0]);
+    let list = directory.directory().join(".git-sluice.files");
+    let len = || std::fs::metadata(&list).expect("it is there").len();
+    let first = len();
+    let mut lens = vec![first];
+    for number in 0..15 {
+        let [from, to] = [number, number + 1].map(|number| format!("{number:x}").repeat(40));
+        let changes = [&trees[number % 3], &trees[(number + 1) % 3]];
+        let _ = directory.apply(&delta([&from, &to], changes)).success();
+        directory.assert_holds(&to, changes[1]);
+        directory.assert_sound();
+        lens.push(len());
+    }
+    assert!(
+        lens.iter().all(|&len| len < 4 * first + (64 << 10)),
+        "{lens:?}"
+    );
+    assert!(lens.windows(2).any(|lens| lens[1] < lens[0]), "{lens:?}");
+    let _ = directory
+        .apply(&Archive::of_tree(&id('c'), &base()))
+        .success();
+    directory.assert_holds(&id('c'), &base());
+}
+
+/// Whoever was interrupted while writing the list, or while deleting, goes on.
+#[test]
+fn a_list_that_breaks_off() {
+    let [from, to] = &ids();
+    let (old, new) = small();
+    for torn in [
+        "",
+        "begun do",
+        "file 644 1 0",
+        "gone doc/a\\0gone do",
+        "hole 644 1 extra/new\\0x",
+    ] {
+        let directory = laid_down(from, &old);
+        let tear = format!("printf '{torn}' >>dir/.git-sluice.files");
+        let _ = directory.repo.shell(&tear).success();
+        directory.set_state(&applying(from, to));
+        let archive = delta([from, to], [&old, &new]);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, &new);
+        let missing = if torn.contains("extra") {
+            "missing extra/new\n"
+        } else {
+            ""
+        };
+        match missing {
+            "" => directory.assert_sound(),
+            missing => directory.assert_differs(missing),
+        }
+    }
+}
+
+/// A file of zeros takes no room, or is compared.
+#[test]
+fn holes() {
+    let [from, _] = &ids();
+    let mut map = b"1\n1048577\n0\n".to_vec();
+    map.resize(512, 0);
+    let archive = Archive::full(from)
+        .extended(&[
+            ("GNU.sparse.major", b"1"),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", b"hole"),
+            ("GNU.sparse.realsize", b"1048577"),
+        ])
+        .raw(b'0', b"GNUSparseFile.0/hole", b"", 0o664, &map);
+    let directory = Target::empty();
+    let _ = directory.apply(&archive.end()).success();
+    directory.assert_sound();
+    for (script, lines) in [
+        ("head -c 1048577 /dev/zero > hole", ""),
+        (
+            "printf x | dd of=hole conv=notrunc status=none",
+            "content hole\n",
+        ),
+        ("truncate -s 1 hole", "content hole\n"),
+    ] {
+        let _ = directory
+            .repo
+            .shell(&format!("cd dir && {script}"))
+            .success();
+        match lines {
+            "" => directory.assert_sound(),
+            lines => directory.assert_differs(lines),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let [from, to] = &ids();
+    let assert_refused = |directory: &Target, message: &str| {
+        let output = directory.verify();
+        assert!(
+            output.code() == 128 && output.messages().starts_with(message),
+            "{output}"
+        );
+    };
+    let directory = Target::holding(from, &base());
+    let unknown = "fatal: cannot verify: no list says what the files in the directory were\n";
+    assert_refused(&directory, unknown);
+    // Nor after a delta: the list would not be whole.
+    let target = tree([("doc/b", file("new\n"))]);
+    let _ = directory
+        .apply(&delta([from, to], [&base(), &target]))
+        .success();
+    directory.assert_holds(to, &target);
+    assert_refused(&directory, unknown);
+    directory.set_state(&applying(from, to));
+    assert_refused(
+        &directory,
+        &format!("fatal: cannot verify: the directory is on the way to {to}\n"),
+    );
+    directory.forget();
+    assert_refused(
+        &directory,
+        "fatal: cannot verify: the directory does not say what it holds\n",
+    );
+    let directory = laid_down(from, &base());
+    let damage = "printf 'what?\\0' >>dir/.git-sluice.files";
+    let _ = directory.repo.shell(damage).success();
+    let damaged = "fatal: the list of the directory is damaged\n";
+    assert_refused(&directory, damaged);
+    // A delta does not read the list.
+    let archive = delta([from, to], [&base(), &target]);
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &target);
+    assert_refused(&directory, damaged);
+    let output = directory.repo.sluice(["--verify", "HEAD"]);
+    assert_eq!(
+        (output.code(), output.messages()),
+        (
+            129,
+            "error: unknown option `verify'\nhint: '--verify' is an option of 'git sluice apply'\n"
+                .into()
+        )
+    );
+}
+
+/// Nobody shall think that an archive was applied.
+#[test]
+fn an_archive_that_would_not_be_applied() {
+    let [from, to] = &ids();
+    let directory = laid_down(from, &base());
+    let archive = delta([from, to], [&base(), &Tree::new()]);
+    directory.repo.write("outside/archive", &archive);
+    let words = ["verify", "dir", "outside/archive"];
+    let output = directory.repo.sluice(words);
+    output.assert_refused(
+        129,
+        &["error: extra command line parameter 'outside/archive'"],
+    );
+    // What is on standard input is nobody's, and stays there.
+    let script = "{ git sluice verify dir && cat; } <outside/archive";
+    assert!(directory.repo.shell(script).success() == archive);
+    std::fs::remove_file(directory.repo.path().join("outside/archive")).expect("our own");
+    directory.assert_holds(from, &base());
+    let output = directory.apply_with(&["--verify"], b"");
+    directory.assert_not_applied(&output, "the archive is empty", &format!("holds {from}\n"));
+    let _ = directory.apply_with(&["--verify"], &archive).success();
+    directory.assert_holds(to, &Tree::new());
+}
+
+/// The later content counts, in the directory and in the list.
+#[test]
+fn a_path_that_comes_twice() {
+    let [from, _] = &ids();
+    let large = "large\n".repeat(100_000);
+    for contents in [["one\n", "two\n"], [&large, "two\n"], ["one\n", &large]] {
+        let directory = Target::empty();
+        let archive = Archive::full(from).file("a", contents[0]).symlink("b", "x");
+        let archive = archive
+            .file("c", contents[1])
+            .file("a", contents[1])
+            .file("b", "b\n");
+        let _ = directory.apply(&archive.end()).success();
+        let holds = [
+            ("a", file(contents[1])),
+            ("b", file("b\n")),
+            ("c", file(contents[1])),
+        ];
+        directory.assert_holds(from, &tree(holds));
+        directory.assert_sound();
+    }
+}
+
+/// Around the length that is read at once, and around that of a batch.
+#[test]
+fn many_files_of_all_lengths() {
+    let [from, _] = &ids();
+    let lengths = [0, 1, 512, 513, 131_071, 131_072, 131_073, 262_144, 900_000];
+    let content = |number: usize| {
+        let text = format!("{number}\n").repeat(lengths[number % 9]);
+        file(&text[..lengths[number % 9]])
+    };
+    let path = |number: usize| format!("{}/{number:03}", number % 7).into_bytes();
+    let holds = BTreeMap::from_iter((0..200).map(|number| (path(number), content(number))));
+    let directory = laid_down(from, &holds);
+    directory.assert_holds(from, &holds);
+    directory.assert_sound();
+}
+
+/// Many batches wait at once, and each brings the path again: the last content counts all the same.
+#[test]
+fn a_path_that_comes_in_many_batches() {
+    let [from, _] = &ids();
+    let (mut archive, mut holds) = (Archive::full(from), BTreeMap::new());
+    for round in 0..20 {
+        let others = (0..300).map(|number| format!("{round:02}/{number:03}"));
+        for path in others.chain(["same".into()]) {
+            let content = round.to_string();
+            archive = archive.file(&path, &content);
+            holds.insert(path.into_bytes(), file(&content));
+        }
+    }
+    let directory = Target::empty();
+    let _ = directory.apply(&archive.end()).success();
+    directory.assert_holds(from, &holds);
+    directory.assert_sound();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) })]
+
+    #[test]
+    fn any_tree_is_sound_and_gives_way(trees in proptest::array::uniform3(any_tree())) {
+        let [from, to] = &ids();
+        let [base, target, other] = &trees;
+        let directory = laid_down(from, base);
+        let archive = delta([from, to], [base, target]);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, target);
+        directory.assert_sound();
+        let archive = delta([to, from], [target, base]);
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(from, base);
+        directory.assert_sound();
+        let _ = directory.apply(&Archive::of_tree(to, other)).success();
+        directory.assert_holds(to, other);
+        directory.assert_sound();
+    }
+}

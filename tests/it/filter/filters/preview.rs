@@ -1,0 +1,262 @@
+//! What would be sent, and why: told without a look at one blob.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use super::{IGNORE_FILE, spoil_all, unpack};
+use crate::support::Repo;
+
+/// A repository that has nothing of its blobs but their sizes; only the ignore file is whole.
+fn hollow() -> Repo {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    let rules = repo.git(["show", "HEAD:.sourcegraph/ignore"]);
+    let attributes = repo.git(["show", "HEAD:attributes/.gitattributes"]);
+    let ids = ["HEAD:.sourcegraph/ignore", "HEAD:attributes/.gitattributes"];
+    let ids = ids.map(|name| repo.git(["rev-parse", name]));
+    spoil_all(&repo);
+    for (id, text) in ids.iter().zip([rules, attributes]) {
+        let text = format!("{text}\n");
+        crate::support::forge::loose(&repo, id, format!("blob {}\0{text}", text.len()).as_bytes());
+    }
+    repo
+}
+
+#[track_caller]
+fn said(repo: &Repo, args: &[&str]) -> String {
+    String::from_utf8_lossy(&repo.sluice(args).success()).into_owned()
+}
+
+#[test]
+fn a_list_has_what_would_be_sent() {
+    let repo = hollow();
+    let list = said(
+        &repo,
+        &[
+            "ls",
+            IGNORE_FILE,
+            "--max-size=4096",
+            "--large=empty",
+            "HEAD",
+            "ignored",
+            "size",
+            "links",
+        ],
+    );
+    assert_eq!(
+        list,
+        "\
+omitted                - ignored/ (ignored)
+content                - links/
+content               12 links/link
+content                - size/
+content             4095 size/below
+content                0 size/empty
+content             4096 size/limit
+placeholder        13893 size/numbers (too-large)
+placeholder        13902 size/numbers.more (too-large)
+placeholder         4097 size/over (too-large)
+placeholder         5000 size/over.json (too-large)
+total: 4 sent with 8203 bytes, 4 placeholders, 1 omitted, an archive of 20480 bytes
+"
+    );
+}
+
+/// As many bytes as there are.
+#[test]
+fn totals_are_those_of_the_archive() {
+    let repo = Repo::from("filters");
+    let list = said(&repo, &["ls", "--no-attributes", "HEAD"]);
+    let files = super::files(&repo, &["--no-attributes"]).len();
+    let total: u64 = repo
+        .git(["ls-tree", "-rl", "HEAD"])
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
+        .sum();
+    let last = list.lines().last().expect("there is one");
+    let archive = repo.sluice(["--no-attributes", "HEAD"]).success().len();
+    let sums = format!("{files} sent with {total} bytes, 0 placeholders, 0 omitted");
+    let expected = format!("total: {sums}, an archive of {archive} bytes");
+    assert_eq!(last, expected);
+}
+
+#[test]
+fn every_rule_explains_itself() {
+    let repo = hollow();
+    repo.write("rules", "# mine\nkept/HUSH-token\n");
+    let common = [
+        IGNORE_FILE,
+        "--exclude-from=rules",
+        "--exclude=links",
+        "--max-size=4096",
+        "--size-exempt=**/*.json",
+        "--large=placeholder",
+        "--submodules=omit",
+        "--binary=placeholder",
+        "HEAD",
+    ];
+    let unless = "sent, unless its content turns out to be binary";
+    for (path, ruling) in [
+        (
+            "ignored/deep/b",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all of 'ignored', which is not read",
+        ),
+        (
+            "ignored",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all that is in it",
+        ),
+        (
+            "ignored/",
+            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) ignores all that is in it",
+        ),
+        (
+            "x.min.js",
+            "omitted: '*.min.js' (.sourcegraph/ignore, line 4) ignores it",
+        ),
+        (
+            "kept/HUSH-token",
+            "omitted: 'kept/HUSH-token' (rules, line 2) ignores it",
+        ),
+        (
+            "links/link",
+            "omitted: 'links' (--exclude, line 1) ignores all of 'links', which is not read",
+        ),
+        ("size/limit", unless),
+        (
+            "size/over",
+            "sent as a placeholder of 4097 bytes: 4097 bytes, the limit is 4096",
+        ),
+        (
+            "size/over.json",
+            "sent: 5000 bytes, allowed by --size-exempt='**/*.json', unless its content turns out to be binary",
+        ),
+        ("module", "omitted: it is a submodule"),
+        (
+            "attributes/hidden",
+            "omitted: by the attribute export-ignore",
+        ),
+        ("kept", "sent if anything below it is"),
+    ] {
+        let said = said(&repo, &[&["explain"], &common[..], &[path]].concat());
+        let path = path.trim_end_matches('/');
+        assert_eq!(said, format!("{path}: {ruling}\n"));
+    }
+    repo.write("paths", "kept\n");
+    let selected = ["explain", "--pathspec-from-file=paths", "HEAD", "run.sh"];
+    let said = said(&repo, &selected);
+    assert_eq!(said, "run.sh: omitted: no pathspec selects it\n");
+    repo.sluice(["explain", "HEAD", "nowhere"])
+        .assert_failure(128, "fatal: pathspec 'nowhere' did not match any files\n");
+}
+
+#[test]
+fn what_is_missing_explains_itself() {
+    let repo = Repo::copy("filters");
+    unpack(&repo);
+    super::remove(&repo, "HEAD:run.sh");
+    repo.git(["config", "remote.origin.promisor", "true"]);
+    for (how, ruling) in [
+        (
+            "--missing=omit",
+            "omitted: its content is not in the repository",
+        ),
+        (
+            "--missing=placeholder",
+            "sent as an empty placeholder: its content is not in the repository",
+        ),
+    ] {
+        assert_eq!(
+            said(&repo, &["explain", how, "HEAD", "run.sh"]),
+            format!("run.sh: {ruling}\n")
+        );
+    }
+}
+
+/// What makes no archive makes no report of one, nor anything in its place.
+#[test]
+fn who_only_looks_gets_nothing_else() {
+    let repo = Repo::copy("filters");
+    for (look, report) in [
+        ("ls", "--output=archive.tar"),
+        ("explain", "-oarchive.tar"),
+        ("ls", "--manifest=m"),
+        ("ls", "--summary=s"),
+        ("ls", "--fail-if-empty"),
+        ("explain", "--summary=s"),
+    ] {
+        let output = repo.sluice([look, report, "HEAD", "run.sh"]);
+        output.assert_refused(129, &["error: unknown ", "git sluice archive"]);
+    }
+    for name in ["archive.tar", "m", "s"] {
+        assert!(!repo.path().join(name).exists());
+    }
+}
+
+/// As pathspecs are.
+#[test]
+fn a_path_is_one_of_the_current_directory() {
+    let repo = Repo::from("filters");
+    let below = Repo::from("filters").at("kept");
+    for (repo, path, said) in [
+        (&below, "file", "kept/file: sent"),
+        (&below, "./testdata//data", "kept/testdata/data: sent"),
+        (&below, "testdata/", "kept/testdata: sent if anything"),
+        (
+            &below,
+            "../run.sh",
+            "run.sh: omitted: no pathspec selects it",
+        ),
+        (&repo, "./size/../run.sh", "run.sh: sent"),
+        (&repo, "/run.sh", "run.sh: sent"),
+    ] {
+        let answer = repo.sluice(["explain", "HEAD", path]);
+        let answer = String::from_utf8(answer.success()).expect("it is text");
+        assert!(answer.starts_with(said), "{path}: {answer}");
+    }
+    for (repo, path) in [
+        (&below, "run.sh"),
+        (&below, "../../run.sh"),
+        (&repo, ""),
+        (&repo, "."),
+        (&repo, "no\nwhere"),
+    ] {
+        let shown = path.replace('\n', "?");
+        let message = format!("fatal: pathspec '{shown}' did not match any files\n");
+        repo.sluice(["explain", "HEAD", path])
+            .assert_failure(128, &message);
+    }
+}
+
+/// Names are shown as they are, without what controls a terminal.
+#[test]
+fn names_of_any_bytes() {
+    let repo = Repo::init();
+    let name = |bytes: &'static [u8]| OsStr::from_bytes(bytes);
+    repo.write(name(b"n\xff"), "text");
+    repo.write(name(b"e\x1b[2J"), "text");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "odd"]);
+    let said = |args: &[&OsStr]| repo.sluice(args).success();
+    let list = said(&[name(b"ls"), name(b"HEAD")]);
+    let expected = b"content                4 e?[2J\ncontent                4 n\xff\n";
+    assert!(list.starts_with(expected), "{}", list.escape_ascii());
+    let explained = |args: &[&OsStr]| {
+        let said = said(args);
+        said.escape_ascii().to_string()
+    };
+    let (why, head) = (name(b"explain"), name(b"HEAD"));
+    assert_eq!(explained(&[why, head, name(b"n\xff")]), r"n\xff: sent\n");
+    let (rule, path) = (name(b"--exclude=/e*"), name(b"e\x1b[2J"));
+    assert_eq!(
+        explained(&[why, rule, head, path]),
+        r"e?[2J: omitted: \'/e*\' (--exclude, line 1) ignores it\n"
+    );
+    let refused = repo.sluice([name(b"--exclude=[\xff\x1b"), head]);
+    let words = refused.stderr.escape_ascii().to_string();
+    assert!(words.contains(r"line 1: \'[\xff?\'"), "{words}");
+    let channel = repo.sluice([name(b"--manifest=no/\xff"), head]);
+    let words = channel.stderr.escape_ascii().to_string();
+    assert!(
+        words.contains(r"could not open \'no/\xff\' for writing"),
+        "{words}"
+    );
+}

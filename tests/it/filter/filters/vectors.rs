@@ -1,0 +1,218 @@
+//! What zoekt makes of the lines of an ignore file: the verified examples, one by one, as a matcher and
+//! as the archive of a tree that holds such paths.
+
+use git_sluice::filter::ignore::{Ignore, Strictness};
+
+use crate::support::Repo;
+use crate::support::tar_listing;
+
+/// A text, the paths that it ignores, and paths that it does not.
+type Vector = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const VERIFIED: [Vector; 51] = [
+    (
+        "foo",
+        &["foo", "foobar", "foobar/x", "foo/bar", "foo.txt"],
+        &["a/foo", "Foo"],
+    ),
+    ("foo/", &["foo/a", "foo/b/c"], &["foo", "a/foo/b"]),
+    ("/foo", &["foo", "foo/a"], &["a/foo"]),
+    ("//foo", &["/foo"], &["foo", "foo/a"]),
+    ("./foo", &[], &["foo", "foo/a"]),
+    (".github", &[".github"], &[".github/workflows/ci.yml"]),
+    (".github/", &[], &[".github/workflows/ci.yml"]),
+    (".github/**", &[".github/workflows/ci.yml"], &[".github"]),
+    ("foo.go", &["foo.go"], &["a/foo.go", "foo.go/x"]),
+    ("*.go", &["foo.go", ".go"], &["a/foo.go"]),
+    ("**.go", &["foo.go", "a/b/c.go"], &["a/b/c.gox"]),
+    ("**/*.go", &["a/foo.go", "a/b/c.go"], &["foo.go"]),
+    ("**/foo", &["a/foo", "a/b/foo"], &["foo", "a/foo/x"]),
+    ("**/data/", &[], &["data/x", "a/data/x"]),
+    ("**/data/**", &["a/data/x", "a/b/data/c/d"], &["data/x"]),
+    (
+        "data/**.json",
+        &["data/a.json", "data/b/c.json", "data/.json"],
+        &["data.json"],
+    ),
+    ("a/*/c", &["a/b/c", "a//c"], &["a/b/b/c", "a/b/c/d"]),
+    ("a/**/c", &["a/b/c", "a/b/b/c", "a/c"], &[]),
+    ("a/**/b/**/c", &["a/x/b/y/c"], &["a/b/c", "a/x/b/c"]),
+    ("[0-9]*.*", &["1a.txt"], &["d/1a.txt", "1atxt", "1.x/y"]),
+    ("[!a-c]x", &["dx", "/x"], &["ax"]),
+    ("[^a]x", &["ax", "^x"], &["bx"]),
+    ("{a,b}", &["a", "b/c", "ab"], &["c"]),
+    ("{src,lib}/", &["src/a", "lib/b/c"], &[]),
+    ("**/*.{js,css}", &["d/a.js", "d/b.css"], &["a.js"]),
+    (
+        "node_modules/",
+        &["node_modules/a"],
+        &["web/node_modules/a"],
+    ),
+    (
+        "**/node_modules/**",
+        &["x/node_modules/a/b"],
+        &["node_modules/a"],
+    ),
+    ("!foo", &["!foo", "!foo/a"], &["foo"]),
+    ("\\#foo", &["#foo", "#foo/a"], &[]),
+    ("/#foo", &["#foo", "#foo/a"], &[]),
+    ("#foo", &[], &["#foo"]),
+    ("  #foo", &[], &["#foo"]),
+    ("foo # bar", &["foo # bar", "foo # barx"], &["foo"]),
+    ("foo bar", &["foo bar/x"], &["foo"]),
+    ("/", &["a", "a/b", ".sourcegraph/ignore"], &[]),
+    ("*", &["a"], &["a/b", ".sourcegraph/ignore"]),
+    ("**", &["a", "a/b", ".sourcegraph/ignore"], &[]),
+    ("*/", &[], &["a/b"]),
+    ("*/*", &["a/b"], &["a", "a/b/c"]),
+    ("foo\r", &["foo/a"], &[]),
+    ("foo\r\nbar", &["foo/a", "bar"], &[]),
+    ("\u{a0}foo\u{a0}", &["foo/a"], &[]),
+    ("\t\u{b}\u{3000}foo\u{3000}", &["foo/a"], &[]),
+    ("\u{feff}foo", &["\u{feff}foo"], &["foo"]),
+    ("foo\\", &["foo*"], &["foo"]),
+    ("foo\\*", &["foo*"], &["foox"]),
+    ("caf*", &["café"], &["caf/x"]),
+    ("src/**", &["src/a"], &["src"]),
+    ("*.*", &["a.b"], &["a", "d/a.b"]),
+    ("[!.]*", &["a"], &[".a", "a/b"]),
+    ("Makefile", &["Makefile", "Makefile.am"], &["sub/Makefile"]),
+];
+
+/// Where zoekt's library is at odds with itself, and we are not: everybody is told.
+const OTHERWISE: [Vector; 4] = [
+    ("a?c", &["abc", "aéc"], &["a/c", "ac"]),
+    ("x/{*.js,y}", &["x/a.js", "x/y"], &["x/a.jsx", "x/z/a.js"]),
+    (
+        "{**/,}node_modules/**",
+        &["node_modules/a", "x/node_modules/a/b"],
+        &["x/node_modules"],
+    ),
+    ("a***b", &["axb", "a/b", "ab"], &["a"]),
+];
+
+/// Lines that make a whole file void, and why.
+const BAD: [(&[u8], &str); 12] = [
+    (b"[a-zA-Z]", "a class holds more than one range"),
+    (b"*\xff*", "not UTF-8"),
+    (b"[", "unclosed ["),
+    (b"a[", "unclosed ["),
+    (b"[]", "a class holds nothing"),
+    (b"[]a]", "a class holds nothing"),
+    (b"[a-]", "unclosed ["),
+    (b"[z-a]", "a range ends before it starts"),
+    (b"[a-z0-9]x", "a class holds more than one range"),
+    (b"// [x-y]+", ""),
+    (b"good\n[\nother", "line 2: '[': unclosed ["),
+    (b"#[\r\n\r\n  [ ", "line 3: '[': unclosed ["),
+];
+
+fn all() -> impl Iterator<Item = &'static Vector> {
+    VERIFIED.iter().chain(&OTHERWISE)
+}
+
+#[test]
+fn the_matcher_says_what_is_ignored() {
+    for (text, ignored, kept) in all() {
+        let mut rules = Ignore::new();
+        let added = rules.add("test", text.as_bytes(), Strictness::Error);
+        assert_eq!(added, Ok(vec![]), "{text}");
+        for path in *ignored {
+            assert!(rules.ignores(path.as_bytes()), "{text} ignores {path}");
+        }
+        for path in *kept {
+            assert!(!rules.ignores(path.as_bytes()), "{text} keeps {path}");
+        }
+        for path in ignored.iter().chain(*kept) {
+            let rule = rules.rule(path.as_bytes());
+            let is_ignored = rules.ignores(path.as_bytes());
+            assert_eq!(rule.is_some(), is_ignored, "{text} {path}");
+        }
+    }
+    let mut rules = Ignore::new();
+    let added = rules.add("test", b"caf*", Strictness::Error);
+    assert!(added.is_ok() && rules.ignores(b"caf\xe9"));
+}
+
+/// What can be in one tree, beside each other: not a file, and something below it.
+fn trees(paths: impl Iterator<Item = &'static str>) -> Vec<Vec<&'static str>> {
+    let below = |path: &str, above: &str| path.starts_with(&format!("{above}/"));
+    let fit = |one: &str, other: &str| !below(one, other) && !below(other, one);
+    let mut trees: Vec<Vec<&str>> = Vec::new();
+    for path in paths.filter(|path| path.split('/').all(|part| !part.is_empty())) {
+        let place = trees
+            .iter_mut()
+            .find(|tree| tree.iter().all(|other| fit(path, other)));
+        match place {
+            Some(tree) => tree.push(path),
+            None => trees.push(vec![path]),
+        }
+    }
+    trees
+}
+
+#[test]
+fn the_archive_lacks_what_is_ignored() {
+    let repo = Repo::init();
+    let trees: Vec<(&Vector, Vec<&str>)> = all()
+        .flat_map(|vector| {
+            let paths = vector.1.iter().chain(vector.2).copied();
+            trees(paths).into_iter().map(move |tree| (vector, tree))
+        })
+        .collect();
+    let mut import = String::new();
+    for (number, (_, tree)) in trees.iter().enumerate() {
+        import += &format!("commit refs/heads/{number}\ncommitter C <c> 0 +0000\ndata 0\n");
+        for path in tree {
+            import += &format!("M 100644 inline \"{path}\"\ndata 1\nx\n");
+        }
+    }
+    repo.git_with_input(["fast-import", "--quiet"], import);
+    for (number, ((text, ignored, _), tree)) in trees.iter().enumerate() {
+        repo.write("rules", text);
+        let output = repo.sluice(["--exclude-from=rules", &number.to_string()]);
+        let told = output.messages();
+        let mut found = tar_listing::names(&output.success());
+        found.retain(|name| !name.ends_with('/'));
+        let kept = tree.iter().filter(|path| !ignored.contains(path));
+        let mut kept: Vec<String> = kept
+            .map(|path| path.as_bytes().escape_ascii().to_string())
+            .collect();
+        kept.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, kept, "{text:?}");
+        if OTHERWISE.iter().any(|(other, ..)| other == text) {
+            let warning = format!("warning: rules, line 1: '{text}' zoekt may ");
+            assert!(told.starts_with(&warning), "{told}");
+        }
+    }
+}
+
+#[test]
+fn bad_lines_make_all_void() {
+    let repo = Repo::from("filters");
+    let rules = Repo::scratch();
+    for (text, reason) in BAD {
+        let file = rules.path().join("rules");
+        rules.write("rules", text);
+        let option = format!("--exclude-from={}", file.display());
+        let output = repo.sluice([&option[..], "HEAD"]);
+        // What looks like a comment to whoever read the documentation may be a sound class.
+        if reason.is_empty() {
+            let _ = output.success();
+            continue;
+        }
+        output.assert_refused(128, &["cannot use ignore rules of", "line ", reason]);
+        let warned = repo.sluice([&option[..], "--bad-pattern=warn", "HEAD"]);
+        let told = warned.messages();
+        assert!(
+            told.starts_with("warning: ") && told.contains(reason),
+            "{told}"
+        );
+        let _ = warned.success();
+    }
+}

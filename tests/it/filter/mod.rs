@@ -1,0 +1,4 @@
+//! Filters.
+
+pub(crate) mod filter_globs;
+pub(crate) mod filters;

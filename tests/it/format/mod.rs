@@ -1,0 +1,3 @@
+//! Formats and compression.
+
+pub(crate) mod deflate;

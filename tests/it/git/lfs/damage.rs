@@ -1,0 +1,155 @@
+//! Objects that are missing or damaged, and pointers that say something false.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{CONTENT, Lfs, noise, pointer, sha256};
+use crate::{support::Repo, support::tar_listing::is_complete};
+
+const HINT: &str = "hint: 'git lfs fetch <remote> <commit>' gets the LFS objects of a commit\n";
+
+/// What `--missing` says.
+#[test]
+fn missing_objects() {
+    let lfs = Lfs::with_files();
+    let hash = sha256(b"small\n");
+    fs::remove_file(lfs.object(&hash)).unwrap();
+    let output = lfs.repo.sluice([CONTENT, "HEAD"]);
+    assert_eq!(output.code(), 128, "{output}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(
+        output.messages(),
+        format!("fatal: LFS object {hash} for 'a.bin' is not in the local store\n{HINT}")
+    );
+    let text = pointer(&hash, 6);
+    assert_eq!(
+        lfs.sent(&["--missing=placeholder"], "a.bin"),
+        text.as_bytes()
+    );
+    let place = Repo::scratch();
+    let option = format!("--manifest={}", place.path().join("manifest").display());
+    for (missing, disposition) in [("placeholder", "placeholder"), ("omit", "omitted")] {
+        for more in ["--max-size=1g", "--threads=1"] {
+            let missing = format!("--missing={missing}");
+            let args = [CONTENT, &missing, &option, more, "HEAD"];
+            let _ = lfs.repo.sluice(args).success();
+            let text = fs::read_to_string(place.path().join("manifest")).unwrap();
+            let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+            let line: Value = lines.find(|line: &Value| line["path"] == "a.bin").unwrap();
+            assert_eq!(line["disposition"], disposition);
+            assert_eq!(
+                (&line["reason"], &line["size"]),
+                (&"missing".into(), &6.into())
+            );
+        }
+    }
+    let archive = lfs.repo.sluice([CONTENT, "--missing=placeholder", "HEAD"]);
+    let archive = archive.success();
+    let head = ["ls", CONTENT, "--missing=placeholder", "HEAD"];
+    let listed = lfs.repo.sluice(head).success();
+    let listed = String::from_utf8(listed).unwrap();
+    assert!(listed.contains(&archive.len().to_string()), "{listed}");
+}
+
+/// An object with other bytes than its name says never becomes a whole file, in memory or streamed.
+#[test]
+fn altered_objects() {
+    for memory in ["--memory=1m", "--memory=64m"] {
+        for format in ["tar", "zip"] {
+            let lfs = Lfs::with_files();
+            let hash = sha256(&noise(3_000_000));
+            let mut content = noise(3_000_000);
+            content[2_999_999] ^= 1;
+            fs::write(lfs.object(&hash), &content).unwrap();
+            let format_option = format!("--format={format}");
+            let output = lfs.repo.sluice([CONTENT, &format_option, memory, "HEAD"]);
+            assert_eq!(output.code(), 128, "{output}");
+            assert_eq!(
+                output.messages(),
+                format!("fatal: LFS object {hash} for 'd/large.bin' does not match its hash\n")
+            );
+            if format == "tar" {
+                assert!(!is_complete(&output.stdout));
+                assert!(output.stdout.len() < 3_000_000);
+            }
+            let file = lfs.repo.path().join("out");
+            let to_file = format!("--output={}", file.display());
+            let _ = lfs
+                .repo
+                .sluice([CONTENT, &format_option, memory, &to_file, "HEAD"]);
+            assert!(!file.exists());
+        }
+    }
+}
+
+/// Sizes are compared before the first byte of the file, and nothing in the store changes.
+#[test]
+fn false_sizes() {
+    let lfs = Lfs::new();
+    let hash = lfs.add("a.bin", b"small\n");
+    for (size, message) in [
+        (5, "has 6 bytes instead of 5"),
+        (7, "has 6 bytes instead of 7"),
+        (0, "does not match its hash"),
+    ] {
+        lfs.point("a.bin", &pointer(&hash, size));
+        lfs.commit();
+        let output = lfs.repo.sluice([CONTENT, "HEAD"]);
+        assert_eq!(
+            output.messages(),
+            format!("fatal: LFS object {hash} for 'a.bin' {message}\n")
+        );
+        assert_eq!(fs::read(lfs.object(&hash)).unwrap(), b"small\n");
+    }
+    lfs.point("a.bin", &pointer(&sha256(b""), 0));
+    lfs.commit();
+    assert_eq!(lfs.sent(&[], "a.bin"), b"");
+}
+
+#[test]
+fn odd_objects() {
+    let lfs = Lfs::new();
+    let hash = lfs.add("a.bin", b"small\n");
+    lfs.commit();
+    fs::remove_file(lfs.object(&hash)).unwrap();
+    fs::create_dir(lfs.object(&hash)).unwrap();
+    let output = lfs.repo.sluice([CONTENT, "HEAD"]);
+    assert_eq!(
+        output.messages(),
+        format!("fatal: LFS object {hash} for 'a.bin' is not a regular file\n")
+    );
+    let text = pointer(&hash, 6).replace("oid ", &format!("ext-0-foo sha256:{hash}\noid "));
+    lfs.point("a.bin", &text);
+    lfs.commit();
+    for missing in ["--missing=error", "--missing=placeholder"] {
+        let output = lfs.repo.sluice([CONTENT, missing, "HEAD"]);
+        assert_eq!(
+            output.messages(),
+            "fatal: 'a.bin' needs the LFS extension 'foo'\n"
+        );
+    }
+}
+
+/// The pointer stands in for the object, even where it is stored as a delta against what is no pointer.
+#[test]
+fn pointers_that_are_deltas() {
+    let lfs = Lfs::new();
+    let text = pointer(&sha256(b"content"), 7);
+    let longer = format!("{text}{}", noise(2000).escape_ascii());
+    lfs.point("a.bin", &longer[..3000]);
+    lfs.commit();
+    lfs.point("a.bin", &text);
+    lfs.commit();
+    lfs.repo.git(["repack", "-adfq"]);
+    let base = lfs.repo.git(["rev-parse", "HEAD^:a.bin"]);
+    let ask = ["cat-file", "--batch-check=%(deltabase)"];
+    assert_eq!(lfs.repo.git_with_input(ask, "HEAD:a.bin\n"), base);
+
+    let sent = lfs.sent(&["--missing=placeholder", "--manifest=m"], "a.bin");
+    assert_eq!(sent, text.as_bytes());
+    let manifest = fs::read_to_string(lfs.repo.path().join("m")).unwrap();
+    let line = manifest.lines().find(|line| line.contains("a.bin"));
+    let line: Value = serde_json::from_str(line.unwrap()).unwrap();
+    assert_eq!(line["disposition"], "placeholder");
+}

@@ -1,0 +1,457 @@
+//! Submodules with their contents: the archive is that of git for each repository, put together.
+
+mod hostile;
+mod fetch;
+mod missing;
+mod places;
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    support::schema::Schema,
+    support::tar_listing::{names, records},
+    support::{Repo, gunzip},
+};
+
+const RECURSE: &str = "--submodules=recurse";
+
+/// A superproject `super` with a submodule called `the-lib` in `libs/lib`, which has one called `deep` in `sub/deep`;
+/// and the repositories that they come from.
+struct Project {
+    place: Repo,
+    superproject: Repo,
+}
+
+fn project() -> Project {
+    let place = Repo::scratch();
+    let deep = new(&place, "deep");
+    fs::create_dir(deep.path().join("dir")).unwrap();
+    deep.write("dir/x.txt", "deep\n");
+    deep.write("top.txt", "deep\n");
+    commit(&deep);
+    let lib = new(&place, "lib");
+    lib.write(
+        ".gitattributes",
+        "*.secret export-ignore\nversion export-subst\n*.crlf eol=crlf\n",
+    );
+    lib.write("a.secret", "secret\n");
+    lib.write("a.c", "lib\n");
+    lib.write("lines.crlf", "one\ntwo\n");
+    lib.write("version", "$Format:%H %s %h$\n");
+    add_submodule(&lib, "deep", "../deep", "sub/deep");
+    commit(&lib);
+    let superproject = new(&place, "super");
+    superproject.write(".gitattributes", "*.c export-ignore\n");
+    superproject.write("a.c", "left out\n");
+    superproject.write("z.txt", "z\n");
+    add_submodule(&superproject, "the-lib", "../lib", "libs/lib");
+    commit(&superproject);
+    let _ = update(&superproject);
+    Project {
+        place,
+        superproject,
+    }
+}
+
+fn new(place: &Repo, name: &str) -> Repo {
+    place.git(["init", "-q", "-b", "main", name]);
+    place.clone().at(name)
+}
+
+fn commit(repo: &Repo) {
+    repo.git(["add", "."]);
+    repo.git(["commit", "-qm", "a commit"]);
+}
+
+fn add_submodule(repo: &Repo, name: &str, url: &str, path: &str) {
+    let allowed = repo.clone().env("GIT_ALLOW_PROTOCOL", "file");
+    allowed.git(["submodule", "--quiet", "add", "--name", name, url, path]);
+}
+
+fn update(repo: &Repo) -> String {
+    let allowed = repo.clone().env("GIT_ALLOW_PROTOCOL", "file");
+    allowed.git(["submodule", "--quiet", "update", "--init", "--recursive"])
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The entries of the tar `archive`: the bytes of the headers and the data of each, by name.
+fn entries(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut entries = Vec::new();
+    let mut before = Vec::new();
+    for record in records(archive) {
+        let bytes = &archive[record.offset..record.offset + 512 + record.data.len()];
+        before.extend_from_slice(bytes);
+        if !matches!(record.kind(), 'x' | 'g') {
+            entries.push((record.name(), std::mem::take(&mut before)));
+        }
+    }
+    entries
+}
+
+/// git's archive of `repo` with that of `inner` behind the entry of the submodule at `path`.
+fn joined(outer: &[u8], path: &str, inner: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut joined = Vec::new();
+    for (name, bytes) in entries(outer) {
+        let is_it = name == format!("{path}/");
+        joined.push((name, bytes));
+        if is_it {
+            // The first entry is the prefix.
+            joined.extend(entries(inner).into_iter().skip(1));
+        }
+    }
+    joined
+}
+
+impl Project {
+    /// What git makes of each repository, put together, below `prefix`.
+    fn expected(&self, prefix: &str) -> Vec<(String, Vec<u8>)> {
+        let archive = |repo: &Repo, prefix: &str| {
+            let option = format!("--prefix={prefix}");
+            repo.archive([&option[..], "HEAD"]).success()
+        };
+        let lib = self.superproject.clone().at("libs/lib");
+        let deep = lib.clone().at("sub/deep");
+        let path = format!("{prefix}libs/lib");
+        let deep_path = format!("{path}/sub/deep");
+        let inner = archive(&deep, &format!("{deep_path}/"));
+        let outer = archive(&self.superproject, prefix);
+        let lib = archive(&lib, &format!("{path}/"));
+        let with_lib = joined(&outer, &path, &lib);
+        let mut whole = Vec::new();
+        for (name, bytes) in with_lib {
+            let is_deep = name == format!("{deep_path}/");
+            whole.push((name, bytes));
+            if is_deep {
+                whole.extend(entries(&inner).into_iter().skip(1));
+            }
+        }
+        whole
+    }
+}
+
+/// Names, ids, times, attributes, conversions and `$Format:…$` are those of each repository alone.
+#[test]
+fn each_repository_is_archived_as_alone() {
+    let project = project();
+    for prefix in ["", "p/", "p/q-"] {
+        let prefix_option = format!("--prefix={prefix}");
+        let expected = project.expected(prefix);
+        assert!(
+            expected
+                .iter()
+                .any(|(name, _)| name.ends_with("libs/lib/sub/deep/dir/x.txt"))
+        );
+        for threads in ["--threads=1", "--threads=2", "--threads=8"] {
+            let args = [RECURSE, threads, &prefix_option, "HEAD"];
+            let output = project.superproject.sluice(args);
+            assert_eq!((output.code(), output.messages().as_ref()), (0, ""));
+            let found = entries(&output.stdout);
+            assert!(found == expected, "{prefix} {threads}");
+        }
+    }
+}
+
+/// Without the option, and with the other values, nothing of a submodule is read.
+#[test]
+fn submodules_are_entered_only_on_demand() {
+    let project = project();
+    let superproject = &project.superproject;
+    superproject.assert_same(["HEAD"]);
+    let archive = superproject.sluice(["--submodules=omit", "HEAD"]).success();
+    assert!(!names(&archive).iter().any(|name| name.starts_with("libs")));
+    assert_eq!(
+        superproject
+            .sluice(["--submodule-git-dir=libs/lib=x", "HEAD"])
+            .messages(),
+        "error: the option '--submodule-git-dir' requires '--submodules=recurse'\n"
+    );
+}
+
+/// Other formats, reports and questions know of the contents, too.
+#[test]
+fn formats_and_reports() {
+    let project = project();
+    let superproject = &project.superproject;
+    let tar = superproject.sluice([RECURSE, "HEAD"]).success();
+    let gz = superproject
+        .sluice([RECURSE, "--format=tgz", "HEAD"])
+        .success();
+    assert!(gunzip(&gz) == tar);
+    let zip = superproject
+        .sluice([RECURSE, "--format=zip", "HEAD"])
+        .success();
+    assert_eq!(crate::support::zip::names(&zip), names(&tar));
+    let (place, file) = (Repo::scratch(), "manifest");
+    let option = format!("--manifest={}", place.path().join(file).display());
+    let _ = superproject.sluice([RECURSE, &option, "HEAD"]).success();
+    let lines = fs::read_to_string(place.path().join(file)).unwrap();
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let schema = Schema::read("manifest");
+    lines.iter().for_each(|line| schema.accept(line));
+    assert_eq!(lines[0]["content_length"], tar.len());
+    let of = |path: &str| lines.iter().find(|line| line["path"] == path).expect(path);
+    let id = |repo: &Repo, name: &str| repo.git(["rev-parse", name]);
+    let lib = superproject.clone().at("libs/lib");
+    let link = of("libs/lib/");
+    assert_eq!(link["mode"], "160000");
+    assert_eq!(link["id"], id(&lib, "HEAD"));
+    assert_eq!(
+        (&link["disposition"], &link["submodule"]),
+        (&"content".into(), &Value::Null)
+    );
+    let file = of("libs/lib/a.c");
+    assert_eq!(
+        (&file["submodule"], &file["id"]),
+        (&"libs/lib".into(), &id(&lib, "HEAD:a.c").into())
+    );
+    assert_eq!(of("libs/lib/sub/deep/")["submodule"], "libs/lib");
+    assert_eq!(
+        of("libs/lib/sub/deep/top.txt")["submodule"],
+        "libs/lib/sub/deep"
+    );
+    let head = superproject.sluice(["info", RECURSE, "HEAD"]).success();
+    let head: Value = serde_json::from_slice(&head).unwrap();
+    assert_eq!(head["content_length"], tar.len());
+    let half = tar.len() / 2;
+    let first = format!("--byte-range=0-{}", half - 1);
+    let second = format!("--byte-range={half}-");
+    let parts =
+        [first, second].map(|range| superproject.sluice([RECURSE, &range, "HEAD"]).success());
+    assert!(parts.concat() == tar);
+    let list = superproject.sluice(["ls", RECURSE, "HEAD"]);
+    assert!(
+        text(&list.stdout).contains("libs/lib/sub/deep/dir/x.txt"),
+        "{list}"
+    );
+    let explained = superproject.sluice(["explain", RECURSE, "HEAD", "libs/lib/a.secret"]);
+    assert_eq!(
+        text(&explained.stdout),
+        "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
+    );
+}
+
+/// The names of the files and links in what `args` archive.
+#[track_caller]
+fn files(repo: &Repo, args: &[&str]) -> Vec<String> {
+    let output = repo.sluice([RECURSE].iter().chain(args));
+    assert_eq!(
+        (output.code(), output.messages().as_ref()),
+        (0, ""),
+        "{output}"
+    );
+    let mut files = names(&output.stdout);
+    files.retain(|name| !name.ends_with('/'));
+    files
+}
+
+/// Pathspecs see paths of the whole archive, and a submodule without a match is left out.
+#[test]
+fn pathspecs_reach_into_submodules() {
+    let project = project();
+    let superproject = &project.superproject;
+    for (pathspecs, expected) in [
+        (&["libs/lib/a.c"][..], &["libs/lib/a.c"][..]),
+        (
+            &["libs/lib/sub"],
+            &["libs/lib/sub/deep/dir/x.txt", "libs/lib/sub/deep/top.txt"],
+        ),
+        (
+            &["*.txt"],
+            &[
+                "libs/lib/sub/deep/dir/x.txt",
+                "libs/lib/sub/deep/top.txt",
+                "z.txt",
+            ],
+        ),
+        (
+            &["libs/lib/sub/deep/dir/"],
+            &["libs/lib/sub/deep/dir/x.txt"],
+        ),
+        (&[":(icase)LIBS/lib/A.C"], &["libs/lib/a.c"]),
+        (&["*.txt", ":(exclude)libs/lib/sub/deep"], &["z.txt"]),
+        (&[":(glob)libs/*/*.c"], &["libs/lib/a.c"]),
+    ] {
+        let args = [&["HEAD", "--"][..], pathspecs].concat();
+        assert_eq!(files(superproject, &args), expected, "{pathspecs:?}");
+    }
+    let top = superproject.sluice([RECURSE, "HEAD", "z.txt"]).success();
+    assert_eq!(names(&top), ["z.txt"]);
+    let inside = superproject
+        .sluice([RECURSE, "HEAD", "libs/lib/sub/deep/top.txt"])
+        .success();
+    let above = ["libs/", "libs/lib/", "libs/lib/sub/", "libs/lib/sub/deep/"];
+    assert_eq!(names(&inside)[..4], above);
+    for wrong in ["libs/lib/nothing", "libs/lib/a.secret/x", "lib/a.c"] {
+        let message = format!("fatal: pathspec '{wrong}' did not match any files\n");
+        superproject
+            .sluice([RECURSE, "HEAD", wrong])
+            .assert_failure(128, &message);
+    }
+    let below = superproject.clone().at("libs");
+    assert_eq!(files(&below, &["HEAD", "lib/a.c"]), ["lib/a.c"]);
+}
+
+/// A tree of a commit takes the names of its submodules from the commit.
+#[test]
+fn directories_of_a_commit() {
+    let project = project();
+    let inside = files(&project.superproject, &["HEAD:libs"]);
+    assert!(
+        inside.contains(&"lib/sub/deep/top.txt".to_owned()),
+        "{inside:?}"
+    );
+    let tree = project.superproject.git(["rev-parse", "HEAD:libs"]);
+    project
+        .superproject
+        .sluice([RECURSE, &tree])
+        .assert_failure(
+            128,
+            "fatal: no submodule mapping found in .gitmodules for path 'lib'\n\
+         hint: --submodules=dir archives submodules as empty directories\n",
+        );
+}
+
+/// Options about paths and sizes hold for the whole archive, ignore files for their own repository.
+#[test]
+fn filters_see_whole_paths() {
+    let project = project();
+    let superproject = &project.superproject;
+    let all = files(superproject, &["HEAD"]);
+    let without = |name: &str| {
+        let rest = all.iter().filter(|other| *other != name);
+        rest.cloned().collect::<Vec<_>>()
+    };
+    let ignored = files(superproject, &["--exclude=libs/lib/a.c", "HEAD"]);
+    assert_eq!(ignored, without("libs/lib/a.c"));
+    assert_eq!(files(superproject, &["--exclude=a.c", "HEAD"]), all);
+    let large = ["--max-size=1", "--size-exempt=libs/lib/*.c", "HEAD"];
+    assert_eq!(files(superproject, &large), ["libs/lib/a.c"]);
+    let lib = superproject.clone().at("libs/lib");
+    lib.write("ignored", "a.c\n");
+    commit(&lib);
+    commit(superproject);
+    let own = files(superproject, &["--exclude-from-tree=ignored", "HEAD"]);
+    assert!(!own.contains(&"libs/lib/a.c".to_owned()) && own.contains(&"z.txt".to_owned()));
+}
+
+/// Ignore rules take a submodule for the directory that it is in the archive.
+#[test]
+fn ignore_rules_see_directories() {
+    let superproject = &project().superproject;
+    let all = superproject.sluice([RECURSE, "HEAD"]).success();
+    let explain = |rule: &str, path: &str| {
+        let words = ["explain", RECURSE, rule, "HEAD", path];
+        text(&superproject.sluice(words).success())
+    };
+    for rule in [
+        "--exclude=libs/l*b",
+        "--exclude=**/lib",
+        "--exclude=libs/???",
+    ] {
+        let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
+        assert!(archive == all, "{rule}");
+        assert_eq!(explain(rule, "libs/lib"), "libs/lib: sent\n");
+    }
+    for rule in [
+        "--exclude=libs/lib",
+        "--exclude=libs/lib/",
+        "--exclude=**/lib/**",
+    ] {
+        let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
+        assert_eq!(names(&archive), [".gitattributes", ".gitmodules", "z.txt"]);
+        let pattern = &rule["--exclude=".len()..];
+        let ignored = format!("libs/lib: omitted: '{pattern}' (--exclude, line 1) ignores it\n");
+        assert_eq!(explain(rule, "libs/lib"), ignored);
+    }
+    let lib = superproject.clone().at("libs/lib");
+    lib.write("a.c", "other\n");
+    commit(&lib);
+    commit(superproject);
+    let changed = ["--exclude=libs/l*b", "--base=HEAD~", "HEAD"];
+    assert_eq!(
+        files(superproject, &changed),
+        ["libs/lib/a.c", "libs/lib/version"]
+    );
+}
+
+/// An ignore file that no tree has is warned of once, however many trees there are.
+#[test]
+fn an_ignore_file_that_is_nowhere() {
+    let superproject = &project().superproject;
+    let args = [
+        RECURSE,
+        "--exclude-from-tree=nowhere",
+        "--base=HEAD",
+        "HEAD",
+    ];
+    let output = superproject.sluice(args);
+    let warning = "warning: --exclude-from-tree='nowhere' is in no tree and ignores nothing\n";
+    assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
+}
+
+#[test]
+fn what_changed_in_submodules_explains_itself() {
+    let superproject = &project().superproject;
+    let lib = superproject.clone().at("libs/lib");
+    lib.git(["rm", "-q", "lines.crlf"]);
+    lib.write("a.c", "other\n");
+    lib.write("new", "new\n");
+    commit(&lib);
+    commit(superproject);
+    let options = ["explain", RECURSE, "--base=HEAD~", "HEAD"];
+    let paths = [
+        "z.txt",
+        "libs/lib",
+        "libs/lib/a.c",
+        "libs/lib/a.secret",
+        "libs/lib/lines.crlf",
+        "libs/lib/new",
+        "libs/lib/version",
+        "libs/lib/sub/deep",
+        "libs/lib/sub/deep/top.txt",
+    ];
+    let told = superproject.sluice([&options[..], &paths].concat());
+    let expected = "\
+        z.txt: unchanged: not sent\n\
+        libs/lib: changed: sent\n\
+        libs/lib/a.c: changed: sent\n\
+        libs/lib/a.secret: omitted: by the attribute export-ignore\n\
+        libs/lib/lines.crlf: deleted: the target does not have it\n\
+        libs/lib/new: added: sent\n\
+        libs/lib/version: changed: sent\n\
+        libs/lib/sub/deep: unchanged: not sent\n\
+        libs/lib/sub/deep/top.txt: unchanged: not sent\n";
+    assert_eq!(text(&told.success()), expected);
+}
+
+/// What a reader may not know is neither sent nor opened.
+#[test]
+fn access_rules_hide_submodules() {
+    let project = project();
+    let superproject = &project.superproject;
+    let rules = |text: &str| {
+        project.place.write("rules", text);
+        format!(
+            "--access-rules={}",
+            project.place.path().join("rules").display()
+        )
+    };
+    let some = rules("/z.txt\n/libs/lib/sub/deep/dir/**\n");
+    assert_eq!(
+        files(superproject, &[&some, "HEAD"]),
+        ["libs/lib/sub/deep/dir/x.txt", "z.txt"]
+    );
+    fs::remove_dir_all(superproject.path().join(".git/modules/the-lib")).unwrap();
+    assert_eq!(
+        files(superproject, &[&rules("/z.txt\n"), "HEAD"]),
+        ["z.txt"]
+    );
+}

@@ -1,0 +1,5 @@
+//! The destination of the archive, and reports about it.
+
+pub(crate) mod destination;
+pub(crate) mod progress;
+pub(crate) mod report;

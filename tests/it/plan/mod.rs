@@ -1,0 +1,3 @@
+//! The entries of an archive: what changed.
+
+pub(crate) mod delta;

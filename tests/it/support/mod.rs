@@ -1,0 +1,522 @@
+//! The small language that the tests are written in: a repository from a fixture, our command and
+//! git's in it, and the claim that both do the same.
+//!
+//! Nothing here may depend on who runs the tests or where: each command gets an environment of its
+//! own, and the environment of the test process is left alone. Fixtures are built once and kept
+//! under the target directory, so whoever wants to change one takes a copy.
+//!
+//! The tests run the program that cargo built with them, or the one that `GIT_SLUICE_BIN` names: a release, or what
+//! was installed. That file has to be called `git-sluice`, since git looks for it by that name.
+//!
+//! A test that cannot be made here calls [`skip`]. The test harness hides what a passing test prints, so
+//! `skip` notes the test and the reason in a file of the target directory. The last test binary of
+//! `cargo test`, `xtask/tests/skipped.rs`, prints that file and removes it. The file is named after the
+//! process that started both binaries, so that two runs at a time keep apart.
+
+pub(crate) mod forge;
+pub(crate) mod import;
+pub(crate) mod process;
+pub(crate) mod schema;
+pub(crate) mod tar_listing;
+pub(crate) mod zip;
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::Write;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::SystemTime;
+
+use rustix::fs::{StatVfs, statvfs};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::leftovers::{NOTES, temporary_directory, temporary_directory_in};
+use crate::support::process::{Output, Running, run, run_with_input};
+
+/// The settings that must not change a byte, each tried with each.
+const THREADS: [&str; 3] = ["1", "2", "8"];
+const MEMORY: [&str; 2] = ["1m", "256m"];
+
+/// The binary that cargo built with the tests.
+pub(crate) const BUILT: &str = env!("CARGO_BIN_EXE_git-sluice");
+
+/// The binary under test: the one that `GIT_SLUICE_BIN` names, or the one that cargo built.
+pub(crate) fn binary() -> &'static str {
+    static BINARY: LazyLock<String> = LazyLock::new(|| {
+        let Some(other) = std::env::var_os("GIT_SLUICE_BIN") else {
+            return BUILT.to_owned();
+        };
+        let path = Path::new(&other).canonicalize();
+        let path = path.unwrap_or_else(|error| panic!("GIT_SLUICE_BIN={other:?}: {error}"));
+        assert!(path.ends_with("git-sluice"), "{path:?} is not 'git-sluice'");
+        path.to_str().expect("a path in UTF-8").to_owned()
+    });
+    &BINARY
+}
+
+/// Whether the binary under test needs no dynamic loader, as one with musl.
+pub(crate) fn is_static() -> bool {
+    const LOADER: &[u8] = b"/ld-linux";
+    let content = fs::read(binary()).expect("the binary can be read");
+    !content.windows(LOADER.len()).any(|bytes| bytes == LOADER)
+}
+
+/// A directory to run commands in, with what they are to find in their environment.
+#[derive(Clone)]
+pub(crate) struct Repo {
+    cwd: PathBuf,
+    /// Options of `git` itself, such as `-c`; where there are any, our command runs through `git`.
+    globals: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    /// Set when the directory is ours to change; it goes when the last clone goes.
+    own: Option<Arc<TempDir>>,
+}
+
+impl Repo {
+    /// The repository that `fixtures/<name>.sh` builds. It is shared with other tests: look, do not
+    /// touch.
+    pub(crate) fn from(name: &str) -> Repo {
+        Repo {
+            cwd: fixture(name).join("repo"),
+            globals: vec![],
+            environment: vec![],
+            own: None,
+        }
+    }
+
+    /// A copy of that repository, and of all that its script made beside it.
+    pub(crate) fn copy(name: &str) -> Repo {
+        let own = Repo::scratch();
+        let mut copy = Command::new("cp");
+        copy.arg("-a").arg(fixture(name).join(".")).arg(&own.cwd);
+        let _ = run(&mut copy).success();
+        own.at("repo")
+    }
+
+    /// An empty directory.
+    pub(crate) fn scratch() -> Repo {
+        Repo::owning(temporary_directory())
+    }
+
+    fn owning(own: TempDir) -> Repo {
+        let cwd = own.path().canonicalize().expect("made just now");
+        Repo {
+            cwd,
+            globals: vec![],
+            environment: vec![],
+            own: Some(Arc::new(own)),
+        }
+    }
+
+    /// An empty directory in memory, see [`directory_in_memory`].
+    pub(crate) fn scratch_in_memory() -> Repo {
+        Repo::owning(directory_in_memory())
+    }
+
+    /// A new repository without a commit.
+    pub(crate) fn init() -> Repo {
+        let repo = Repo::scratch();
+        repo.git(["init", "-q", "-b", "main"]);
+        repo
+    }
+
+    /// The same, seen from another directory.
+    pub(crate) fn at(mut self, directory: impl AsRef<Path>) -> Repo {
+        self.cwd.push(directory);
+        self
+    }
+
+    /// The same, with one more environment variable.
+    pub(crate) fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Repo {
+        self.environment
+            .push((key.as_ref().into(), value.as_ref().into()));
+        self
+    }
+
+    /// The same, with options for `git` itself in front of the command's name.
+    pub(crate) fn with<A: AsRef<OsStr>>(mut self, globals: impl IntoIterator<Item = A>) -> Repo {
+        self.globals
+            .extend(globals.into_iter().map(|option| option.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The text of a new file in it.
+    pub(crate) fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        assert!(self.own.is_some(), "a shared fixture is not to be changed");
+        fs::write(self.cwd.join(name), content).expect("our own directory can be written to");
+    }
+
+    /// `git` with these arguments, which has to succeed: its stdout, without the last newline.
+    #[track_caller]
+    pub(crate) fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+        self.git_with_input(args, "")
+    }
+
+    /// The same with something on stdin.
+    #[track_caller]
+    pub(crate) fn git_with_input<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+        input: impl Into<Vec<u8>>,
+    ) -> String {
+        let mut command = self.command("git");
+        command.args(args);
+        let stdout = run_with_input(&mut command, input).success();
+        String::from_utf8(stdout)
+            .expect("tests ask for text only")
+            .trim_end_matches('\n')
+            .to_owned()
+    }
+
+    /// git's archive: the oracle.
+    pub(crate) fn archive<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        let mut command = self.command("git");
+        run(command.args(&self.globals).arg("archive").args(args))
+    }
+
+    /// Ours.
+    #[track_caller]
+    pub(crate) fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        run(self.sluice_command().args(args))
+    }
+
+    /// git's archive of what our command serves; `args` say from where.
+    #[track_caller]
+    pub(crate) fn served<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        let exec = OsString::from("--exec=git-sluice upload-archive");
+        let args = owned(args);
+        self.archive(std::iter::once(&exec).chain(&args))
+    }
+
+    /// Ours, to be read at leisure.
+    pub(crate) fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+        Running::start(self.sluice_command().args(args))
+    }
+
+    /// The calls of these kinds that a run of ours makes; nothing where strace cannot tell.
+    #[track_caller]
+    pub(crate) fn traced(&self, calls: &str, args: &[&str]) -> Option<String> {
+        if !installed("strace") {
+            return None;
+        }
+        let directory = Repo::scratch();
+        let trace = directory.path().join("trace");
+        let mut strace = self.command("strace");
+        let options = ["-f", "-e", calls, "-o"];
+        let output = run(strace.args(options).arg(&trace).arg(binary()).args(args));
+        let text = fs::read_to_string(&trace).unwrap_or_default();
+        if text.is_empty() {
+            skip("strace may not trace here");
+            return None;
+        }
+        let _ = output.success();
+        Some(text)
+    }
+
+    /// A shell script, in which `git` and `git-sluice` are found; for redirections, limits and
+    /// traps.
+    #[track_caller]
+    pub(crate) fn shell(&self, script: &str) -> Output {
+        run(self.command("sh").args(["-c", script]))
+    }
+
+    /// The same by somebody who may not do everything, in a repository that is given to him;
+    /// nothing if there is nobody to be.
+    pub(crate) fn unprivileged_shell(&self, script: &str) -> Option<Output> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(self.shell(script));
+        }
+        if !installed("setpriv") {
+            return None;
+        }
+        let top = self
+            .own
+            .as_ref()
+            .expect("a shared fixture is not to be changed")
+            .path();
+        let top = top.display();
+        let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+        let give = format!("chmod 755 {top} && chown -R 65534 {top}");
+        let given = self.shell(&format!("{give} && {nobody} git-sluice --help"));
+        if given.code() == 126 {
+            skip("nobody may not run what is built here");
+            return None;
+        }
+        Some(self.shell(&format!("{nobody} sh -c '{script}'")))
+    }
+
+    /// Ours says, writes and returns what git's does, however many threads and however little
+    /// memory it has.
+    #[track_caller]
+    pub(crate) fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+        self.assert_same_within(&THREADS, &MEMORY, args);
+    }
+
+    /// The same for some of these limits only, where a test has many cases.
+    #[track_caller]
+    pub(crate) fn assert_same_within<A: AsRef<OsStr>>(
+        &self,
+        threads: &[&str],
+        memory: &[&str],
+        args: impl IntoIterator<Item = A>,
+    ) {
+        let args = owned(args);
+        let start = SystemTime::now();
+        let expected = self.archive(&args);
+        for threads in threads {
+            for memory in memory {
+                let limits = [format!("--threads={threads}"), format!("--memory={memory}")];
+                let actual = self.sluice(
+                    limits
+                        .iter()
+                        .map(OsStr::new)
+                        .chain(args.iter().map(AsRef::as_ref)),
+                );
+                assert_same_output(&actual, &expected, start);
+            }
+        }
+        self.assert_length_is_told(&args, &expected);
+    }
+
+    /// `info` says how long `archive` is, or that the length is not known before.
+    #[track_caller]
+    fn assert_length_is_told(&self, args: &[OsString], archive: &Output) {
+        if archive.code() != 0 || archive.stdout.is_empty() {
+            return;
+        }
+        // Who asks for the length gets no names.
+        let args = args
+            .iter()
+            .map(OsString::as_os_str)
+            .filter(|arg| *arg != "-v");
+        let head = self.sluice([OsStr::new("info")].into_iter().chain(args.clone()));
+        // Questions and reports have no head.
+        let head: Option<Value> = serde_json::from_slice(&head.stdout).ok();
+        let told = head.and_then(|head| head["content_length"].as_u64());
+        if let Some(told) = told {
+            assert_eq!(
+                told,
+                archive.stdout.len() as u64,
+                "info {:?}",
+                args.collect::<Vec<_>>()
+            );
+        }
+    }
+
+    /// The same but for stderr: where git complains and goes on, we may go on in silence.
+    #[track_caller]
+    pub(crate) fn assert_same_archive<A: AsRef<OsStr> + Clone>(
+        &self,
+        args: impl IntoIterator<Item = A> + Clone,
+    ) {
+        let start = SystemTime::now();
+        let (mut ours, mut theirs) = (self.sluice(args.clone()), self.archive(args));
+        ours.stderr.clear();
+        theirs.stderr.clear();
+        assert_same_output(&ours, &theirs, start);
+    }
+
+    /// Both write nothing and die with exactly these messages.
+    #[track_caller]
+    pub(crate) fn assert_both_die<A: AsRef<OsStr> + Clone>(
+        &self,
+        args: impl IntoIterator<Item = A> + Clone,
+        messages: &str,
+    ) {
+        self.sluice(args.clone()).assert_failure(128, messages);
+        self.assert_same(args);
+    }
+
+    fn sluice_command(&self) -> Command {
+        if self.globals.is_empty() {
+            return self.command(binary());
+        }
+        let mut command = self.command("git");
+        command.args(&self.globals).arg("sluice");
+        command
+    }
+
+    /// A command that sees nothing of the world but this directory and what the tests give it.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = hermetic(program);
+        command.current_dir(&self.cwd);
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
+        command
+    }
+}
+
+#[track_caller]
+fn assert_same_output(actual: &Output, expected: &Output, start: SystemTime) {
+    let same_words = actual.messages() == expected.messages() && actual.code() == expected.code();
+    assert!(same_words, "ours\n{actual}\n\nshould be\n{expected}");
+    if actual.stdout == expected.stdout {
+        return;
+    }
+    let [ours, theirs] = [actual, expected].map(|side| without_clock(&side.stdout, start));
+    let difference = match &theirs[..] {
+        same if same == ours => return,
+        [b'P', b'K', ..] => zip::difference(&ours, &theirs),
+        _ => tar_listing::difference(&ours, &theirs),
+    };
+    panic!("ours\n{actual}\n\nshould be\n{expected}\n\n{difference}");
+}
+
+/// The archive without the present time, which is in that of a tree; a compressed tar of a tree comes
+/// back plain, since its compressed bytes have the time all over them.
+#[track_caller]
+pub(crate) fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
+    match archive {
+        [b'P', b'K', ..] => zip::without_time(archive, start),
+        [0x1f, 0x8b, ..] => {
+            let plain = gunzip(archive);
+            let settled = tar_listing::without_time(&plain, start);
+            if settled == plain {
+                archive.to_vec()
+            } else {
+                settled
+            }
+        }
+        _ => tar_listing::without_time(archive, start),
+    }
+}
+
+/// What gzip(1) makes of it.
+#[track_caller]
+pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
+    run_with_input(hermetic("gzip").arg("-dc"), compressed).success()
+}
+
+/// An empty directory, in memory where there is room. An application of an archive ends with a `syncfs`, which
+/// on a disk waits for whatever other programs have written there.
+pub(crate) fn directory_in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    const ROOM: u64 = 1 << 30;
+    let has_room = |it: &StatVfs| it.f_bavail * it.f_frsize >= ROOM;
+    let in_memory = statvfs(memory).is_ok_and(|it| has_room(&it));
+    let directory = in_memory.then(|| temporary_directory_in(memory));
+    directory.flatten().unwrap_or_else(temporary_directory)
+}
+
+fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {
+    let owned = |arg: A| arg.as_ref().to_owned();
+    args.into_iter().map(owned).collect()
+}
+
+/// The version of the installed git, as (major, minor).
+pub(crate) fn git_version() -> (u32, u32) {
+    static VERSION: LazyLock<(u32, u32)> = LazyLock::new(|| {
+        let text = Repo::scratch().git(["--version"]);
+        let mut numbers = text.split([' ', '.']).filter_map(|word| word.parse().ok());
+        numbers
+            .next()
+            .zip(numbers.next())
+            .expect("git names its version")
+    });
+    *VERSION
+}
+
+/// The program if it is installed; a test that needs it says so and returns when it is not.
+pub(crate) fn installed(program: &str) -> bool {
+    let found =
+        std::env::split_paths(&search_path()).any(|directory| directory.join(program).is_file());
+    if !found {
+        skip(&format!("{program} is not installed"));
+    }
+    found
+}
+
+/// Notes that the current test could not be made here, and why.
+pub(crate) fn skip(why: &str) {
+    let path = target().join(format!("{NOTES}{}", parent_id()));
+    let thread = thread::current();
+    let line = format!("{why}\t{}\n", thread.name().unwrap_or_default());
+    let mut options = OpenOptions::new();
+    let file = options.create(true).append(true).open(path);
+    let mut file = file.expect("the target directory can be written to");
+    // One write, so that tests on other threads do not tear the line apart.
+    file.write_all(line.as_bytes()).expect("as above");
+}
+
+/// Where commands are looked for: the binary under test first, so that git finds it as `git
+/// sluice`.
+fn search_path() -> OsString {
+    let binaries = Path::new(binary())
+        .parent()
+        .expect("a file is in a directory")
+        .to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)))
+        .expect("they were one variable before")
+}
+
+fn hermetic(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", search_path())
+        .env("HOME", target().join("home"));
+    command.env("LC_ALL", "C").env("TZ", "UTC");
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_TEMPLATE_DIR", "");
+    for (role, name, address) in [
+        ("AUTHOR", "A", "a@example.com"),
+        ("COMMITTER", "C", "c@example.com"),
+    ] {
+        command
+            .env(format!("GIT_{role}_NAME"), name)
+            .env(format!("GIT_{role}_EMAIL"), address);
+        command.env(format!("GIT_{role}_DATE"), "1117231200 +0000");
+    }
+    command
+}
+
+/// Where this package's tests may leave things; nobody ever makes the `home` in it.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The directory that `fixtures/<name>.sh` format_bytes, building it first if no earlier run did so from
+/// the same script with the same git. It has to be built where it stays, since some repositories
+/// know where they are.
+fn fixture(name: &str) -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(format!("{name}.sh"));
+    let mut key = DefaultHasher::new();
+    fs::read(&script)
+        .unwrap_or_else(|error| panic!("no fixture {name}: {error}"))
+        .hash(&mut key);
+    git_version().hash(&mut key);
+    let directory = target()
+        .join("fixtures")
+        .join(format!("{name}-{:016x}", key.finish()));
+    let done = directory.with_extension("done");
+
+    fs::create_dir_all(target().join("fixtures")).expect("the target directory can be written to");
+    let lock = File::create(directory.with_extension("lock")).expect("as above");
+    lock.lock().expect("a file can be locked");
+    if !done.exists() {
+        drop(fs::remove_dir_all(&directory));
+        fs::create_dir_all(directory.join("repo")).expect("as above");
+        let mut build = hermetic("sh");
+        build
+            .arg("-eu")
+            .arg(&script)
+            .current_dir(directory.join("repo"));
+        let _ = run(&mut build).success();
+        File::create(&done).expect("as above");
+    }
+    directory
+}
