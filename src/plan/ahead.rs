@@ -30,6 +30,27 @@ const MAX_FILES: usize = 1 << 14;
 /// The name of the file with the attributes of a directory.
 const ATTRIBUTES: &[u8] = b".gitattributes";
 
+/// Has `reader` read ahead, at most `max_bytes` for one question, if the files and directories at the top of `tree` are not all
+/// in memory. A sample of the packs is looked at first, because it costs least.
+pub fn read_ahead_if_cold(reader: &mut Reader, tree: ObjectId, max_bytes: u64) {
+    if reader.odb.is_in_memory() {
+        return;
+    }
+    let mut content = Buffer::default();
+    let found = reader
+        .clone()
+        .failing_on_missing()
+        .read(&tree, &mut content);
+    let entries = TreeRefIter::from_bytes(&content, tree.kind()).map_while(Result::ok);
+    let ids: Vec<ObjectId> = entries
+        .filter(|entry| !entry.mode.is_commit())
+        .map(|entry| entry.oid.to_owned())
+        .collect();
+    if found.is_ok() && !reader.odb.has_in_memory(&ids) {
+        reader.odb.read_ahead(max_bytes);
+    }
+}
+
 /// A thread that reads ahead. Dropping this value ends it.
 pub struct ReadAhead {
     stop: Arc<AtomicBool>,
@@ -100,11 +121,6 @@ impl LevelWalk {
                 if self.stop.load(Ordering::Relaxed) || self.seen.len() > MAX_TREES {
                     return;
                 }
-                let ids: Vec<ObjectId> = group.iter().map(|(id, _)| *id).collect();
-                // The root may be in memory because it was looked at before.
-                if !self.reader.odb.ask_for(&ids) && ids != [root] {
-                    return;
-                }
                 self.read_group(group, &mut below);
             }
             level = below;
@@ -114,6 +130,8 @@ impl LevelWalk {
 
     /// Reads the trees in `group`, and appends their directories to `below`.
     fn read_group(&mut self, group: &[Directory], below: &mut Vec<Directory>) {
+        let ids: Vec<ObjectId> = group.iter().map(|(id, _)| *id).collect();
+        self.reader.odb.ask_for(&ids);
         let mut attributes = Vec::new();
         let mut content = Buffer::default();
         for (id, path) in group {

@@ -32,7 +32,7 @@ use crate::{
     },
     git::objects::reader::Reader,
 };
-pub use ahead::ReadAhead;
+pub use ahead::{ReadAhead, read_ahead_if_cold};
 pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
 pub use entry::{Blob, ChangeRecord, Entry};

@@ -53,6 +53,7 @@ use crate::{
     plan::{
         BlobPolicy, Naming,
         extra::{Content, Extra},
+        read_ahead_if_cold,
     },
 };
 
@@ -241,7 +242,7 @@ impl<'a> Inputs<'a> {
         } = known;
         let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         let budget = Budget::new(args.run.memory);
-        reader.odb.read_ahead_if_cold(budget.read_ahead());
+        read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
         let mut attributes =

@@ -22,27 +22,36 @@ const HEADER: u64 = 64;
 /// An entry of at most this size is expected not to shrink; larger ones to a half.
 const SMALL: u64 = 16 << 10;
 
-/// The objects that are looked at to see whether all are in memory.
-const SAMPLE: usize = 16;
-
 /// A part of a pack, from an offset to another one.
 type Range = (PackId, u64, u64);
 
 impl Odb {
-    /// Looks whether the packs that were used so far are in memory, and if not, reads ahead from now on: at most
-    /// `max_bytes` for one question.
-    pub fn read_ahead_if_cold(&mut self, max_bytes: u64) {
-        let indices = self.sources.iter().filter_map(|source| match &source.kind {
+    /// Whether a sample of the packs and indices that were used so far is in memory.
+    pub fn is_in_memory(&self) -> bool {
+        let mut indices = self.sources.iter().filter_map(|source| match &source.kind {
             SourceKind::Single(index, _) => index.get()?.as_ref().ok(),
             SourceKind::Multi(..) => None,
         });
-        let packs = self
-            .packs
-            .iter()
-            .filter_map(|file| file.pack.get()?.as_ref().ok());
-        let is_warm = { indices }.all(|index| index.is_in_memory()) && { packs }
-            .all(|pack| pack.is_in_memory());
-        self.ahead = (!is_warm).then_some(max_bytes);
+        let packs = self.packs.iter();
+        let mut packs = packs.filter_map(|file| file.pack.get()?.as_ref().ok());
+        indices.all(|index| index.is_in_memory()) && packs.all(|pack| pack.is_in_memory())
+    }
+
+    /// Whether the beginnings of the packed objects among `ids` are in memory.
+    pub fn has_in_memory(&mut self, ids: &[ObjectId]) -> bool {
+        self.ask_for_lookups(ids);
+        ids.iter().all(|id| match self.find_in_packs(id) {
+            Some(Place::Packed(pack, offset)) => {
+                let pack = self.pack(pack);
+                pack.is_none_or(|file| file.has_in_memory(offset))
+            }
+            _ => true,
+        })
+    }
+
+    /// Reads ahead from now on, at most `max_bytes` for one question.
+    pub fn read_ahead(&mut self, max_bytes: u64) {
+        self.ahead = Some(max_bytes);
     }
 
     /// Whether objects are read ahead.
@@ -50,12 +59,9 @@ impl Odb {
         self.ahead.is_some()
     }
 
-    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only. Returns whether
-    /// anything had to be asked for.
-    pub fn ask_for(&mut self, ids: &[ObjectId]) -> bool {
-        let Some(max_bytes) = self.ahead else {
-            return false;
-        };
+    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only.
+    pub fn ask_for(&mut self, ids: &[ObjectId]) {
+        let Some(max_bytes) = self.ahead else { return };
         self.ask_for_lookups(ids);
         let mut seen = HashSet::new();
         let mut asked = 0;
@@ -66,15 +72,6 @@ impl Odb {
             {
                 round.push((pack, offset));
             }
-        }
-        // The sample of a whole pack says little about these objects: only the newest commit may be in memory.
-        let step = round.len().div_ceil(SAMPLE).max(1);
-        if round
-            .iter()
-            .step_by(step)
-            .all(|&place| self.is_in_memory(place))
-        {
-            return false;
         }
         self.ask_for_ranges(
             round
@@ -103,13 +100,6 @@ impl Odb {
             self.ask_for_ranges(ranges);
             round = bases;
         }
-        true
-    }
-
-    /// Whether the beginning of the entry at this place is in memory.
-    fn is_in_memory(&self, (pack, offset): (PackId, u64)) -> bool {
-        self.pack(pack)
-            .is_none_or(|file| file.has_in_memory(offset))
     }
 
     fn base(&mut self, pack: PackId, header: &EntryHeader) -> Option<(PackId, u64)> {

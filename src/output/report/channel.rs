@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_begins_anew() {
+    fn a_file_is_replaced() {
         let file = NamedTempFile::new().expect("a temporary file");
         let channel = Channel::File(named(file.path()));
         let mut outlet = channel.open(NO_BANDS).expect("open");

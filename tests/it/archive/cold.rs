@@ -21,6 +21,7 @@ fn packed() -> Repo {
     let repo = Repo::init();
     let body: String = (0..4000).map(|number| format!("line {number}\n")).collect();
     for directory in ["a", "a/b", "a/b/c", "d", "d/e"] {
+        fs::create_dir(repo.path().join(directory)).expect("our own");
         for number in 0..20 {
             let text = format!("{directory}/{number}\n{body}");
             repo.write(format!("{directory}/{number}.txt"), text);
@@ -62,7 +63,7 @@ fn the_bytes_are_the_same() {
         "--format=tar.gz HEAD",
         "HEAD -- a/b",
         "HEAD -- :(glob)**/1*.txt",
-        "--mtime=2020-01-01 HEAD:a",
+        "HEAD d",
     ] {
         let expected = repo.archive(args.split(' ')).success();
         for threads in ["-j1", "-j2", "-j8"] {

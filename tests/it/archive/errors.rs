@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::support::process::Output;
 use crate::support::{Repo, git_version, skip};
-use crate::{support::forge, support::tar_listing};
+use crate::support::{forge, tar_listing};
 
 // --- the repository and the tree-ish ---
 

@@ -10,7 +10,7 @@ use std::fs;
 use crate::cli::command_line::{assert_same_list, assert_unknown_format};
 use crate::support::process::Output;
 use crate::support::{Repo, git_version, gunzip, skip};
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 const FORMATS: [&str; 2] = ["--format=zip", "--format=tar.gz"];
 

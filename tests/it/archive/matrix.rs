@@ -2,7 +2,7 @@
 //! has a say: one repository that holds all pairs, archived once for each configuration and format.
 
 use crate::support::{Repo, git_version, installed, skip};
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 /// Each with each. An empty one is not set.
 const AUTOCRLF: [&str; 4] = ["", "true", "input", "false"];

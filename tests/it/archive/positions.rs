@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::Repo;
 use crate::support::schema::Schema;
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 /// The lines about entries that are in the archive, and the archive.
 #[track_caller]

@@ -4,7 +4,7 @@ use super::{beginning, untarred, unzipped, with_huge_blob};
 use crate::archive::readers::{Contents, Node};
 use crate::support::process::run;
 use crate::support::{Repo, binary, installed, skip};
-use crate::{support::forge, support::tar_listing, support::zip};
+use crate::support::{forge, tar_listing, zip};
 
 fn only_foo() -> Contents {
     Contents::from([(b"foo".to_vec(), Node::Directory)])

@@ -6,7 +6,7 @@ use super::{files, manifest, names, remove, summary, unpack};
 use crate::support::Repo;
 use crate::support::forge;
 use crate::support::process::Output;
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 /// The rules that deny what has HUSH in its name.
 const RULES: &str = "/**\n-/secret/**\n/secret/notice\n-/kept/HUSH-token\n";

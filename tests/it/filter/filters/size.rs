@@ -4,7 +4,7 @@ use super::{files, manifest, names, spoil, summary, unpack};
 use crate::support::Repo;
 use crate::support::forge::{self, Pack};
 use crate::support::process::run_with_input;
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 /// What of `size/` is in the archive.
 #[track_caller]

@@ -7,7 +7,7 @@ use crate::directory::apply::archive::found;
 use crate::leftovers::temporary_directory;
 use crate::support::process::run_with_input;
 use crate::support::{gunzip, installed};
-use crate::{support::tar_listing, support::zip};
+use crate::support::{tar_listing, zip};
 
 const ENDS: [&str; 2] = ["old", "new"];
 
