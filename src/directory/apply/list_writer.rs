@@ -119,7 +119,7 @@ pub(super) fn tidy(root: &StateDirectory, commits: &[&Id]) -> Result<Option<Head
             return Ok(Some(list.header));
         }
     }
-    write_anew(root, list)?;
+    compact(root, list)?;
     Ok(List::of(root, commits)?.map(|list| list.header))
 }
 
@@ -141,8 +141,8 @@ fn cut(file: &mut File) -> io::Result<u64> {
     Ok(end)
 }
 
-/// Write the list with the records that count alone.
-fn write_anew(root: &StateDirectory, mut list: List) -> Result<()> {
+/// Writes the list again, with only the records that count.
+fn compact(root: &StateDirectory, mut list: List) -> Result<()> {
     let write = |error: io::Error| root.failed(NEXT_LIST, &error);
     let mut file = state_files::create(root, NEXT_LIST)?;
     write_header(&mut file, &list.header).map_err(write)?;

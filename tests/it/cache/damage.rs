@@ -8,7 +8,7 @@ use std::{
 use super::{Cache, noisy};
 use crate::support::Repo;
 
-/// Each part of an entry: the client has git's bytes, and the entry is made anew.
+/// Each part of an entry: the client has git's bytes, and the entry is written again.
 #[test]
 fn damaged_entries() {
     let repo = noisy(3 << 20);
@@ -45,7 +45,7 @@ fn damaged_entries() {
     cache.assert_tidy();
 }
 
-/// The run makes the archive anew while its client has more of it than the run may be ahead of a reader.
+/// The run writes the archive again while its client has more of it than the run may be ahead of a reader.
 #[test]
 fn damage_behind_much_that_was_sent() {
     let (cache, repo) = (Cache::new(), Repo::init());

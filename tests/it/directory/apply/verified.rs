@@ -388,7 +388,7 @@ fn a_list_of_doubtful_origin() {
     }
 }
 
-/// A delta appends to the list what it changes. The list is written anew now and then.
+/// A delta appends to the list what it changes. The list is written again from time to time.
 #[test]
 fn a_list_that_grows() {
     let names: Vec<String> = (0..600)
