@@ -15,8 +15,40 @@ use crate::{binary, process};
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
 /// What the program writes about itself: the words that ask for it, and the place where it is looked for.
-const GENERATED: [(&[&str], &str); 4] = [
+const GENERATED: [(&[&str], &str); 18] = [
     (&["manual"], "share/man/man1/git-sluice.1"),
+    (&["manual", "ls"], "share/man/man1/git-sluice-ls.1"),
+    (
+        &["manual", "explain"],
+        "share/man/man1/git-sluice-explain.1",
+    ),
+    (&["manual", "info"], "share/man/man1/git-sluice-info.1"),
+    (
+        &["manual", "missing"],
+        "share/man/man1/git-sluice-missing.1",
+    ),
+    (&["manual", "apply"], "share/man/man1/git-sluice-apply.1"),
+    (&["manual", "verify"], "share/man/man1/git-sluice-verify.1"),
+    (
+        &["manual", "publish"],
+        "share/man/man1/git-sluice-publish.1",
+    ),
+    (&["manual", "prune"], "share/man/man1/git-sluice-prune.1"),
+    (&["manual", "batch"], "share/man/man1/git-sluice-batch.1"),
+    (
+        &["manual", "upload-archive"],
+        "share/man/man1/git-sluice-upload-archive.1",
+    ),
+    (
+        &["manual", "completions"],
+        "share/man/man1/git-sluice-completions.1",
+    ),
+    (&["manual", "manual"], "share/man/man1/git-sluice-manual.1"),
+    (
+        &["manual", "profile"],
+        "share/man/man1/git-sluice-profile.1",
+    ),
+    (&["manual", "help"], "share/man/man1/git-sluice-help.1"),
     (
         &["completions", "bash"],
         "share/bash-completion/completions/git-sluice",
@@ -101,7 +133,7 @@ pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// All files of an installation of `program`, which is asked for its manual page and completions.
+/// All files of an installation of `program`, which is asked for its manual pages and completions.
 pub(crate) fn files(program: &Path) -> Result<Vec<InstalledFile>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
     let mut files = vec![InstalledFile {

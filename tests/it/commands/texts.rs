@@ -1,5 +1,7 @@
 //! What each command says of itself.
 
+use std::{fs, path::Path};
+
 use super::{COMMANDS, options, options_in, text};
 use crate::support::process::run_with_input;
 use crate::support::{Repo, binary, installed};
@@ -136,5 +138,16 @@ fn texts_need_nothing() {
         let mut command = place.command(binary());
         let output = run_with_input(command.args(words), "");
         assert!(!output.success().is_empty(), "{words:?}");
+    }
+}
+
+/// Without its manual page, `git help` does not know a command.
+#[test]
+fn every_manual_page_is_installed() {
+    let layout = Path::new(env!("CARGO_MANIFEST_DIR")).join("xtask/src/layout.rs");
+    let layout = fs::read_to_string(layout).expect("a file of this package");
+    for command in COMMANDS.iter().filter(|command| **command != "archive") {
+        let page = format!("share/man/man1/git-sluice-{command}.1");
+        assert!(layout.contains(&page), "{page}");
     }
 }
