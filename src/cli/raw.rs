@@ -458,8 +458,8 @@ impl ParsedOptions<'_> {
         let is_needed = |operand: &&Arg| {
             operand.is_required_set() || (operand.get_id() == "treeish" && !self.has("list"))
         };
-        let needed = command.get_positionals().filter(is_needed);
-        let missing = needed.skip(self.operands.len()).next()?;
+        let mut needed = command.get_positionals().filter(is_needed);
+        let missing = needed.nth(self.operands.len())?;
         let names = missing.get_value_names().unwrap_or_default();
         names.first().map(ToString::to_string)
     }
