@@ -20,7 +20,7 @@ pub(super) const HEADING: &str = "What is sent";
 pub struct Filters {
     /// Use the set of filters for one reader
     ///
-    /// 'git sluice profile <name>' prints the options of a profile. Other options override them.
+    /// 'git sluice profile zoekt' prints the options of that profile. Other options override them.
     #[arg(long, value_name = "name", value_enum)]
     pub profile: Option<Profile>,
 

@@ -11,13 +11,13 @@ pub(super) const HEADING: &str = "Reports";
 pub struct ReportOptions {
     /// Write one JSON line for each entry to this file
     ///
-    /// fd:<n> names an open descriptor. In a request of a batch, band:4 to band:9 name bands of the answer.
+    /// A name such as fd:3 is an open descriptor. In a request of a batch, band:4 to band:9 name bands of the answer.
     #[arg(long, value_name = "file|fd:n")]
     pub manifest: Option<OsString>,
 
     /// Write one JSON object about the run to this file
     ///
-    /// fd:<n> names an open descriptor. In a request of a batch, band:4 to band:9 name bands of the answer.
+    /// A name such as fd:3 is an open descriptor. In a request of a batch, band:4 to band:9 name bands of the answer.
     #[arg(long, value_name = "file|fd:n")]
     pub summary: Option<OsString>,
 
