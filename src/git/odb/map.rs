@@ -12,8 +12,6 @@ use std::{
     path::Path,
 };
 
-use rustix::param::page_size;
-
 /// The kernel reads at most this much for one question, whatever its length: the usual window of read-ahead, in bytes.
 const QUESTION: usize = 128 << 10;
 /// The pages that are looked at to see whether a file is in memory.
@@ -84,6 +82,13 @@ impl Map {
         };
         answer != 0 || state & 1 != 0
     }
+}
+
+/// The size of a page in bytes. rustix would read it from a place that valgrind does not show.
+fn page_size() -> usize {
+    // SAFETY: the call reads a number.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
 }
 
 impl Deref for Map {
