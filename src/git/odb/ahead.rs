@@ -64,8 +64,7 @@ impl Odb {
         let Some(max_bytes) = self.ahead else { return };
         self.ask_for_lookups(ids);
         let mut seen = HashSet::new();
-        let mut asked = 0;
-        let mut round: Vec<(PackId, u64)> = Vec::new();
+        let mut round = Vec::new();
         for id in ids {
             if let Some(Place::Packed(pack, offset)) = self.find_in_packs(id)
                 && seen.insert((pack, offset))
@@ -73,11 +72,8 @@ impl Odb {
                 round.push((pack, offset));
             }
         }
-        self.ask_for_ranges(
-            round
-                .iter()
-                .map(|&(pack, offset)| (pack, offset, offset + HEADER)),
-        );
+        self.ask_for_ranges(round.iter().map(|&entry| header_of(entry)).collect());
+        let mut asked = 0;
         while !round.is_empty() && asked < max_bytes {
             let mut ranges = Vec::with_capacity(2 * round.len());
             let mut bases = Vec::new();
@@ -87,13 +83,13 @@ impl Odb {
                 }
                 let header = self.pack(pack).and_then(|file| file.header(offset).ok());
                 let Some(header) = header else { continue };
-                let end = header.data + expected(&header);
-                ranges.push((pack, offset, end));
-                asked += end - offset;
+                let range = (pack, offset, header.data + expected(&header));
+                asked += range.2 - range.1;
+                ranges.push(range);
                 if let Some(base) = self.base(pack, &header)
                     && seen.insert(base)
                 {
-                    ranges.push((base.0, base.1, base.1 + HEADER));
+                    ranges.push(header_of(base));
                     bases.push(base);
                 }
             }
@@ -125,30 +121,31 @@ impl Odb {
     }
 
     /// Asks for `ranges`, merged where the gaps are small.
-    fn ask_for_ranges(&self, ranges: impl IntoIterator<Item = Range>) {
-        let mut ranges: Vec<Range> = ranges.into_iter().collect();
-        ranges.sort_unstable_by_key(|&(pack, start, end)| (pack.0, start, end));
-        let mut merged: Option<Range> = None;
-        for (pack, start, end) in ranges {
-            match &mut merged {
-                Some((last, _, until)) if *last == pack && start <= *until + GAP => {
-                    *until = end.max(*until);
-                }
-                _ => {
-                    self.ask_for_range(merged.replace((pack, start, end)));
-                }
+    fn ask_for_ranges(&self, ranges: Vec<Range>) {
+        for (pack, start, end) in merged(ranges) {
+            if let Some(file) = self.pack(pack) {
+                file.ask(start, end);
             }
         }
-        self.ask_for_range(merged);
     }
+}
 
-    fn ask_for_range(&self, range: Option<Range>) {
-        if let Some((pack, start, end)) = range
-            && let Some(file) = self.pack(pack)
-        {
-            file.ask(start, end);
+/// The bytes with the header of the entry at an offset of a pack. An index may claim any offset.
+fn header_of((pack, offset): (PackId, u64)) -> Range {
+    (pack, offset, offset.saturating_add(HEADER))
+}
+
+/// The `ranges` in order, with those joined that have at most [`GAP`] bytes between them.
+fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
+    ranges.sort_unstable_by_key(|&(pack, start, end)| (pack.0, start, end));
+    ranges.dedup_by(|&mut (pack, start, end), (last, _, until)| {
+        let is_near = pack == *last && start <= until.saturating_add(GAP);
+        if is_near {
+            *until = end.max(*until);
         }
-    }
+        is_near
+    });
+    ranges
 }
 
 /// The expected bytes of the zlib stream of an entry.
@@ -156,5 +153,39 @@ fn expected(header: &EntryHeader) -> u64 {
     match header.size {
         size if size <= SMALL => size,
         size => size / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GAP, HEADER, PackId, header_of, merged};
+
+    #[test]
+    fn near_ranges_are_one() {
+        let (one, other) = (PackId(0), PackId(1));
+        let ranges = vec![
+            (other, 0, 10),
+            (one, 50 + GAP, 60 + GAP),
+            (one, 0, 50),
+            (one, 20, 30),
+            (one, 61 + 2 * GAP, 70 + 2 * GAP),
+        ];
+        let expected = [
+            (one, 0, 60 + GAP),
+            (one, 61 + 2 * GAP, 70 + 2 * GAP),
+            (other, 0, 10),
+        ];
+        assert_eq!(merged(ranges), expected);
+    }
+
+    #[test]
+    fn offsets_may_be_claimed_at_will() {
+        let last = header_of((PackId(0), u64::MAX - 1));
+        assert_eq!(last, (PackId(0), u64::MAX - 1, u64::MAX));
+        let first = header_of((PackId(0), 0));
+        assert_eq!(
+            merged(vec![last, first, last]),
+            [(PackId(0), 0, HEADER), last]
+        );
     }
 }
