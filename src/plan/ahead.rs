@@ -13,23 +13,21 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use gix::{ObjectId, objs::TreeRefIter};
+use gix::{
+    ObjectId,
+    objs::{TreeRefIter, tree::EntryRef},
+};
 
 use crate::{
     base::buffer::Buffer,
-    git::{objects::reader::Reader, pathspec::Pathspecs},
+    git::{attributes, objects::reader::Reader, pathspec::Pathspecs},
 };
 
 /// Trees that are asked for at once.
 const GROUP: usize = 4096;
-/// Trees that are read ahead for one request, at most: 20 bytes of memory each.
-const MAX_TREES: usize = 1 << 18;
-/// Files that are asked for before the walk reaches them, at most. Their order in the pack is known then, so the questions
-/// are few and long. The windows of the plan ask for the others.
+/// Files that are asked for before the walk reaches them, at most. All are asked for together, so the questions are few and
+/// long. The windows of the plan ask for the others.
 const MAX_FILES: usize = 1 << 14;
-/// The name of the file with the attributes of a directory.
-const ATTRIBUTES: &[u8] = b".gitattributes";
-
 /// Has `reader` read ahead, at most `max_bytes` for one question, if the files and directories at the top of `tree` are not all
 /// in memory. A sample of the packs is looked at first, because it costs least.
 pub fn read_ahead_if_cold(reader: &mut Reader, tree: ObjectId, max_bytes: u64) {
@@ -59,12 +57,14 @@ pub struct ReadAhead {
 
 impl ReadAhead {
     /// Reads the trees below `root` ahead, as far as `pathspecs` lead to them, and then their files if the archive has them
-    /// all (`with_files`). `None` if `reader` does not read ahead, because the repository is in memory.
+    /// all (`with_files`). Stops early when the directories that are known take `max_bytes` of memory. `None` if `reader` does
+    /// not read ahead, because the repository is in memory.
     pub fn start(
         reader: &Reader,
         root: ObjectId,
         pathspecs: Arc<Pathspecs>,
         with_files: bool,
+        max_bytes: usize,
     ) -> Option<Self> {
         if !reader.odb.reads_ahead() {
             return None;
@@ -78,6 +78,8 @@ impl ReadAhead {
             seen: HashSet::new(),
             files: Vec::new(),
             max_files: if with_files { MAX_FILES } else { 0 },
+            known_bytes: 0,
+            max_bytes,
         };
         let thread = thread::Builder::new().spawn(move || walk.run(root));
         Some(Self {
@@ -107,6 +109,9 @@ struct LevelWalk {
     /// The files in them.
     files: Vec<ObjectId>,
     max_files: usize,
+    /// The memory of all directories that were found.
+    known_bytes: usize,
+    max_bytes: usize,
 }
 
 /// A directory of a level: its tree, and its path with a slash at the end.
@@ -118,44 +123,68 @@ impl LevelWalk {
         while !level.is_empty() {
             let mut below = Vec::new();
             for group in mem::take(&mut level).chunks(GROUP) {
-                if self.stop.load(Ordering::Relaxed) || self.seen.len() > MAX_TREES {
-                    return;
-                }
                 self.read_group(group, &mut below);
             }
             level = below;
         }
-        self.reader.odb.ask_for(&self.files);
+        if !self.is_over() {
+            self.reader.odb.ask_for(&self.files);
+        }
+    }
+
+    /// Whether nobody waits for the trees any longer, or too many are known.
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.known_bytes > self.max_bytes
     }
 
     /// Reads the trees in `group`, and appends their directories to `below`.
     fn read_group(&mut self, group: &[Directory], below: &mut Vec<Directory>) {
+        if self.is_over() {
+            return;
+        }
         let ids: Vec<ObjectId> = group.iter().map(|(id, _)| *id).collect();
         self.reader.odb.ask_for(&ids);
-        let mut attributes = Vec::new();
+        let mut attribute_files = Vec::new();
         let mut content = Buffer::default();
         for (id, path) in group {
+            if self.is_over() {
+                return;
+            }
             // The walk that needs a tree reports that it cannot be read.
             if !matches!(self.reader.read(id, &mut content), Ok(Some(_))) {
                 continue;
             }
             for entry in TreeRefIter::from_bytes(&content, id.kind()).map_while(Result::ok) {
-                let id = entry.oid.to_owned();
-                let path = [&path[..], entry.filename].concat();
                 match () {
-                    () if entry.mode.is_tree() => {
-                        if self.pathspecs.descend(&path) && self.seen.insert(id) {
-                            below.push((id, [&path[..], b"/"].concat()));
-                        }
+                    () if entry.mode.is_commit() => {}
+                    () if entry.mode.is_tree() => self.add_directory(path, &entry, below),
+                    () if entry.filename == attributes::NAME => {
+                        attribute_files.push(entry.oid.to_owned());
                     }
-                    () if entry.filename == ATTRIBUTES => attributes.push(id),
-                    () if self.files.len() < self.max_files && self.pathspecs.descend(&path) => {
-                        self.files.push(id);
-                    }
-                    () => {}
+                    () => self.add_file(path, &entry),
                 }
             }
         }
-        self.reader.odb.ask_for(&attributes);
+        self.reader.odb.ask_for(&attribute_files);
+    }
+
+    /// Appends the directory `entry` of the directory at `above` to `below`, unless no pathspec leads there or it is known.
+    fn add_directory(&mut self, above: &[u8], entry: &EntryRef<'_>, below: &mut Vec<Directory>) {
+        let mut path = [above, entry.filename].concat();
+        if !self.pathspecs.descend(&path) || !self.seen.insert(entry.oid.to_owned()) {
+            return;
+        }
+        path.push(b'/');
+        self.known_bytes += path.len() + size_of::<Directory>() + size_of::<ObjectId>();
+        below.push((entry.oid.to_owned(), path));
+    }
+
+    /// Notes the file `entry` of the directory at `above`, if a pathspec leads there.
+    fn add_file(&mut self, above: &[u8], entry: &EntryRef<'_>) {
+        if self.files.len() < self.max_files
+            && self.pathspecs.descend(&[above, entry.filename].concat())
+        {
+            self.files.push(entry.oid.to_owned());
+        }
     }
 }

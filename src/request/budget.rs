@@ -44,6 +44,11 @@ impl Budget {
         self.bytes as u64 / 4
     }
 
+    /// The directories that a thread reads ahead.
+    pub fn directories_ahead(self) -> usize {
+        self.bytes / 32
+    }
+
     /// Windows of the plan that a range keeps until its files are read.
     pub fn kept_windows(self) -> usize {
         self.bytes / 8

@@ -138,15 +138,21 @@ impl ViewBuilder<'_> {
     }
 
     /// Starts to read ahead in `treeish`, if the repository is not in memory. A delta by stored bytes reads only directories
-    /// that differ.
+    /// that differ, and an explanation only those above its paths.
     fn read_ahead_from(&self, reader: &Reader, treeish: &Treeish, pathspecs: &Arc<Pathspecs>) {
         let is_delta = self.args.delta.base.is_some();
-        if is_delta && self.filters.is_raw() {
+        if is_delta && self.filters.is_raw() || self.purpose == Purpose::Explain {
             return;
         }
         let with_files =
             self.purpose == Purpose::Archive && !is_delta && self.filters.send_all_files();
-        let ahead = ReadAhead::start(reader, treeish.tree, Arc::clone(pathspecs), with_files);
+        let ahead = ReadAhead::start(
+            reader,
+            treeish.tree,
+            Arc::clone(pathspecs),
+            with_files,
+            self.budget.directories_ahead(),
+        );
         self.read_ahead.borrow_mut().extend(ahead);
     }
 
