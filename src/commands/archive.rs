@@ -14,7 +14,7 @@ use crate::{
         report::{Console, Meter, Reports, Terminal, Total},
     },
     request::{
-        Access, Inputs, Purpose, Request,
+        Access, Purpose, Request,
         format::{Format, Formats},
     },
 };
@@ -90,14 +90,8 @@ impl Run<'_> {
             self.context.bands,
         )?;
         let fetches = FetchAccount::new(self.screen().is_some());
-        let inputs = Inputs {
-            args: self.args,
-            purpose: Purpose::Archive,
-            formats: self.formats,
-            environment: self.context.environment,
-            access: self.context.access,
-            fetches: &fetches,
-        };
+        let described = (self.args, self.formats);
+        let inputs = self.context.inputs(described, Purpose::Archive, &fetches);
         let mut stats = RunStats::default();
         let mut subject = None;
         let request = Request::resolve(inputs, repository, self.context.messages);

@@ -53,7 +53,7 @@ pub struct Context<'a> {
     pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
     /// The directory in which files are named.
     pub(super) fn directory(&self) -> &Directory {
         self.environment.directory()
@@ -97,6 +97,26 @@ impl Context<'_> {
         extra_file::examine(&self.directory().file(name), below)
     }
 
+    /// The inputs of a request for a `purpose`.
+    pub(super) fn inputs<'i>(
+        &self,
+        (args, formats): (&'i Args, &'i Formats),
+        purpose: Purpose,
+        fetches: &'i FetchAccount,
+    ) -> Inputs<'i>
+    where
+        'a: 'i,
+    {
+        Inputs {
+            args,
+            purpose,
+            formats,
+            environment: self.environment,
+            access: self.access,
+            fetches,
+        }
+    }
+
     /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit.
     pub(super) fn adjust(&self, args: &mut Args) -> Result<()> {
         args.run.memory = args.run.memory.min(self.max_memory);
@@ -129,8 +149,10 @@ impl Context<'_> {
         let (repository, formats) = self.open()?;
         let destination = (self.output)()?;
         let (options, extras) = words.parse(|file| self.examine(file, &repository))?;
+        let mut args = args(&options, extras);
+        self.adjust(&mut args)?;
         let question = Question {
-            args: args(&options, extras),
+            args,
             formats,
             repository,
             destination,
@@ -150,20 +172,12 @@ pub(super) struct Question {
 impl Question {
     /// Resolves the request for a `purpose` other than to make the archive. Nothing is fetched.
     pub(super) fn request(
-        mut self,
+        self,
         purpose: Purpose,
         context: &mut Context<'_>,
     ) -> Result<(Request, Destination)> {
-        context.adjust(&mut self.args)?;
         let fetches = FetchAccount::new(false);
-        let inputs = Inputs {
-            args: &self.args,
-            purpose,
-            formats: &self.formats,
-            environment: context.environment,
-            access: context.access,
-            fetches: &fetches,
-        };
+        let inputs = context.inputs((&self.args, &self.formats), purpose, &fetches);
         let request = Request::resolve(inputs, self.repository, context.messages)?;
         request.warn(context.messages);
         Ok((request, self.destination))

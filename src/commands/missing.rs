@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use gix::bstr::ByteSlice;
 
-use super::{Context, context::Question};
+use super::Context;
 use crate::{
     archive::survey,
     base::error::{Error, Result},
@@ -22,21 +22,13 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     let (_, question) = context.question(words, |missing: &cli::Missing, extras| {
         missing.described.args(extras)
     })?;
-    let Question {
-        mut args,
-        formats,
-        repository,
-        mut destination,
-    } = question;
-    context.adjust(&mut args)?;
-    let inputs = Inputs {
-        args: &args,
-        purpose: Purpose::Missing,
-        formats: &formats,
-        environment: context.environment,
-        access: context.access,
-        fetches: &FetchAccount::new(false),
-    };
+    let fetches = FetchAccount::new(false);
+    let inputs = context.inputs(
+        (&question.args, &question.formats),
+        Purpose::Missing,
+        &fetches,
+    );
+    let (repository, mut destination) = (question.repository, question.destination);
     let has_all = list_missing(inputs, repository, &mut destination, context.messages)?;
     destination.complete()?;
     match has_all {

@@ -29,37 +29,26 @@ const FORMAT: &str = "tar.zst";
 const IN_MEMORY: usize = 16 << 20;
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
-    let (options, question) =
-        context.question(words, |it: &cli::Publish, extras| it.args(extras))?;
+    let (options, question) = context.question(words, |it: &cli::Publish, extras| {
+        let mut args = it.args(extras);
+        args.encoding.format = Some(FORMAT.into());
+        args
+    })?;
     Ok(publish(&options, question, &mut context)?)
 }
 
 /// Publishes the archives of a commit, and prints a line about them.
 fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>) -> Result<()> {
-    let Question {
-        mut args,
-        formats,
-        repository,
-        mut destination,
-    } = question;
-    context.adjust(&mut args)?;
-    args.encoding.format = Some(FORMAT.into());
     let place = Place::parse(&options.channel)?;
     refuse_alone(&options.channel)?;
     let timeout = options.bucket.timeout;
     let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
     let screen = context.screen(&options.progress);
     let fetches = FetchAccount::new(screen.is_some());
-    let inputs = Inputs {
-        args: &args,
-        purpose: Purpose::Publish,
-        formats: &formats,
-        environment: context.environment,
-        access: context.access,
-        fetches: &fetches,
-    };
+    let described = (&question.args, &question.formats);
+    let inputs = context.inputs(described, Purpose::Publish, &fetches);
     let mut console = Console::new(&mut *context.messages, screen);
-    let mut archives = Archives::new(inputs, repository?, &mut console)?;
+    let mut archives = Archives::new(inputs, question.repository?, &mut console)?;
     let conditions = Conditions {
         limits: Limits {
             steps: options.full_every,
@@ -71,6 +60,7 @@ fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>
     };
     let published = channels::publish(&*bucket, &place, &mut archives, conditions, console);
     let published = published.map_err(|error| explained(options, error, context))?;
+    let mut destination = question.destination;
     json_line(&published, &mut destination)?;
     destination.complete()
 }

@@ -20,10 +20,13 @@ use comparison::Comparison;
 use search::explanation;
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
-    let (_, mut question) =
-        context.question(words, |it: &Explain, extras| it.described.args(extras))?;
-    // The paths are to be explained, and select nothing.
-    let paths = std::mem::take(&mut question.args.content.paths);
+    let (explain, question) = context.question(words, |it: &Explain, extras| {
+        let mut args = it.described.args(extras);
+        // The paths are to be explained, and select nothing.
+        args.content.paths.clear();
+        args
+    })?;
+    let paths = &explain.described.content.paths;
     if paths.is_empty() {
         let missing = Error::usage("a path is required");
         return Err(missing
