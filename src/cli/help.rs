@@ -68,32 +68,34 @@ fn usage(command: CommandName) -> String {
     let usage = definition.render_usage().to_string();
     let usage = usage.trim_end();
     let commands = match command {
-        CommandName::Archive => commands() + "\n",
+        CommandName::Archive => commands(),
         _ => String::new(),
     };
-    let own: Vec<&Arg> = definition
-        .get_arguments()
-        .filter(|option| option.get_long().is_some() && !option.is_hide_set())
-        .filter(|option| topic(option).is_none())
-        .collect();
-    // Only an archive has options that git archive has not.
-    let of_git =
-        |option: &&&Arg| command != CommandName::Archive || option.get_help_heading().is_none();
-    let rows = |title: &str, options: Vec<&&Arg>| match options.is_empty() {
-        true => String::new(),
-        false => format!(
-            "\n{title}:\n{}",
-            options.into_iter().map(|it| row(it)).collect::<String>()
-        ),
-    };
-    let (of_git, beyond) = own.iter().partition(of_git);
-    let sections = [rows("Options", of_git), rows(BEYOND, beyond)];
-    let groups = groups(&definition);
-    let text = format!(
-        "{about}\n\n{usage}\n\n{commands}{}{groups}",
-        sections.concat().trim_start()
-    );
-    text.trim_end().to_owned() + "\n"
+    let own = definition.get_arguments().filter(|option| {
+        let is_visible = option.get_long().is_some() && !option.is_hide_set();
+        is_visible && topic(option).is_none()
+    });
+    // Only for an archive does it matter which options git has.
+    let (options, beyond): (Vec<&Arg>, Vec<&Arg>) = own
+        .partition(|option| command != CommandName::Archive || option.get_help_heading().is_none());
+    let sections = [
+        commands,
+        section("Options", &options),
+        section(BEYOND, &beyond),
+        groups(&definition),
+    ];
+    let sections = sections.iter().filter(|section| !section.is_empty());
+    let sections: String = sections.map(|section| format!("\n{section}")).collect();
+    format!("{about}\n\n{usage}\n{sections}")
+}
+
+/// The lines about `options`, under a title. Empty if there are none.
+fn section(title: &str, options: &[&Arg]) -> String {
+    let rows: String = options.iter().map(|option| row(option)).collect();
+    match rows.is_empty() {
+        true => rows,
+        false => format!("{title}:\n{rows}"),
+    }
 }
 
 /// What `definition` does, in one line.
@@ -179,7 +181,7 @@ fn groups(definition: &Command) -> String {
     }
     match text.is_empty() {
         true => text,
-        false => format!("\nMore options ('git sluice help <topic>' explains them):\n{text}"),
+        false => format!("More options ('git sluice help <topic>' explains them):\n{text}"),
     }
 }
 

@@ -293,7 +293,10 @@ impl ArchiveWords<'_> {
         examine: impl Fn(&OsStr) -> Result<bool>,
     ) -> Result<(Archive, Vec<Extra>), CliError> {
         let OptionTable {
-            command, options, ..
+            command,
+            options,
+            takes_level,
+            ..
         } = self.table;
         let (speaker, options): (_, Cow<'_, [Opt]>) = match self.is_of_client {
             true => {
@@ -302,7 +305,7 @@ impl ArchiveWords<'_> {
             }
             false => (Speaker::Command(CommandName::Archive), (&*options).into()),
         };
-        let scanner = Scanner::of_all(&options, speaker, self.rest).with_level(true);
+        let scanner = Scanner::of_all(&options, speaker, self.rest).with_level(*takes_level);
         let mut given = read(scanner, examine)?;
         given.refuse_late()?;
         given.taken.splice(0..0, self.taken);
