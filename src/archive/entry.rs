@@ -30,7 +30,7 @@ use crate::{
         odb::Odb,
         tree::{MissingFile, Mode, first_missing},
     },
-    output::report::{ChangeRecord, Place, Record},
+    output::report::{ManifestChange, Place, Record},
     plan::{Blob, Entry, Window},
 };
 
@@ -270,7 +270,7 @@ impl<F: Format> Archiver<F> {
             id,
             size: fate.size,
             decoded: fate.decoded,
-            past: entry.past.as_deref().map(|past| ChangeRecord {
+            past: entry.past.as_deref().map(|past| ManifestChange {
                 status: past.status,
                 old: past
                     .old

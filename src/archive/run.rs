@@ -29,7 +29,7 @@ use crate::{
     output::{
         RecordWriter,
         report::{
-            ChangeRecord, Console, Figures, Manifest, Meter, Positions, Seconds, Status, gone,
+            ManifestChange, Console, Figures, Manifest, Meter, Positions, Seconds, Status, gone,
         },
     },
     plan::{
@@ -262,7 +262,7 @@ fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result
             Mode::Directory if redacted => &[],
             _ => deletion.id.as_bytes(),
         };
-        let past = ChangeRecord {
+        let past = ManifestChange {
             status: deletion.status,
             old: Some((deletion.mode.bits(), id)),
         };

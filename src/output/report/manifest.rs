@@ -38,19 +38,19 @@ pub struct Record<'a> {
     /// Whether the content was decoded, for whatever reason. Only counted.
     pub decoded: bool,
     /// The change since the base, if there is a base.
-    pub past: Option<ChangeRecord<'a>>,
+    pub past: Option<ManifestChange<'a>>,
 }
 
-/// The change of a path.
+/// The change of a path, as a line of the manifest has it.
 #[derive(Clone, Copy, Debug)]
-pub struct ChangeRecord<'a> {
+pub struct ManifestChange<'a> {
     /// The kind of change.
     pub status: Status,
     /// The old mode, and the old id in binary, which is empty if it must not be reported.
     pub old: Option<(u32, &'a [u8])>,
 }
 
-impl ChangeRecord<'_> {
+impl ManifestChange<'_> {
     fn write(&self, out: &mut Buffer) {
         out.extend(b",\"status\":\"");
         out.extend(self.status.as_str().as_bytes());
@@ -67,7 +67,7 @@ impl ChangeRecord<'_> {
 }
 
 /// Append the line of a deleted path.
-pub fn gone(path: &[u8], past: ChangeRecord<'_>, out: &mut Buffer) {
+pub fn gone(path: &[u8], past: ManifestChange<'_>, out: &mut Buffer) {
     out.extend(b"{");
     json::field("path", path, out);
     past.write(out);
