@@ -19,6 +19,16 @@ pub(crate) fn build() -> Result<Binary> {
     build_with(&[], "")
 }
 
+/// The program at `path`, from any directory; without a path, the one of this work tree, which is built.
+pub(crate) fn at_or_built(path: Option<&Path>) -> Result<PathBuf> {
+    match path {
+        Some(path) => path
+            .canonicalize()
+            .with_context(|| format!("no program '{}'", path.display())),
+        None => Ok(build()?.path),
+    }
+}
+
 /// With object stores, beside the other one.
 pub(crate) fn build_for_stores() -> Result<Binary> {
     build_with(&["--features=store"], "store")

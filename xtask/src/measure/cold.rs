@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::measure::compare::repository_directory;
 use crate::{binary, process, scratch};
@@ -101,14 +101,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("SKIP: {obstacle}");
         return Ok(());
     }
-    let git_sluice = match &args.binary {
-        // It runs in the mirror.
-        Some(path) => path
-            .canonicalize()
-            .with_context(|| format!("no program '{}'", path.display()))?,
-        None => binary::build()?.path,
-    };
-    print!("{}", header(args, &git_sluice)?);
+    let git_sluice = binary::at_or_built(args.binary.as_deref())?;
+    print!("{}", super::header(&git_sluice, args.rounds)?);
     let made = scratch::directory()?;
     let subjects = subjects(args, made.path())?;
     ensure!(!subjects.is_empty(), "give --repository or --one-file");
@@ -229,18 +223,4 @@ fn cases(args: &Args) -> Vec<Case> {
         return vec![Case::Format("tar".to_owned())];
     }
     cases
-}
-
-/// The command, to repeat it, and the versions.
-fn header(args: &Args, git_sluice: &Path) -> Result<String> {
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    let typed = typed.iter().map(String::as_str);
-    Ok(format!(
-        "```sh\n{}\n```\n\n{}, {}; {} cores; medians, `--rounds={}`.\n\n",
-        process::quote(["cargo", "xtask"].into_iter().chain(typed)),
-        process::text(Command::new("git").arg("--version"))?,
-        process::text(Command::new(git_sluice).arg("--version"))?,
-        std::thread::available_parallelism()?,
-        args.rounds,
-    ))
 }

@@ -11,14 +11,13 @@ mod report;
 mod tests;
 mod trial;
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::binary;
 use crate::measure::compare::repository_directory;
-use crate::{binary, process};
 use contender::Request;
 use trial::Trial;
 
@@ -73,14 +72,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let git_sluice = match &args.binary {
-        // Clients run in the repository.
-        Some(path) => path
-            .canonicalize()
-            .with_context(|| format!("no program '{}'", path.display()))?,
-        None => binary::build()?.path,
-    };
-    print!("{}", header(args, &git_sluice)?);
+    let git_sluice = binary::at_or_built(args.binary.as_deref())?;
+    print!("{}", super::header(&git_sluice, args.rounds)?);
     let (mut trials, mut missed) = (Vec::new(), 0);
     for format in &args.format {
         let request = Request {
@@ -106,20 +99,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     ensure!(!args.check || missed == 0, "{missed} bars are missed");
     Ok(())
-}
-
-/// The command, to repeat it, and the versions.
-fn header(args: &Args, git_sluice: &Path) -> Result<String> {
-    let typed: Vec<String> = env::args().skip(1).collect();
-    let typed = typed.iter().map(String::as_str);
-    Ok(format!(
-        "```sh\n{}\n```\n\n{}, {}; {} cores; medians, `--rounds={}`.\n\n",
-        process::quote(["cargo", "xtask"].into_iter().chain(typed)),
-        process::text(Command::new("git").arg("--version"))?,
-        process::text(Command::new(git_sluice).arg("--version"))?,
-        std::thread::available_parallelism()?,
-        args.rounds,
-    ))
 }
 
 fn plot_file(file: &Path, trial: &Trial, formats: usize) -> PathBuf {
