@@ -29,7 +29,7 @@ use crate::{
     output::{
         RecordWriter,
         report::{
-            ManifestChange, Console, Figures, Manifest, Meter, Positions, Seconds, Status, gone,
+            Console, Figures, Manifest, ManifestChange, Meter, Positions, Seconds, Status, gone,
         },
     },
     plan::{

@@ -18,7 +18,7 @@ mod summary;
 
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
-pub use manifest::{ManifestChange, Lines, Manifest, Place, Positions, Record, gone};
+pub use manifest::{Lines, Manifest, ManifestChange, Place, Positions, Record, gone};
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};
 pub use reports::{Figures, Reports};

@@ -45,6 +45,17 @@ impl Target {
         assert_eq!(output.stdout, b"", "{output}");
     }
 
+    /// Runs `script` in the directory, which then differs in these `lines`; in none if they are empty.
+    #[track_caller]
+    fn assert_differs_after(&self, script: &str, lines: &str) {
+        let script = format!("cd dir && {script}");
+        let _ = self.repo.shell(&script).success();
+        match lines {
+            "" => self.assert_sound(),
+            lines => self.assert_differs(lines),
+        }
+    }
+
     #[track_caller]
     fn assert_differs(&self, lines: &str) {
         let output = self.verify();
@@ -95,14 +106,7 @@ fn each_difference_is_told() {
         ("chmod -R go-w . ; echo mine > new", ""),
     ] {
         let directory = laid_down(from, &base());
-        let _ = directory
-            .repo
-            .shell(&format!("cd dir && {script}"))
-            .success();
-        match lines {
-            "" => directory.assert_sound(),
-            lines => directory.assert_differs(lines),
-        }
+        directory.assert_differs_after(script, lines);
     }
 }
 
@@ -477,14 +481,7 @@ fn holes() {
         ),
         ("truncate -s 1 hole", "content hole\n"),
     ] {
-        let _ = directory
-            .repo
-            .shell(&format!("cd dir && {script}"))
-            .success();
-        match lines {
-            "" => directory.assert_sound(),
-            lines => directory.assert_differs(lines),
-        }
+        directory.assert_differs_after(script, lines);
     }
 }
 
