@@ -13,8 +13,8 @@ use git_sluice::cache::{Account, Role};
 use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
 use git_sluice::git::lfs::Hash;
 use git_sluice::output::report::{
-    ChangeCounts, ChangeRecord, Channel, Counts, Fetch, Lines, Manifest, Place, Positions, Record,
-    ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
+    ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, ManifestChange, Place, Positions,
+    Record, ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ fn records() -> Vec<Record<'static>> {
         ..file(b"VERSION")
     };
     let changed = Record {
-        past: Some(ChangeRecord {
+        past: Some(ManifestChange {
             status: Status::TypeChanged,
             old: Some((0o120000, &[7; 20])),
         }),
@@ -212,7 +212,7 @@ fn a_manifest_reads_like_this() {
     let manifest = manifest(&tree());
     let lines: Vec<&str> = manifest.lines().collect();
     let mut out = Buffer::default();
-    let past = ChangeRecord {
+    let past = ManifestChange {
         status: Status::Deleted,
         old: Some((0o100644, &[0xab; 20])),
     };
