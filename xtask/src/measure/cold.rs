@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::measure::compare::repository_directory;
+use crate::measure::header::header;
 use crate::{binary, process, scratch};
 use case::{Case, Commands};
 use mount::Mirror;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
-    print!("{}", super::header(&git_sluice, args.rounds)?);
+    print!("{}", header(&git_sluice, args.rounds)?);
     let made = scratch::directory()?;
     let subjects = subjects(args, made.path())?;
     ensure!(!subjects.is_empty(), "give --repository or --one-file");

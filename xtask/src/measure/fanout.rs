@@ -18,6 +18,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::binary;
 use crate::measure::compare::repository_directory;
+use crate::measure::header::header;
 use contender::Request;
 use trial::Trial;
 
@@ -73,7 +74,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
-    print!("{}", super::header(&git_sluice, args.rounds)?);
+    print!("{}", header(&git_sluice, args.rounds)?);
     let (mut trials, mut missed) = (Vec::new(), 0);
     for format in &args.format {
         let request = Request {

@@ -12,18 +12,15 @@ mod crowd;
 #[cfg(target_os = "linux")]
 mod fanout;
 mod fleet;
+#[cfg(target_os = "linux")]
+mod header;
 mod lfs;
 mod partial;
 mod scenario;
 mod submodules;
 mod zoekt;
 
-use std::path::Path;
-use std::process::Command;
-
 use clap::Subcommand;
-
-use crate::process;
 
 /// A measurement.
 #[derive(clap::Args)]
@@ -69,17 +66,4 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Zoekt(args) => zoekt::run(args),
     }
-}
-
-/// The head of a report: the command line, the programs, the machine and the `rounds`.
-fn header(git_sluice: &Path, rounds: u32) -> anyhow::Result<String> {
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    let typed = typed.iter().map(String::as_str);
-    Ok(format!(
-        "```sh\n{}\n```\n\n{}, {}; {} cores; medians, `--rounds={rounds}`.\n\n",
-        process::quote(["cargo", "xtask"].into_iter().chain(typed)),
-        process::text(Command::new("git").arg("--version"))?,
-        process::text(Command::new(git_sluice).arg("--version"))?,
-        std::thread::available_parallelism()?,
-    ))
 }
