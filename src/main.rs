@@ -29,6 +29,7 @@ use git_sluice::{
         upload_archive::{self, server},
     },
     git::{
+        odb::faults::survive_everywhere,
         program,
         repository::{
             Repository,
@@ -57,6 +58,7 @@ const STACK: usize = 2 << 20;
 fn main() -> ExitCode {
     #[cfg(target_env = "gnu")]
     keep_released_memory();
+    survive_everywhere();
     with_stack(run).into()
 }
 

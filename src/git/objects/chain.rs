@@ -15,7 +15,7 @@ use super::{
     slot::{Allowance, Kept, Slot},
 };
 use crate::{
-    base::buffer::Buffer,
+    base::{buffer::Buffer, error::Error},
     git::odb::{
         Odb, PackId, Place,
         pack::{Damage, EntryKind, Pack},
@@ -249,6 +249,11 @@ impl Chains {
     /// The pack that contains `node`.
     pub(super) fn pack(&self, node: &Node) -> &Arc<Pack> {
         &self.packs[node.pack as usize]
+    }
+
+    /// The error of a read of one of the packs that has failed.
+    pub(super) fn failed_read(&self) -> Option<Error> {
+        self.packs.iter().find_map(|pack| pack.failure())
     }
 
     fn slot(&self, node: &Node) -> Option<&Slot> {

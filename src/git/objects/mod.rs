@@ -74,6 +74,14 @@ impl Failure {
             failure => error.caused_by(failure),
         }
     }
+
+    /// This failure, or the failed read of a pack of `chains` that looks like damage.
+    fn or_failed_read(self, chains: &Chains) -> Self {
+        match self {
+            Self::Damaged(_) => chains.failed_read().map_or(self, Self::Refused),
+            failure => failure,
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -165,6 +173,17 @@ impl Decoder {
 
     /// Append the object at node `wanted` to `out`. On failure `out` may have grown.
     pub fn packed(
+        &mut self,
+        chains: &Chains,
+        wanted: NodeId,
+        limit: u64,
+        out: &mut Buffer,
+    ) -> Result<(), Failure> {
+        let decoded = self.decode(chains, wanted, limit, out);
+        decoded.map_err(|failure| failure.or_failed_read(chains))
+    }
+
+    fn decode(
         &mut self,
         chains: &Chains,
         wanted: NodeId,

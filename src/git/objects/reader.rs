@@ -117,6 +117,7 @@ impl Reader {
             Ok(kind) => Ok(Some(kind)),
             Err(failure) => {
                 out.clear();
+                let failure = self.odb.failed_read().map_or(failure, Failure::Refused);
                 let config = self.odb.config();
                 recovery::append(config, &id, MAX_CONTROL_SIZE, out, failure).map(Some)
             }

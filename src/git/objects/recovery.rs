@@ -175,7 +175,7 @@ impl Recovery {
                 Ok(_) => return attempt,
                 // A damaged copy may claim any size, and a copy that is too large may be the sound one.
                 Err(_) if matches!(last, Failure::TooLarge) => {}
-                Err(failure) => last = failure,
+                Err(failure) => last = self.odb.failed_read().map_or(failure, Failure::Refused),
             }
         }
         Err(last)

@@ -42,7 +42,11 @@ pub fn size(chains: &Chains, id: NodeId) -> Result<u64, Failure> {
     let node = chains.node(id);
     match node.base() {
         None => Ok(node.size),
-        Some(_) => head(chains.stream(node)).map(|(_, size)| size),
+        Some(_) => {
+            let sizes =
+                head(chains.stream(node)).map_err(|failure| failure.or_failed_read(chains))?;
+            Ok(sizes.1)
+        }
     }
 }
 
@@ -58,6 +62,10 @@ pub(super) fn head(stream: &[u8]) -> Result<(u64, u64), Failure> {
 
 /// Pass the object at `id` to `taker`, piece by piece.
 pub fn packed(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failure> {
+    decode(chains, id, taker).map_err(|failure| failure.or_failed_read(chains))
+}
+
+fn decode(chains: &Chains, id: NodeId, taker: Taker<'_>) -> Result<(), Failure> {
     let mut path = vec![id];
     while let Some(base) = chains.node(path[path.len() - 1]).base() {
         path.push(base);

@@ -11,8 +11,8 @@ use gix::ObjectId;
 
 use super::{
     Odb, PackId, Place,
+    map::Map,
     pack::{EntryHeader, EntryKind},
-    source::SourceKind,
 };
 
 /// A gap of fewer bytes costs less than another question.
@@ -28,13 +28,9 @@ type Range = (PackId, u64, u64);
 impl Odb {
     /// Whether a sample of the packs and indices that were used so far is in memory.
     pub fn is_in_memory(&self) -> bool {
-        let mut indices = self.sources.iter().filter_map(|source| match &source.kind {
-            SourceKind::Single(index, _) => index.get()?.as_ref().ok(),
-            SourceKind::Multi(..) => None,
-        });
-        let packs = self.packs.iter();
-        let mut packs = packs.filter_map(|file| file.pack.get()?.as_ref().ok());
-        indices.all(|index| index.is_in_memory()) && packs.all(|pack| pack.is_in_memory())
+        let indices = self.sources.iter().filter_map(|source| source.map());
+        let packs = self.packs.iter().filter_map(|file| file.map());
+        indices.chain(packs).all(Map::is_in_memory)
     }
 
     /// Whether the beginnings of the packed objects among `ids` are in memory.
@@ -43,7 +39,7 @@ impl Odb {
         ids.iter().all(|id| match self.find_in_packs(id) {
             Some(Place::Packed(pack, offset)) => {
                 let pack = self.pack(pack);
-                pack.is_none_or(|file| file.has_in_memory(offset))
+                pack.is_none_or(|file| file.map().has_in_memory(offset as usize))
             }
             _ => true,
         })
@@ -112,11 +108,7 @@ impl Odb {
     /// Asks for the pages that look-ups of `ids` will read, in the indices that were used so far.
     fn ask_for_lookups(&self, ids: &[ObjectId]) {
         for source in &self.sources {
-            if let SourceKind::Single(index, _) = &source.kind
-                && let Some(Ok(index)) = index.get()
-            {
-                index.ask(ids);
-            }
+            source.ask(ids);
         }
     }
 

@@ -8,10 +8,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use gix::odb::pack::multi_index;
-
 use super::{
     Config, Odb,
+    multi_index::MultiIndex,
     source::{PackFile, PackId, PackSource, SourceKind},
 };
 
@@ -51,7 +50,7 @@ impl Odb {
             && !self.has_failed()
     }
 
-    /// Whether a file could not be opened.
+    /// Whether a file could not be opened or read.
     fn has_failed(&self) -> bool {
         let has_failed = |source: &Arc<PackSource>| match &source.kind {
             SourceKind::Single(index, _) => matches!(index.get(), Some(Err(_))),
@@ -60,6 +59,7 @@ impl Odb {
         let mut sources = self.sources.iter().chain(&self.covered);
         let mut packs = self.packs.iter();
         self.denied.is_some()
+            || self.failed_read().is_some()
             || sources.any(has_failed)
             || packs.any(|file| matches!(file.pack.get(), Some(Err(_))))
     }
@@ -129,13 +129,12 @@ impl Odb {
         if !self.config.multi_pack_index || known || !path.exists() {
             return Vec::new();
         }
-        let index = multi_index::File::at(&path, None).ok();
-        let Some(index) = index.filter(|index| index.object_hash() == self.config.hash) else {
+        let Ok(index) = MultiIndex::open(&path, self.config.hash) else {
             return Vec::new();
         };
         let mut covered = Vec::new();
         let mut packs = Vec::new();
-        for name in index.index_names() {
+        for name in index.packs() {
             let name = dir.join(name);
             let pack = name.with_extension("pack");
             let exists = pack.exists();

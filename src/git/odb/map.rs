@@ -1,16 +1,21 @@
-//! Maps files into memory: one of four modules with `unsafe` code.
+//! Maps files into memory: one of five modules with `unsafe` code.
 //!
 //! Threads read packs and indices at random and at the same time. With a mapping, a lookup is a pointer,
 //! and no byte of a pack is copied before it is inflated (`read` into buffers cost a fifth of the whole run
-//! on a 250 MB tree). The module must hand out only shared slices.
+//! on a 250 MB tree). The module must hand out only shared slices. Whoever has read from a [`Map`] must look at
+//! [`Map::failure`] before the result is used: bytes that cannot be read are zeros.
 #![allow(unsafe_code)]
 
 use std::{
     fs::File,
     io,
     ops::{Deref, Range},
-    path::Path,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
+    path::{Path, PathBuf},
 };
+
+use super::faults::{Watch, page_size};
+use crate::base::error::{Error, format_bytes, strerror};
 
 /// The kernel reads at most this much for one question, whatever its length: the usual window of read-ahead, in bytes.
 const QUESTION: usize = 128 << 10;
@@ -18,30 +23,57 @@ const QUESTION: usize = 128 << 10;
 const SAMPLE: usize = 32;
 
 /// A whole file, read-only, in memory.
-pub(super) struct Map(Option<memmap2::Mmap>);
+pub(super) struct Map {
+    /// `None` for an empty file, which cannot be mapped.
+    content: Option<Content>,
+    path: PathBuf,
+}
+
+struct Content {
+    // Dropped before the mapping that it watches.
+    watch: Watch,
+    bytes: memmap2::Mmap,
+}
 
 impl Map {
     /// Map the regular file at `path`. Symbolic links are followed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        let path = path.to_owned();
         if len == 0 {
-            return Ok(Self(None));
+            let content = None;
+            return Ok(Self { content, path });
         }
         // With a given length, the mapping does not query the file's size again.
         let mut options = memmap2::MmapOptions::new();
         options.len(len);
         // SAFETY: the mapping is private and read-only. git never changes a pack or an index in place: git
         // writes new files and unlinks old ones, which leaves the mapping whole. If another program
-        // truncates such a file, SIGBUS ends this process, as it would end git.
-        let map = unsafe { options.map(&file)? };
-        Ok(Self(Some(map)))
+        // truncates such a file, its bytes become zeros, and `failure` says so.
+        let bytes = unsafe { options.map(&file)? };
+        let watch = Watch::new(bytes.as_ptr(), bytes.len());
+        let content = Some(Content { watch, bytes });
+        Ok(Self { content, path })
+    }
+
+    /// The error of the first read of this file that has failed, if one has. The bytes are zeros since then.
+    pub(super) fn failure(&self) -> Option<Error> {
+        let error = self.check().err()?;
+        Some(cannot_be("read", &self.path, &error))
+    }
+
+    /// Fails if a read of this file has failed.
+    pub(super) fn check(&self) -> io::Result<()> {
+        let content = self.content.as_ref();
+        let offset = content.and_then(|content| content.watch.failed_at());
+        offset.map_or(Ok(()), |offset| Err(reason(&self.path, offset as u64)))
     }
 
     /// Return the touched pages to the kernel. A later access reads them from the kernel's cache. Only a
     /// hint.
     pub(super) fn release(&self) {
-        let Some(map) = &self.0 else { return };
+        let Some(map) = self.bytes() else { return };
         // SAFETY: the mapping is of a file and read-only, so the dropped pages hold only the bytes
         // of the file: slices into the mapping read the same bytes before and after.
         let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
@@ -49,9 +81,13 @@ impl Map {
 }
 
 impl Map {
+    fn bytes(&self) -> Option<&memmap2::Mmap> {
+        Some(&self.content.as_ref()?.bytes)
+    }
+
     /// Asks the system for the bytes of `range`, and does not wait for them. Only a hint.
     pub(super) fn ask(&self, range: Range<usize>) {
-        let Some(map) = &self.0 else { return };
+        let Some(map) = self.bytes() else { return };
         let end = range.end.min(map.len());
         let mut start = range.start;
         while start < end {
@@ -71,7 +107,7 @@ impl Map {
 
     /// Whether the page with the byte at `offset` is in memory. True if the system does not say so.
     pub(super) fn has_in_memory(&self, offset: usize) -> bool {
-        let Some(map) = self.0.as_ref().filter(|map| offset < map.len()) else {
+        let Some(map) = self.bytes().filter(|map| offset < map.len()) else {
             return true;
         };
         let mut state = 0;
@@ -84,17 +120,35 @@ impl Map {
     }
 }
 
-/// The size of a page in bytes. rustix would read it from a place that valgrind does not show.
-fn page_size() -> usize {
-    // SAFETY: the call reads a number.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).unwrap_or(4096)
+/// The fatal `error` of a file or directory with objects at `path` that cannot be `accessed`, or read, or mapped.
+pub(super) fn cannot_be(accessed: &str, path: &Path, error: &io::Error) -> Error {
+    let what = match path.extension() {
+        Some(extension) if extension == "idx" => "index file",
+        Some(extension) if extension == "pack" => "packfile",
+        _ if path.ends_with("pack") => "pack directory",
+        _ if path.ends_with("multi-pack-index") => "multi-pack index",
+        _ => "loose object",
+    };
+    let (path, why) = (path.as_os_str().as_bytes(), strerror(error));
+    let values = [what.as_bytes(), path, accessed.as_bytes(), why.as_bytes()];
+    Error::fatal(format_bytes("{} {} cannot be {}: {}", &values))
+}
+
+/// Why the byte at `offset` of the file at `path` cannot be read.
+fn reason(path: &Path, offset: u64) -> io::Error {
+    let again = File::open(path).and_then(|file| file.read_at(&mut [0], offset));
+    match again {
+        Err(error) => error,
+        Ok(0) => io::Error::other("file is shorter than it was"),
+        // The storage answers again.
+        Ok(_) => io::Error::from_raw_os_error(libc::EIO),
+    }
 }
 
 impl Deref for Map {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+        self.bytes().map_or(&[], Deref::deref)
     }
 }

@@ -7,10 +7,13 @@
 
 mod ahead;
 mod dirs;
+pub mod faults;
 mod index;
 mod listing;
 pub mod loose;
 mod map;
+mod multi_index;
+mod names;
 pub mod pack;
 mod replacements;
 mod source;
@@ -19,7 +22,6 @@ mod tests;
 
 use std::{
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::SystemTime,
@@ -30,11 +32,12 @@ use gix::{
     hash::{Kind, oid},
 };
 
-use crate::base::error::{Error, format_bytes, strerror};
+use crate::base::error::Error;
 pub use dirs::object_dirs;
 use index::Index;
 pub use listing::YOUNG;
 use loose::FanOut;
+use map::{Map, cannot_be};
 use pack::Pack;
 pub use replacements::Replacements;
 pub use source::PackId;
@@ -173,25 +176,26 @@ impl Odb {
         }
     }
 
-    /// The error of a refused access, if an object that was not found may exist all the same.
+    /// The error of a refused access, if an object that was not found may exist all the same, or if bytes of a pack or an
+    /// index could not be read, so that nothing read since then is to be believed.
     pub fn refusal(&self) -> Option<Error> {
+        if let Some(failure) = self.failed_read() {
+            return Some(failure);
+        }
         let (path, error) = self.refused().filter(|_| self.missed)?;
-        let what = match path.extension() {
-            Some(extension) if extension == "idx" => "index file",
-            Some(extension) if extension == "pack" => "packfile",
-            _ if path.ends_with("pack") => "pack directory",
-            _ => "loose object",
-        };
         let failed = match error.kind() {
             io::ErrorKind::OutOfMemory => "mapped",
             _ => "accessed",
         };
-        let (path, why) = (path.as_os_str().as_bytes(), strerror(error));
-        let values = [what.as_bytes(), path, failed.as_bytes(), why.as_bytes()];
-        Some(Error::fatal(format_bytes(
-            "{} {} cannot be {}: {}",
-            &values,
-        )))
+        Some(cannot_be(failed, path, error))
+    }
+
+    /// The error of a read of a mapped file that has failed.
+    pub fn failed_read(&self) -> Option<Error> {
+        let indices = self.sources.iter().chain(&self.covered);
+        let indices = indices.filter_map(|source| source.map());
+        let packs = self.packs.iter().filter_map(|file| file.map());
+        indices.chain(packs).find_map(Map::failure)
     }
 
     /// A file or directory that exists, but that the system refused to map or list.
@@ -228,11 +232,7 @@ impl Odb {
                 self.index(&source.path, index)?.id_at(offset)
             }
             SourceKind::Multi(index, packs) => {
-                let number = packs.iter().position(|id| *id == pack)? as u32;
-                let mut entries = index.iter().filter_map(Result::ok);
-                let here =
-                    entries.find(|entry| entry.pack_index == number && entry.pack_offset == offset);
-                here.map(|entry| entry.oid)
+                index.id_at(packs.iter().position(|id| *id == pack)?, offset)
             }
             SourceKind::Single(..) => None,
         };
@@ -287,9 +287,8 @@ impl Odb {
                 Some(Place::Packed(*pack, offset))
             }
             SourceKind::Multi(index, packs) => {
-                let entry = index.lookup(id)?;
-                let (pack, offset) = index.pack_id_and_pack_offset_at_index(entry).ok()?;
-                let pack = *packs.get(pack as usize)?;
+                let (pack, offset) = index.lookup(id)?;
+                let pack = packs[pack];
                 self.pack(pack)?;
                 Some(Place::Packed(pack, offset))
             }

@@ -8,6 +8,7 @@ use std::{hint::black_box, io, path::Path};
 use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
 use super::{index::Index, map::Map};
+use crate::base::error::Error;
 
 /// `PACK`, version, number of objects.
 const HEADER_LEN: usize = 12;
@@ -60,20 +61,10 @@ impl Pack {
     /// Map the pack at `path`. Like git, refuse a pack that does not match its `index`.
     pub fn open(path: &Path, hash: HashKind, index: Option<&Index>) -> io::Result<Self> {
         let map = Map::open(path)?;
+        let end = end_of_entries(&map, hash, index);
+        map.check()?;
         let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-        let end = match map.len().checked_sub(hash.len_in_bytes()) {
-            Some(end) if end >= HEADER_LEN => end,
-            _ => return Err(invalid("pack is too short")),
-        };
-        if !map.starts_with(b"PACK") || !matches!(map[4..8], [0, 0, 0, 2 | 3]) {
-            return Err(invalid("not a pack of a known version"));
-        }
-        if let Some(index) = index {
-            let count = u32::from_be_bytes([map[8], map[9], map[10], map[11]]);
-            if count as usize != index.count() || &map[end..] != index.pack_checksum() {
-                return Err(invalid("pack does not match its index"));
-            }
-        }
+        let end = end.map_err(invalid)?;
         Ok(Self { map, hash, end })
     }
 
@@ -93,19 +84,19 @@ impl Pack {
         black_box(first.fold(0, |all, byte| all ^ byte));
     }
 
+    /// The mapped file.
+    pub(super) fn map(&self) -> &Map {
+        &self.map
+    }
+
+    /// The error of the first read of this pack that has failed, if one has. Its bytes are zeros since then.
+    pub fn failure(&self) -> Option<Error> {
+        self.map.failure()
+    }
+
     /// Asks the system for the bytes from `start` to `end`, without waiting.
     pub(super) fn ask(&self, start: u64, end: u64) {
         self.map.ask(start as usize..end as usize);
-    }
-
-    /// Whether the page with the byte at `offset` is in memory.
-    pub(super) fn has_in_memory(&self, offset: u64) -> bool {
-        self.map.has_in_memory(offset as usize)
-    }
-
-    /// Whether the pack seems to be in memory.
-    pub(super) fn is_in_memory(&self) -> bool {
-        self.map.is_in_memory()
     }
 
     /// Read the header of the entry at `offset`.
@@ -175,4 +166,26 @@ impl Pack {
     pub fn stream(&self, data: u64) -> &[u8] {
         &self.map[data as usize..self.end]
     }
+}
+
+/// Where the checksum of the pack in `map` begins. Fails if the pack does not match its `index`.
+fn end_of_entries(
+    map: &[u8],
+    hash: HashKind,
+    index: Option<&Index>,
+) -> Result<usize, &'static str> {
+    let end = match map.len().checked_sub(hash.len_in_bytes()) {
+        Some(end) if end >= HEADER_LEN => end,
+        _ => return Err("pack is too short"),
+    };
+    if !map.starts_with(b"PACK") || !matches!(map[4..8], [0, 0, 0, 2 | 3]) {
+        return Err("not a pack of a known version");
+    }
+    if let Some(index) = index {
+        let count = u32::from_be_bytes([map[8], map[9], map[10], map[11]]);
+        if count as usize != index.count() || &map[end..] != index.pack_checksum() {
+            return Err("pack does not match its index");
+        }
+    }
+    Ok(end)
 }

@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::{hash::Kind, odb::pack::multi_index};
+use gix::{ObjectId, hash::Kind};
 
-use super::{index::Index, pack::Pack};
+use super::{index::Index, map::Map, multi_index::MultiIndex, pack::Pack};
 
 /// The number of a pack within its [`Odb`](super::Odb), valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(super) enum SourceKind {
     /// The index of one pack, opened on first use.
     Single(OnceLock<Opened<Index>>, PackId),
     /// A multi-pack index with its packs, in the order of its own numbering.
-    Multi(Box<multi_index::File>, Vec<PackId>),
+    Multi(Box<MultiIndex>, Vec<PackId>),
 }
 
 pub(super) struct PackFile {
@@ -43,6 +43,28 @@ pub(super) enum Unusable {
     Refused(io::Error),
 }
 
+impl PackSource {
+    /// The mapped index, if it is open.
+    pub(super) fn map(&self) -> Option<&Map> {
+        match &self.kind {
+            SourceKind::Single(index, _) => Some(index.get()?.as_ref().ok()?.map()),
+            SourceKind::Multi(index, _) => Some(index.map()),
+        }
+    }
+
+    /// Asks the system for the pages that a look-up of each of `ids` will read in the index, if it is open.
+    pub(super) fn ask(&self, ids: &[ObjectId]) {
+        match &self.kind {
+            SourceKind::Single(index, _) => {
+                if let Some(Ok(index)) = index.get() {
+                    index.ask(ids);
+                }
+            }
+            SourceKind::Multi(index, _) => index.ask(ids),
+        }
+    }
+}
+
 impl From<io::Error> for Unusable {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
@@ -59,6 +81,11 @@ impl PackFile {
             path,
             pack: OnceLock::new(),
         })
+    }
+
+    /// The mapped pack, if it is open.
+    pub(super) fn map(&self) -> Option<&Map> {
+        Some(self.pack.get()?.as_ref().ok()?.map())
     }
 
     /// The pack, mapped on first use. A pack that does not match its `index` is damaged.

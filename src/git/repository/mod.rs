@@ -29,9 +29,9 @@ use std::path::PathBuf;
 use gix::bstr::BString;
 
 use crate::{
-    base::error::Result,
+    base::error::{Error, Result},
     git::{
-        odb::{self, Odb},
+        odb::{self, Odb, faults::failed_elsewhere},
         program::GitLocation,
     },
 };
@@ -58,6 +58,8 @@ pub struct Repository {
     pub location: GitLocation,
     /// The object database of an earlier run, with the packs that were open then.
     kept_odb: Option<Odb>,
+    /// The failed reads of files that others have mapped, as of the time before this repository was opened.
+    failed_reads: usize,
 }
 
 impl Repository {
@@ -66,6 +68,7 @@ impl Repository {
     /// Invalid settings are an error at once. The error of a missing repository is for the caller, who may
     /// need no repository: git checks many other things first.
     pub fn open(environment: &Environment) -> Result<Result<Self>> {
+        let failed_reads = failed_elsewhere();
         let gix = match open::open(environment) {
             Ok(gix) => gix,
             Err(error) => return Ok(Err(error)),
@@ -86,7 +89,17 @@ impl Repository {
             is_bare: work_tree.is_bare,
             location: environment.location.clone(),
             kept_odb: None,
+            failed_reads,
         }))
+    }
+
+    /// Fails if a file that gix maps, such as `packed-refs`, could not be read since the repository was opened: gix goes on
+    /// with zeros.
+    pub fn check_reads(&self) -> Result<()> {
+        match failed_elsewhere() == self.failed_reads {
+            true => Ok(()),
+            false => Err(Error::fatal("a file of the repository cannot be read")),
+        }
     }
 
     /// The object database.

@@ -79,7 +79,7 @@ impl RepositoryPool {
             cwd: environment.cwd.clone(),
             git_dir: environment.git_dir.clone(),
         };
-        let known = self.find(&key).filter(|known| known.traces.hold());
+        let known = self.find(&key).filter(Kept::is_current);
         if let Some(Kept {
             traces,
             repository: Some(mut repository),
@@ -140,6 +140,12 @@ impl RepositoryPool {
 }
 
 impl Kept {
+    /// Whether the repository is as it was, and all that was read of it is right.
+    fn is_current(&self) -> bool {
+        let mut repository = self.repository.iter();
+        self.traces.hold() && repository.all(|it| it.check_reads().is_ok())
+    }
+
     /// The number of packs that are open.
     fn packs(&self) -> usize {
         let repository = self.repository.as_ref();

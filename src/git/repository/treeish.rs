@@ -68,6 +68,7 @@ pub fn resolve(
     diagnostics: &mut dyn Write,
 ) -> Result<Treeish> {
     let treeish = found(repository, reader, name, diagnostics);
+    repository.check_reads()?;
     treeish.map_err(|error| reader.odb.refusal().unwrap_or(error))
 }
 

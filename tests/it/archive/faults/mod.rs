@@ -1,6 +1,6 @@
 //! What goes wrong outside of us: the place where the archive goes (`output.rs`), what the
 //! repository holds by accident (`damage.rs`, `attributes.rs`) and by intent (`bombs.rs`), packs that nobody may read
-//! (`packs.rs`), and a repack under our feet (`repack.rs`).
+//! (`packs.rs`), a repack under our feet (`repack.rs`), and reads that fail (`reads.rs`).
 //!
 //! Whatever it is, the run ends in time, says why, and never leaves an archive that looks complete
 //! and is not. That it ends at all is seen to by `process.rs`.
@@ -11,6 +11,7 @@ mod damage;
 mod malformed;
 mod output;
 mod packs;
+mod reads;
 mod repack;
 
 use crate::support::process::Output;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// A process that answers requests.
-struct Batch {
+pub(crate) struct Batch {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -28,16 +28,16 @@ struct Batch {
 
 /// What a request gets.
 #[derive(Debug, Default, PartialEq)]
-struct Answer {
-    data: Vec<u8>,
-    messages: String,
+pub(crate) struct Answer {
+    pub(crate) data: Vec<u8>,
+    pub(crate) messages: String,
     /// What came on the bands 4 and 5.
     reports: [String; 2],
-    status: i32,
+    pub(crate) status: i32,
 }
 
 impl Batch {
-    fn start(repo: &Repo) -> Self {
+    pub(crate) fn start(repo: &Repo) -> Self {
         Self::start_with(repo, &[])
     }
 
@@ -61,7 +61,7 @@ impl Batch {
     }
 
     #[track_caller]
-    fn ask(&mut self, words: &[&str]) -> Answer {
+    pub(crate) fn ask(&mut self, words: &[&str]) -> Answer {
         self.send(words);
         self.receive()
     }
@@ -101,7 +101,7 @@ impl Batch {
     }
 
     /// The requests end, and so does the process.
-    fn end(mut self) -> i32 {
+    pub(crate) fn end(mut self) -> i32 {
         self.stdin = None;
         let mut rest = Vec::new();
         self.stdout.read_to_end(&mut rest).unwrap();
