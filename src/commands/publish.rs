@@ -17,7 +17,10 @@ use crate::{
         channels::{self, ArchiveMaker, Conditions, Limits, Made, Place, Target},
     },
     format::zstd::Level,
-    git::repository::{Repository, promisor::FetchAccount},
+    git::{
+        program,
+        repository::{Repository, promisor::FetchAccount},
+    },
     output::report::{Console, Meter, json_line},
     request::{Inputs, Purpose, Request, format::Format},
 };
@@ -177,18 +180,21 @@ impl ArchiveMaker for Archives<'_> {
     }
 
     fn is_behind(&self, other: &Target) -> Result<bool> {
-        let id = |target: &Target| ObjectId::from_hex(target.commit.as_bytes());
-        let (Ok(target), Ok(commit)) = (id(&self.target), id(other)) else {
-            return Ok(false);
+        let is_here = |target: &Target| {
+            let id = ObjectId::from_hex(target.commit.as_bytes());
+            id.is_ok_and(|id| self.repository.gix.has_object(id))
         };
-        let repository = &self.repository.gix;
         // A shallow clone of an older commit does not have the newer one.
-        if !repository.has_object(commit) {
+        if !is_here(other) {
             return Ok(other.time > self.target.time);
         }
         // A commit that is not related is not newer.
-        let base = repository.merge_base(target, commit).ok().flatten();
-        Ok(base.is_some_and(|base| base == target))
+        let [target, commit] = [&self.target, other].map(|it| &it.commit);
+        Ok(program::is_ancestor(
+            &self.repository.location,
+            target,
+            commit,
+        ))
     }
 }
 

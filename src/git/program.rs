@@ -107,6 +107,12 @@ fn answer(git: &mut Command) -> Option<Output> {
     git.stdin(Stdio::null()).output().ok()
 }
 
+/// Whether the commit `ancestor` is an ancestor of `commit`, or the same commit.
+pub fn is_ancestor(location: &GitLocation, ancestor: &str, commit: &str) -> bool {
+    let arguments = ["merge-base", "--is-ancestor", ancestor, commit].map(OsStr::new);
+    ask(location, &arguments).is_some_and(|output| output.status.success())
+}
+
 /// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
 /// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
 pub fn is_promised(location: &GitLocation, id: &ObjectId) -> bool {

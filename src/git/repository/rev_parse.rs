@@ -96,7 +96,7 @@ fn speaks_for_itself(words: &[u8]) -> bool {
 }
 
 /// The full name of the ref `name`, if it is a ref without a suffix.
-pub(super) fn full_name(location: &GitLocation, name: &BStr) -> Reference {
+fn full_name(location: &GitLocation, name: &BStr) -> Reference {
     let (location, name) = (location.clone(), name.to_owned());
     lazily(move || {
         let is_plain = name.find_byteset(b"^~:").is_none();
@@ -134,7 +134,7 @@ fn is_notation(name: &BStr) -> bool {
 }
 
 /// Whether `name` asks for the upstream of a branch: git then has several error messages.
-pub(super) fn tracks(name: &BStr) -> bool {
+fn tracks(name: &BStr) -> bool {
     // After a colon there is a path.
     if name.contains(&b':') {
         return false;

@@ -1,8 +1,7 @@
 //! Resolves a revision as typed to a tree, with its commit and time.
 //!
 //! Plain names of refs and full ids need only the ref store; their ancestors (`main~1`) also need the own
-//! reader. gix resolves other names, and reads all of a pack index for the first one. The installed git
-//! resolves the rest.
+//! reader. The installed git resolves all other names.
 
 use std::{
     ffi::OsStr,
@@ -16,13 +15,12 @@ use gix::{
     bstr::{BStr, BString, ByteSlice},
     hash::{Kind, Prefix},
     objs::{CommitRefIter, Kind as ObjectKind, TagRefIter, tag::ref_iter::Token},
-    revision::plumbing::Spec,
 };
 
 use super::{
     Repository,
     refs::followed,
-    rev_parse::{ask_git, ask_git_for_ref, full_name, lazily, no_reference, rev_parse, tracks},
+    rev_parse::{ask_git, ask_git_for_ref, lazily, no_reference, rev_parse},
 };
 use crate::{
     base::{
@@ -42,8 +40,6 @@ const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
 /// The shortest abbreviation of an id that git accepts.
 const MIN_ABBREVIATION: usize = 4;
-/// The most digits of a number of steps. git takes longer numbers for dates, in seconds since 1970.
-const STEPS_DIGITS: usize = 8;
 
 /// A tree and its origin.
 #[derive(Clone)]
@@ -232,19 +228,16 @@ fn object_id(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Reference)> {
-    match object_id_without_git(repository, reader, name)? {
-        Some(found) => {
-            warn_if_ambiguous(repository, name, diagnostics);
-            Ok(found)
-        }
-        None => {
-            let asked = ask_git(&repository.location, name, reader.may_fetch(), diagnostics);
-            if asked.is_err() && reader.missing_list().is_some() {
-                note_way(repository, reader, name);
-            }
-            asked
-        }
+    if let Some(found) = object_id_without_git(repository, reader, name) {
+        warn_if_ambiguous(repository, name, diagnostics);
+        return Ok(found);
     }
+    refuse_endless_tags(repository, reader, name)?;
+    let asked = ask_git(&repository.location, name, reader.may_fetch(), diagnostics);
+    if asked.is_err() && reader.missing_list().is_some() {
+        note_way(repository, reader, name);
+    }
+    asked
 }
 
 /// Notes the objects that are missing on the way to `name`, as in `HEAD:directory`.
@@ -256,126 +249,47 @@ fn note_way(repository: &Repository, reader: &mut Reader, name: &BStr) {
     }
 }
 
-/// As [`object_id`], or `None` where git has to be asked.
+/// As [`object_id`], for a full id, the name of a ref, and an ancestor of either.
 fn object_id_without_git(
     repository: &Repository,
     reader: &mut Reader,
     name: &BStr,
-) -> Result<Option<(ObjectId, Reference)>> {
+) -> Option<(ObjectId, Reference)> {
     let gix = &repository.gix;
     if let Some(id) = full_id(gix, name) {
-        return Ok(Some((id, no_reference())));
+        return Some((id, no_reference()));
     }
     if let Some((id, reference)) = reference(gix, name) {
-        return Ok(Some((id, known_reference(reference))));
+        return Some((id, known_reference(reference)));
     }
-    if let Some(id) = ancestor(gix, reader, name) {
-        return Ok(Some((id, no_reference())));
-    }
-    if !is_for_gix(gix, reader, name)? {
-        return Ok(None);
-    }
-    match gix.rev_parse(name).map(gix::revision::Spec::detach) {
-        // An indirect name of a ref.
-        Ok(Spec::Include(id)) if name.contains_str("@{") => {
-            Ok(Some((id, full_name(&repository.location, name))))
-        }
-        Ok(Spec::Include(id)) => Ok(Some((id, no_reference()))),
-        // A range, or a set of parents.
-        Ok(_) => Err(Error::unknown_name(name)),
-        Err(_) => Ok(None),
-    }
+    Some((ancestor(gix, reader, name)?, no_reference()))
 }
 
-/// Whether gix reads `name` as git does. Differences of gix:
-///
-/// * An ending of git-describe(1) counts as a part of the name.
-/// * A ref at a date comes without a warning if its log begins later.
-/// * Searches of messages have other regular expressions, and from a branch without a commit they go through all refs.
-/// * Paths are accepted that git refuses.
-/// * Only one replacement of a chain is followed.
-/// * `^` leads beyond the commits of `shallow`, whose lines cause a panic if they are longer than an id.
-/// * A commit without a tree causes a panic.
-/// * The types that tags state are not checked.
-/// * The empty tree is known by either hash.
-///
-/// Fails on a cycle of tags, on which neither gix nor git would ever end.
-fn is_for_gix(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Result<bool> {
-    let is_odd = name.ends_with(b"-dirty")
-        || names_a_date(name)
-        || searches(name)
-        || has_odd_path(name)
-        || names_other_empty_tree(repository, name);
-    if is_odd || !matches!(repository.shallow_commits(), Ok(None)) {
-        return Ok(false);
-    }
-    let Some(id) = start(repository, name) else {
-        return Ok(reader.odb.config().replacements.is_empty());
+/// Fails if `name` starts with a cycle of tags, on which git would never end. Only replacements make one.
+fn refuse_endless_tags(repository: &Repository, reader: &mut Reader, name: &BStr) -> Result<()> {
+    let end = name.find_byteset(b"~^:").filter(|end| *end > 0);
+    let Some(end) = end.filter(|_| !reader.odb.config().replacements.is_empty()) else {
+        return Ok(());
     };
-    let mut content = Buffer::default();
-    match peeled(reader, id, &mut content) {
+    let told = || {
+        let output = rev_parse(&repository.location, &["--verify"], name[..end].as_bstr())?;
+        ObjectId::from_hex(output.stdout.trim()).ok()
+    };
+    let Some(id) = start(&repository.gix, name).or_else(told) else {
+        return Ok(());
+    };
+    match peeled(reader, id, &mut Buffer::default()) {
         Err(Failure::Damaged(TOO_MANY_TAGS)) => {
             Err(Error::unknown_name(name).caused_by(TOO_MANY_TAGS))
         }
-        Ok(Some((_, ObjectKind::Commit)))
-            if CommitRefIter::from_bytes(&content, id.kind())
-                .tree_id()
-                .is_err() =>
-        {
-            Ok(false)
-        }
-        Ok(Some(_)) => Ok(reader.odb.config().replacements.is_empty()),
-        Ok(None) | Err(_) => Ok(false),
+        _ => Ok(()),
     }
 }
 
-/// Whether `name` is that of the newest commit whose message matches (`:/text`, `main^{/text}`).
-fn searches(name: &BStr) -> bool {
-    name.starts_with(b":/") || name.contains_str("^{/")
-}
-
-/// Whether `name` contains the id of an empty tree by another hash than that of the repository.
-fn names_other_empty_tree(repository: &gix::Repository, name: &BStr) -> bool {
-    let name = name.to_ascii_lowercase();
-    let others = [Kind::Sha1, Kind::Sha256]
-        .into_iter()
-        .filter(|hash| *hash != repository.object_hash());
-    let mut ids = others.map(|hash| ObjectId::empty_tree(hash).to_string());
-    ids.any(|id| name.contains_str(id))
-}
-
-/// Whether `name` has a path of a tree or of the index that is not in the form of git's own.
-fn has_odd_path(name: &BStr) -> bool {
-    let Some((_, path)) = name.split_once_str(":") else {
-        return false;
-    };
-    let mut names = path.split_str("/");
-    !path.is_empty() && names.any(|name| matches!(name, b"" | b"." | b".."))
-}
-
-/// The object that `name` starts from, if a suffix follows.
+/// The full id or the ref that `name` starts with, if a suffix follows.
 fn start(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
     let start = name[..name.find_byteset(b"~^:")?].as_bstr();
-    if start.is_empty() {
-        return None;
-    }
-    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0));
-    id.or_else(|| Some(repository.rev_parse_single(start).ok()?.detach()))
-}
-
-/// Whether `name` has a date in braces (`main@{yesterday}`), that is, neither a number of steps nor a word
-/// for the upstream.
-fn names_a_date(name: &BStr) -> bool {
-    name.find_iter("@{").any(|start| {
-        let inside = &name[start + 2..];
-        let inside = &inside[..inside.find_byte(b'}').unwrap_or(inside.len())];
-        let digits = inside.strip_prefix(b"-").unwrap_or(inside);
-        let is_number = digits.len() <= STEPS_DIGITS && digits.iter().all(u8::is_ascii_digit);
-        let is_tracked = ["u", "upstream", "push"]
-            .iter()
-            .any(|word| inside.eq_ignore_ascii_case(word.as_bytes()));
-        !is_number && !is_tracked
-    })
+    full_id(repository, start).or_else(|| Some(reference(repository, start)?.0))
 }
 
 fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
@@ -386,9 +300,7 @@ fn full_id(repository: &gix::Repository, name: &BStr) -> Option<ObjectId> {
 /// The ancestor that `name` reaches by steps (`~2`, `^`, `^2`) from a ref or a full id. `None` in a shallow
 /// repository, where parents may be missing.
 fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> Option<ObjectId> {
-    let (start, steps) = name.split_at(name.find_byteset(b"~^")?);
-    let start = start.as_bstr();
-    let id = full_id(repository, start).or_else(|| Some(reference(repository, start)?.0))?;
+    let id = start(repository, name)?;
     if repository.is_shallow().unwrap_or(true) {
         return None;
     }
@@ -396,7 +308,7 @@ fn ancestor(repository: &gix::Repository, reader: &mut Reader, name: &BStr) -> O
     // A cycle of parents returns to a marked commit, at the latest after as many steps as the walk has
     // taken.
     let (mut marked, mut taken) = (id, 0_u64);
-    let mut steps = steps;
+    let mut steps: &[u8] = &name[name.find_byteset(b"~^")?..];
     while let Some((&step, rest)) = steps.split_first() {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = rest.split_at(digits);
@@ -454,7 +366,7 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
 fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn Write) {
     let gix = &repository.gix;
     let config = gix.config_snapshot();
-    let start = ref_name(name);
+    let start = name[..name.find_byteset(b"~^").unwrap_or(name.len())].as_bstr();
     if start.is_empty() || config.boolean("core.warnAmbiguousRefs") == Some(false) {
         return;
     }
@@ -472,16 +384,6 @@ fn warn_if_ambiguous(repository: &Repository, name: &BStr, diagnostics: &mut dyn
     }
     // A failed write of diagnostics is ignored.
     let _ = diagnostics.write_all(&words);
-}
-
-/// The ref at the start of `name`, without suffixes. Empty for an upstream, which is never ambiguous.
-fn ref_name(name: &BStr) -> &BStr {
-    let start = name[..name.find_byteset(b"~^:").unwrap_or(name.len())].as_bstr();
-    match start.find("@{") {
-        Some(_) if tracks(start) => b"".as_bstr(),
-        Some(log) => start[..log].as_bstr(),
-        None => start,
-    }
 }
 
 /// Whether the name of the ref `name` is also the abbreviation of an object id.
@@ -516,53 +418,4 @@ fn is_ambiguous(repository: &gix::Repository, name: &BStr) -> bool {
     };
     let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
     places.iter().filter(exists).count() > 1
-}
-
-#[cfg(test)]
-mod tests {
-    use gix::bstr::ByteSlice;
-
-    use super::{names_a_date, ref_name};
-
-    #[test]
-    fn refs_that_names_start_with() {
-        for (name, start) in [
-            ("main", "main"),
-            ("main:dir", "main"),
-            ("main^{tree}:x", "main"),
-            ("main@{0}~1", "main"),
-            ("@{0}", ""),
-            ("main@{u}^", ""),
-            ("HEAD^{/a:b}", "HEAD"),
-        ] {
-            assert_eq!(ref_name(name.as_bytes().as_bstr()), start, "{name}");
-        }
-    }
-
-    #[test]
-    fn dates_in_braces() {
-        for name in [
-            "HEAD@{yesterday}",
-            "@{2.days.ago}",
-            "main@{2005-05-27T22:00:00Z}~3",
-            "HEAD@{1117231200}:dir",
-            "HEAD@{ 1}",
-            "main@{u}@{now}",
-            "HEAD@{now",
-        ] {
-            assert!(names_a_date(name.as_bytes().as_bstr()), "{name}");
-        }
-        for name in [
-            "HEAD",
-            "@",
-            "a@b",
-            "@{0}",
-            "main@{12}^",
-            "@{-1}:",
-            "main@{u}",
-            "x@{PUSH}",
-        ] {
-            assert!(!names_a_date(name.as_bytes().as_bstr()), "{name}");
-        }
-    }
 }
