@@ -9,7 +9,7 @@ use std::{
     io::{self, Read, Write},
     ops::RangeInclusive,
     os::{
-        fd::{AsFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
         unix::ffi::OsStrExt,
         unix::fs::{FileTypeExt, MetadataExt},
     },
@@ -19,7 +19,7 @@ use std::{
 use gix::bstr::{BString, ByteSlice};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
-    io::Errno,
+    io::{Errno, FdFlags, fcntl_getfd},
 };
 use serde::Serialize;
 
@@ -91,7 +91,10 @@ impl Channel {
         }
         let archive = match output {
             Some(path) => fs::metadata(path),
-            None => duplicate_of(io::stdout()).and_then(|file| file.metadata()),
+            None => io::stdout()
+                .as_fd()
+                .try_clone_to_owned()
+                .and_then(|file| File::from(file).metadata()),
         };
         let channel = match self {
             Self::Band(_) => return false,
@@ -209,91 +212,34 @@ impl ReportWriter {
     }
 }
 
-/// Duplicate a descriptor of the same open file.
-fn duplicate_of(file: impl AsFd) -> io::Result<File> {
-    file.as_fd().try_clone_to_owned().map(File::from)
-}
-
 /// The file of descriptor `number`, if the caller left it open for `access`.
+///
+/// This process opens its own files with close-on-exec. An inherited descriptor has survived an exec, so it lacks the
+/// flag.
+#[allow(unsafe_code)]
 fn inherited(number: RawFd, access: OFlags) -> io::Result<File> {
-    if !was_left_open(number) {
+    // SAFETY: only system calls use the number before it is known that the caller left it open, and they fail if no
+    // file has it. Nothing closes an inherited descriptor, and the borrow ends with this function.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    if fcntl_getfd(file)?.contains(FdFlags::CLOEXEC) || replaces_closed_stream(file)? {
         return Err(Errno::BADF.into());
     }
-    let file = match duplicate(number) {
-        Err(Errno::NOSYS | Errno::PERM) => reopen(number, access)?,
-        outcome => File::from(outcome?),
-    };
     // Checked now instead of in the middle of the archive.
-    let allowed = fcntl_getfl(&file)? & OFlags::RWMODE;
+    let allowed = fcntl_getfl(file)? & OFlags::RWMODE;
     if allowed == access || allowed == OFlags::RDWR {
-        Ok(file)
+        file.try_clone_to_owned().map(File::from)
     } else {
         Err(Errno::BADF.into())
     }
 }
 
-/// Whether the caller left the descriptor open. This process opens its own files with close-on-exec. An
-/// inherited descriptor has survived an exec, so it lacks the flag.
-fn was_left_open(number: RawFd) -> bool {
-    if replaces_closed_stream(number).unwrap_or(false) {
-        return false;
-    }
-    let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
-        // Without this directory, every descriptor is accepted.
-        return !Path::new("/proc/self/fdinfo").exists();
-    };
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
-}
-
-/// Whether descriptor `number` is the replacement of a standard stream that the caller closed. Rust's
-/// runtime opens the null device for reading and writing before `main`. If the caller passes exactly that,
-/// it is refused too, without loss.
-fn replaces_closed_stream(number: RawFd) -> io::Result<bool> {
-    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-    let stream = match number {
-        0 => stdin.as_fd(),
-        1 => stdout.as_fd(),
-        2 => stderr.as_fd(),
-        _ => return Ok(false),
-    };
-    let is_open_for_both = fcntl_getfl(stream)? & OFlags::RWMODE == OFlags::RDWR;
-    let device = duplicate_of(stream)?.metadata()?.rdev();
-    Ok(is_open_for_both && device == fs::metadata("/dev/null")?.rdev())
-}
-
-/// Duplicate a descriptor by number without unsafe code: a process may duplicate the descriptors of another
-/// process, and also its own.
-#[cfg(target_os = "linux")]
-fn duplicate(number: RawFd) -> rustix::io::Result<OwnedFd> {
-    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-
-    let ourselves = pidfd_open(getpid(), PidfdFlags::empty())?;
-    pidfd_getfd(ourselves, number, PidfdGetfdFlags::empty())
-}
-
-/// Other systems lack this call.
-#[cfg(not(target_os = "linux"))]
-fn duplicate(_number: RawFd) -> rustix::io::Result<OwnedFd> {
-    Err(Errno::NOSYS)
-}
-
-/// Reopen the file where [`duplicate`] is denied (Linux before 5.6, containers without tracing). This is
-/// equivalent for a pipe and impossible for a socket. A file is opened a second time, so writes append. On macOS,
-/// opening such a path duplicates the descriptor.
-fn reopen(number: RawFd, access: OFlags) -> io::Result<File> {
-    let mut options = File::options();
-    match access {
-        OFlags::RDONLY => options.read(true),
-        _ => options.append(true),
-    };
-    options
-        .open(format!("/dev/fd/{number}"))
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Errno::BADF.into(),
-            _ => error,
-        })
+/// Whether `file` is the replacement of a standard stream that the caller closed. Rust's runtime opens the null device
+/// for reading and writing before `main`. If the caller passes exactly that, it is refused too, without loss.
+fn replaces_closed_stream(file: BorrowedFd<'_>) -> io::Result<bool> {
+    let is_standard = (0..=2).contains(&file.as_raw_fd());
+    let is_open_for_both = fcntl_getfl(file)? & OFlags::RWMODE == OFlags::RDWR;
+    let device = File::from(file.try_clone_to_owned()?).metadata()?.rdev();
+    Ok(is_standard && is_open_for_both && device == fs::metadata("/dev/null")?.rdev())
 }
 
 #[cfg(test)]
@@ -309,13 +255,10 @@ mod tests {
         path::Path,
     };
 
-    use rustix::{
-        fs::OFlags,
-        io::{FdFlags, fcntl_setfd},
-    };
+    use rustix::io::{FdFlags, fcntl_setfd};
     use tempfile::{NamedTempFile, tempfile};
 
-    use super::{Bands, Channel, reopen};
+    use super::{Bands, Channel};
     use crate::base::working_directory::{Directory, NamedFile};
 
     const NO_BANDS: Bands<'static> = &|_| unreachable!("no channel here is a band");
@@ -373,12 +316,10 @@ mod tests {
             .open(NO_BANDS)
             .and_then(|mut outlet| outlet.write(b"pipe"))
             .expect("written");
-        let mut again = reopen(writer.as_raw_fd(), OFlags::WRONLY).expect("reopened");
-        again.write_all(b" again").expect("written");
-        drop((again, writer));
+        drop(writer);
         let mut text = String::new();
         reader.read_to_string(&mut text).expect("read");
-        assert_eq!(text, "pipe again");
+        assert_eq!(text, "pipe");
 
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         let channel = left_open(&ours);
@@ -389,17 +330,6 @@ mod tests {
         drop(ours);
         let read = left_open(&theirs).read_to_end();
         assert_eq!(read.expect("read"), b"socket");
-    }
-
-    #[test]
-    fn what_is_reopened_is_not_overwritten() {
-        let mut file = NamedTempFile::new().expect("a temporary file");
-        file.write_all(b"before, ").expect("written");
-        let mut again = reopen(file.as_file().as_raw_fd(), OFlags::WRONLY).expect("reopened");
-        again.write_all(b"after").expect("written");
-        let channel = Channel::File(named(file.path()));
-        assert_eq!(channel.read_to_end().expect("read"), b"before, after");
-        assert!(reopen(CLOSED, OFlags::RDONLY).is_err());
     }
 
     #[test]
