@@ -44,7 +44,7 @@ pub fn send_range(
         Some((settings, key)) => send_stored(settings, key, range, outputs.destination, stats)?,
         None => None,
     };
-    let sent = stats.figures.bytes;
+    let sent = stats.summary.bytes_out;
     let rest = match &stored {
         None => Some(range),
         Some(wanted) if wanted.start + sent == wanted.end => None,
@@ -56,12 +56,12 @@ pub fn send_range(
         let begun = make(request, rest, outputs, stats)?;
         first = begun - sent;
     }
-    let served = stats.figures.bytes;
-    stats.figures.range = Some(SentRange {
+    let served = stats.summary.bytes_out;
+    stats.summary.range = Some(SentRange {
         first,
         last: first + served - 1,
     });
-    stats.figures.cache = cache.map(|_| {
+    stats.summary.cache = cache.map(|_| {
         let (role, reason) = match rest {
             None => (Role::Hit, None),
             Some(_) => (Role::Bypass, Some("a part of the archive is asked for")),
@@ -92,7 +92,7 @@ fn send_stored(
     };
     let bytes = within(range, stored.bytes())?;
     let sent = stored.send(bytes.clone(), destination);
-    stats.figures.bytes = sent.map_err(|error| Error::write(&error))?;
+    stats.summary.bytes_out = sent.map_err(|error| Error::write(&error))?;
     Ok(Some(bytes))
 }
 
@@ -139,7 +139,7 @@ fn make(
         meter: outputs.meter,
     };
     let outcome = run_slice(request, slice, outputs, stats);
-    stats.figures.bytes += cut.passed;
+    stats.summary.bytes_out += cut.passed;
     outcome?;
     match cut.passed {
         // An archive of unknown length has come to its end before the range.

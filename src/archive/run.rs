@@ -29,7 +29,7 @@ use crate::{
     output::{
         RecordWriter,
         report::{
-            Console, Figures, Manifest, ManifestChange, Meter, Positions, Seconds, Status, gone,
+            Console, Manifest, ManifestChange, Meter, Positions, Seconds, Status, Summary, gone,
         },
     },
     plan::{
@@ -55,8 +55,8 @@ pub struct ArchiveOutputs<'a> {
 /// Counters of one run. Filled in on success and on failure.
 #[derive(Default)]
 pub struct RunStats {
-    /// The numbers of the summary.
-    pub figures: Figures,
+    /// The facts for the summary.
+    pub summary: Summary,
     /// Takes a line for each entry. The caller ends the manifest after the archive is delivered; a run
     /// leaves the end open.
     pub manifest: Option<Manifest>,
@@ -75,7 +75,7 @@ pub fn run(request: Request, mut outputs: ArchiveOutputs<'_>, stats: &mut RunSta
         meter: outputs.meter,
     };
     let outcome = formatted(request, &mut destination, diagnostics, stats);
-    stats.figures.bytes = destination.bytes;
+    stats.summary.bytes_out = destination.bytes;
     outcome
 }
 
@@ -193,7 +193,7 @@ fn stream<F: format::Format>(
     stats: &mut RunStats,
 ) -> Result<()> {
     if let Scope::Delta(delta) = &request.scope {
-        stats.figures.changes = Some(delta.counts);
+        stats.summary.changes = Some(delta.counts);
         list_deletions(delta, request.rules.redacted, stats)?;
     }
     let mut manifest = stats.manifest.take();
@@ -227,9 +227,9 @@ fn stream<F: format::Format>(
     };
     let (times, outcome) = pipeline::run(plan, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
-    (stats.figures.counts, stats.manifest) = writer.into_stats();
-    stats.figures.counts.directories.read = directories.load(Ordering::Relaxed);
-    stats.figures.seconds = Seconds {
+    (stats.summary.counts, stats.manifest) = writer.into_stats();
+    stats.summary.counts.directories.read = directories.load(Ordering::Relaxed);
+    stats.summary.seconds = Seconds {
         wall: Duration::ZERO,
         plan: times.plan,
         work: times.work,

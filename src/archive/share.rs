@@ -31,7 +31,7 @@ pub fn share(
     };
     let is_tar = matches!(request.format, Format::Tar | Format::Filtered(_));
     if let Scope::Delta(delta) = &request.scope {
-        stats.figures.changes = Some(delta.counts);
+        stats.summary.changes = Some(delta.counts);
     }
     let mut account = Account::default();
     let produce = |destination: &mut (dyn Write + Send)| {
@@ -41,15 +41,15 @@ pub fn share(
             meter,
         };
         run(request, outputs, stats)?;
-        Ok(stats.figures.counts.to_notes())
+        Ok(stats.summary.counts.to_notes())
     };
     let outcome = cache::deliver(settings, order, produce, &mut account);
     let served = account.served;
-    stats.figures.bytes = served;
-    stats.figures.cache = Some(account);
+    stats.summary.bytes_out = served;
+    stats.summary.cache = Some(account);
     match outcome {
         Ok(notes) => {
-            stats.figures.counts = Counts::of_notes(&notes)?;
+            stats.summary.counts = Counts::of_notes(&notes)?;
             Ok(())
         }
         Err(Failure::Producer(error)) => Err(error),

@@ -10,3 +10,11 @@ pub mod working_directory;
 pub mod error;
 #[cfg(test)]
 pub(crate) mod temporary;
+
+/// Writes a time to JSON, in seconds with microseconds. Digits beyond would be noise.
+pub fn serialize_seconds<S: serde::Serializer>(
+    time: &std::time::Duration,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_micros() as f64 / 1e6)
+}

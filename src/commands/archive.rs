@@ -93,23 +93,18 @@ impl Run<'_> {
         let described = (self.args, self.formats);
         let inputs = self.context.inputs(described, Purpose::Archive, &fetches);
         let mut stats = RunStats::default();
-        let mut subject = None;
         let request = Request::resolve(inputs, repository, self.context.messages);
         let outcome = request.and_then(|request| {
-            subject = Some(request.subject());
+            stats.summary.subject = Some(request.subject());
             request.warn(self.context.messages);
             match request.is_known(&self.args.condition) {
                 true => Err(Error::not_modified()),
                 false => self.archive(request, destination, &mut reports, &mut stats),
             }
         });
-        stats.figures.fetched = fetches.sums();
-        let failure = outcome.as_ref().err();
-        let reported = reports.finish(
-            subject,
-            stats.figures,
-            failure.filter(|error| error.is_cut()),
-        );
+        stats.summary.fetch = fetches.sums();
+        let failure = outcome.as_ref().err().filter(|error| error.is_cut());
+        let reported = reports.finish(stats.summary, failure);
         outcome.and(reported)
     }
 
@@ -128,7 +123,7 @@ impl Run<'_> {
             ));
         }
         let is_filtered = matches!(request.format, Format::Filtered(_));
-        stats.figures.is_filtered = is_filtered;
+        stats.summary.is_filtered = is_filtered;
         let mut destination = match request.cache.is_some() || is_filtered {
             true => destination.into_file()?,
             false => destination,
@@ -141,7 +136,7 @@ impl Run<'_> {
         if let Some(manifest) = stats.manifest.take() {
             manifest.end()?;
         }
-        let is_empty = stats.figures.counts.files == 0;
+        let is_empty = stats.summary.counts.files == 0;
         match self.options.reports.fail_if_empty && is_empty {
             true => Err(Error::empty()),
             false => Ok(()),
@@ -178,7 +173,7 @@ impl Run<'_> {
         match (request.cache.take(), file) {
             (Some(cache), Some(file)) => {
                 archive::share(&cache, request, file, console, meter, stats)?;
-                self.warn_of_cache(stats.figures.cache.as_ref());
+                self.warn_of_cache(stats.summary.cache.as_ref());
             }
             _ => {
                 let destination: &mut (dyn Write + Send) = match &mut filter {

@@ -169,12 +169,12 @@ impl ArchiveMaker for Archives<'_> {
         };
         archive::run(request, outputs, &mut stats)?;
         let content = kept.spool.finish();
-        let figures = stats.figures;
+        let summary = stats.summary;
         Ok(Made {
             content: content.map_err(|error| Error::write(&error))?,
             sha256: kept.hashing.finish()?,
-            entries: figures.counts.entries,
-            deletions: figures.changes.map_or(0, |changes| changes.deleted),
+            entries: summary.counts.entries,
+            deletions: summary.changes.map_or(0, |changes| changes.deleted),
             varies: shareable.varies(),
         })
     }

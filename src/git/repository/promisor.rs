@@ -17,9 +17,13 @@ use gix::{
     bstr::{BStr, BString, ByteSlice},
     config::File,
 };
+use serde::Serialize;
 
 use crate::{
-    base::error::{Result, counted, format_bytes, push_line},
+    base::{
+        error::{Result, counted, format_bytes, push_line},
+        serialize_seconds,
+    },
     git::{
         objects::wanted::Missing,
         odb::{self, Odb},
@@ -49,14 +53,22 @@ pub struct FetchAccount {
 }
 
 /// The fetches of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FetchSums {
     /// How often a remote was asked.
     pub fetches: u64,
     /// Missing objects that came.
     pub objects: u64,
     /// The time that this took.
+    #[serde(rename = "seconds", serialize_with = "serialize_seconds")]
     pub time: Duration,
+}
+
+impl FetchSums {
+    /// Whether nothing was fetched.
+    pub fn is_empty(&self) -> bool {
+        self.fetches == 0
+    }
 }
 
 impl FetchAccount {

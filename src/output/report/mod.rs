@@ -21,10 +21,8 @@ pub use json::json_line;
 pub use manifest::{Lines, Manifest, ManifestChange, Place, Positions, Record, gone};
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};
-pub use reports::{Figures, Reports};
-pub use summary::{
-    Blobs, ChangeCounts, Counts, Directories, Fetch, Seconds, SentRange, Summary, peak_memory,
-};
+pub use reports::Reports;
+pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary};
 
 /// The archived tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -2,17 +2,10 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
-use super::{
-    Bands, ChangeCounts, Channel, Counts, Fetch, Manifest, ReportWriter, Seconds, SentRange,
-    Subject, Summary, peak_memory,
-};
-use crate::{
-    base::{
-        error::{Error, Result, format_bytes},
-        working_directory::Directory,
-    },
-    cache::Account,
-    git::repository::promisor::FetchSums,
+use super::{Bands, Channel, Manifest, ReportWriter, Subject, Summary, summary::peak_memory};
+use crate::base::{
+    error::{Error, Result, format_bytes},
+    working_directory::Directory,
 };
 
 /// The requested reports.
@@ -22,27 +15,6 @@ pub struct Reports {
     started: Instant,
     /// Bytes that the archive was expected to have before it was made.
     expected: Option<u64>,
-}
-
-/// The figures of a run, complete or not.
-#[derive(Clone, Default)]
-pub struct Figures {
-    /// The counts of entries.
-    pub counts: Counts,
-    /// The changes since the base, if there is a base.
-    pub changes: Option<ChangeCounts>,
-    /// Bytes of the archive that were sent.
-    pub bytes: u64,
-    /// Whether a command of the configuration gets these bytes, and sends others.
-    pub is_filtered: bool,
-    /// The bytes of the archive that were sent, where a range was asked for.
-    pub range: Option<SentRange>,
-    /// The time of each stage, without the time of the whole run.
-    pub seconds: Seconds,
-    /// The fetches of missing objects.
-    pub fetched: FetchSums,
-    /// The part of the cache, if there is a cache.
-    pub cache: Option<Account>,
 }
 
 impl Reports {
@@ -88,34 +60,17 @@ impl Reports {
         Manifest::begin(outlet, subject, self.expected).map(Some)
     }
 
-    /// Write the summary. After a run without `failure`, no later step may fail.
-    pub fn finish(
-        self,
-        subject: Option<Subject>,
-        figures: Figures,
-        failure: Option<&Error>,
-    ) -> Result<()> {
+    /// Completes `summary` and writes it. After a run without `failure`, no later step may fail.
+    pub fn finish(self, mut summary: Summary, failure: Option<&Error>) -> Result<()> {
         let Some(outlet) = self.summary else {
             return Ok(());
         };
-        let summary = Summary {
-            subject,
-            counts: figures.counts,
-            changes: figures.changes,
-            content_length: self.expected.or_else(|| {
-                let is_whole = failure.is_none() && figures.range.is_none();
-                (is_whole && !figures.is_filtered).then_some(figures.bytes)
-            }),
-            bytes_out: figures.bytes,
-            range: figures.range,
-            seconds: Seconds {
-                wall: self.started.elapsed(),
-                ..figures.seconds
-            },
-            fetch: Fetch::of(figures.fetched),
-            peak_memory: peak_memory(),
-            cache: figures.cache,
-        };
+        summary.content_length = self.expected.or_else(|| {
+            let is_whole = failure.is_none() && summary.range.is_none();
+            (is_whole && !summary.is_filtered).then_some(summary.bytes_out)
+        });
+        summary.seconds.wall = self.started.elapsed();
+        summary.peak_memory = peak_memory();
         summary.write(outlet, failure)
     }
 }

@@ -8,7 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{Record, ReportWriter, Status, Subject};
 use crate::{
-    base::error::{Error, Result},
+    base::{
+        error::{Error, Result},
+        serialize_seconds,
+    },
     cache::Account,
     filter::{Disposition, OmissionReason},
     git::repository::promisor::FetchSums,
@@ -174,45 +177,17 @@ impl AddAssign for Counts {
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, Serialize)]
 pub struct Seconds {
     /// The whole run.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub wall: Duration,
     /// Walking trees, selecting, locating.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub plan: Duration,
     /// Decoding, converting, formatting.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub work: Duration,
     /// Writing, and waiting for the reader.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub write: Duration,
-}
-
-/// The fetches of objects that a partial clone lacked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Fetch {
-    /// How often a remote was asked.
-    pub fetches: u64,
-    /// Missing objects that came.
-    pub objects: u64,
-    /// The time that this took.
-    #[serde(serialize_with = "seconds")]
-    pub seconds: Duration,
-}
-
-impl Fetch {
-    /// The fetches, if there were any.
-    pub(super) fn of(sums: FetchSums) -> Option<Self> {
-        let FetchSums {
-            fetches,
-            objects,
-            time,
-        } = sums;
-        (fetches > 0).then_some(Self {
-            fetches,
-            objects,
-            seconds: time,
-        })
-    }
 }
 
 /// The first and the last byte of an archive that were sent, counted from 0.
@@ -224,8 +199,8 @@ pub struct SentRange {
     pub last: u64,
 }
 
-/// The facts about a run.
-#[derive(Clone, Debug, Serialize)]
+/// The facts about a run, filled in during the run.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// The archived tree, once it is resolved.
     #[serde(flatten)]
@@ -241,14 +216,17 @@ pub struct Summary {
     pub content_length: Option<u64>,
     /// Bytes of the archive that were sent.
     pub bytes_out: u64,
+    /// Whether a command of the configuration gets these bytes, and sends others.
+    #[serde(skip)]
+    pub is_filtered: bool,
     /// The bytes of the archive that were sent, where a range was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<SentRange>,
     /// The time of each stage.
     pub seconds: Seconds,
     /// The fetches of missing objects, if there were any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fetch: Option<Fetch>,
+    #[serde(skip_serializing_if = "FetchSums::is_empty")]
+    pub fetch: FetchSums,
     /// The result of [`peak_memory`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
@@ -280,7 +258,7 @@ impl Summary {
 }
 
 /// The peak of resident memory of this process in bytes, mapped packs included.
-pub fn peak_memory() -> Option<u64> {
+pub(super) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()
@@ -309,11 +287,6 @@ fn of_reasons<'de, D: Deserializer<'de>>(from: D) -> Result<ByReason, D::Error> 
         counts[at] = number;
     }
     Ok(counts)
-}
-
-fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    // Microseconds: digits beyond would be noise.
-    to.serialize_f64(time.as_micros() as f64 / 1e6)
 }
 
 #[cfg(test)]

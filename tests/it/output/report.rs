@@ -12,9 +12,10 @@ use git_sluice::base::working_directory::Directory;
 use git_sluice::cache::{Account, Role};
 use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
 use git_sluice::git::lfs::Hash;
+use git_sluice::git::repository::promisor::FetchSums;
 use git_sluice::output::report::{
-    ChangeCounts, Channel, Counts, Fetch, Lines, Manifest, ManifestChange, Place, Positions,
-    Record, ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
+    ChangeCounts, Channel, Counts, Lines, Manifest, ManifestChange, Place, Positions, Record,
+    ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -162,11 +163,12 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             wall: Duration::from_nanos(1_234_567_890),
             ..Seconds::default()
         },
-        fetch: Some(Fetch {
+        is_filtered: false,
+        fetch: FetchSums {
             fetches: 2,
             objects: 503,
-            seconds: Duration::from_millis(123),
-        }),
+            time: Duration::from_millis(123),
+        },
         peak_memory: failure.is_none().then_some(1 << 24),
         cache: Some(Account {
             role: Role::Bypass,
