@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     base::{error::Result, pipeline::Limits},
+    cli,
     format::tar::{Globals, Tar},
     git::{
         convert::{Converter, Origin, Shareable},
@@ -25,7 +26,7 @@ use crate::{
         delta::{Deletion, DeltaWalk},
         walk::Walk,
     },
-    request::{DeletionFormat, Delta, Request, Scope, format::Format},
+    request::{Delta, Request, Scope, format::Format},
 };
 
 /// Threads for a repository that is not in memory, if the user does not choose: a thread that waits for storage leaves its
@@ -164,8 +165,8 @@ fn globals(delta: &Delta) -> Globals {
     let (base, target) = (hex(delta.base), hex(delta.target));
     let deletions = Arc::clone(&delta.deletions);
     let (format, lists_deletions) = match delta.deletion_format {
-        DeletionFormat::None => ("none", false),
-        DeletionFormat::Pax => ("pax", true),
+        cli::Deletions::None => ("none", false),
+        cli::Deletions::Pax => ("pax", true),
     };
     Globals::new(move |headers| {
         headers.record("GITSLUICE.delta", b"1")?;

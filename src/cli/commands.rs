@@ -65,50 +65,39 @@ impl CommandName {
 
     /// The name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Archive => "archive",
-            Self::Ls => "ls",
-            Self::Explain => "explain",
-            Self::Info => "info",
-            Self::Missing => "missing",
-            Self::Apply => "apply",
-            Self::Verify => "verify",
-            Self::Publish => "publish",
-            Self::Prune => "prune",
-            Self::Batch => "batch",
-            Self::UploadArchive => "upload-archive",
-            Self::Completions => "completions",
-            Self::Manual => "manual",
-            Self::Profile => "profile",
-            Self::Help => "help",
-        }
+        self.row().0
     }
 
     /// The definition for clap.
     pub(super) fn definition(self) -> clap::Command {
-        let command = match self {
-            Self::Archive => Archive::command(),
-            Self::Ls => Ls::command(),
-            Self::Explain => Explain::command(),
-            Self::Info => Info::command(),
-            Self::Missing => Missing::command(),
-            Self::Apply => Apply::command(),
-            Self::Verify => Verify::command(),
-            Self::Publish => Publish::command(),
-            Self::Prune => Prune::command(),
-            Self::Batch => Batch::command(),
-            Self::UploadArchive => UploadArchive::command(),
-            Self::Completions => Completions::command(),
-            Self::Manual => Manual::command(),
-            Self::Profile => ProfileName::command(),
-            Self::Help => Help::command(),
-        };
-        command
-            .name(self.as_str())
+        let (name, command) = self.row();
+        command()
+            .name(name)
             .args_override_self(true)
             .disable_help_flag(true)
             .disable_help_subcommand(true)
             .disable_version_flag(true)
+    }
+
+    /// The name, and what makes the definition of the options.
+    fn row(self) -> (&'static str, fn() -> clap::Command) {
+        match self {
+            Self::Archive => ("archive", Archive::command),
+            Self::Ls => ("ls", Ls::command),
+            Self::Explain => ("explain", Explain::command),
+            Self::Info => ("info", Info::command),
+            Self::Missing => ("missing", Missing::command),
+            Self::Apply => ("apply", Apply::command),
+            Self::Verify => ("verify", Verify::command),
+            Self::Publish => ("publish", Publish::command),
+            Self::Prune => ("prune", Prune::command),
+            Self::Batch => ("batch", Batch::command),
+            Self::UploadArchive => ("upload-archive", UploadArchive::command),
+            Self::Completions => ("completions", Completions::command),
+            Self::Manual => ("manual", Manual::command),
+            Self::Profile => ("profile", ProfileName::command),
+            Self::Help => ("help", Help::command),
+        }
     }
 }
 

@@ -27,27 +27,9 @@ pub struct Delta {
     /// The commit or tree of the target.
     pub target: ObjectId,
     /// How the archive lists the deleted paths.
-    pub deletion_format: DeletionFormat,
+    pub deletion_format: cli::Deletions,
     /// The trees of base and target, if their paths are asked about.
     pub sides: Option<Box<[ComparedTree; 2]>>,
-}
-
-/// How the archive of a delta lists the deleted paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeletionFormat {
-    /// The archive has no list: only the manifest has one.
-    None,
-    /// Records of global pax headers.
-    Pax,
-}
-
-impl From<cli::Deletions> for DeletionFormat {
-    fn from(given: cli::Deletions) -> Self {
-        match given {
-            cli::Deletions::None => Self::None,
-            cli::Deletions::Pax => Self::Pax,
-        }
-    }
 }
 
 impl Delta {
@@ -62,7 +44,7 @@ impl Delta {
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
         let diff = Diff::new(old, new, rules);
-        let deletion_format = args.deletions.map_or(DeletionFormat::Pax, Into::into);
+        let deletion_format = args.deletions.unwrap_or(cli::Deletions::Pax);
         let DiffSummary { deletions, found } =
             DiffSummary::take(diff.another(), reader.clone(), bounds)?;
         // As git does not mind whether anybody reads it.

@@ -18,7 +18,7 @@ mod scope;
 mod view_builder;
 
 pub use budget::Budget;
-pub use delta::{DeletionFormat, Delta};
+pub use delta::Delta;
 pub use profile::options as profile_options;
 pub use purpose::Purpose;
 pub use resolve::{Inputs, PartialRequest};
