@@ -1,6 +1,6 @@
 //! Dates as users type them.
 //!
-//! Complete dates are parsed here. Other dates may depend on the time of day, on the local time zone and on
+//! Seconds since 1970 are read here. Other dates may depend on the time of day, on the local time zone and on
 //! the heuristics of git's parser, so the installed git parses them.
 
 use std::{
@@ -17,9 +17,6 @@ use crate::{
 
 /// The numbers that git takes for seconds since 1970.
 const SECONDS: std::ops::RangeInclusive<u64> = 100_000_000..=4_102_444_799;
-/// The numbers that git takes for a year in a date.
-const YEARS: std::ops::RangeInclusive<u64> = 1970..=2099;
-
 /// The time of `--mtime` in seconds since 1970.
 pub fn mtime(value: &OsStr) -> Result<u64> {
     match value.to_str().and_then(exact) {
@@ -28,55 +25,11 @@ pub fn mtime(value: &OsStr) -> Result<u64> {
     }
 }
 
+/// The seconds that `text` is, if git takes it for nothing else.
 fn exact(text: &str) -> Option<u64> {
-    match text.strip_prefix('@').and_then(|text| text.split_once(' ')) {
-        Some((seconds, zone)) if is_zone(zone) => number(seconds),
-        Some(_) => None,
-        None => number(text)
-            .filter(|seconds| SECONDS.contains(seconds))
-            .or_else(|| iso_8601(text)),
-    }
-}
-
-/// Parse `2005-05-27T22:00:00.5+02:00`, with an optional space for the `T` and an optional `Z` for the
-/// zone.
-fn iso_8601(text: &str) -> Option<u64> {
-    let (date, rest) = text.split_at_checked(10)?;
-    let (time, zone) = rest.strip_prefix(['T', ' '])?.split_at_checked(8)?;
-    let zone = match zone.strip_prefix('.') {
-        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
-        None => zone,
-    };
-    let zone = match zone.strip_prefix(' ').unwrap_or(zone) {
-        "Z" => "+0000".to_owned(),
-        zone => zone.replacen(':', "", 1),
-    };
-    // git counts leap seconds, and gix does not.
-    let plain = has_shape(date, "0000-00-00")
-        && YEARS.contains(&number(&date[..4])?)
-        && has_shape(time, "00:00:00")
-        && !time.ends_with("60")
-        && is_zone(&zone);
-    if !plain {
-        return None;
-    }
-    let parsed = gix::date::parse(&format!("{date} {time} {zone}"), None).ok()?;
-    parsed.seconds.try_into().ok()
-}
-
-fn is_zone(text: &str) -> bool {
-    has_shape(text, "+0000") || has_shape(text, "-0000")
-}
-
-/// Whether `text` equals `shape`, where a zero in `shape` stands for any digit.
-fn has_shape(text: &str, shape: &str) -> bool {
-    let fits = |(byte, shape): (u8, u8)| byte == shape || shape == b'0' && byte.is_ascii_digit();
-    text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
-}
-
-fn number(digits: &str) -> Option<u64> {
-    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| all_digits)
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = text.parse().ok().filter(|_| is_number);
+    seconds.filter(|seconds| SECONDS.contains(seconds))
 }
 
 fn ask_git(value: &OsStr) -> Result<u64> {
@@ -86,13 +39,13 @@ fn ask_git(value: &OsStr) -> Result<u64> {
     answer
         .as_ref()
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))
-        .and_then(|seconds| number(seconds.to_str().ok()?))
+        .and_then(|seconds| seconds.to_str().ok()?.parse().ok())
         .ok_or_else(|| {
             Error::fatal(format_bytes(
                 "cannot tell what time '{}' is",
                 &[value.as_bytes()],
             ))
-            .hinted("without git, give seconds since 1970 or a date, a time and a zone")
+            .hinted("without git, give seconds since 1970")
         })
 }
 
@@ -101,18 +54,8 @@ mod tests {
     use super::exact;
 
     #[test]
-    fn exact_dates() {
-        for (text, seconds) in [
-            ("@0 +0000", 0),
-            ("@12 -0700", 12),
-            ("@99999999999 +0200", 99_999_999_999),
-            ("1117231200", 1_117_231_200),
-            ("4102444799", 4_102_444_799),
-            ("2005-05-27T22:00:00Z", 1_117_231_200),
-            ("2005-05-28 00:00:00 +0200", 1_117_231_200),
-            ("2005-05-28T03:45:00.25+05:45", 1_117_231_200),
-            ("2005-05-27 15:00:00-07:00", 1_117_231_200),
-        ] {
+    fn seconds() {
+        for (text, seconds) in [("1117231200", 1_117_231_200), ("4102444799", 4_102_444_799)] {
             assert_eq!(exact(text), Some(seconds), "{text}");
         }
     }
@@ -125,6 +68,8 @@ mod tests {
             "never",
             "1000",
             "@1000",
+            "@0 +0000",
+            "2005-05-28 00:00:00 +0200",
             "@1 +00",
             "@+1 +0000",
             "+1117231200",
