@@ -2,6 +2,8 @@
 
 mod free_list;
 mod pool;
+mod workers;
 
 pub use free_list::FreeList;
 pub use pool::{Pool, Promise};
+pub use workers::Workers;

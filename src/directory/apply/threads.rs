@@ -1,24 +1,12 @@
-//! How many threads work on a directory, and how they end.
+//! How many threads work on a directory.
 
-use std::{
-    num::NonZeroUsize,
-    panic::resume_unwind,
-    thread::{ScopedJoinHandle, available_parallelism},
-};
-
-use crate::base::error::Result;
+use std::{num::NonZeroUsize, thread::available_parallelism};
 
 /// The most threads: more wait for each other in the kernel.
-pub(super) const MAX: usize = 8;
+const MAX: usize = 8;
 
-/// The number of threads: one for each processor.
-pub(super) fn number() -> usize {
-    available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX)
-}
-
-/// Waits for a thread. A panic of the thread goes on in this one.
-pub(super) fn join<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+/// The number of threads in addition to the calling one: together they are one for each processor.
+pub(super) fn helpers() -> usize {
+    let processors = available_parallelism().map_or(1, NonZeroUsize::get);
+    processors.min(MAX) - 1
 }

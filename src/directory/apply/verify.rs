@@ -13,11 +13,14 @@ use std::{
 };
 
 use cap_std::fs::{Metadata, MetadataExt};
-use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use gix::bstr::BString;
 
 use crate::{
-    base::error::{Error, Result},
+    base::{
+        error::{Error, Result},
+        threads::Workers,
+    },
     output::report::{Console, Done, Meter, Total},
 };
 
@@ -33,7 +36,7 @@ use super::{
 };
 
 /// A thread gets records of this many bytes at a time.
-const BATCH_LEN: usize = 64 << 10;
+const BATCH_LEN: usize = 16 << 10;
 /// Bytes of a file that are read at once.
 const READ_LEN: usize = 128 << 10;
 /// How often progress is shown.
@@ -90,7 +93,7 @@ pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Res
     Ok(found)
 }
 
-/// Compare the records that count, on several threads, or on the calling one if no other can start.
+/// Compare the records that count, on several threads.
 fn compare(
     root: &Root,
     mut list: List,
@@ -98,31 +101,20 @@ fn compare(
     progress: &mut Progress<'_, '_>,
 ) -> Result<Differences> {
     thread::scope(|scope| {
-        let (batches, queue) = bounded::<Batch>(2 * threads::MAX);
-        let (end, ended) = bounded::<()>(0);
         let compared = progress.compared;
-        let start = |_| {
-            let (queue, end) = (queue.clone(), end.clone());
-            let verify = move || {
-                let _end = end;
-                Verifier::new(root, latest, compared).run(queue)
-            };
-            thread::Builder::new().spawn_scoped(scope, verify).ok()
-        };
-        let threads: Vec<_> = (0..threads::number()).map_while(start).collect();
-        let mut alone = threads
-            .is_empty()
-            .then(|| Verifier::new(root, latest, compared));
-        drop((queue, end));
-        let mut deliver = |batch: Batch| match &mut alone {
-            Some(verifier) => {
-                progress.update();
-                verifier.compare(&batch)
+        let mut own = Verifier::new(root, latest, compared);
+        let threads = Workers::start(scope, threads::helpers(), || {
+            let mut verifier = Verifier::new(root, latest, compared);
+            move |batches: Receiver<Batch>| {
+                let compared = batches
+                    .iter()
+                    .try_for_each(|batch| verifier.compare(&batch));
+                compared.map(|()| verifier.found)
             }
-            None => {
-                progress.send(&batches, batch);
-                Ok(())
-            }
+        });
+        let mut deliver = |batch: Batch| {
+            progress.update();
+            threads.offer(batch).or_else(|batch| own.compare(&batch))
         };
         let mut batch = Batch::default();
         list.each_line(|number, line| {
@@ -137,13 +129,15 @@ fn compare(
             Ok(())
         })?;
         deliver(batch)?;
-        drop(batches);
-        progress.wait(&ended);
-        let mut found = alone.map_or_else(Differences::new, |verifier| verifier.found);
-        for thread in threads {
-            found.extend(threads::join(thread)?);
+        let mut all = own.found;
+        let results = threads.finish();
+        loop {
+            match results.recv_timeout(TICK) {
+                Ok(found) => all.extend(found?),
+                Err(RecvTimeoutError::Timeout) => progress.update(),
+                Err(RecvTimeoutError::Disconnected) => return Ok(all),
+            }
         }
-        Ok(found)
     })
 }
 
@@ -162,23 +156,6 @@ struct Progress<'a, 'c> {
 }
 
 impl Progress<'_, '_> {
-    /// Sends a batch to the threads.
-    fn send(&mut self, batches: &Sender<Batch>, mut batch: Batch) {
-        // A thread that has failed says why itself.
-        while let Err(SendTimeoutError::Timeout(unsent)) = batches.send_timeout(batch, TICK) {
-            batch = unsent;
-            self.update();
-        }
-        self.update();
-    }
-
-    /// Waits until all threads have `ended`.
-    fn wait(&mut self, ended: &Receiver<()>) {
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
-            self.update();
-        }
-    }
-
     fn update(&mut self) {
         let done = self.done();
         self.console.update(&mut self.meter, done);
@@ -216,13 +193,6 @@ impl<'r> Verifier<'r> {
             buffer: vec![0; READ_LEN],
             found: Differences::new(),
         }
-    }
-
-    fn run(mut self, batches: Receiver<Batch>) -> Result<Differences> {
-        for batch in batches {
-            self.compare(&batch)?;
-        }
-        Ok(self.found)
     }
 
     fn compare(&mut self, batch: &Batch) -> Result<()> {

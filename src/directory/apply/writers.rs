@@ -1,22 +1,21 @@
 //! Threads that create files and symbolic links, which is most of the time of an application.
 //!
-//! Threads take batches of orders from one queue, in any order: the paths of all batches on their way are different
-//! ones. The calling thread sees to that. Where the queue is full, the calling thread carries out a batch itself. So all
-//! processors work, and the queue is bounded.
+//! [`Workers`] take batches of orders, in any order: the paths of all batches on their way are different ones. The
+//! calling thread sees to that.
 //!
 //! A batch is bounded by the bytes of the archive from its first order to its last. The content of a file keeps the
 //! buffer that it was read into, with everything around it: headers, and extended headers of up to 1 MiB. Must not read
 //! the archive.
 
-use std::{
-    mem,
-    thread::{Builder, Scope, ScopedJoinHandle},
-};
+use std::{mem, thread::Scope};
 
 use bytes::Bytes;
-use crossbeam_channel::{Sender, TrySendError, bounded};
+use crossbeam_channel::Receiver;
 
-use crate::base::error::{Error, Result};
+use crate::base::{
+    error::{Error, Result},
+    threads::Workers,
+};
 
 use super::{
     batch::{Batch, Order},
@@ -31,8 +30,6 @@ use super::{
 
 /// A batch is sent when the archive was read on by this many bytes.
 const BATCH_LEN: u64 = 256 << 10;
-/// The number of batches that wait for each thread.
-const WAITING: usize = 2;
 
 /// The calling thread's side of the queue.
 pub(super) struct Writers<'scope, 'env> {
@@ -45,12 +42,7 @@ pub(super) struct Writers<'scope, 'env> {
     /// The byte of the archive at which the batch begins.
     begin: u64,
     /// `None` before the first batch is full.
-    threads: Option<Threads<'scope>>,
-}
-
-struct Threads<'scope> {
-    batches: Sender<Batch>,
-    handles: Vec<ScopedJoinHandle<'scope, Result<()>>>,
+    threads: Option<Workers<Batch, Result<()>>>,
 }
 
 impl<'scope, 'env> Writers<'scope, 'env> {
@@ -123,46 +115,25 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     /// Waits until everything is written, or for the first failure of a thread.
     pub(super) fn finish(&mut self) -> Result<()> {
         let written = self.writer.write(&mem::take(&mut self.batch));
-        let Some(Threads { batches, handles }) = self.threads.take() else {
-            return written;
-        };
-        drop(batches);
-        let ended = handles.into_iter().map(threads::join);
+        let ended = self.threads.take().map(Workers::finish);
+        let ended = ended.into_iter().flatten();
         ended.fold(Ok(()), Result::and).and(written)
     }
 
     fn send(&mut self) -> Result<()> {
         let batch = mem::take(&mut self.batch);
         let threads = self.threads.get_or_insert_with(|| {
-            let writer = || Writer::new(self.root, self.list);
-            Threads::start(self.scope, writer)
+            Workers::start(self.scope, threads::helpers(), || {
+                let mut writer = Writer::new(self.root, self.list);
+                move |batches: Receiver<Batch>| {
+                    batches.iter().try_for_each(|batch| writer.write(&batch))
+                }
+            })
         });
-        if threads.handles.iter().any(ScopedJoinHandle::is_finished) {
+        if threads.has_ended_early() {
             return Err(Error::fatal("a thread has ended early"));
         }
-        match threads.batches.try_send(batch) {
-            Ok(()) => Ok(()),
-            // Disconnected where there is no other thread, as on one processor.
-            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
-                self.writer.write(&batch)
-            }
-        }
-    }
-}
-
-impl<'scope> Threads<'scope> {
-    /// Starts one thread less than [`threads::number`], for the calling one, or as many as the system allows.
-    fn start<'env>(scope: &'scope Scope<'scope, 'env>, writer: impl Fn() -> Writer<'env>) -> Self {
-        let number = threads::number() - 1;
-        let (batches, orders) = bounded::<Batch>(WAITING * number);
-        let start = |_| {
-            let (mut writer, orders) = (writer(), orders.clone());
-            let write = move || orders.iter().try_for_each(|batch| writer.write(&batch));
-            Builder::new().spawn_scoped(scope, write).ok()
-        };
-        Self {
-            batches,
-            handles: (0..number).map_while(start).collect(),
-        }
+        let queued = threads.offer(batch);
+        queued.or_else(|batch| self.writer.write(&batch))
     }
 }
