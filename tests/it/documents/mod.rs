@@ -4,6 +4,7 @@
 
 mod page;
 mod stand_in;
+mod transcript;
 
 use std::{
     fs,
@@ -11,7 +12,7 @@ use std::{
 };
 
 use crate::support::{Repo, installed};
-use page::{Page, pages};
+use page::{Block, Page, pages};
 
 /// Programs that commands of the documents call, and the words that call them.
 const PROGRAMS: [(&str, &str); 3] = [
@@ -59,25 +60,33 @@ fn the_readme_leads_to_every_page() {
 /// Each page has a place of its own, in which its blocks run one after the other.
 #[test]
 fn commands_run_as_pasted() {
-    for page in pages() {
-        let place = Place::new();
-        for block in page.blocks().filter(|block| block.reason.is_none()) {
-            let mut programs = PROGRAMS.iter();
-            if !programs.all(|(name, call)| !block.script.contains(call) || installed(name)) {
-                continue;
-            }
-            let script = format!("set -euo pipefail\n{}", block.script);
-            let mut bash = place.project.command("bash");
-            let output = crate::support::process::run(bash.args(["-c", &script]));
-            assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
-            // An example of `info` shows a length.
-            let printed = String::from_utf8_lossy(&output.stdout);
-            assert!(!printed.contains("\"content_length\":null"), "{printed}");
-            let is_for_system = block.script.contains("git config --system");
-            assert_eq!(place.system.exists(), is_for_system, "{}", page.name());
-            let _ = fs::remove_file(&place.system);
+    let pages = pages();
+    let differing: Vec<_> = pages.iter().filter_map(differing).collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// Runs the blocks of `page`. Writes the page with the outputs that the commands have now, if they differ from those shown.
+fn differing(page: &Page) -> Option<String> {
+    let mut place = Place::new();
+    let mut text = page.text.clone();
+    for block in page.blocks().filter(|block| block.reason.is_none()) {
+        let mut programs = PROGRAMS.iter();
+        if programs.all(|(name, call)| !block.text.contains(call) || installed(name)) {
+            let now = place.run(page, &block);
+            text = text.replacen(&block.text, &now, 1);
         }
     }
+    if text == page.text {
+        return None;
+    }
+    let name = page.name().replace('/', "-");
+    let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&now, text).expect("ours");
+    Some(format!(
+        "other outputs: diff {} {}",
+        page.path.display(),
+        now.display()
+    ))
 }
 
 /// A project with two commits and a remote repository that ssh leads to.
@@ -100,6 +109,33 @@ impl Place {
             project: project.env("GIT_SSH", ssh).env("GIT_SSH_VARIANT", "ssh"),
             system,
         }
+    }
+
+    /// Runs a block. Returns its text, with the outputs of now.
+    fn run(&mut self, page: &Page, block: &Block) -> String {
+        let steps = match block.is_transcript {
+            true => transcript::steps(&block.text),
+            false => Vec::new(),
+        };
+        let script = match block.is_transcript {
+            true => transcript::script(&steps),
+            false => format!("set -euo pipefail\n{}", block.text),
+        };
+        let mut bash = self.project.command("bash");
+        let output = crate::support::process::run(bash.args(["-c", &script]));
+        assert_eq!(output.code(), 0, "{}:{}: {output}", page.name(), block.line);
+        // An example of `info` shows a length.
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(!printed.contains("\"content_length\":null"), "{printed}");
+        let is_for_system = block.text.contains("git config --system");
+        assert_eq!(self.system.exists(), is_for_system, "{}", page.name());
+        let _ = fs::remove_file(&self.system);
+        if !block.is_transcript {
+            return block.text.clone();
+        }
+        let (now, directory) = transcript::transcript(&steps, &printed);
+        self.project = self.project.clone().at(directory);
+        now
     }
 }
 

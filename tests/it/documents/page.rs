@@ -10,12 +10,14 @@ const NOT_RUN: &str = "<!-- not run here: ";
 /// A page.
 pub(super) struct Page {
     pub(super) path: PathBuf,
-    text: String,
+    pub(super) text: String,
 }
 
 /// A block of shell commands.
 pub(super) struct Block {
-    pub(super) script: String,
+    pub(super) text: String,
+    /// Whether the block shows prompts and outputs.
+    pub(super) is_transcript: bool,
     /// The number of its first line.
     pub(super) line: usize,
     /// Why the block does not run.
@@ -73,11 +75,13 @@ impl Page {
         std::iter::from_fn(move || {
             loop {
                 let (line, number) = lines.next()?;
-                if line.trim() == "```sh" {
-                    let script = lines.by_ref().map(|(line, _)| line);
-                    let script: Vec<_> = script.take_while(|line| line.trim() != "```").collect();
+                let is_transcript = line.trim() == "```console";
+                if is_transcript || line.trim() == "```sh" {
+                    let text = lines.by_ref().map(|(line, _)| line);
+                    let text: Vec<_> = text.take_while(|line| line.trim() != "```").collect();
                     return Some(Block {
-                        script: script.join("\n"),
+                        text: text.join("\n"),
+                        is_transcript,
                         line: number + 1,
                         reason: reason.take(),
                     });
