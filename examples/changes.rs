@@ -1,4 +1,4 @@
-//! What changed between two tags, and its manifest: the example of `docs/library.md`.
+//! What changed between two tags, and its manifest: the example of `docs/rust.md`.
 
 use std::{env, error::Error, fs::File};
 

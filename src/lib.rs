@@ -20,8 +20,8 @@
 //! # }
 //! ```
 //!
-//! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the README
-//! lists. All modules are public for the benchmarks, fuzz targets and tests of this package, and change without notice.
+//! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the
+//! documents list. All modules are public for the benchmarks, fuzz targets and tests of this package, and change without notice.
 //!
 //! # From arguments to archive bytes
 //!

@@ -446,7 +446,7 @@ pub(crate) fn assert_rejected(cut: &[u8]) {
 /// there by name and with the right reason.
 #[test]
 fn zoekt_as_the_documents_have_it() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/indexers.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/code-search.md");
     let page = fs::read_to_string(page).expect("it is text");
     let mut blocks = page.split("```").skip(1).step_by(2);
     let line = blocks.find(|block| block.contains("| zoekt-archive-index"));

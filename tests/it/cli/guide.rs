@@ -27,16 +27,12 @@ fn the_help_fits_a_terminal_and_ends_with_statuses() {
     assert!(numbers.eq(expected), "{statuses}");
 }
 
-/// The table in the README has the same statuses.
+/// The table of the documents has the same statuses.
 #[test]
-fn the_readme_has_the_exit_statuses() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(readme).expect("there is a README");
-    let (_, table) = readme
-        .split_once("\n## Exit statuses\n")
-        .expect("the table");
-    let (table, _) = table.split_once("\n## ").expect("another section");
-    let rows = table.lines().filter_map(|row| {
+fn the_documents_have_the_exit_statuses() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/exit-status.md");
+    let page = fs::read_to_string(page).expect("there is a page");
+    let rows = page.lines().filter_map(|row| {
         let status = row.strip_prefix("| ")?.split(' ').next()?;
         status.parse::<u8>().ok()
     });

@@ -164,7 +164,7 @@ fn the_program_of_the_page_is_an_example() {
     let source = read("examples/changes.rs");
     let (_, program) = source.split_once("\n\n").expect("after its first line");
     let block = format!("```rust\n{program}```\n");
-    assert!(read("docs/library.md").contains(&block), "{program}");
+    assert!(read("docs/rust.md").contains(&block), "{program}");
 }
 
 #[test]

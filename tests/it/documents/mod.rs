@@ -8,6 +8,7 @@ mod transcript;
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -15,10 +16,13 @@ use crate::support::{Repo, installed};
 use page::{Block, Page, pages};
 
 /// Programs that commands of the documents call, and the words that call them.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("jq", "| jq "),
+const PROGRAMS: [(&str, &str); 6] = [
+    ("jq", "jq "),
     ("zstd", "| zstd "),
+    ("xz", "xz -c"),
     ("git-lfs", "git lfs "),
+    ("curl", "curl "),
+    ("python3", "python3 "),
 ];
 
 #[test]
@@ -46,15 +50,34 @@ fn links_lead_somewhere() {
 #[test]
 fn the_readme_leads_to_every_page() {
     let pages = pages();
-    let readme = pages.iter().find(|page| page.name() == "README.md");
-    let links: Vec<_> = readme.expect("there is one").links().collect();
-    for page in pages.iter().filter(|page| page.name() != "README.md") {
+    for page in &pages {
         let name = page.name();
-        let is_linked = links
-            .iter()
-            .any(|link| link.split('#').next() == Some(&name));
-        assert!(is_linked, "the README does not lead to {name}");
+        assert!(
+            name == "README.md" || leads_to(&pages, "README.md", &name),
+            "the README does not lead to {name}"
+        );
     }
+}
+
+/// The book, which mdBook makes of the same pages, has all of them.
+#[test]
+fn the_summary_leads_to_every_page() {
+    let pages = pages();
+    let names = pages.iter().map(Page::name);
+    for name in names.filter(|name| name.starts_with("docs/")) {
+        let page = name.trim_start_matches("docs/");
+        assert!(
+            page == "SUMMARY.md" || leads_to(&pages, "docs/SUMMARY.md", page),
+            "the summary does not lead to {name}"
+        );
+    }
+}
+
+/// Whether the page `from` has a link to the file `link`.
+fn leads_to(pages: &[Page], from: &str, link: &str) -> bool {
+    let from = pages.iter().find(|page| page.name() == from);
+    let mut links = from.expect("there is one").links();
+    links.any(|it| it.split('#').next() == Some(link))
 }
 
 /// Each page has a place of its own, in which its blocks run one after the other.
@@ -89,7 +112,7 @@ fn differing(page: &Page) -> Option<String> {
     ))
 }
 
-/// A project with two commits and a remote repository that ssh leads to.
+/// A project with two commits, a remote repository that ssh leads to, and the examples next to both.
 struct Place {
     project: Repo,
     /// The system's configuration, for commands that write one.
@@ -100,6 +123,7 @@ impl Place {
     fn new() -> Place {
         let top = Repo::scratch();
         let _ = top.shell(include_str!("place.sh")).success();
+        symlink(root().join("examples"), top.path().join("examples")).expect("our own");
         let home = top.path().join("home");
         let ssh = top.path().join("ssh");
         let system = top.path().join("system");

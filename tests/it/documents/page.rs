@@ -28,7 +28,7 @@ pub(super) struct Block {
 pub(super) fn pages() -> Vec<Page> {
     let docs = fs::read_dir(root().join("docs")).expect("a directory of ours");
     let docs = docs.map(|entry| entry.expect("readable").path());
-    // Beside the pages stand the pictures in them.
+    // The pictures in the pages are files next to them.
     let docs = docs.filter(|path| path.extension().is_some_and(|it| it == "md"));
     let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
     let others = others.map(|name| root().join(name));

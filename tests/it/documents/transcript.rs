@@ -34,7 +34,7 @@ pub(super) fn steps(block: &str) -> Vec<Step> {
 
 /// A script that runs all commands. It prints the output of each, then its exit status, then the last directory.
 pub(super) fn script(steps: &[Step]) -> String {
-    let mut script = "exec 2>&1\nset -o pipefail\n".to_owned();
+    let mut script = "exec 2>&1\n".to_owned();
     for step in steps {
         script += &step.command;
         script += "\nprintf '\\x1e%s\\x1e' $?\n";

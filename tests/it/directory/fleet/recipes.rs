@@ -39,7 +39,7 @@ ln -s "$PROGRAM" "$root/bin/git-sluice"
 
 /// The blocks of YAML.
 fn recipes() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fleets.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-without-clones.md");
     let page = fs::read_to_string(page).expect("there is a page");
     let blocks = page.split("```yaml\n").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().expect("one part"));
@@ -209,7 +209,7 @@ fn each_recipe_works() {
 /// A job without credentials would not reach an object store.
 #[test]
 fn recipes_name_the_credentials() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fleets.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-without-clones.md");
     let page = fs::read_to_string(page).expect("there is a page");
     let parts: Vec<_> = page.split("\n### ").skip(1).collect();
     assert_eq!(parts.len(), recipes().len());
