@@ -1,11 +1,11 @@
-//! Ratios as bars of text, as the README shows them.
+//! Speeds as bars of text, as the README shows them. A longer bar is better.
 
 use std::fmt::Write as _;
 
 /// The length of git's bar.
-const FULL: f64 = 40.0;
+const UNIT: f64 = 6.0;
 
-/// One archive beside git's.
+/// One archive next to git's.
 pub(super) struct Bar {
     pub(super) repository: String,
     pub(super) revision: String,
@@ -32,14 +32,14 @@ impl Bar {
 /// A block of Markdown with git's bar on top.
 pub(super) fn draw(bars: &[Bar]) -> String {
     let git = ("git archive".to_owned(), 1.0);
-    let ours = bars.iter().map(|bar| (bar.label(), bar.ratio));
+    let ours = bars.iter().map(|bar| (bar.label(), 1.0 / bar.ratio));
     let rows: Vec<_> = [git].into_iter().chain(ours).collect();
     let width = rows.iter().map(|(label, _)| label.chars().count()).max();
     let width = width.unwrap_or(0);
-    let mut text = "```text\nwall time as a part of git archive's, into /dev/null\n\n".to_owned();
-    for (label, ratio) in rows {
-        let bar = "█".repeat((ratio * FULL).round() as usize);
-        writeln!(text, "{label:width$} {bar} {ratio:.2}").expect("a string takes every write");
+    let mut text = "```text\ntimes as fast as git archive, into /dev/null\n\n".to_owned();
+    for (label, speed) in rows {
+        let bar = "█".repeat((speed * UNIT).round() as usize);
+        writeln!(text, "{label:width$} {bar} {speed:.1}").expect("a string takes every write");
     }
     text + "```\n"
 }
@@ -49,20 +49,17 @@ mod tests {
     use super::{Bar, draw};
 
     #[test]
-    fn bars_have_the_length_of_their_ratio() {
+    fn bars_have_the_length_of_their_speed() {
         let bar = |format: &str, ratio| Bar {
             repository: "a.git".into(),
             revision: "HEAD".into(),
             format: format.into(),
             ratio,
         };
-        let full = "█".repeat(40);
-        let expected = format!(
-            "```text\nwall time as a part of git archive's, into /dev/null\n\n\
-             git archive        {full} 1.00\n\
-             a.git HEAD         ████████ 0.19\n\
-             a.git HEAD, tar.gz ████████████ 0.30\n```\n"
-        );
-        assert_eq!(draw(&[bar("tar", 0.19), bar("tar.gz", 0.3)]), expected);
+        let expected = "```text\ntimes as fast as git archive, into /dev/null\n\n\
+             git archive        ██████ 1.0\n\
+             a.git HEAD         ██████████████████████████████ 5.0\n\
+             a.git HEAD, tar.gz ████████████ 2.0\n```\n";
+        assert_eq!(draw(&[bar("tar", 0.2), bar("tar.gz", 0.5)]), expected);
     }
 }
