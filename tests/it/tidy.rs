@@ -119,6 +119,14 @@ const OTHER_MEANINGS: [(&str, &str); 2] = [
     ("src/git/repository/open.rs", "ceiling"),
 ];
 
+/// Pages that are not in `docs`.
+const PAGES: [&str; 4] = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+];
+
 #[test]
 fn words_are_plain() {
     let mut found = Vec::new();
@@ -127,7 +135,7 @@ fn words_are_plain() {
     let texts = texts
         .into_iter()
         .flatten()
-        .chain([root().join("README.md")]);
+        .chain(PAGES.map(|page| root().join(page)));
     for file in texts {
         let name = file.strip_prefix(root()).expect("below").to_string_lossy();
         for (number, line) in (1..).zip(text(&file).lines()) {
