@@ -240,8 +240,11 @@ impl<'a> Inputs<'a> {
             filters,
             repository,
         } = known;
-        let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         let budget = Budget::new(args.run.memory);
+        if inputs.is_about_all_files(repository) {
+            reader.odb.expect_most(budget.read_ahead());
+        }
+        let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
         let rules = inputs.tree_rules(repository, budget);
         let top = inputs.top(repository);
@@ -366,6 +369,17 @@ impl<'a> Inputs<'a> {
             delta::fit_zip(&self.args.delta)?;
         }
         Ok(filters)
+    }
+
+    /// Whether the request seems to need most files of a commit.
+    fn is_about_all_files(self, repository: &Repository) -> bool {
+        let content = &self.args.content;
+        let name = content.treeish.as_deref().unwrap_or_default();
+        matches!(self.purpose, Purpose::Archive | Purpose::Publish)
+            && self.args.delta.base.is_none()
+            && content.paths.is_empty()
+            && repository.prefix.is_empty()
+            && !name.as_bytes().contains(&b':')
     }
 
     fn treeish(

@@ -7,12 +7,13 @@
 
 use std::collections::HashSet;
 
-use gix::ObjectId;
+use gix::{ObjectId, hash::oid};
 
 use super::{
     Odb, PackId, Place,
     map::Map,
     pack::{EntryHeader, EntryKind},
+    source::PackSource,
 };
 
 /// A gap of fewer bytes costs less than another question.
@@ -48,6 +49,23 @@ impl Odb {
     /// Reads ahead from now on, at most `max_bytes` for one question.
     pub fn read_ahead(&mut self, max_bytes: u64) {
         self.ahead = Some(max_bytes);
+    }
+
+    /// Expects that most objects of the newest commits are looked up: a whole archive needs them. Each index of at most
+    /// `max_bytes` that is not in memory is asked for as a whole, the others when they are opened.
+    pub fn expect_most(&mut self, max_bytes: u64) {
+        self.expects_most = Some(max_bytes);
+        for source in &self.sources {
+            source.ask_for_all(max_bytes);
+        }
+    }
+
+    /// Asks for what the first look-up, of `id`, will read in an index that was just opened.
+    pub(super) fn ask_for_first(&self, source: &PackSource, id: &oid) {
+        source.ask(&[id.to_owned()]);
+        if let Some(max_bytes) = self.expects_most {
+            source.ask_for_all(max_bytes);
+        }
     }
 
     /// Whether objects are read ahead.

@@ -85,6 +85,19 @@ impl Index {
         self.tables.names.ask(&self.map, ids, offsets);
     }
 
+    /// Asks the system for the pages of all look-ups, unless they have more than `max_bytes`.
+    pub(super) fn ask_for_all(&self, max_bytes: u64) {
+        if self.map.len() as u64 <= max_bytes {
+            let offsets = (self.tables.offsets, self.tables.offset_stride);
+            self.tables.names.ask_for_all(&self.map, offsets);
+        }
+    }
+
+    /// Asks the system for the end of the file.
+    pub(super) fn ask_for_checksums(&self) {
+        self.map.ask(self.tables.end..self.map.len());
+    }
+
     /// The id of the object at `offset` of the pack, by a search of all entries.
     pub fn id_at(&self, offset: u64) -> Option<ObjectId> {
         let mut positions = 0..self.count();

@@ -32,6 +32,7 @@ impl Odb {
             opened: SystemTime::now(),
             missed: false,
             ahead: None,
+            expects_most: None,
             denied: None,
         };
         odb.list();

@@ -111,6 +111,8 @@ pub struct Odb {
     missed: bool,
     /// The most bytes that are asked for at once, if objects are read ahead.
     ahead: Option<u64>,
+    /// The most bytes of an index that is asked for as a whole, if most objects are wanted.
+    expects_most: Option<u64>,
     /// An existing pack directory or loose object to which the system denied access, and the error.
     denied: Option<Arc<(PathBuf, io::Error)>>,
 }
@@ -281,7 +283,11 @@ impl Odb {
     fn find_in(&self, source: &PackSource, id: &oid) -> Option<Place> {
         match &source.kind {
             SourceKind::Single(index, pack) => {
+                let is_new = index.get().is_none();
                 let index = self.index(&source.path, index)?;
+                if is_new {
+                    self.ask_for_first(source, id);
+                }
                 let offset = index.lookup(id)?;
                 self.pack_of(index, *pack)?;
                 Some(Place::Packed(*pack, offset))

@@ -87,6 +87,14 @@ impl MultiIndex {
         self.tables.names.ask(&self.map, ids, offsets);
     }
 
+    /// Asks the system for the pages of all look-ups, unless they have more than `max_bytes`.
+    pub(super) fn ask_for_all(&self, max_bytes: u64) {
+        if self.map.len() as u64 <= max_bytes {
+            let offsets = (self.tables.offsets, OFFSET_LEN);
+            self.tables.names.ask_for_all(&self.map, offsets);
+        }
+    }
+
     fn location(&self, position: usize) -> Option<(usize, u64)> {
         let at = self.tables.offsets + position * OFFSET_LEN;
         let pack = be_u32(&self.map, at)? as usize;

@@ -111,12 +111,9 @@ impl NameTable {
         ids: &[ObjectId],
         (offsets, offset_stride): (usize, usize),
     ) {
-        let names = self.count * self.stride;
-        // The whole table, if most of its pages are wanted.
-        if ids.len() * PAGES_OF_LOOKUP >= names / PAGE {
-            map.ask(self.names..self.names + names);
-            map.ask(offsets..offsets + self.count * offset_stride);
-            return;
+        // All of them, if most are wanted.
+        if ids.len() * PAGES_OF_LOOKUP >= self.count * self.stride / PAGE {
+            return self.ask_for_all(map, (offsets, offset_stride));
         }
         for id in ids {
             let Some(bucket) = self.bucket(map, id.as_bytes()) else {
@@ -128,6 +125,12 @@ impl NameTable {
             let offset = offsets + position * offset_stride;
             map.ask(offset..offset + offset_stride);
         }
+    }
+
+    /// Asks the system for the pages of all ids and offsets.
+    pub(super) fn ask_for_all(&self, map: &Map, (offsets, offset_stride): (usize, usize)) {
+        map.ask(self.names..self.names + self.count * self.stride);
+        map.ask(offsets..offsets + self.count * offset_stride);
     }
 
     /// The range of the ids with the same first byte as `id`, if there are any.

@@ -61,6 +61,12 @@ impl Pack {
     /// Map the pack at `path`. Like git, refuse a pack that does not match its `index`.
     pub fn open(path: &Path, hash: HashKind, index: Option<&Index>) -> io::Result<Self> {
         let map = Map::open(path)?;
+        // The check reads both ends of the pack, and the end of the index.
+        map.ask(0..HEADER_LEN);
+        map.ask(map.len().saturating_sub(hash.len_in_bytes())..map.len());
+        if let Some(index) = index {
+            index.ask_for_checksums();
+        }
         let end = end_of_entries(&map, hash, index);
         map.check()?;
         let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);

@@ -63,6 +63,21 @@ impl PackSource {
             SourceKind::Multi(index, _) => index.ask(ids),
         }
     }
+
+    /// Asks the system for the pages of all look-ups, if the index is open and not in memory.
+    pub(super) fn ask_for_all(&self, max_bytes: u64) {
+        if self.map().is_none_or(Map::is_in_memory) {
+            return;
+        }
+        match &self.kind {
+            SourceKind::Single(index, _) => {
+                if let Some(Ok(index)) = index.get() {
+                    index.ask_for_all(max_bytes);
+                }
+            }
+            SourceKind::Multi(index, _) => index.ask_for_all(max_bytes),
+        }
+    }
 }
 
 impl From<io::Error> for Unusable {
