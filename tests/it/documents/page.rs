@@ -7,6 +7,9 @@ use super::{read, root};
 /// The line that stands before a block of commands which the tests do not run.
 const NOT_RUN: &str = "<!-- not run here: ";
 
+/// The address of the files of the project, for pages of the book about files that are not in the book.
+const REPOSITORY: &str = "https://github.com/git-sluice/git-sluice/blob/main/";
+
 /// A page.
 pub(super) struct Page {
     pub(super) path: PathBuf,
@@ -30,7 +33,12 @@ pub(super) fn pages() -> Vec<Page> {
     let docs = docs.map(|entry| entry.expect("readable").path());
     // The pictures in the pages are files next to them.
     let docs = docs.filter(|path| path.extension().is_some_and(|it| it == "md"));
-    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let others = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ];
     let others = others.map(|name| root().join(name));
     let page = |path: PathBuf| Page {
         text: read(&path),
@@ -49,7 +57,16 @@ impl Page {
     pub(super) fn links(&self) -> impl Iterator<Item = &str> {
         let links = self.text.split("](").skip(1);
         let links = links.filter_map(|rest| rest.split(')').next());
-        links.filter(|link| !link.contains("://"))
+        links.filter(|link| !link.contains("://") || link.starts_with(REPOSITORY))
+    }
+
+    /// The file that a link without its heading leads to.
+    pub(super) fn target(&self, path: &str) -> PathBuf {
+        match path.strip_prefix(REPOSITORY) {
+            Some(path) => super::root().join(path),
+            None if path.is_empty() => self.path.clone(),
+            None => self.path.parent().expect("a file").join(path),
+        }
     }
 
     /// The anchors that a viewer of Markdown makes of headings.
