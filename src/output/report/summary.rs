@@ -227,7 +227,7 @@ pub struct Summary {
     /// The fetches of missing objects, if there were any.
     #[serde(skip_serializing_if = "FetchSums::is_empty")]
     pub fetch: FetchSums,
-    /// The result of [`peak_memory`].
+    /// The result of `peak_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
     /// The part of the cache, if there is a cache.
