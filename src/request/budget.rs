@@ -44,6 +44,12 @@ impl Budget {
         self.bytes as u64 / 4
     }
 
+    /// The index of a pack that is read ahead as a whole, into the memory of the system: 64 MiB by default, which is an index
+    /// of 2.4 million objects.
+    pub fn index_ahead(self) -> u64 {
+        self.bytes as u64 / 2
+    }
+
     /// The directories that a thread reads ahead.
     pub fn directories_ahead(self) -> usize {
         self.bytes / 32

@@ -242,7 +242,7 @@ impl<'a> Inputs<'a> {
         } = known;
         let budget = Budget::new(args.run.memory);
         if inputs.is_about_all_files(repository) {
-            reader.odb.expect_most(budget.read_ahead());
+            reader.odb.expect_most(budget.index_ahead());
         }
         let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
         read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());

@@ -3,7 +3,7 @@
 //! If a page of a mapped file cannot be read (a disk error, a stale file of NFS, a file that somebody cut), the system
 //! sends SIGBUS, which ends the process. In a batch, all clients would lose their answers for one bad file. Here a handler
 //! puts zeros in the place of the whole mapping, and notes it. So the reader goes on with wrong bytes: it must ask
-//! [`Watch::failed_at`] after it has read, and before anybody relies on the result. Wayland's `wl_shm` guards its shared
+//! `Watch::failed_at` after it has read, and before anybody relies on the result. Wayland's `wl_shm` guards its shared
 //! memory in the same way. Reads into buffers would need no signal, but cost a fifth of the whole run (see `map`).
 //!
 //! gix maps `packed-refs` and indices by itself. A program that owns its process can have the handler survive reads of these
@@ -35,8 +35,8 @@ static PAGE_SIZE: AtomicUsize = AtomicUsize::new(4096);
 /// No read has failed.
 const NEVER: usize = usize::MAX;
 
-/// Survives failing reads of all files that this process has mapped, whoever has mapped them. Not for a library: its caller
-/// may map files, too.
+/// Survives failing reads of all files that are mapped into this process. Not for a library, because its caller may map files,
+/// too.
 pub fn survive_everywhere() {
     install();
     EVERYWHERE.store(true, Ordering::SeqCst);
@@ -166,15 +166,15 @@ fn survive_elsewhere(address: usize) -> bool {
     unsafe { put_zeros(address - address % page_size, page_size) }
 }
 
-/// Puts zeros in the place of `len` bytes from the page at `start` on. Whoever reads them asks afterwards whether a read has
-/// failed, and zeros are valid bytes for the shared slices into a mapped file.
+/// Puts zeros in the place of `len` bytes from the page at `start` on. A reader asks afterwards whether a read has failed,
+/// and zeros are valid bytes for the shared slices into a mapped file.
 ///
 /// # Safety
 ///
 /// The range is part of a mapped file that is only read, and stays mapped during the call.
 unsafe fn put_zeros(start: usize, len: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: only the given range is mapped anew.
+    // SAFETY: only the given range is mapped again.
     let zeros = unsafe { libc::mmap(start as *mut c_void, len, libc::PROT_READ, flags, -1, 0) };
     zeros != libc::MAP_FAILED
 }

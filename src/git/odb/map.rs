@@ -2,7 +2,7 @@
 //!
 //! Threads read packs and indices at random and at the same time. With a mapping, a lookup is a pointer,
 //! and no byte of a pack is copied before it is inflated (`read` into buffers cost a fifth of the whole run
-//! on a 250 MB tree). The module must hand out only shared slices. Whoever has read from a [`Map`] must look at
+//! on a 250 MB tree). The module must hand out only shared slices. A reader of a [`Map`] must look at
 //! [`Map::failure`] before the result is used: bytes that cannot be read are zeros.
 #![allow(unsafe_code)]
 
