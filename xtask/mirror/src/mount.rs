@@ -54,9 +54,14 @@ impl Mount {
         };
         // The kernel may close the last file of a process after the process has ended, and refuses to unmount until
         // then. Only root can detach a mirror that is in use.
-        match unmount(&self.point, UnmountFlags::DETACH) {
+        let ended = match unmount(&self.point, UnmountFlags::DETACH) {
             Ok(()) => session.join(),
             Err(_) => session.umount_and_join(),
+        };
+        match ended {
+            // A thread that asks for the next request while the mirror is unmounted may get this answer.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(()),
+            ended => ended,
         }
     }
 }
