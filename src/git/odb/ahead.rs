@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use gix::{ObjectId, hash::oid};
 
 use super::{
-    Odb, PackId, Place,
+    Odb, PackId, Place, loose_ahead,
     map::Map,
     pack::{EntryHeader, EntryKind},
     source::PackSource,
@@ -20,6 +20,8 @@ use super::{
 const GAP: u64 = 64 << 10;
 /// The longest header of a pack entry that is expected, in bytes.
 const HEADER: u64 = 64;
+/// The loose objects of which is looked whether they are in memory, at most: each has to be opened.
+const LOOSE_SAMPLE: usize = 8;
 /// An entry of at most this size is expected not to shrink; larger ones to a half.
 const SMALL: u64 = 16 << 10;
 
@@ -27,22 +29,27 @@ const SMALL: u64 = 16 << 10;
 type Range = (PackId, u64, u64);
 
 impl Odb {
-    /// Whether a sample of the packs and indices that were used so far is in memory.
+    /// Whether a sample of the packs and indices that were used so far is in memory. False if none was used.
     pub fn is_in_memory(&self) -> bool {
         let indices = self.sources.iter().filter_map(|source| source.map());
         let packs = self.packs.iter().filter_map(|file| file.map());
-        indices.chain(packs).all(Map::is_in_memory)
+        let mut packs = packs.peekable();
+        packs.peek().is_some() && indices.chain(packs).all(Map::is_in_memory)
     }
 
-    /// Whether the beginnings of the packed objects among `ids` are in memory.
+    /// Whether the beginnings of the packed objects among `ids`, and a few loose ones, are in memory.
     pub fn has_in_memory(&mut self, ids: &[ObjectId]) -> bool {
         self.ask_for_lookups(ids);
+        let mut loose = 0;
         ids.iter().all(|id| match self.find_in_packs(id) {
             Some(Place::Packed(pack, offset)) => {
                 let pack = self.pack(pack);
                 pack.is_none_or(|file| file.map().has_in_memory(offset as usize))
             }
-            _ => true,
+            _ => {
+                loose += 1;
+                loose > LOOSE_SAMPLE || loose_ahead::is_in_memory(&self.config.dirs, id)
+            }
         })
     }
 
@@ -73,17 +80,19 @@ impl Odb {
         self.ahead.is_some()
     }
 
-    /// Asks for the packed objects `ids` with all their bases. Waits for the headers of their entries only.
+    /// Asks for the objects `ids` with all their bases. Waits until loose ones are open, and for the headers of pack entries.
     pub fn ask_for(&mut self, ids: &[ObjectId]) {
         let Some(max_bytes) = self.ahead else { return };
         self.ask_for_lookups(ids);
         let mut seen = HashSet::new();
-        let mut round = Vec::new();
+        let (mut round, mut loose) = (Vec::new(), Vec::new());
         for id in ids {
-            if let Some(Place::Packed(pack, offset)) = self.find_in_packs(id)
-                && seen.insert((pack, offset))
-            {
-                round.push((pack, offset));
+            match self.find_in_packs(id) {
+                Some(Place::Packed(pack, offset)) if seen.insert((pack, offset)) => {
+                    round.push((pack, offset));
+                }
+                Some(_) => {}
+                None => loose.push(*id),
             }
         }
         self.ask_for_ranges(round.iter().map(|&entry| header_of(entry)).collect());
@@ -110,6 +119,7 @@ impl Odb {
             self.ask_for_ranges(ranges);
             round = bases;
         }
+        loose_ahead::ask(&self.config.dirs, &loose);
     }
 
     fn base(&mut self, pack: PackId, header: &EntryHeader) -> Option<(PackId, u64)> {

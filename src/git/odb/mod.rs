@@ -11,6 +11,7 @@ pub mod faults;
 mod index;
 mod listing;
 pub mod loose;
+mod loose_ahead;
 mod map;
 mod multi_index;
 mod names;

@@ -1,23 +1,34 @@
 //! A repository that is not in memory is read ahead, and its archive has the same bytes.
 
-use std::fs::{self, File};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 use rustix::fs::{Advice, fadvise};
 
 use crate::support::{Repo, skip};
 
-/// Has the system forget the pages of all packs and indices.
+/// Has the system forget the pages of all packs, indices and loose objects.
 fn forget(repo: &Repo) {
-    let packs = repo.path().join(".git/objects/pack");
-    for entry in fs::read_dir(packs).expect("there are packs") {
-        let file = File::open(entry.expect("readable").path()).expect("readable");
+    forget_below(&repo.path().join(".git/objects"));
+}
+
+fn forget_below(directory: &Path) {
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            forget_below(&path);
+            continue;
+        }
+        let file = File::open(path).expect("readable");
         file.sync_all().expect("the file is written");
         fadvise(&file, 0, None, Advice::DontNeed).expect("a hint");
     }
 }
 
-/// A repository with deltas, sub-directories and attributes, in a pack.
-fn packed() -> Repo {
+/// A repository with sub-directories and attributes, in loose objects.
+fn loose() -> Repo {
     let repo = Repo::init();
     let body: String = (0..4000).map(|number| format!("line {number}\n")).collect();
     for directory in ["a", "a/b", "a/b/c", "d", "d/e"] {
@@ -35,7 +46,23 @@ fn packed() -> Repo {
     repo.git(["commit", "-qm", "first"]);
     repo.write("a/b/0.txt", format!("changed\n{body}"));
     repo.git(["commit", "-qam", "second"]);
+    repo
+}
+
+/// The same objects in a pack with deltas.
+fn packed() -> Repo {
+    let repo = loose();
     repo.git(["repack", "-adfq", "--depth=50"]);
+    repo
+}
+
+/// The same objects in two packs with one index.
+fn indexed() -> Repo {
+    let repo = packed();
+    repo.write("d/e/0.txt", "changed");
+    repo.git(["commit", "-qam", "third"]);
+    repo.git(["repack", "-dq"]);
+    repo.git(["multi-pack-index", "write"]);
     repo
 }
 
@@ -56,7 +83,13 @@ fn read_ahead() {
 
 #[test]
 fn the_bytes_are_the_same() {
-    let repo = packed();
+    for repo in [loose(), packed(), indexed()] {
+        assert_the_bytes_are_the_same(&repo);
+    }
+}
+
+#[track_caller]
+fn assert_the_bytes_are_the_same(repo: &Repo) {
     for args in [
         "HEAD",
         "--format=zip HEAD",
@@ -67,7 +100,7 @@ fn the_bytes_are_the_same() {
     ] {
         let expected = repo.archive(args.split(' ')).success();
         for threads in ["-j1", "-j2", "-j8"] {
-            forget(&repo);
+            forget(repo);
             let cold = repo.sluice([threads].into_iter().chain(args.split(' ')));
             assert!(cold.success() == expected, "{threads} {args}");
         }
@@ -80,7 +113,7 @@ fn the_bytes_are_the_same() {
         "ls --max-size=10k HEAD",
     ] {
         let warm = repo.sluice(args.split(' ')).success();
-        forget(&repo);
+        forget(repo);
         let cold = repo.sluice(args.split(' ')).success();
         assert!(warm == cold, "{args}");
     }
