@@ -1,10 +1,11 @@
 //! Detects configuration that git refuses: unreadable files and invalid values.
 //!
-//! gix ignores both. If git is installed, git decides: git ignores some of these files, and its messages
-//! name the file of an invalid value.
+//! gix ignores both. git is asked wherever it might refuse: it ignores some of these files, and its messages name the
+//! file of an invalid value.
 
 use std::{
     io,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -14,86 +15,62 @@ use gix::{
 };
 use rustix::fs::{Access, access};
 
-use super::settings::{integer, missing_value, truth};
+use super::settings::{integer, truth};
 use crate::{
-    base::error::{Error, Result, format_bytes, strerror},
+    base::error::{Error, Result},
     git::program::{self, GitLocation},
 };
 
-/// The least value of `core.abbrev`.
-const MIN_ABBREV: i64 = 4;
-/// The levels of zlib, and -1 for its default.
-const ZLIB_LEVELS: std::ops::RangeInclusive<i64> = -1..=9;
-
-/// The type of a value.
-#[derive(Clone, Copy)]
-enum ValueKind {
-    Abbrev,
-    Bool,
-    Path,
-    /// A boolean, or `always`.
-    RefLogs,
-    Size,
-    ZlibLevel,
-}
-
-/// The settings that decide how git reads objects, refs and attributes.
-const CHECKED: [(&str, ValueKind); 28] = [
-    ("core.abbrev", ValueKind::Abbrev),
-    ("core.attributesFile", ValueKind::Path),
-    ("core.bare", ValueKind::Bool),
-    ("core.bigFileThreshold", ValueKind::Size),
-    ("core.commitGraph", ValueKind::Bool),
-    ("core.compression", ValueKind::ZlibLevel),
-    ("core.deltaBaseCacheLimit", ValueKind::Size),
-    ("core.fileMode", ValueKind::Bool),
-    ("core.ignoreCase", ValueKind::Bool),
-    ("core.lockfilePid", ValueKind::Bool),
-    ("core.logAllRefUpdates", ValueKind::RefLogs),
-    ("core.looseCompression", ValueKind::ZlibLevel),
-    ("core.multiPackIndex", ValueKind::Bool),
-    ("core.packedGitLimit", ValueKind::Size),
-    ("core.packedGitWindowSize", ValueKind::Size),
-    ("core.precomposeUnicode", ValueKind::Bool),
-    ("core.preferSymlinkRefs", ValueKind::Bool),
-    ("core.protectHFS", ValueKind::Bool),
-    ("core.protectNTFS", ValueKind::Bool),
-    ("core.quotePath", ValueKind::Bool),
-    ("core.sparseCheckout", ValueKind::Bool),
-    ("core.symlinks", ValueKind::Bool),
-    ("core.trustCtime", ValueKind::Bool),
-    ("core.useReplaceRefs", ValueKind::Bool),
-    ("core.warnAmbiguousRefs", ValueKind::Bool),
-    ("extensions.preciousObjects", ValueKind::Bool),
-    ("extensions.relativeWorktrees", ValueKind::Bool),
-    ("extensions.worktreeConfig", ValueKind::Bool),
+/// The booleans that decide how git reads objects, refs and attributes.
+const BOOLEANS: [&str; 20] = [
+    "core.bare",
+    "core.commitGraph",
+    "core.fileMode",
+    "core.ignoreCase",
+    "core.lockfilePid",
+    "core.logAllRefUpdates",
+    "core.multiPackIndex",
+    "core.precomposeUnicode",
+    "core.preferSymlinkRefs",
+    "core.protectHFS",
+    "core.protectNTFS",
+    "core.quotePath",
+    "core.sparseCheckout",
+    "core.symlinks",
+    "core.trustCtime",
+    "core.useReplaceRefs",
+    "core.warnAmbiguousRefs",
+    "extensions.preciousObjects",
+    "extensions.relativeWorktrees",
+    "extensions.worktreeConfig",
 ];
 
-/// Further keys that are true without a value.
-const TRUE_WITHOUT_VALUE: [&str; 8] = [
-    "autocrlf",
-    "fsmonitor",
-    "noop",
-    "noop-v1",
-    "preloadIndex",
-    "safecrlf",
-    "sparseCheckoutCone",
-    "splitIndex",
+/// The numbers that decide about the same, with those that are valid.
+const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
+    ("core.abbrev", 4..=i64::MAX),
+    ("core.bigFileThreshold", 0..=i64::MAX),
+    ("core.compression", -1..=9),
+    ("core.deltaBaseCacheLimit", 0..=i64::MAX),
+    ("core.looseCompression", -1..=9),
+    ("core.packedGitLimit", 0..=i64::MAX),
+    ("core.packedGitWindowSize", 0..=i64::MAX),
 ];
 
-/// Fail if a configuration file of `repository` is unreadable or has an invalid value.
+/// Fail if git refuses the configuration of `repository`.
 pub(super) fn check(repository: &gix::Repository, location: &GitLocation) -> Result<()> {
     let config = repository.config_snapshot();
     let config = config.plumbing();
-    let fault = unreadable_file(repository, config).or_else(|| bad_value(config));
-    match fault {
-        None => Ok(()),
-        Some(fault) => program::check_repository(location).unwrap_or(Err(fault)),
+    if !has_unreadable_file(repository, config) && has_sound_values(config) {
+        return Ok(());
     }
+    program::check_repository(location).unwrap_or_else(|| {
+        let refused = Error::fatal("the configuration may be invalid");
+        Err(refused.hinted("the installed git checks it: is there one?"))
+    })
 }
 
-/// The error of the first unreadable configuration file.
-fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error> {
+/// Whether a configuration file cannot be read.
+fn has_unreadable_file(repository: &gix::Repository, config: &File) -> bool {
     let shared = [Source::System, Source::Git, Source::User];
     let shared = shared
         .iter()
@@ -104,15 +81,7 @@ fn unreadable_file(repository: &gix::Repository, config: &File) -> Option<Error>
         .chain([repository.common_dir().join("config")])
         .chain(own)
         .chain(included(config))
-        .find_map(|path| {
-            let error = access_failure(&path)?;
-            let (path, why) = (path.as_os_str().as_encoded_bytes(), strerror(&error));
-            let values = [path, why.as_bytes()];
-            Some(Error::fatal(format_bytes(
-                "unable to access '{}': {}",
-                &values,
-            )))
-        })
+        .any(|path| is_unreadable(&path))
 }
 
 /// The files that `config` includes, whether or not their conditions hold.
@@ -145,123 +114,79 @@ fn expanded(path: BString) -> Option<PathBuf> {
     gix::config::Path::from(path).interpolate(context).ok()
 }
 
-/// The error of an existing file at `path` that cannot be read.
-fn access_failure(path: &Path) -> Option<io::Error> {
-    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+/// Whether a file exists at `path` that cannot be read.
+fn is_unreadable(path: &Path) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
     match access(path, Access::READ_OK).map_err(io::Error::from) {
-        Ok(()) => path.is_dir().then(|| IsADirectory.into()),
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => None,
-        Err(error) => Some(error),
+        Ok(()) => path.is_dir(),
+        Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
     }
 }
 
-/// The error of the first invalid value. git checks every value, even one that another file overrides.
-fn bad_value(config: &File) -> Option<Error> {
-    let bad = CHECKED.iter().find_map(|(key, kind)| {
-        let values = config.strings(key)?;
-        values
+/// Whether git certainly accepts all values. git checks every value, even one that another file overrides.
+fn has_sound_values(config: &File) -> bool {
+    let values = |key| config.strings(key).unwrap_or_default().into_iter();
+    let is_number = |key: &str, range: &RangeInclusive<i64>, value: &BStr| {
+        integer(key, value).is_ok_and(|number| range.contains(&number))
+    };
+    BOOLEANS
+        .iter()
+        .all(|key| values(*key).all(|value| truth(key, value.as_bstr()).is_ok()))
+        && NUMBERS
             .iter()
-            .find_map(|value| kind.check(key, value.as_bstr()).err())
-    });
-    bad.or_else(|| valueless_key(config))
+            .all(|(key, range)| values(*key).all(|value| is_number(key, range, value.as_bstr())))
+        && values("core.attributesFile").all(|path| expanded(path).is_some())
+        && !lacks_value(config)
 }
 
-/// The error of the first key that lacks a required value, in the sections that every git command reads.
-fn valueless_key(config: &File) -> Option<Error> {
-    ["core", "extensions"].iter().find_map(|name| {
-        let mut sections = config.sections_by_name(name).into_iter().flatten();
-        sections.find_map(|section| {
-            let mut keys = section.value_names();
-            let key = keys.find(|key| {
-                section.value_implicit(key) == Some(None) && !may_lack_value(name, key)
-            })?;
-            Some(missing_value(&format!("{name}.{key}").to_ascii_lowercase()))
-        })
+/// Whether a key lacks its value, in the sections that every git command reads. Only git knows which keys may.
+fn lacks_value(config: &File) -> bool {
+    let sections = ["core", "extensions"].into_iter();
+    let mut sections =
+        sections.flat_map(|name| config.sections_by_name(name).into_iter().flatten());
+    sections.any(|section| {
+        let mut keys = section.value_names();
+        keys.any(|key| section.value_implicit(&key) == Some(None))
     })
-}
-
-/// Whether `section.key` is valid without a value.
-fn may_lack_value(section: &str, key: &str) -> bool {
-    let is_checked = CHECKED.iter().any(|(name, kind)| {
-        let name = name.split_once('.');
-        let is_it =
-            name.is_some_and(|(first, last)| first == section && last.eq_ignore_ascii_case(key));
-        is_it && matches!(kind, ValueKind::Bool)
-    });
-    is_checked
-        || TRUE_WITHOUT_VALUE
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(key))
-}
-
-impl ValueKind {
-    fn check(self, key: &str, value: &BStr) -> Result<()> {
-        let is_sound = match self {
-            Self::Abbrev => {
-                value.eq_ignore_ascii_case(b"auto")
-                    || matches!(truth(key, value), Ok(false))
-                    || integer(key, value)? >= MIN_ABBREV
-            }
-            Self::Bool => truth(key, value).map(|_| true)?,
-            Self::RefLogs => {
-                value.eq_ignore_ascii_case(b"always") || truth(key, value).map(|_| true)?
-            }
-            Self::Path => expanded(value.to_owned()).is_some(),
-            Self::Size => integer(key, value)? >= 0,
-            Self::ZlibLevel => ZLIB_LEVELS.contains(&integer(key, value)?),
-        };
-        match is_sound {
-            true => Ok(()),
-            false => {
-                let key = key.to_ascii_lowercase();
-                let template = "bad config value '{}' for '{}'";
-                Err(Error::fatal(format_bytes(
-                    template,
-                    &[value, key.as_bytes()],
-                )))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::bad_value;
+    use super::has_sound_values;
 
-    fn fault(section: &str) -> Option<String> {
-        let config = gix::config::File::try_from(section).expect("well formed");
-        bad_value(&config).map(|error| error.to_string())
+    fn is_sound(line: &str) -> bool {
+        let section = format!("[core]\n\t{line}\n");
+        let config = gix::config::File::try_from(&section[..]).expect("well formed");
+        has_sound_values(&config)
     }
 
     #[test]
     fn sound_values_pass() {
         for line in [
-            "abbrev = auto",
-            "abbrev = no",
             "abbrev = 40",
             "compression = -1",
             "looseCompression = 9",
             "bigFileThreshold = 1g",
-            "bare",
             "symlinks = off",
             "attributesFile = ~/x",
             "editor = x",
-            "autocrlf",
-            "logAllRefUpdates = always",
         ] {
-            assert_eq!(fault(&format!("[core]\n\t{line}\n")), None, "{line}");
+            assert!(is_sound(line), "{line}");
         }
     }
 
     #[test]
-    fn each_bad_value_is_a_fault() {
+    fn git_is_asked_about_all_others() {
         for line in [
+            "abbrev = auto",
             "abbrev = x",
             "abbrev = 3",
+            "autocrlf",
             "compression = 10",
             "looseCompression = -2",
             "bigFileThreshold = -1",
             "packedGitLimit = x",
+            "bare",
             "bare = maybe",
             "useReplaceRefs = maybe\n\tuseReplaceRefs = yes",
             "attributesFile = ~no.such.user/x",
@@ -271,14 +196,9 @@ mod tests {
             "editor",
             "logAllRefUpdates = x",
             "sparseCheckout = x",
+            "x = y\n[extensions]\nobjectFormat",
         ] {
-            assert!(fault(&format!("[core]\n\t{line}\n")).is_some(), "{line}");
+            assert!(!is_sound(line), "{line}");
         }
-        let objects = fault("[extensions]\nobjectFormat\n");
-        let words = "error: missing value for 'extensions.objectformat'\n\
-                     fatal: bad config variable 'extensions.objectformat'";
-        assert_eq!(objects.as_deref(), Some(words));
-        let words = "fatal: bad boolean config value 'maybe' for 'core.bare'";
-        assert_eq!(fault("[core]\nbare = maybe").as_deref(), Some(words));
     }
 }
