@@ -7,14 +7,17 @@ use std::{
     ffi::c_int,
     fs, io,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
 
 use git_sluice::{
-    base::error::{Error, Result},
+    base::{
+        error::{Error, Result},
+        threads::Lock,
+    },
     output::Unfinished,
 };
 use signal_hook::{
@@ -35,25 +38,20 @@ const DEADLY: [c_int; 10] = [
 static ARRIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// The files that are removed at the end.
-static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
-static WATCHING: Mutex<bool> = Mutex::new(false);
+static UNFINISHED: Lock<Vec<Unfinished>> = Lock::new(Vec::new());
+static WATCHING: Lock<bool> = Lock::new(false);
 
 /// Remove the file when a signal ends the program. A batch has many files, several at a time.
 pub(super) fn remove_on_death(unfinished: Unfinished) -> Result<()> {
-    let mut files = remembered();
+    let mut files = UNFINISHED.lock();
     files.retain(Unfinished::is_used);
     files.push(unfinished);
-    let mut is_watching = WATCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut is_watching = WATCHING.lock();
     if !*is_watching {
         watch()?;
         *is_watching = true;
     }
     Ok(())
-}
-
-/// The files. A panic cannot leave half of one.
-fn remembered() -> MutexGuard<'static, Vec<Unfinished>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn watch() -> Result<()> {
@@ -75,7 +73,7 @@ fn watch() -> Result<()> {
 
 /// End the program by `signal`, even if the caller ignores it.
 pub(super) fn die(signal: c_int) {
-    let unfinished = remembered().clone();
+    let unfinished = UNFINISHED.lock().clone();
     let _removed: Vec<_> = unfinished.iter().map(Unfinished::remove).collect();
     let _ = emulate_default_handler(signal);
 }

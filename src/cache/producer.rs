@@ -9,7 +9,7 @@ use std::{
     fs::File,
     io::{self, Write},
     os::unix::fs::FileExt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, PoisonError},
     thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
@@ -26,6 +26,7 @@ use super::{
     request::{Account, Failure, Produce, Role},
     settings::Settings,
 };
+use crate::base::threads::Lock;
 
 /// Bytes that are produced ahead of the furthest reader.
 const MAX_LEAD_BYTES: u64 = 8 << 20;
@@ -156,7 +157,7 @@ impl<'a> Producer<'a> {
 
 /// What producer and sender tell each other.
 struct SharedProgress {
-    now: Mutex<SharedState>,
+    now: Lock<SharedState>,
     changed: Condvar,
 }
 
@@ -180,13 +181,13 @@ impl SharedProgress {
             ..SharedState::default()
         };
         Self {
-            now: Mutex::new(now),
+            now: Lock::new(now),
             changed: Condvar::new(),
         }
     }
 
     fn update(&self, change: impl FnOnce(&mut SharedState)) {
-        change(&mut self.lock());
+        change(&mut self.now.lock());
         self.changed.notify_all();
     }
 
@@ -198,15 +199,10 @@ impl SharedProgress {
         });
     }
 
-    /// Every update is consistent in itself.
-    fn lock(&self) -> MutexGuard<'_, SharedState> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for more than `sent` bytes, or for the end: bytes in the file, and whether they are all.
     fn more_than(&self, sent: u64) -> (u64, bool) {
         let is_idle = |now: &mut SharedState| now.produced <= sent && !now.is_last;
-        let now = self.changed.wait_while(self.lock(), is_idle);
+        let now = self.changed.wait_while(self.now.lock(), is_idle);
         let now = now.unwrap_or_else(PoisonError::into_inner);
         (now.produced, now.is_last)
     }
@@ -298,7 +294,7 @@ impl Stored<'_> {
     fn await_readers(&self) -> bool {
         let readers = &self.lead.readers;
         loop {
-            let now = self.stage.lock();
+            let now = self.stage.now.lock();
             let (sent, is_over) = (now.sent, now.is_over);
             if is_over {
                 drop(now);

@@ -13,23 +13,25 @@ use std::{
         fs::{MetadataExt, PermissionsExt, fchown},
     },
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock},
 };
 
 use rustix::fs::{flistxattr_query, listxattr_query};
 use tempfile::NamedTempFile;
+
+use crate::base::threads::Lock;
 
 /// The bytes of the target's name in that of its temporary file, which may have 255 in all.
 const MAX_PREFIX: usize = 200;
 
 /// The temporary file of a run, to be removed if the run is interrupted. Clones share the same file.
 #[derive(Clone, Debug, Default)]
-pub struct Unfinished(Arc<Mutex<Option<PathBuf>>>);
+pub struct Unfinished(Arc<Lock<Option<PathBuf>>>);
 
 impl Unfinished {
     /// Remove the file. Until the result is dropped, no file is created or renamed.
     pub fn remove(&self) -> impl Drop + use<'_> {
-        let mut path = self.lock();
+        let mut path = self.0.lock();
         if let Some(path) = path.take() {
             // The process is about to end, so a failure has no remedy.
             let _ = fs::remove_file(path);
@@ -40,11 +42,6 @@ impl Unfinished {
     /// Whether a run still holds the file.
     pub fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
-    }
-
-    /// Every update is a single assignment, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, Option<PathBuf>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +97,7 @@ impl Replacement {
             _ => Path::new("."),
         };
         let file = {
-            let mut path = unfinished.lock();
+            let mut path = unfinished.0.lock();
             let file = tempfile::Builder::new()
                 .prefix(&temporary_prefix(target))
                 .tempfile_in(directory)?;
@@ -123,7 +120,7 @@ impl Replacement {
 
     /// Rename the file to its target.
     pub(super) fn complete(self) -> io::Result<()> {
-        let mut path = self.unfinished.lock();
+        let mut path = self.unfinished.0.lock();
         self.file.persist(&self.target)?;
         *path = None;
         Ok(())

@@ -14,7 +14,6 @@ use std::{
     os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use rustix::{
@@ -23,7 +22,10 @@ use rustix::{
 };
 
 use crate::{
-    base::error::{Error, Result, format_bytes, strerror},
+    base::{
+        error::{Error, Result, format_bytes, strerror},
+        threads::Lock,
+    },
     cli::{CliError, OptionTables, RawArgs},
     commands::{self, Context},
     git::repository::{environment::Environment, pool::RepositoryPool},
@@ -44,7 +46,7 @@ pub struct Session {
     directory: PathBuf,
     variable: fn(&str) -> Option<OsString>,
     repositories: RepositoryPool,
-    tables: Mutex<Vec<OptionTables>>,
+    tables: Lock<Vec<OptionTables>>,
     max_memory: u64,
     watch: fn(Unfinished) -> Result<()>,
 }
@@ -59,7 +61,7 @@ impl Session {
             directory: directory.into(),
             variable,
             repositories: RepositoryPool::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
-            tables: Mutex::default(),
+            tables: Lock::default(),
             max_memory: u64::MAX,
             watch: |_| Ok(()),
         }
@@ -86,20 +88,16 @@ impl Session {
     /// Carries out `line`. A failure has the exit status and the last message of a process of its own; the archive
     /// that was written until then ends inside an entry.
     pub fn answer(&self, line: CommandLine, outputs: Outputs) -> Result<(), Failure> {
-        let mut tables = self.lock().pop().unwrap_or_default();
+        let mut tables = self.tables.lock().pop().unwrap_or_default();
         let run = AssertUnwindSafe(|| self.run(line, &outputs, &mut tables));
         let Ok(outcome) = catch_unwind(run) else {
             return Err(Failure::of_panic());
         };
-        self.lock().push(tables);
+        self.tables.lock().push(tables);
         match outcome {
             Err(CliError::Answer(answer)) => outputs.tell(&answer),
             other => other.map_err(Failure::from),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<OptionTables>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(

@@ -4,12 +4,15 @@ use std::{
     cell::{RefCell, RefMut},
     collections::BTreeMap,
     io::{self, Write},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use super::Failure;
 use crate::{
-    base::error::{Error, Result},
+    base::{
+        error::{Error, Result},
+        threads::Lock,
+    },
     cli::CliError,
     output::Destination,
 };
@@ -25,7 +28,7 @@ pub struct Outputs {
 
 /// A stream that may be opened several times: what a request writes before its last look at its words, and behind it.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Stream>>);
+struct Shared(Arc<Lock<Stream>>);
 
 impl Outputs {
     /// The archive, or what else is asked for, goes to `archive`. Messages are dropped.
@@ -74,20 +77,16 @@ impl Outputs {
 
 impl Shared {
     fn new(stream: impl Write + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Box::new(stream))))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Stream> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        Self(Arc::new(Lock::new(Box::new(stream))))
     }
 }
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.lock().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.lock().flush()
+        self.0.lock().flush()
     }
 }

@@ -5,10 +5,12 @@
 
 use std::{
     io::{ErrorKind, IoSlice, Result, Write},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use gix_packetline::{Channel, blocking_io::encode};
+
+use crate::base::threads::Lock;
 
 /// As much as `git upload-archive` puts into one packet.
 pub const SMALL_PACKET: usize = 16384;
@@ -19,7 +21,7 @@ const AT_ONCE: usize = 16;
 
 /// The one output below the streams. Clones share it.
 pub struct SideBand<W> {
-    shared: Arc<Mutex<Shared<W>>>,
+    shared: Arc<Lock<Shared<W>>>,
     max_data: usize,
 }
 
@@ -46,7 +48,7 @@ impl<W: Write> SideBand<W> {
             is_broken: false,
         };
         Self {
-            shared: Arc::new(Mutex::new(shared)),
+            shared: Arc::new(Lock::new(shared)),
             max_data,
         }
     }
@@ -94,19 +96,15 @@ impl<W: Write> SideBand<W> {
 
     /// Whether a write has failed.
     pub fn is_broken(&self) -> bool {
-        self.lock().is_broken
+        self.shared.lock().is_broken
     }
 
     /// Write to the output itself, or tell it something.
     pub fn direct(&self, write: impl FnOnce(&mut W) -> Result<()>) -> Result<()> {
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         let written = write(&mut shared.output);
         shared.is_broken |= written.is_err();
         written
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shared<W>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,15 +3,15 @@
 //! A full archive has a new list. A delta goes on with the list that is there, so that applying it costs what it changes.
 //! A list of which half is old is written again first. Must not read the archive.
 
-use std::{
-    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
-    sync::{Mutex, PoisonError},
-};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use cap_std::fs::{File, MetadataExt as _};
 use gix::bstr::BString;
 
-use crate::base::error::{Error, Result, format_bytes};
+use crate::base::{
+    error::{Error, Result, format_bytes},
+    threads::Lock,
+};
 
 use super::{
     delta::Id,
@@ -32,7 +32,7 @@ pub(super) struct ListWriter {
     path: BString,
     commit: Id,
     /// `None` after a failed write: no record may follow a part of one.
-    file: Mutex<Option<File>>,
+    file: Lock<Option<File>>,
 }
 
 impl ListWriter {
@@ -66,13 +66,13 @@ impl ListWriter {
             name,
             path: root.shown(name),
             commit: commit.clone(),
-            file: Mutex::new(Some(file)),
+            file: Lock::new(Some(file)),
         }
     }
 
     /// Append records, each with its NUL. Threads may do so at the same time.
     pub(super) fn append(&self, records: &[u8]) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         let written = match &mut *file {
             Some(file) => file.write_all(records),
             None => return Err(self.is_torn()),
@@ -93,10 +93,7 @@ impl ListWriter {
     /// The list is complete and on the disk, and is now that of the directory.
     pub(super) fn complete(self, root: &StateDirectory) -> Result<()> {
         let torn = self.is_torn();
-        let file = self
-            .file
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let file = self.file.into_inner();
         let file = file.ok_or(torn)?;
         match self.name {
             NEW_LIST => put_in_place(root, file, NEW_LIST, self.commit),

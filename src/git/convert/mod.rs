@@ -24,7 +24,7 @@ mod substitute;
 
 use std::{
     borrow::Cow,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock},
 };
 
 use gix::{
@@ -36,6 +36,7 @@ use crate::{
     base::{
         buffer::Buffer,
         error::{Error, Result, format_bytes},
+        threads::Lock,
     },
     git::{command::CommandContext, lfs::LocalStore},
 };
@@ -159,7 +160,7 @@ pub struct Converter {
     origin: Origin,
     command_context: CommandContext,
     shareable: Shareable,
-    ordered: Mutex<Ordered>,
+    ordered: Lock<Ordered>,
 }
 
 /// The state that passes from file to file. One thread at a time holds the state, in the order of the archive.
@@ -185,7 +186,7 @@ impl Converter {
             origin,
             command_context,
             shareable,
-            ordered: Mutex::new(ordered),
+            ordered: Lock::new(ordered),
         }
     }
 
@@ -229,7 +230,7 @@ impl Converter {
             _ => {}
         }
         if treatment.filter.is_some() || treatment.substitute {
-            let mut ordered = self.ordered.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ordered = self.ordered.lock();
             if let Some(driver) = &treatment.filter {
                 let filtered = self.filter(&mut ordered.processes, driver, file, &content, log)?;
                 replace(&mut content, |_| filtered);

@@ -4,10 +4,10 @@
 //! window, such as a picture that several parts of a project copy, is likely to occur in later windows.
 //! Such objects are kept for the rest of the run, within a limit.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::slot::Slot;
-use crate::git::odb::pack::Pack;
+use crate::{base::threads::Lock, git::odb::pack::Pack};
 
 /// The least size of such an object in bytes. Looking smaller ones up takes longer than decoding them.
 pub(super) const LARGE: u64 = 128 << 10;
@@ -16,7 +16,7 @@ pub(super) const LARGE: u64 = 128 << 10;
 pub struct Repeated {
     /// The most bytes of all objects together.
     limit: u64,
-    objects: Mutex<RepeatedObjects>,
+    objects: Lock<RepeatedObjects>,
 }
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Repeated {
     pub fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
-            objects: Mutex::default(),
+            objects: Lock::default(),
         })
     }
 
@@ -51,7 +51,7 @@ impl Repeated {
         size: u64,
         is_repeated: bool,
     ) -> Option<Arc<Slot>> {
-        let mut repeated = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut repeated = self.objects.lock();
         let is_it = |object: &&Object| object.data == data && Arc::ptr_eq(&object.pack, pack);
         if let Some(object) = repeated.objects.iter().find(is_it) {
             return Some(Arc::clone(&object.slot));

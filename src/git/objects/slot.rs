@@ -3,16 +3,16 @@
 //! Slots are locked one by one, for as long as it takes to copy a pointer.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
-use crate::base::buffer::Buffer;
+use crate::base::{buffer::Buffer, threads::Lock};
 
 /// Holds a result that several nodes or entries need.
 pub struct Slot {
     remaining: AtomicU32,
-    kept: Mutex<Option<Arc<Kept>>>,
+    kept: Lock<Option<Arc<Kept>>>,
 }
 
 impl Slot {
@@ -20,7 +20,7 @@ impl Slot {
     pub(super) fn new(uses: u32) -> Self {
         Self {
             remaining: AtomicU32::new(uses),
-            kept: Mutex::new(None),
+            kept: Lock::new(None),
         }
     }
 
@@ -31,12 +31,12 @@ impl Slot {
 
     /// The result, if there is one.
     pub(super) fn kept(&self) -> Option<Arc<Kept>> {
-        self.lock().clone()
+        self.kept.lock().clone()
     }
 
     /// Store the result for the other users.
     pub(super) fn put(&self, kept: Arc<Kept>) {
-        *self.lock() = Some(kept);
+        *self.kept.lock() = Some(kept);
     }
 
     /// Whether there is another user after the current one.
@@ -52,13 +52,8 @@ impl Slot {
                 Some(uses.saturating_sub(1))
             });
         if before.is_ok_and(|uses| uses <= 1) {
-            self.lock().take();
+            self.kept.lock().take();
         }
-    }
-
-    /// Every update is a single assignment, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Kept>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,10 +5,12 @@
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use gix::{ObjectId, bstr::BString};
+
+use crate::base::threads::Lock;
 
 /// Bytes that one object takes here without its path, about.
 const BYTES: usize = 128;
@@ -99,7 +101,7 @@ impl Role {
 /// Missing objects. Clones share them.
 #[derive(Clone)]
 pub struct MissingObjects {
-    list: Arc<Mutex<List>>,
+    list: Arc<Lock<List>>,
     /// The submodule whose repository is read.
     submodule: BString,
     is_redacted: bool,
@@ -147,7 +149,7 @@ impl MissingObjects {
     /// Room for missing objects that may be fetched, in so many bytes.
     pub fn within(max_bytes: usize) -> Self {
         Self {
-            list: Arc::new(Mutex::new(List {
+            list: Arc::new(Lock::new(List {
                 missing: BTreeMap::new(),
                 bytes: 0,
                 max_bytes,
@@ -204,24 +206,24 @@ impl MissingObjects {
             },
             id,
         };
-        let mut list = self.list();
+        let mut list = self.list.lock();
         list.misses += 1;
         list.add(key, role, self.purpose);
     }
 
     /// Whether no other object is noted.
     pub fn is_full(&self) -> bool {
-        self.may_fetch() && self.list().is_full()
+        self.may_fetch() && self.list.lock().is_full()
     }
 
     /// How often something was missed so far.
     pub fn misses(&self) -> u64 {
-        self.list().misses
+        self.list.lock().misses
     }
 
     /// Take what was noted. A list goes on behind it.
     pub fn take(&self) -> Vec<Missing> {
-        let mut list = self.list();
+        let mut list = self.list.lock();
         list.bytes = 0;
         let mut noted: Vec<_> = mem::take(&mut list.missing).into_iter().collect();
         match self.purpose {
@@ -238,12 +240,7 @@ impl MissingObjects {
 
     /// Whether something did not fit since the last call: another walk finds it.
     pub fn take_cut(&self) -> bool {
-        self.list().cut.take().is_some()
-    }
-
-    /// Every update leaves a list that is consistent enough, so a poisoned lock does no harm.
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().cut.take().is_some()
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -17,7 +17,7 @@ use gix::config::Source;
 
 use super::{Repository, environment::Environment};
 use crate::{
-    base::error::Result,
+    base::{error::Result, threads::Lock},
     git::odb::{Odb, YOUNG},
 };
 
@@ -42,7 +42,7 @@ const MAX_PACKS: usize = 16_384;
 
 /// The repositories, the last one that was used at the end.
 pub struct RepositoryPool {
-    kept: Mutex<Vec<Kept>>,
+    kept: Lock<Vec<Kept>>,
     max: usize,
     max_memory: u64,
 }
@@ -67,7 +67,7 @@ impl RepositoryPool {
     /// Room for `max` repositories, which take about `max_memory` bytes at most.
     pub fn new(max: usize, max_memory: u64) -> Self {
         Self {
-            kept: Mutex::default(),
+            kept: Lock::default(),
             max,
             max_memory,
         }
@@ -112,7 +112,7 @@ impl RepositoryPool {
 
     /// The repository of `key`, which becomes the last one that was used.
     fn find(&self, key: &Key) -> Option<Kept> {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let at = kept.iter().position(|it| it.key == *key)?;
         // The caller gets the clone: blocks that stay where they are leave no holes between those of requests.
         kept[at..].rotate_left(1);
@@ -120,7 +120,7 @@ impl RepositoryPool {
     }
 
     fn put(&self, repository: Kept) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         kept.retain(|it| it.key != repository.key);
         kept.push(repository);
         while !self.have_room(&kept) {
@@ -132,10 +132,6 @@ impl RepositoryPool {
         let packs: usize = kept.iter().map(Kept::packs).sum();
         let memory = kept.len() as u64 * REPOSITORY_MEMORY + packs as u64 * PACK_MEMORY;
         kept.len() <= self.max && packs <= MAX_PACKS && memory <= self.max_memory
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

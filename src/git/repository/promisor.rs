@@ -8,7 +8,7 @@ use std::{
     ffi::OsStr,
     io::Write,
     os::unix::ffi::OsStrExt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,7 @@ use crate::{
     base::{
         error::{Result, counted, format_bytes, push_line},
         serialize_seconds,
+        threads::Lock,
     },
     git::{
         objects::wanted::Missing,
@@ -49,7 +50,7 @@ pub(super) struct Promisor {
 #[derive(Clone, Debug, Default)]
 pub struct FetchAccount {
     shows_progress: bool,
-    sums: Arc<Mutex<FetchSums>>,
+    sums: Arc<Lock<FetchSums>>,
 }
 
 /// The fetches of a run.
@@ -82,11 +83,11 @@ impl FetchAccount {
 
     /// The fetches so far.
     pub fn sums(&self) -> FetchSums {
-        *self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.sums.lock()
     }
 
     fn add(&self, sums: FetchSums) {
-        let mut all = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.sums.lock();
         all.fetches += sums.fetches;
         all.objects += sums.objects;
         all.time += sums.time;

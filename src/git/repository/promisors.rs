@@ -2,11 +2,7 @@
 //!
 //! Each repository fetches what it lacks itself. Must not decide which objects are wanted.
 
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, io::Write, sync::Arc};
 
 use gix::bstr::{BStr, BString};
 
@@ -15,7 +11,10 @@ use super::{
     promisor::{FetchAccount, Promisor},
 };
 use crate::{
-    base::error::{ByteMessage, Error, Result, format_bytes},
+    base::{
+        error::{ByteMessage, Error, Result, format_bytes},
+        threads::Lock,
+    },
     git::{
         objects::wanted::{Missing, MissingObjects, Role},
         program::GitLocation,
@@ -39,7 +38,7 @@ pub enum Lazy {
 pub struct Promisors {
     lazy: Lazy,
     account: FetchAccount,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Lock<Known>>,
 }
 
 /// By the path of the submodule in the archived tree, which is empty for the repository of that tree. Two commits may have
@@ -72,13 +71,13 @@ impl Promisors {
         let config = repository.gix.config_snapshot();
         let (location, objects) = (&repository.location, &repository.objects);
         if let Some(promisor) = Promisor::read(config.plumbing(), location, objects) {
-            self.known().entry(path.to_owned()).or_insert(promisor);
+            self.known.lock().entry(path.to_owned()).or_insert(promisor);
         }
     }
 
     /// Whether no repository has any.
     pub fn is_empty(&self) -> bool {
-        self.known().is_empty()
+        self.known.lock().is_empty()
     }
 
     /// Where objects are noted that the repository at `location`, of the submodule at `path`, lacks: in `wanted`, if they
@@ -89,7 +88,7 @@ impl Promisors {
         location: &GitLocation,
         wanted: &MissingObjects,
     ) -> Option<MissingObjects> {
-        let known = self.known();
+        let known = self.known.lock();
         let is_known = known.get(path).is_some_and(|it| it.is_at(location));
         is_known.then(|| wanted.of_submodule(path))
     }
@@ -108,7 +107,7 @@ impl Promisors {
         }
         let (mut lost, mut is_unpromised) = (Vec::new(), false);
         for (path, missing) in by_path {
-            let promisor = self.known().get(&path).cloned();
+            let promisor = self.known.lock().get(&path).cloned();
             let mut missing = match &promisor {
                 Some(promisor) => promisor.fetch(missing, &self.account, diagnostics)?,
                 None => missing,
@@ -151,11 +150,6 @@ impl Promisors {
                 "GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so"
             }
         })
-    }
-
-    /// Every update is whole before the lock is released, so a poisoned lock is still consistent.
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
