@@ -125,12 +125,13 @@ pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BSt
     }
 }
 
-/// Whether `name` contains a notation for several revisions (gitrevisions(7), "SPECIFYING RANGES"). As a part of a path
-/// or a search, the notation has no meaning, but git-rev-parse(1) would still read it. No ref has one in its name.
+/// Whether `name` contains a notation for several revisions (gitrevisions(7), "SPECIFYING RANGES"), or excludes one. As a
+/// part of a path or a search, the notation has no meaning, but git-rev-parse(1) would still read it. No ref has one in its
+/// name.
 fn is_notation(name: &BStr) -> bool {
     let has = |notation: &str| name.contains_str(notation);
     // A name for git-cat-file(1) is a line.
-    !has("\n") && ["..", "^@", "^!", "^-"].into_iter().any(has)
+    !has("\n") && (name.starts_with(b"^") || ["..", "^@", "^!", "^-"].into_iter().any(has))
 }
 
 /// Whether `name` asks for the upstream of a branch: git then has several error messages.
@@ -179,6 +180,7 @@ mod tests {
             "HEAD^!",
             "HEAD^@",
             "HEAD^-2",
+            "^main",
         ] {
             assert!(is_notation(name.into()), "{name}");
         }
