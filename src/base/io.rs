@@ -1,8 +1,13 @@
-//! Writing to descriptors that other processes share.
+//! Writing to descriptors that other processes share, and messages to the user.
 
-use std::{fs::File, io};
+use std::{
+    fs::File,
+    io::{self, Write},
+};
 
 use rustix::event::{PollFd, PollFlags, poll};
+
+use super::error::push_line;
 
 /// Calls `write` until it no longer fails with `WouldBlock`, and waits for room in between.
 ///
@@ -20,4 +25,11 @@ pub fn retry_would_block(
             outcome => return outcome,
         }
     }
+}
+
+/// Print a line of a message, as [`push_line`] writes it. Like git, nobody minds whether anybody reads it.
+pub fn print_line(messages: &mut dyn Write, label: &str, message: &[u8]) {
+    let mut line = Vec::new();
+    push_line(&mut line, label, message);
+    let _ = messages.write_all(&line);
 }

@@ -5,7 +5,10 @@ use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
 use super::Context;
 use crate::{
     archive::{self, ArchiveOutputs, RunStats},
-    base::error::{Error, ExitKind, Result, format_bytes, push_line},
+    base::{
+        error::{Error, ExitKind, Result, format_bytes},
+        io::print_line,
+    },
     cache::Account,
     cli::{self, Args, CliError, RawArgs},
     git::repository::{Repository, promisor::FetchAccount},
@@ -199,14 +202,8 @@ impl Run<'_> {
         {
             let reason = account.reason.as_deref().unwrap_or_default();
             let values = [directory.as_bytes(), reason.as_bytes()];
-            let mut line = Vec::new();
-            push_line(
-                &mut line,
-                "warning: ",
-                &format_bytes("--cache='{}' is not used: {}", &values),
-            );
-            // As git does not mind whether anybody reads it.
-            let _ = self.context.messages.write_all(&line);
+            let text = format_bytes("--cache='{}' is not used: {}", &values);
+            print_line(self.context.messages, "warning: ", &text);
         }
     }
 

@@ -15,7 +15,8 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{ByteMessage, Error, Result, format_bytes, printable_path, push_line, strerror},
+        error::{ByteMessage, Error, Result, format_bytes, printable_path, strerror},
+        io::print_line,
         working_directory::{Directory, NamedFile},
     },
     cli::{BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks},
@@ -190,10 +191,8 @@ impl<'a> FilterRules<'a> {
         {
             let template = "--lfs=content ignores the attributes above '{}', so its files may be sent as LFS pointers; \
                             name '{}' and the path '{}' instead of '{}'";
-            let mut warning = Vec::new();
             let values: [&[u8]; 4] = [path, commit, path, name];
-            push_line(&mut warning, "warning: ", &format_bytes(template, &values));
-            let _ = diagnostics.write_all(&warning);
+            print_line(diagnostics, "warning: ", &format_bytes(template, &values));
         }
     }
 
@@ -479,19 +478,17 @@ impl Sources<'_> {
             let failed = format_bytes("cannot use ignore rules of '{}'", &[origin]);
             Error::fatal(failed).caused_by(ByteMessage(line.words()))
         })?;
-        let mut lines = Vec::new();
         for line in bad {
             let warning = format_bytes("{}: {}", &[&printable_path(origin), &line.words()]);
-            push_line(&mut lines, "warning: ", &warning);
+            print_line(self.diagnostics, "warning: ", &warning);
         }
         for hint in &self.ignore.hints()[hints..] {
             match hint.diverges {
-                true => push_line(&mut lines, "warning: ", &hint.words()),
-                false if self.explains => push_line(&mut lines, "hint: ", &hint.words()),
+                true => print_line(self.diagnostics, "warning: ", &hint.words()),
+                false if self.explains => print_line(self.diagnostics, "hint: ", &hint.words()),
                 false => {}
             }
         }
-        let _ = self.diagnostics.write_all(&lines);
         Ok(())
     }
 }

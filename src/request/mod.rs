@@ -30,7 +30,7 @@ use std::{io::Write, sync::Arc};
 use gix::bstr::BString;
 
 use crate::{
-    base::error::{format_bytes, push_line},
+    base::{error::format_bytes, io::print_line},
     cache,
     cli::{ByteRange, Condition},
     format::{deflate::Dialect, zip::Times},
@@ -135,16 +135,13 @@ impl Request {
 
     /// Warns on `diagnostics` of ignore files that do not exist.
     pub fn warn(&self, diagnostics: &mut dyn Write) {
-        let mut lines = Vec::new();
         for path in &self.absent_rules {
             let warning = format_bytes(
                 "--exclude-from-tree='{}' is in no tree and ignores nothing",
                 &[path],
             );
-            push_line(&mut lines, "warning: ", &warning);
+            print_line(diagnostics, "warning: ", &warning);
         }
-        // As git does not mind whether anybody reads it.
-        let _ = diagnostics.write_all(&lines);
     }
 
     /// The ids of the archived commit, tree and base, for reports.

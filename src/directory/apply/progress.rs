@@ -2,12 +2,15 @@
 
 use std::{
     cell::Cell,
-    io::{self, Read, Write},
+    io::{self, Read},
     rc::Rc,
 };
 
 use crate::{
-    base::error::{format_bytes, printable_path, push_line},
+    base::{
+        error::{format_bytes, printable_path},
+        io::print_line,
+    },
     output::report::{Console, Done, Meter, Total},
 };
 
@@ -97,10 +100,8 @@ impl<'a> Progress<'a> {
         if !self.verbose {
             return;
         }
-        let mut line = Vec::new();
         let text = format_bytes("{} {}", &[what.as_bytes(), &printable_path(path.bytes())]);
-        push_line(&mut line, "", &text);
-        let _ = self.console.write_all(&line);
+        print_line(&mut self.console, "", &text);
     }
 
     /// The pass is complete.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashSet,
-    io::Write as _,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -19,7 +18,8 @@ use super::{
 use crate::{
     base::{
         buffer::spool::Spooled,
-        error::{Error, ExitKind, Result, push_line},
+        error::{Error, ExitKind, Result},
+        io::print_line,
     },
     directory::{
         apply,
@@ -372,10 +372,7 @@ impl Publication<'_> {
                 "the published files of {commit} may be out of date, because some show more than the commit, \
                  such as refs; --republish publishes them again"
             );
-            let mut line = Vec::new();
-            push_line(&mut line, "warning: ", text.as_bytes());
-            // Nobody may listen.
-            let _ = self.console.write_all(&line);
+            print_line(&mut self.console, "warning: ", text.as_bytes());
         }
     }
 

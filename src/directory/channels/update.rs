@@ -21,7 +21,8 @@ use super::{
 use crate::{
     base::{
         buffer::spool::{Spool, Spooled},
-        error::{Error, ExitKind, Result, push_line},
+        error::{Error, ExitKind, Result},
+        io::print_line,
         working_directory::NamedFile,
     },
     directory::{
@@ -77,7 +78,8 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
         match journey.follow(&route, &mut start, &mut reports)? {
             None => return Ok(()),
             Some((digest, error)) => {
-                warn(&mut reports.console, &error);
+                let text = format!("{}; another way is taken", error.message());
+                print_line(&mut reports.console, "warning: ", text.as_bytes());
                 broken.push((digest, error));
             }
         }
@@ -322,12 +324,4 @@ fn fetch(bucket: &dyn Bucket, step: &PublishedArchive, bytes: &AtomicU64) -> Res
             .finish()
             .map_err(|error| Error::fatal("cannot keep an archive").caused_by(error)),
     }
-}
-
-fn warn(messages: &mut dyn Write, error: &Error) {
-    let mut line = Vec::new();
-    let text = format!("{}; another way is taken", error.message());
-    push_line(&mut line, "warning: ", text.as_bytes());
-    // Nobody may listen.
-    let _ = messages.write_all(&line);
 }

@@ -21,7 +21,8 @@ use serde::Serialize;
 
 use crate::{
     base::{
-        error::{Result, counted, format_bytes, push_line},
+        error::{Result, counted, format_bytes},
+        io::print_line,
         serialize_seconds,
         threads::Lock,
     },
@@ -159,14 +160,8 @@ impl Promisor {
         while !rest.is_empty() && fetches < MAX_FETCHES {
             if shows_progress {
                 let count = counted(rest.len() as u64, "object");
-                let mut line = Vec::new();
-                let values = [count.as_bytes(), remote];
-                push_line(
-                    &mut line,
-                    "Fetching: ",
-                    &format_bytes("{} from {}", &values),
-                );
-                let _ = diagnostics.write_all(&line);
+                let text = format_bytes("{} from {}", &[count.as_bytes(), remote]);
+                print_line(diagnostics, "Fetching: ", &text);
             }
             fetches += 1;
             let (name, ids) = (OsStr::from_bytes(remote), rest.iter().copied());

@@ -15,7 +15,10 @@ use gix::{
 
 use super::{super::purpose::Purpose, ResolvedTree, Submodule, Submodules, place::Place};
 use crate::{
-    base::error::{Error, Result, format_bytes, push_line},
+    base::{
+        error::{Error, Result, format_bytes},
+        io::print_line,
+    },
     cli::{SubmoduleMapping, Submodules as How},
     filter::Filter,
     git::{
@@ -315,9 +318,11 @@ impl Survey<'_> {
             let template = "submodule path '{}' left empty: commit {} is not here";
             let commit = link.commit.to_string();
             let values = [place.shown(), commit.as_bytes()];
-            let mut line = Vec::new();
-            push_line(&mut line, "warning: ", &format_bytes(template, &values));
-            let _ = self.diagnostics.write_all(&line);
+            print_line(
+                self.diagnostics,
+                "warning: ",
+                &format_bytes(template, &values),
+            );
             return Ok(None);
         }
         Err(error.unwrap_or_else(|| place.without_repository()))
