@@ -4,9 +4,14 @@
 //! The crate `object_store` speaks the protocols, and reads credentials from the variables of each vendor. Requests that
 //! fail are repeated, with growing pauses, until a deadline.
 
-use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration, time::SystemTime};
+use std::{
+    future::{Future, ready},
+    pin::pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{
     ClientConfigKey, ClientOptions, Error as StoreError, MultipartUpload, ObjectMeta, ObjectStore,
     ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
@@ -16,10 +21,7 @@ use object_store::{
     http::HttpBuilder,
     path::Path,
 };
-use tokio::{
-    runtime::{Builder, Runtime},
-    task::JoinHandle,
-};
+use tokio::runtime::{Builder, Runtime};
 
 use super::{
     files::{Bucket, Listed, Sent, Take, Version, Versioned, not_empty},
@@ -121,22 +123,16 @@ impl RemoteBucket {
         let Some(ObjectMeta { size, location, .. }) = self.head(name).await? else {
             return Ok(false);
         };
-        let mut starts = (0..size).step_by(PART as usize);
-        let mut parts = VecDeque::new();
-        loop {
-            for start in starts.by_ref().take(AT_ONCE - parts.len()) {
-                let (store, location) = (Arc::clone(&self.store), location.clone());
-                let range = start..size.min(start + PART);
-                parts.push_back(tokio::spawn(async move {
-                    store.get_range(&location, range).await
-                }));
-            }
-            let Some(part) = parts.pop_front() else {
-                return Ok(true);
-            };
-            let part = joined(part).await;
+        let starts = stream::iter((0..size).step_by(PART as usize));
+        let parts = starts.map(|start| {
+            let range = start..size.min(start + PART);
+            self.store.get_range(&location, range)
+        });
+        let mut parts = pin!(parts.buffered(AT_ONCE));
+        while let Some(part) = parts.next().await {
             take(&part.map_err(|error| self.failed("read", name, &error))?)?;
         }
+        Ok(true)
     }
 
     /// Sends a file in parts, some at once.
@@ -147,7 +143,7 @@ impl RemoteBucket {
         sent: &mut Sent<'_>,
     ) -> Result<(), StoreError> {
         let mut upload = self.store.put_multipart(&self.path(name)).await?;
-        match Parts::new(content).send(&mut *upload, sent).await {
+        match put_parts(&mut *upload, content, sent).await {
             Ok(()) => upload.complete().await.map(|_| ()),
             Err(error) => {
                 // The failure is told, not that of cleaning up.
@@ -158,55 +154,27 @@ impl RemoteBucket {
     }
 }
 
-/// The parts of a file that is sent.
-struct Parts<'a> {
-    content: &'a Spooled,
-    /// The bytes of each but the last.
-    len: u64,
-    /// Those under way, in order.
-    sending: VecDeque<JoinHandle<Result<(), StoreError>>>,
-    /// The number of those that have arrived.
-    arrived: u64,
-}
-
-impl<'a> Parts<'a> {
-    fn new(content: &'a Spooled) -> Self {
-        Self {
-            content,
-            len: PART.max(content.size().div_ceil(MAX_PARTS)),
-            sending: VecDeque::new(),
-            arrived: 0,
-        }
-    }
-
-    async fn send(
-        &mut self,
-        upload: &mut dyn MultipartUpload,
-        sent: &mut Sent<'_>,
-    ) -> Result<(), StoreError> {
-        let size = self.content.size();
-        for start in (0..size).step_by(self.len as usize) {
-            if self.sending.len() == AT_ONCE {
-                self.first(sent).await?;
-            }
-            let part = bytes(self.content, start, self.len.min(size - start))?;
-            self.sending.push_back(tokio::spawn(upload.put_part(part)));
-        }
-        while !self.sending.is_empty() {
-            self.first(sent).await?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the first part.
-    async fn first(&mut self, sent: &mut Sent<'_>) -> Result<(), StoreError> {
-        if let Some(part) = self.sending.pop_front() {
-            joined(part).await?;
-            self.arrived += 1;
-            sent((self.arrived * self.len).min(self.content.size()));
-        }
-        Ok(())
-    }
+/// Sends the parts of `content`.
+async fn put_parts(
+    upload: &mut dyn MultipartUpload,
+    content: &Spooled,
+    sent: &mut Sent<'_>,
+) -> Result<(), StoreError> {
+    let size = content.size();
+    let len = PART.max(size.div_ceil(MAX_PARTS));
+    let starts = stream::iter((0..size).step_by(len as usize));
+    let parts = starts.map(|start| {
+        let part = bytes(content, start, len.min(size - start));
+        let put = part.map(|part| upload.put_part(part));
+        async { put?.await }
+    });
+    let mut arrived = 0;
+    let arrivals = parts.buffered(AT_ONCE).try_for_each(|()| {
+        arrived += len;
+        sent(size.min(arrived));
+        ready(Ok(()))
+    });
+    arrivals.await
 }
 
 impl Bucket for RemoteBucket {
@@ -370,13 +338,6 @@ fn bytes(content: &Spooled, start: u64, len: u64) -> Result<PutPayload, StoreErr
             store: "temporary file",
             source: error.into(),
         }),
-    }
-}
-
-async fn joined<T>(part: JoinHandle<Result<T, StoreError>>) -> Result<T, StoreError> {
-    match part.await {
-        Ok(outcome) => outcome,
-        Err(error) => Err(error.into()),
     }
 }
 
