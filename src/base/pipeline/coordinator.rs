@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, Sender, select_biased, unbounded};
 
 use super::{
     Limits, Made, Sink, Source, Times, Worker,
-    processors::{Processor, Sharing, helpful_threads, processor_count},
+    processors::{Sharing, helpful_threads, processor_count},
     queue::{Queue, Ticket},
     window::{Admitted, Done, Window},
 };
@@ -267,19 +267,12 @@ where
     fn start_helper(&mut self) {
         let (worker, tasks, reporter) = (self.worker, self.tasks.clone(), self.reporter.clone());
         let name = format!("sluice-{}", self.helpers + 1);
-        let parent = Processor::current();
         let helper = thread::Builder::new()
             .name(name)
             .stack_size(STACK)
-            .spawn_scoped(self.scope, move || {
-                parent.leave();
-                help(worker, &tasks, &reporter);
-            });
+            .spawn_scoped(self.scope, move || help(worker, &tasks, &reporter));
         match helper {
-            Ok(_) => {
-                self.helpers += 1;
-                thread::yield_now(); // The helper cannot move before it has run once.
-            }
+            Ok(_) => self.helpers += 1,
             // Fewer threads do the same work.
             Err(_) => {
                 self.wanted = Some(self.helpers + 1);

@@ -23,44 +23,6 @@ pub(super) enum Sharing {
 /// instant.
 const PASSING: usize = 1;
 
-/// The processor on which a thread was seen. Known on Linux only.
-#[derive(Clone, Copy)]
-pub(super) struct Processor(#[cfg(target_os = "linux")] usize);
-
-#[cfg(target_os = "linux")]
-impl Processor {
-    /// Where the calling thread runs.
-    pub(super) fn current() -> Self {
-        Self(rustix::thread::sched_getcpu())
-    }
-
-    /// Moves the calling thread to another processor, if it runs here. Kernels of some virtual machines start
-    /// a thread on its parent's processor and move neither for 4 ms: an archive of 7 ms then takes 10.
-    /// Where the kernel refuses, the thread stays.
-    pub(super) fn leave(self) {
-        use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
-
-        let Ok(allowed) = sched_getaffinity(None) else {
-            return;
-        };
-        let mut others = allowed;
-        others.unset(self.0);
-        if sched_getcpu() == self.0 && sched_setaffinity(None, &others).is_ok() {
-            let _ = sched_setaffinity(None, &allowed);
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Processor {
-    pub(super) fn current() -> Self {
-        Self()
-    }
-
-    /// Does nothing: other systems place threads themselves.
-    pub(super) fn leave(self) {}
-}
-
 /// As many threads as there are processors to run on. Asking the system takes longer than a small archive.
 pub fn processor_count() -> usize {
     thread::available_parallelism()
