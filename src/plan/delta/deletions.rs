@@ -2,7 +2,7 @@
 //! temporary file: there may be millions of deletions, which must never all be in memory.
 
 use std::{
-    io::{self, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     sync::Arc,
 };
 
@@ -19,8 +19,6 @@ use crate::{
 
 /// Bytes read at once.
 const BLOCK_LEN: usize = 64 << 10;
-/// The size in bytes of the length field in front of each record.
-const LEN: usize = size_of::<u64>();
 /// A record stores the position of the status in this table, and of the mode in the next.
 const STATUSES: [Status; 4] = [
     Status::Added,
@@ -63,19 +61,15 @@ impl Deletion {
 }
 
 /// Collects deletions during the diff.
-pub(super) struct DeletionLog {
-    records: RecordWriter,
-}
+pub(super) struct DeletionLog(Spool);
 
 impl DeletionLog {
     /// An empty log that holds up to `max_memory` bytes in memory.
     pub(super) fn new(max_memory: usize) -> Self {
-        Self {
-            records: RecordWriter::new(max_memory),
-        }
+        Self(Spool::new(max_memory))
     }
 
-    /// Append `deletion`.
+    /// Append `deletion`, as a record after its length.
     pub(super) fn add(&mut self, deletion: &Deletion) -> Result<()> {
         let is_status = |status: &Status| *status == deletion.status;
         let is_mode = |mode: &Mode| *mode == deletion.mode;
@@ -87,13 +81,17 @@ impl DeletionLog {
         ];
         let codes = codes.map(|code| code.and_then(|code| u8::try_from(code).ok()));
         let codes = codes.map(|code| code.expect("few statuses, few modes, short ids"));
-        self.records.push(&[&codes, id, &deletion.name])
+        let len = codes.len() + id.len() + deletion.name.len();
+        for part in [&len.to_le_bytes()[..], &codes, id, &deletion.name] {
+            self.0.write_all(part).map_err(cannot_keep)?;
+        }
+        Ok(())
     }
 
     /// Finish the log and return its deletions.
     pub(super) fn finish(self) -> Result<Deletions> {
         Ok(Deletions {
-            own: Arc::new(self.records.finish()?),
+            own: Arc::new(self.0.finish().map_err(cannot_keep)?),
             inner: Vec::new(),
         })
     }
@@ -101,7 +99,7 @@ impl DeletionLog {
 
 /// All deletions of a diff.
 pub struct Deletions {
-    own: Arc<DeletionRecords>,
+    own: Arc<Spooled>,
     /// Those in submodules.
     inner: Vec<Arc<Deletions>>,
 }
@@ -109,7 +107,7 @@ pub struct Deletions {
 impl Deletions {
     /// Whether there is no deletion.
     pub fn is_empty(&self) -> bool {
-        self.own.0.size() == 0 && self.inner.iter().all(|inner| inner.is_empty())
+        self.own.size() == 0 && self.inner.iter().all(|inner| inner.is_empty())
     }
 
     /// These deletions, preceded by those inside submodules.
@@ -122,93 +120,26 @@ impl Deletions {
 
     /// Pass all deletions to `taker`, those in submodules first, in the order of trees. A directory follows its entries.
     pub fn each(&self, taker: &mut dyn FnMut(&Deletion) -> Result<()>) -> Result<()> {
-        let mut at = Cursor::default();
         self.inner.iter().try_for_each(|inner| inner.each(taker))?;
-        while let Some(record) = self.own.next(&mut at)? {
-            taker(&parsed(&record)?)?;
+        let mut records = BufReader::with_capacity(BLOCK_LEN, self.own.reader());
+        while !records.fill_buf().map_err(cannot_keep)?.is_empty() {
+            taker(&next(&mut records).map_err(cannot_keep)?)?;
         }
         Ok(())
     }
 }
 
-fn parsed(record: &[u8]) -> Result<Deletion> {
-    Deletion::parse(record).ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))
+/// The deletion of the next record.
+fn next(records: &mut impl Read) -> io::Result<Deletion> {
+    let mut len = usize::to_le_bytes(0);
+    records.read_exact(&mut len)?;
+    let mut record = vec![0; usize::from_le_bytes(len)];
+    records.read_exact(&mut record)?;
+    Deletion::parse(&record).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn cannot_keep(error: io::Error) -> Error {
     Error::fatal("cannot keep what is gone").caused_by(error)
-}
-
-/// Writes records.
-struct RecordWriter(Spool);
-
-impl RecordWriter {
-    fn new(max_memory: usize) -> Self {
-        Self(Spool::new(max_memory))
-    }
-
-    /// Append a record that consists of these `parts`.
-    fn push(&mut self, parts: &[&[u8]]) -> Result<()> {
-        let len: usize = parts.iter().map(|part| part.len()).sum();
-        let len = (len as u64).to_le_bytes();
-        for piece in std::iter::once(&len[..]).chain(parts.iter().copied()) {
-            self.0.write_all(piece).map_err(cannot_keep)?;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<DeletionRecords> {
-        Ok(DeletionRecords(self.0.finish().map_err(cannot_keep)?))
-    }
-}
-
-/// Records, each after its length.
-struct DeletionRecords(Spooled);
-
-/// The position of a reader of records, with the block read last.
-#[derive(Default)]
-struct Cursor {
-    offset: u64,
-    block: Vec<u8>,
-    block_start: u64,
-}
-
-impl Cursor {
-    /// `len` bytes of the block from `offset` on; `None` if the block is shorter.
-    fn held(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset.checked_sub(self.block_start)?).ok()?;
-        self.block.get(start..)?.get(..len)
-    }
-}
-
-impl DeletionRecords {
-    /// Read the record behind the cursor and move the cursor behind it.
-    fn next(&self, at: &mut Cursor) -> Result<Option<Vec<u8>>> {
-        if at.offset == self.0.size() {
-            return Ok(None);
-        }
-        let len = self.bytes(at, at.offset, LEN)?;
-        let len = len.try_into().ok().map(u64::from_le_bytes);
-        let len = len.and_then(|len| usize::try_from(len).ok());
-        let len = len.ok_or_else(|| cannot_keep(io::ErrorKind::InvalidData.into()))?;
-        let start = at.offset + LEN as u64;
-        let record = self.bytes(at, start, len)?.to_vec();
-        at.offset = start + len as u64;
-        Ok(Some(record))
-    }
-
-    /// Reads `len` bytes from `offset` on, from the block in memory if they are in it.
-    fn bytes<'a>(&self, at: &'a mut Cursor, offset: u64, len: usize) -> Result<&'a [u8]> {
-        if at.held(offset, len).is_none() {
-            let rest = usize::try_from(self.0.size() - offset).unwrap_or(usize::MAX);
-            at.block.resize(BLOCK_LEN.max(len).min(rest), 0);
-            at.block_start = offset;
-            let read = self.0.read_exact_at(&mut at.block, offset);
-            read.map_err(cannot_keep)?;
-        }
-        let bytes = at.held(offset, len);
-        bytes.ok_or_else(|| cannot_keep(io::ErrorKind::UnexpectedEof.into()))
-    }
 }
 
 #[cfg(test)]
