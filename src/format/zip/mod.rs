@@ -17,7 +17,7 @@ use crate::{
             Buffer,
             spool::{Spool, Spooled},
         },
-        error::{Error, Result},
+        error::{Error, Result, format_bytes, push_line},
     },
     format::deflate::Level,
 };
@@ -37,8 +37,6 @@ const DIRECTORY: u32 = 0x10;
 const LOOKED_AT: usize = 8000;
 /// The longest name that the format holds.
 const NAME_MAX: usize = u16::MAX as usize;
-/// The longest message line of git, without its end.
-const LINE_MAX: usize = 4095;
 /// Bytes copied at once.
 const COPY_LEN: usize = 64 << 10;
 /// The most bytes of a packed body held in memory. More go to a temporary file.
@@ -78,15 +76,15 @@ impl Format for Zip {
     fn check(&self, member: &Member<'_>, log: &mut Buffer) -> Result<()> {
         let name = member.name;
         if !name.is_ascii() && !is_utf8(name) {
-            log.extend(&line("warning: ", "path is not valid UTF-8: ", name));
-            log.extend(b"\n");
+            let mut line = Vec::new();
+            let warning = format_bytes("path is not valid UTF-8: {}", &[name]);
+            push_line(&mut line, "warning: ", &warning);
+            log.extend(&line);
         }
         if name.len() > NAME_MAX {
             let (len, id) = (name.len(), member.hex_id());
             let why = format!("path too long ({len} chars, SHA1: {id}): ");
-            let line = line("error: ", &why, name);
-            let message = &line["error: ".len()..];
-            return Err(Error::entry(message));
+            return Err(Error::entry([why.as_bytes(), name].concat()));
         }
         Ok(())
     }
@@ -440,18 +438,6 @@ fn each_piece<E>(
 
 fn cannot_keep_directory(error: io::Error) -> Error {
     Error::entry("cannot keep the directory of the zip file").caused_by(error)
-}
-
-/// A line about `name`, truncated as by git, without control characters.
-fn line(label: &str, message: &str, name: &[u8]) -> Vec<u8> {
-    let mut line = [label.as_bytes(), message.as_bytes(), name].concat();
-    line.truncate(LINE_MAX);
-    for byte in &mut line {
-        if byte.is_ascii_control() && !matches!(*byte, b'\t' | b'\n') {
-            *byte = b'?';
-        }
-    }
-    line
 }
 
 fn looks_like_text(content: &[u8]) -> bool {
