@@ -125,6 +125,17 @@ impl Destination {
         }
     }
 
+    /// Has `write` write to the open file or stream.
+    fn put(&mut self, write: impl Fn(&mut dyn Write) -> io::Result<usize>) -> io::Result<usize> {
+        match self {
+            Self::Direct(file) => retry_would_block(file, |mut file| write(&mut file)),
+            Self::InPlace(file) => retry_would_block(file.emptied()?, |mut file| write(&mut file)),
+            Self::Replacing(replacement) => write(&mut replacement.file),
+            Self::Stream(stream) => write(stream),
+            Self::Relayed(relay) => relay.file().map_or(Ok(0), |mut file| write(&mut file)),
+        }
+    }
+
     /// Complete the destination, after the archive.
     pub fn complete(self) -> Result<()> {
         match self {
@@ -149,24 +160,11 @@ impl Destination {
 
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Direct(file) => retry_would_block(file, |mut file| file.write(bytes)),
-            Self::InPlace(file) => retry_would_block(file.emptied()?, |mut file| file.write(bytes)),
-            Self::Replacing(replacement) => replacement.file.write(bytes),
-            Self::Stream(stream) => stream.write(bytes),
-            Self::Relayed(relay) => relay.file().map_or(Ok(0), |mut file| file.write(bytes)),
-        }
+        self.put(|to| to.write(bytes))
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let write = |mut file: &File| file.write_vectored(slices);
-        match self {
-            Self::Direct(file) => retry_would_block(file, write),
-            Self::InPlace(file) => retry_would_block(file.emptied()?, write),
-            Self::Replacing(replacement) => replacement.file.write_vectored(slices),
-            Self::Stream(stream) => stream.write_vectored(slices),
-            Self::Relayed(relay) => relay.file().map_or(Ok(0), write),
-        }
+        self.put(|to| to.write_vectored(slices))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::io::Write;
 use gix::{ObjectId, bstr::BString};
 use serde::Serialize;
 
-use super::{Subject, json};
+use super::{Subject, json, json_line};
 use crate::{
     base::{
         buffer::Buffer,
@@ -25,40 +25,36 @@ struct Header<'a> {
     subject: Option<&'a Subject>,
 }
 
+/// The last line, filled in as the list grows.
 #[derive(Serialize)]
 struct End {
     end: bool,
     objects: u64,
     lfs_objects: u64,
     submodules: u64,
+    /// Whether nothing is missing that decides about what else the archive needs.
     complete: bool,
 }
 
 /// A list in progress.
 pub struct MissingList<'a> {
     out: &'a mut dyn Write,
-    objects: u64,
-    lfs_objects: u64,
-    submodules: u64,
-    /// Whether nothing is missing that decides about what else the archive needs.
-    is_complete: bool,
+    end: End,
 }
 
 impl<'a> MissingList<'a> {
     /// Writes the header to `out`. The `subject` may be among the missing.
     pub fn begin(out: &'a mut dyn Write, subject: Option<&Subject>) -> Result<Self> {
-        let mut list = Self {
-            out,
+        let missing = VERSION;
+        json_line(&Header { missing, subject }, out)?;
+        let end = End {
+            end: true,
             objects: 0,
             lfs_objects: 0,
             submodules: 0,
-            is_complete: true,
+            complete: true,
         };
-        list.line(&Header {
-            missing: VERSION,
-            subject,
-        })?;
-        Ok(list)
+        Ok(Self { out, end })
     }
 
     /// Writes the lines of all that is `missing`.
@@ -66,18 +62,18 @@ impl<'a> MissingList<'a> {
         let mut text = Buffer::default();
         for missing in missing {
             let is_known = matches!(missing.role, Role::File(_) | Role::LfsObject { .. });
-            self.is_complete &= is_known;
+            self.end.complete &= is_known;
             match &missing.role {
                 Role::Submodule { path, name } => {
-                    self.submodules += 1;
+                    self.end.submodules += 1;
                     submodule(missing, path, name.as_ref(), &mut text);
                 }
                 Role::LfsObject { size, .. } => {
-                    self.lfs_objects += 1;
+                    self.end.lfs_objects += 1;
                     lfs_object(missing, *size, &mut text);
                 }
                 role => {
-                    self.objects += 1;
+                    self.end.objects += 1;
                     object(missing, role, &mut text);
                 }
             }
@@ -88,29 +84,13 @@ impl<'a> MissingList<'a> {
 
     /// Something is missing that must not be named.
     pub fn hide(&mut self) {
-        self.is_complete = false;
+        self.end.complete = false;
     }
 
     /// Writes the last line. Returns whether nothing is missing.
-    pub fn end(mut self) -> Result<bool> {
-        self.line(&End {
-            end: true,
-            objects: self.objects,
-            lfs_objects: self.lfs_objects,
-            submodules: self.submodules,
-            complete: self.is_complete,
-        })?;
-        Ok(self.is_complete && self.objects == 0 && self.lfs_objects == 0)
-    }
-
-    fn line(&mut self, value: &impl Serialize) -> Result<()> {
-        let line = serde_json::to_vec(value);
-        let mut line = line.map_err(|error| {
-            Error::fatal("cannot write the list of missing objects").caused_by(error)
-        })?;
-        line.push(b'\n');
-        let written = self.out.write_all(&line);
-        written.map_err(|error| Error::write(&error))
+    pub fn end(self) -> Result<bool> {
+        json_line(&self.end, self.out)?;
+        Ok(self.end.complete && self.end.objects == 0 && self.end.lfs_objects == 0)
     }
 }
 
