@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The booleans that decide how git reads objects, refs and attributes.
-const BOOLEANS: [&str; 20] = [
+const BOOLEANS: [&str; 21] = [
     "core.bare",
     "core.commitGraph",
     "core.fileMode",
@@ -35,6 +35,7 @@ const BOOLEANS: [&str; 20] = [
     "core.protectHFS",
     "core.protectNTFS",
     "core.quotePath",
+    "core.safecrlf",
     "core.sparseCheckout",
     "core.symlinks",
     "core.trustCtime",
@@ -47,7 +48,7 @@ const BOOLEANS: [&str; 20] = [
 
 /// The numbers that decide about the same, with those that are valid.
 const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
-    ("core.abbrev", 4..=i64::MAX),
+    ("core.abbrev", 4..=40),
     ("core.bigFileThreshold", 0..=i64::MAX),
     ("core.compression", -1..=9),
     ("core.deltaBaseCacheLimit", 0..=i64::MAX),
@@ -181,6 +182,8 @@ mod tests {
             "abbrev = auto",
             "abbrev = x",
             "abbrev = 3",
+            "abbrev = 1g",
+            "safecrlf = x",
             "autocrlf",
             "compression = 10",
             "looseCompression = -2",
