@@ -35,8 +35,8 @@ use super::{
     threads,
 };
 
-/// A thread gets records of this many bytes at a time.
-const BATCH_LEN: usize = 16 << 10;
+/// A thread gets records of this many bytes at a time: few, so that no thread waits long for the last one.
+const BATCH_LEN: usize = 4 << 10;
 /// Bytes of a file that are read at once.
 const READ_LEN: usize = 128 << 10;
 /// How often progress is shown.
