@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A value that one thread at a time holds. Whoever holds it leaves it consistent after every step, so a panic of another
+/// A value that one thread at a time holds. Every thread leaves it consistent after each step, so a panic of another
 /// thread does no harm.
 #[derive(Debug, Default)]
 pub struct Lock<T>(Mutex<T>);
