@@ -11,7 +11,6 @@ use gix::{ObjectId, hash::oid};
 
 use super::{
     Odb, PackId, Place, loose_ahead,
-    map::Map,
     pack::{EntryHeader, EntryKind},
     source::PackSource,
 };
@@ -20,7 +19,9 @@ use super::{
 const GAP: u64 = 64 << 10;
 /// The longest header of a pack entry that is expected, in bytes.
 const HEADER: u64 = 64;
-/// The loose objects of which is looked whether they are in memory, at most: each has to be opened.
+/// The objects of which is looked whether they are in memory, at most.
+const SAMPLE: usize = 64;
+/// The loose objects among them, at most: each has to be opened.
 const LOOSE_SAMPLE: usize = 8;
 /// An entry of at most this size is expected not to shrink; larger ones to a half.
 const SMALL: u64 = 16 << 10;
@@ -31,15 +32,17 @@ type Range = (PackId, u64, u64);
 impl Odb {
     /// Whether a sample of the packs and indices that were used so far is in memory. False if none was used.
     pub fn is_in_memory(&self) -> bool {
-        let indices = self.sources.iter().filter_map(|source| source.map());
-        let packs = self.packs.iter().filter_map(|file| file.map());
-        let mut packs = packs.peekable();
-        packs.peek().is_some() && indices.chain(packs).all(Map::is_in_memory)
+        let mut packs = self.packs.iter().filter_map(|file| file.map()).peekable();
+        packs.peek().is_some()
+            && packs.all(|pack| pack.is_in_memory(0..pack.len()))
+            && self.sources.iter().all(|source| source.is_in_memory())
     }
 
-    /// Whether the beginnings of the packed objects among `ids`, and a few loose ones, are in memory.
+    /// Whether the beginnings of a sample of the packed objects `ids`, and of a few loose ones, are in memory.
     pub fn has_in_memory(&mut self, ids: &[ObjectId]) -> bool {
-        self.ask_for_lookups(ids);
+        let step = ids.len().div_ceil(SAMPLE).max(1);
+        let ids: Vec<ObjectId> = ids.iter().step_by(step).copied().collect();
+        self.ask_for_lookups(&ids);
         let mut loose = 0;
         ids.iter().all(|id| match self.find_in_packs(id) {
             Some(Place::Packed(pack, offset)) => {
@@ -135,7 +138,7 @@ impl Odb {
 
     /// Asks for the pages that look-ups of `ids` will read, in the indices that were used so far.
     fn ask_for_lookups(&self, ids: &[ObjectId]) {
-        for source in &self.sources {
+        for source in self.sources.iter().filter(|it| !it.is_in_memory()) {
             source.ask(ids);
         }
     }

@@ -85,6 +85,12 @@ impl Index {
         self.tables.names.ask(&self.map, ids, offsets);
     }
 
+    /// Whether a sample of the pages that look-ups read is in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let offsets = (self.tables.offsets, self.tables.offset_stride);
+        self.tables.names.is_in_memory(&self.map, offsets)
+    }
+
     /// Asks the system for the pages of all look-ups, unless they have more than `max_bytes`.
     pub(super) fn ask_for_all(&self, max_bytes: u64) {
         if self.map.len() as u64 <= max_bytes {

@@ -40,7 +40,7 @@ pub(super) fn ask(dirs: &[PathBuf], ids: &[ObjectId]) {
 pub(super) fn is_in_memory(dirs: &[PathBuf], id: &oid) -> bool {
     let mut files = dirs.iter().map(|dir| Map::open(&loose::path(dir, id)));
     let file = files.find_map(Result::ok);
-    file.is_none_or(|file| file.is_in_memory())
+    file.is_none_or(|file| file.is_in_memory(0..file.len()))
 }
 
 fn ask_for(dirs: &[PathBuf], id: &oid) {

@@ -19,7 +19,7 @@ use crate::base::error::{Error, format_bytes, strerror};
 
 /// The kernel reads at most this much for one question, whatever its length: the usual window of read-ahead, in bytes.
 const QUESTION: usize = 128 << 10;
-/// The pages that are looked at to see whether a file is in memory.
+/// The pages that are looked at to see whether a part of a file is in memory.
 const SAMPLE: usize = 32;
 
 /// A whole file, read-only, in memory.
@@ -98,10 +98,10 @@ impl Map {
         }
     }
 
-    /// Whether a sample of pages is in memory. True if the system does not say so.
-    pub(super) fn is_in_memory(&self) -> bool {
-        let step = self.len().div_ceil(SAMPLE).max(page_size());
-        let mut offsets = (0..self.len()).step_by(step);
+    /// Whether a sample of the pages of `range` is in memory. True if the system does not say so.
+    pub(super) fn is_in_memory(&self, range: Range<usize>) -> bool {
+        let step = range.len().div_ceil(SAMPLE).max(page_size());
+        let mut offsets = range.step_by(step);
         offsets.all(|offset| self.has_in_memory(offset))
     }
 

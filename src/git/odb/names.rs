@@ -133,6 +133,12 @@ impl NameTable {
         map.ask(offsets..offsets + self.count * offset_stride);
     }
 
+    /// Whether a sample of the pages of ids and offsets is in memory.
+    pub(super) fn is_in_memory(&self, map: &Map, (offsets, stride): (usize, usize)) -> bool {
+        map.is_in_memory(self.names..self.names + self.count * self.stride)
+            && map.is_in_memory(offsets..offsets + self.count * stride)
+    }
+
     /// The range of the ids with the same first byte as `id`, if there are any.
     fn bucket(&self, map: &[u8], id: &[u8]) -> Option<Bucket> {
         let first = usize::from(id[0]);

@@ -64,9 +64,20 @@ impl PackSource {
         }
     }
 
+    /// Whether the index is in memory. True if it is not open.
+    pub(super) fn is_in_memory(&self) -> bool {
+        match &self.kind {
+            SourceKind::Single(index, _) => match index.get() {
+                Some(Ok(index)) => index.is_in_memory(),
+                _ => true,
+            },
+            SourceKind::Multi(index, _) => index.is_in_memory(),
+        }
+    }
+
     /// Asks the system for the pages of all look-ups, if the index is open and not in memory.
     pub(super) fn ask_for_all(&self, max_bytes: u64) {
-        if self.map().is_none_or(Map::is_in_memory) {
+        if self.is_in_memory() {
             return;
         }
         match &self.kind {
