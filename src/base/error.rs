@@ -153,10 +153,13 @@ impl Error {
 
     /// `number` paths of a directory are not as in `commit`; status 12.
     pub fn directory_differs(number: usize, commit: &str) -> Self {
-        let paths = if number == 1 { "path is" } else { "paths are" };
-        let message = format!("{number} {paths} not as archives have brought them of {commit}");
-        Self::new(ExitKind::DirectoryDiffers, message)
-            .hinted("run again with --repair and a full archive to restore them")
+        let (differ, them) = match number {
+            1 => ("path differs", "it"),
+            _ => ("paths differ", "them"),
+        };
+        let message = format!("{number} {differ} from commit {commit}");
+        let hint = format!("run again with --repair and a full archive to restore {them}");
+        Self::new(ExitKind::DirectoryDiffers, message).hinted(hint)
     }
 
     /// A failed write to the destination.

@@ -421,8 +421,9 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 /// Reads a file of ignore rules.
 fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
     if file.name.as_os_str() == "-" {
-        let why = "'-' is no stream here, /dev/stdin is; for a file of that name, write './-'";
-        return Err(Error::fatal("bad value for --exclude-from").caused_by(why));
+        let why = "use /dev/stdin for the standard input, or './-' for a file named '-'";
+        let message = format!("invalid value '-' for '--exclude-from': {why}");
+        return Err(Error::usage(message));
     }
     std::fs::read(&file.path).map_err(|error| {
         let why = strerror(&error);

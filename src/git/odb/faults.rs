@@ -32,11 +32,13 @@ static EVERYWHERE: AtomicBool = AtomicBool::new(false);
 static FAILED_ELSEWHERE: AtomicUsize = AtomicUsize::new(0);
 /// The bytes of a page.
 static PAGE_SIZE: AtomicUsize = AtomicUsize::new(4096);
+/// The code of SIGBUS for a page that its file cannot provide (sigaction(2)). Broken memory and misaligned addresses have others.
+const BUS_ADRERR: c_int = 2;
 /// No read has failed.
 const NEVER: usize = usize::MAX;
 
 /// Survives failing reads of all files that are mapped into this process. Not for a library, because its caller may map files,
-/// too.
+/// too. Only on Linux, because SIGBUS has other causes elsewhere, such as an overflow of the stack.
 pub fn survive_everywhere() {
     install();
     EVERYWHERE.store(true, Ordering::SeqCst);
@@ -90,8 +92,12 @@ impl Slot {
     fn take() -> &'static Self {
         let is_free = |slot: &&Slot| {
             let (before, after) = (Ordering::Acquire, Ordering::Relaxed);
-            let taken = slot.is_taken.compare_exchange(false, true, before, after);
-            taken.is_ok()
+            // The first look is cheap: a repository may have thousands of packs.
+            !slot.is_taken.load(after)
+                && slot
+                    .is_taken
+                    .compare_exchange(false, true, before, after)
+                    .is_ok()
         };
         slots().find(is_free).unwrap_or_else(Self::add)
     }
@@ -157,7 +163,7 @@ impl Slot {
 
 /// Puts zeros in the place of the page with `address`, if reads are survived everywhere.
 fn survive_elsewhere(address: usize) -> bool {
-    if !EVERYWHERE.load(Ordering::SeqCst) {
+    if cfg!(not(target_os = "linux")) || !EVERYWHERE.load(Ordering::SeqCst) {
         return false;
     }
     FAILED_ELSEWHERE.fetch_add(1, Ordering::SeqCst);
@@ -218,9 +224,9 @@ pub(super) fn page_size() -> usize {
 
 extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid `info`.
-    let address = unsafe { (*info).si_addr() } as usize;
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     let has_survived = slots().fold(false, |any, slot| slot.survive(address) | any);
-    if !has_survived && !survive_elsewhere(address) {
+    if !has_survived && !(code == BUS_ADRERR && survive_elsewhere(address)) {
         // SAFETY: called from the handler, with what the system passed to it.
         unsafe { pass_on(signal, info, context) };
     }

@@ -57,13 +57,11 @@ impl Channel {
             let number = number.to_str().ok().and_then(|number| number.parse().ok());
             return match number.filter(|number| BANDS.contains(number)) {
                 Some(number) => Ok(Self::Band(number)),
-                None => Err("after 'band:' comes a number from 4 to 9".into()),
+                None => Err("use a number from 4 to 9 after 'band:'".into()),
             };
         }
         if bytes == b"-" {
-            return Err(
-                "'-' is no stream here, fd:<n> is; for a file of that name, write './-'".into(),
-            );
+            return Err("use fd:<n> for an open descriptor, or './-' for a file named '-'".into());
         }
         let Some(number) = bytes.strip_prefix(b"fd:") else {
             return Ok(Self::File(directory.file(text)));
@@ -73,9 +71,7 @@ impl Channel {
             .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(number) => Ok(Self::Descriptor(number)),
-            None => {
-                Err("after 'fd:' comes a number; for a file of that name, write './fd:'".into())
-            }
+            None => Err("use a number after 'fd:', or './fd:' for a file of that name".into()),
         }
     }
 

@@ -30,8 +30,10 @@ impl Reports {
         let output = output.map(|output| directory.file(output).path);
         let open = |option: &str, name: Option<&OsStr>| {
             let Some(name) = name else { return Ok(None) };
-            let channel = Channel::parse(name, directory)
-                .map_err(|why| Error::fatal(format!("bad value for --{option}")).caused_by(why))?;
+            let channel = Channel::parse(name, directory).map_err(|why| {
+                let values = [name.as_bytes(), option.as_bytes(), why.as_bytes()];
+                Error::usage(format_bytes("invalid value '{}' for '--{}': {}", &values))
+            })?;
             if channel.is_of_archive(output.as_deref()) {
                 let values = [option.as_bytes(), name.as_bytes()];
                 let message = format_bytes("--{}={} is where the archive goes", &values);

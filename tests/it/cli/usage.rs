@@ -71,10 +71,10 @@ fn a_report_without_a_name() {
     for option in ["manifest", "summary"] {
         let output = repo.sluice([&format!("--{option}=-"), "HEAD"]);
         let message = format!(
-            "fatal: bad value for --{option}\n\
-             caused by: '-' is no stream here, fd:<n> is; for a file of that name, write './-'\n"
+            "error: invalid value '-' for '--{option}': \
+             use fd:<n> for an open descriptor, or './-' for a file named '-'\n"
         );
-        output.assert_failure(128, &message);
+        output.assert_failure(129, &message);
         assert!(!repo.path().join("-").exists());
     }
 }

@@ -275,7 +275,7 @@ fn reports_in_bands() {
     assert!(summary.contains("\"complete\":true"), "{summary}");
     for number in ["3", "10", "x", ""] {
         let refused = batch.ask(&[&format!("--manifest=band:{number}"), "HEAD"]);
-        let why = "caused by: after 'band:' comes a number from 4 to 9\n";
+        let why = "use a number from 4 to 9 after 'band:'\n";
         assert!(refused.messages.ends_with(why), "{}", refused.messages);
     }
     assert_eq!(

@@ -126,8 +126,8 @@ fn nothing_goes_over_a_directory_that_differs() {
             (1, &b"content doc/a\n"[..])
         );
         let message = format!(
-            "fatal: 1 path is not as archives have brought them of {from}\n\
-             hint: run again with --repair and a full archive to restore them\n"
+            "fatal: 1 path differs from commit {from}\n\
+             hint: run again with --repair and a full archive to restore it\n"
         );
         assert_eq!(output.messages(), message);
         assert_eq!(

@@ -72,7 +72,7 @@ fn descriptors_that_are_not_open_are_refused() {
         let reading = repo.shell(&format!("{} HEAD 9<../repo/run.sh", report("fd:9")));
         reading.assert_refused(128, &["Bad file descriptor"]);
         let other = repo.shell(&format!("{} HEAD", report("fd:x")));
-        other.assert_refused(128, &["bad value for", "after 'fd:' comes a number"]);
+        other.assert_refused(129, &["invalid value 'fd:x'", "use a number after 'fd:'"]);
         let nowhere = repo.shell(&format!("{} HEAD", report("no/such/directory/file")));
         nowhere.assert_refused(128, &["No such file or directory"]);
     }
