@@ -81,8 +81,10 @@
 //! * An attribute file or a configuration file that exists but cannot be read ends the run, because it could keep files back.
 //! * Nothing that a repository claims is believed beyond the bytes that back it: no panic, no endless loop, no entry that
 //!   leaves the directory it is extracted to.
-//! * git-sluice runs commands of the configuration (filters), and asks the installed git, only if the attributes of an
-//!   archived file say so or if gix cannot continue.
+//! * git-sluice runs commands of the configuration (filters) only if the attributes of an archived file say so. It asks the
+//!   installed git about names of revisions other than ids, refs and their ancestors, and where gix cannot continue.
+//! * A page of a mapped file that cannot be read is an error of the request that reads it, never the end of the process
+//!   (`git::odb::faults`).
 //! * Only the binary touches arguments, standard streams, signals and environment variables, except that gix reads git's own
 //!   variables.
 //! * Missing objects of a partial clone are fetched when `git archive` would fetch them, before the first byte and by the
