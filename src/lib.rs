@@ -83,8 +83,8 @@
 //!   leaves the directory it is extracted to.
 //! * git-sluice runs commands of the configuration (filters) only if the attributes of an archived file say so. It asks the
 //!   installed git about names of revisions other than ids, refs and their ancestors, and where gix cannot continue.
-//! * A page of a mapped file that cannot be read is an error of the request that reads it, never the end of the process
-//!   (`git::odb::faults`).
+//! * A page of a mapped file that cannot be read is an error of the request that reads it, and not the end of the process
+//!   (`git::odb::faults`). In a library, files that gix maps are an exception.
 //! * Only the binary touches arguments, standard streams, signals and environment variables, except that gix reads git's own
 //!   variables.
 //! * Missing objects of a partial clone are fetched when `git archive` would fetch them, before the first byte and by the
