@@ -12,16 +12,16 @@ use gix::{ObjectId, hash::oid};
 use super::{
     Odb, PackId, Place, loose_ahead,
     pack::{EntryHeader, EntryKind},
-    source::PackSource,
+    table::ObjectTable,
 };
 
 /// A gap of fewer bytes costs less than another question.
 const GAP: u64 = 64 << 10;
 /// The longest header of a pack entry that is expected, in bytes.
 const HEADER: u64 = 64;
-/// The objects of which is looked whether they are in memory, at most.
+/// The most objects of a sample that shows whether objects are in memory.
 const SAMPLE: usize = 64;
-/// The loose objects among them, at most: each has to be opened.
+/// The most loose objects among them. There are few, because each has to be opened.
 const LOOSE_SAMPLE: usize = 8;
 /// An entry of at most this size is expected not to shrink; larger ones to a half.
 const SMALL: u64 = 16 << 10;
@@ -35,7 +35,7 @@ impl Odb {
         let mut packs = self.packs.iter().filter_map(|file| file.map()).peekable();
         packs.peek().is_some()
             && packs.all(|pack| pack.is_in_memory(0..pack.len()))
-            && self.sources.iter().all(|source| source.is_in_memory())
+            && self.tables().all(ObjectTable::is_in_memory)
     }
 
     /// Whether the beginnings of a sample of the packed objects `ids`, and of a few loose ones, are in memory.
@@ -62,20 +62,24 @@ impl Odb {
     }
 
     /// Expects that most objects of the newest commits are looked up: a whole archive needs them. Each index of at most
-    /// `max_bytes` that is not in memory is asked for as a whole, the others when they are opened.
+    /// `max_bytes` that is not in memory is asked for as a whole when it is opened, and those that are open now.
     pub fn expect_most(&mut self, max_bytes: u64) {
         self.expects_most = Some(max_bytes);
-        for source in &self.sources {
-            source.ask_for_all(max_bytes);
+        self.tables()
+            .for_each(|table| ask_if_cold(table, max_bytes));
+    }
+
+    /// Asks for what the first look-up, of `id`, will read in the table of an index that was just opened.
+    pub(super) fn ask_for_first(&self, table: &ObjectTable, id: &oid) {
+        table.ask(&[id.to_owned()]);
+        if let Some(max_bytes) = self.expects_most {
+            ask_if_cold(table, max_bytes);
         }
     }
 
-    /// Asks for what the first look-up, of `id`, will read in an index that was just opened.
-    pub(super) fn ask_for_first(&self, source: &PackSource, id: &oid) {
-        source.ask(&[id.to_owned()]);
-        if let Some(max_bytes) = self.expects_most {
-            source.ask_for_all(max_bytes);
-        }
+    /// The tables of the indices that are open.
+    fn tables(&self) -> impl Iterator<Item = &ObjectTable> {
+        self.sources.iter().filter_map(|source| source.table())
     }
 
     /// Whether objects are read ahead.
@@ -138,9 +142,8 @@ impl Odb {
 
     /// Asks for the pages that look-ups of `ids` will read, in the indices that were used so far.
     fn ask_for_lookups(&self, ids: &[ObjectId]) {
-        for source in self.sources.iter().filter(|it| !it.is_in_memory()) {
-            source.ask(ids);
-        }
+        let cold = self.tables().filter(|table| !table.is_in_memory());
+        cold.for_each(|table| table.ask(ids));
     }
 
     /// Asks for `ranges`, merged where the gaps are small.
@@ -150,6 +153,13 @@ impl Odb {
                 file.ask(start, end);
             }
         }
+    }
+}
+
+/// Asks for all of `table`, if it is not in memory and its file has at most `max_bytes`.
+fn ask_if_cold(table: &ObjectTable, max_bytes: u64) {
+    if !table.is_in_memory() {
+        table.ask_for_all(max_bytes);
     }
 }
 

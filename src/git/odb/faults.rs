@@ -18,7 +18,7 @@ use std::{
     mem, ptr,
     sync::{
         Once,
-        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering},
     },
 };
 
@@ -140,7 +140,6 @@ impl Slot {
             self.start.load(Ordering::SeqCst),
             self.len.load(Ordering::SeqCst),
         );
-        fence(Ordering::SeqCst);
         let is_settled =
             version.is_multiple_of(2) && self.version.load(Ordering::SeqCst) == version;
         is_settled.then_some(range)
@@ -226,7 +225,8 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     // SAFETY: the system passes a valid `info`.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     let has_survived = slots().fold(false, |any, slot| slot.survive(address) | any);
-    if !has_survived && !(code == BUS_ADRERR && survive_elsewhere(address)) {
+    let can_go_on = has_survived || (code == BUS_ADRERR && survive_elsewhere(address));
+    if !can_go_on {
         // SAFETY: called from the handler, with what the system passed to it.
         unsafe { pass_on(signal, info, context) };
     }

@@ -12,155 +12,114 @@ use gix::{
 
 use super::{
     map::Map,
-    names::{FANOUT_LEN, NameTable, be_u32, be_u64},
+    table::{Column, FANOUT_LEN, Layout, ObjectTable, count},
 };
 
 const V2_SIGNATURE: [u8; 8] = *b"\xfftOc\0\0\0\x02";
-/// Flag of an offset of 63 bits, which is stored in the second table.
-pub(super) const LARGE_OFFSET: u32 = 1 << 31;
 
 /// One mapped index.
 pub struct Index {
-    map: Map,
-    tables: Tables,
-}
-
-/// Where everything is in the file.
-struct Tables {
-    names: NameTable,
-    /// The offset of the 32-bit offsets in the file, and the distance from one to the next in bytes.
-    offsets: usize,
-    offset_stride: usize,
-    /// The 64-bit offsets, to the checksums at the end (version 2).
-    large_offsets: usize,
-    end: usize,
+    table: ObjectTable,
+    /// The offset of the two checksums at the end of the file.
+    checksums: usize,
 }
 
 impl Index {
     /// Map and check the index at `path`.
     pub fn open(path: &Path, hash: Kind) -> io::Result<Self> {
-        let map = Map::open(path)?;
-        let tables = Tables::parse(&map, hash.len_in_bytes());
-        map.check()?;
-        match tables {
-            Some(tables) => Ok(Self { map, tables }),
-            None => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "not a valid pack index",
-            )),
-        }
+        let invalid = "not a valid pack index";
+        let (map, layout) =
+            Map::parsed(path, |map| layout(map, hash.len_in_bytes()).ok_or(invalid))?;
+        Ok(Self {
+            checksums: map.len() - 2 * hash.len_in_bytes(),
+            table: ObjectTable::new(map, layout),
+        })
     }
 
-    /// The mapped file.
-    pub(super) fn map(&self) -> &Map {
-        &self.map
+    /// The table of objects.
+    pub(super) fn table(&self) -> &ObjectTable {
+        &self.table
     }
 
     /// The number of objects in the pack.
     pub fn count(&self) -> usize {
-        self.tables.names.count()
+        self.table.count()
     }
 
     /// The checksum of the pack that belongs to this index.
     pub fn pack_checksum(&self) -> &[u8] {
-        let hash_len = (self.map.len() - self.tables.end) / 2;
-        &self.map[self.tables.end..self.tables.end + hash_len]
+        let checksums = &self.table.map()[self.checksums..];
+        &checksums[..checksums.len() / 2]
     }
 
     /// The offset of the object `id` in the pack.
     pub fn lookup(&self, id: &oid) -> Option<u64> {
-        self.offset(self.tables.names.position(&self.map, id)?)
+        self.table.offset(self.table.position(id)?)
     }
 
     /// The offset of each of `ids` in the pack, in their order.
     pub fn lookup_all(&self, ids: &[ObjectId]) -> Vec<Option<u64>> {
-        let positions = self.tables.names.positions(&self.map, ids);
-        let offset = |position: Option<usize>| self.offset(position?);
+        let positions = self.table.positions(ids);
+        let offset = |position: Option<usize>| self.table.offset(position?);
         positions.into_iter().map(offset).collect()
     }
 
-    /// Asks the system for the pages that a look-up of each of `ids` will read, without waiting.
-    pub(super) fn ask(&self, ids: &[ObjectId]) {
-        let offsets = (self.tables.offsets, self.tables.offset_stride);
-        self.tables.names.ask(&self.map, ids, offsets);
-    }
-
-    /// Whether a sample of the pages that look-ups read is in memory.
-    pub(super) fn is_in_memory(&self) -> bool {
-        let offsets = (self.tables.offsets, self.tables.offset_stride);
-        self.tables.names.is_in_memory(&self.map, offsets)
-    }
-
-    /// Asks the system for the pages of all look-ups, unless they have more than `max_bytes`.
-    pub(super) fn ask_for_all(&self, max_bytes: u64) {
-        if self.map.len() as u64 <= max_bytes {
-            let offsets = (self.tables.offsets, self.tables.offset_stride);
-            self.tables.names.ask_for_all(&self.map, offsets);
-        }
-    }
-
-    /// Asks the system for the end of the file.
+    /// Asks the system for the page with the checksums.
     pub(super) fn ask_for_checksums(&self) {
-        self.map.ask(self.tables.end..self.map.len());
+        let map = self.table.map();
+        map.ask(self.checksums..map.len());
     }
 
     /// The id of the object at `offset` of the pack, by a search of all entries.
     pub fn id_at(&self, offset: u64) -> Option<ObjectId> {
         let mut positions = 0..self.count();
-        let position = positions.find(|&position| self.offset(position) == Some(offset))?;
-        Some(self.tables.names.id(&self.map, position))
-    }
-
-    fn offset(&self, position: usize) -> Option<u64> {
-        let tables = &self.tables;
-        let offset = be_u32(&self.map, tables.offsets + position * tables.offset_stride)?;
-        if tables.offset_stride != 4 || offset & LARGE_OFFSET == 0 {
-            return Some(u64::from(offset));
-        }
-        let at = tables.large_offsets + (offset & !LARGE_OFFSET) as usize * 8;
-        be_u64(&self.map[..tables.end], at)
+        let position = positions.find(|&it| self.table.offset(it) == Some(offset))?;
+        Some(self.table.id(position))
     }
 }
 
-impl Tables {
-    fn parse(map: &[u8], hash_len: usize) -> Option<Self> {
-        let end = map.len().checked_sub(2 * hash_len)?;
-        match map.strip_prefix(&V2_SIGNATURE) {
-            Some(_) => Self::of_version_2(map, hash_len, end),
-            None => Self::of_version_1(map, hash_len, end),
-        }
+/// Where everything is in the index `map`, with ids of `id_len` bytes.
+fn layout(map: &[u8], id_len: usize) -> Option<Layout> {
+    let end = map.len().checked_sub(2 * id_len)?;
+    match map.starts_with(&V2_SIGNATURE) {
+        true => layout_of_version_2(map, id_len, end),
+        false => layout_of_version_1(map, id_len, end),
     }
+}
 
-    fn of_version_1(map: &[u8], hash_len: usize, end: usize) -> Option<Self> {
-        let stride = 4 + hash_len;
-        let names = NameTable::new(map, 0, (FANOUT_LEN + 4, stride), hash_len)?;
-        let large_offsets = FANOUT_LEN + names.count() * stride;
-        (large_offsets == end).then_some(Self {
-            names,
-            offsets: FANOUT_LEN,
-            offset_stride: stride,
-            large_offsets,
-            end,
-        })
-    }
+/// The objects end at `end`. Each is an offset and an id.
+fn layout_of_version_1(map: &[u8], id_len: usize, end: usize) -> Option<Layout> {
+    let count = count(map, 0)?;
+    let stride = 4 + id_len;
+    let column = |start| Column { start, stride };
+    (FANOUT_LEN + count * stride == end).then_some(Layout {
+        count,
+        fanout: 0,
+        ids: column(FANOUT_LEN + 4),
+        id_len,
+        offsets: column(FANOUT_LEN),
+        large_offsets: None,
+    })
+}
 
-    fn of_version_2(map: &[u8], hash_len: usize, end: usize) -> Option<Self> {
-        let fanout = V2_SIGNATURE.len();
-        let ids = fanout + FANOUT_LEN;
-        let names = NameTable::new(map, fanout, (ids, hash_len), hash_len)?;
-        let count = names.count();
-        let checksums = ids + count * hash_len;
-        let offsets = checksums + count * 4;
-        let large_offsets = offsets + count * 4;
-        let longest = large_offsets + count.saturating_sub(1) * 8;
-        (large_offsets..=longest).contains(&end).then_some(Self {
-            names,
-            offsets,
-            offset_stride: 4,
-            large_offsets,
-            end,
-        })
-    }
+/// The 64-bit offsets end at `end`. No table says how many there are; the first object in a pack needs none.
+fn layout_of_version_2(map: &[u8], id_len: usize, end: usize) -> Option<Layout> {
+    let fanout = V2_SIGNATURE.len();
+    let count = count(map, fanout)?;
+    let column = |start, stride| Column { start, stride };
+    let ids = column(fanout + FANOUT_LEN, id_len);
+    let checksums = ids.start + count * id_len;
+    let offsets = column(checksums + count * 4, 4);
+    let large_offsets = offsets.start + count * 4;
+    let longest = large_offsets + count.saturating_sub(1) * 8;
+    (large_offsets..=longest).contains(&end).then_some(Layout {
+        count,
+        fanout,
+        ids,
+        id_len,
+        offsets,
+        large_offsets: Some(large_offsets..end),
+    })
 }
 
 #[cfg(test)]

@@ -63,8 +63,21 @@ impl Map {
         Some(cannot_be("read", &self.path, &error))
     }
 
+    /// Maps the file at `path` and parses it. Fails with the message of `parse` if the file is invalid, unless it could not
+    /// be read.
+    pub(super) fn parsed<T>(
+        path: &Path,
+        parse: impl FnOnce(&Self) -> Result<T, &'static str>,
+    ) -> io::Result<(Self, T)> {
+        let map = Self::open(path)?;
+        let parsed = parse(&map);
+        map.check()?;
+        let parsed = parsed.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+        Ok((map, parsed))
+    }
+
     /// Fails if a read of this file has failed.
-    pub(super) fn check(&self) -> io::Result<()> {
+    fn check(&self) -> io::Result<()> {
         let content = self.content.as_ref();
         let offset = content.and_then(|content| content.watch.failed_at());
         offset.map_or(Ok(()), |offset| Err(reason(&self.path, offset as u64)))

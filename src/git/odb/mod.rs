@@ -14,10 +14,10 @@ pub mod loose;
 mod loose_ahead;
 mod map;
 mod multi_index;
-mod names;
 pub mod pack;
 mod replacements;
 mod source;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -196,7 +196,7 @@ impl Odb {
     /// The error of a read of a mapped file that has failed.
     pub fn failed_read(&self) -> Option<Error> {
         let indices = self.sources.iter().chain(&self.covered);
-        let indices = indices.filter_map(|source| source.map());
+        let indices = indices.filter_map(|source| Some(source.table()?.map()));
         let packs = self.packs.iter().filter_map(|file| file.map());
         indices.chain(packs).find_map(Map::failure)
     }
@@ -287,7 +287,7 @@ impl Odb {
                 let is_new = index.get().is_none();
                 let index = self.index(&source.path, index)?;
                 if is_new {
-                    self.ask_for_first(source, id);
+                    self.ask_for_first(index.table(), id);
                 }
                 let offset = index.lookup(id)?;
                 self.pack_of(index, *pack)?;

@@ -60,17 +60,7 @@ pub struct Pack {
 impl Pack {
     /// Map the pack at `path`. Like git, refuse a pack that does not match its `index`.
     pub fn open(path: &Path, hash: HashKind, index: Option<&Index>) -> io::Result<Self> {
-        let map = Map::open(path)?;
-        // The check reads both ends of the pack, and the end of the index.
-        map.ask(0..HEADER_LEN);
-        map.ask(map.len().saturating_sub(hash.len_in_bytes())..map.len());
-        if let Some(index) = index {
-            index.ask_for_checksums();
-        }
-        let end = end_of_entries(&map, hash, index);
-        map.check()?;
-        let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-        let end = end.map_err(invalid)?;
+        let (map, end) = Map::parsed(path, |map| end_of_entries(map, hash, index))?;
         Ok(Self { map, hash, end })
     }
 
@@ -175,15 +165,19 @@ impl Pack {
 }
 
 /// Where the checksum of the pack in `map` begins. Fails if the pack does not match its `index`.
-fn end_of_entries(
-    map: &[u8],
-    hash: HashKind,
-    index: Option<&Index>,
-) -> Result<usize, &'static str> {
-    let end = match map.len().checked_sub(hash.len_in_bytes()) {
-        Some(end) if end >= HEADER_LEN => end,
-        _ => return Err("pack is too short"),
+fn end_of_entries(map: &Map, hash: HashKind, index: Option<&Index>) -> Result<usize, &'static str> {
+    let Some(end) = map.len().checked_sub(hash.len_in_bytes()) else {
+        return Err("pack is too short");
     };
+    // Both ends of the pack are read, and the end of the index.
+    map.ask(0..HEADER_LEN);
+    map.ask(end..map.len());
+    if let Some(index) = index {
+        index.ask_for_checksums();
+    }
+    if end < HEADER_LEN {
+        return Err("pack is too short");
+    }
     if !map.starts_with(b"PACK") || !matches!(map[4..8], [0, 0, 0, 2 | 3]) {
         return Err("not a pack of a known version");
     }

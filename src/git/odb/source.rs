@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::{ObjectId, hash::Kind};
+use gix::hash::Kind;
 
-use super::{index::Index, map::Map, multi_index::MultiIndex, pack::Pack};
+use super::{index::Index, map::Map, multi_index::MultiIndex, pack::Pack, table::ObjectTable};
 
 /// The number of a pack within its [`Odb`](super::Odb), valid for the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,49 +44,11 @@ pub(super) enum Unusable {
 }
 
 impl PackSource {
-    /// The mapped index, if it is open.
-    pub(super) fn map(&self) -> Option<&Map> {
+    /// The table of objects of the index, if the index is open.
+    pub(super) fn table(&self) -> Option<&ObjectTable> {
         match &self.kind {
-            SourceKind::Single(index, _) => Some(index.get()?.as_ref().ok()?.map()),
-            SourceKind::Multi(index, _) => Some(index.map()),
-        }
-    }
-
-    /// Asks the system for the pages that a look-up of each of `ids` will read in the index, if it is open.
-    pub(super) fn ask(&self, ids: &[ObjectId]) {
-        match &self.kind {
-            SourceKind::Single(index, _) => {
-                if let Some(Ok(index)) = index.get() {
-                    index.ask(ids);
-                }
-            }
-            SourceKind::Multi(index, _) => index.ask(ids),
-        }
-    }
-
-    /// Whether the index is in memory. True if it is not open.
-    pub(super) fn is_in_memory(&self) -> bool {
-        match &self.kind {
-            SourceKind::Single(index, _) => match index.get() {
-                Some(Ok(index)) => index.is_in_memory(),
-                _ => true,
-            },
-            SourceKind::Multi(index, _) => index.is_in_memory(),
-        }
-    }
-
-    /// Asks the system for the pages of all look-ups, if the index is open and not in memory.
-    pub(super) fn ask_for_all(&self, max_bytes: u64) {
-        if self.is_in_memory() {
-            return;
-        }
-        match &self.kind {
-            SourceKind::Single(index, _) => {
-                if let Some(Ok(index)) = index.get() {
-                    index.ask_for_all(max_bytes);
-                }
-            }
-            SourceKind::Multi(index, _) => index.ask_for_all(max_bytes),
+            SourceKind::Single(index, _) => Some(index.get()?.as_ref().ok()?.table()),
+            SourceKind::Multi(index, _) => Some(index.table()),
         }
     }
 }
