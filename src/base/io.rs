@@ -27,7 +27,7 @@ pub fn retry_would_block(
     }
 }
 
-/// Print a line of a message, as [`push_line`] writes it. Like git, nobody minds whether anybody reads it.
+/// Print a line of a message, as [`push_line`] writes it. Ignores a failed write, as git does.
 pub fn print_line(messages: &mut dyn Write, label: &str, message: &[u8]) {
     let mut line = Vec::new();
     push_line(&mut line, label, message);

@@ -126,7 +126,7 @@ impl Odb {
             self.ask_for_ranges(ranges);
             round = bases;
         }
-        loose_ahead::ask(&self.config.dirs, &loose);
+        loose_ahead::ask(&self.config.dirs, &loose, max_bytes.saturating_sub(asked));
     }
 
     fn base(&mut self, pack: PackId, header: &EntryHeader) -> Option<(PackId, u64)> {

@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     path::PathBuf,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     thread::{self, Builder},
 };
 
@@ -19,12 +19,16 @@ const THREADS: usize = 32;
 /// The stack of such a thread, in bytes.
 const STACK: usize = 64 << 10;
 
-/// Opens the files of the loose objects `ids` in the object directories `dirs`, and asks for their content.
-pub(super) fn ask(dirs: &[PathBuf], ids: &[ObjectId]) {
+/// Opens the files of the loose objects `ids` in the object directories `dirs`, and asks for their content, in this order and
+/// until `max_bytes` are asked for.
+pub(super) fn ask(dirs: &[PathBuf], ids: &[ObjectId], max_bytes: u64) {
     let next = AtomicUsize::new(0);
+    let asked = AtomicU64::new(0);
     let ask_for_all = || {
-        while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-            ask_for(dirs, id);
+        while asked.load(Ordering::Relaxed) < max_bytes
+            && let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            asked.fetch_add(ask_for(dirs, id), Ordering::Relaxed);
         }
     };
     thread::scope(|scope| {
@@ -43,11 +47,14 @@ pub(super) fn is_in_memory(dirs: &[PathBuf], id: &oid) -> bool {
     file.is_none_or(|file| file.is_in_memory(0..file.len()))
 }
 
-fn ask_for(dirs: &[PathBuf], id: &oid) {
+/// Asks for the object `id`, and returns the bytes of its file.
+fn ask_for(dirs: &[PathBuf], id: &oid) -> u64 {
     let mut files = dirs.iter().map(|dir| File::open(loose::path(dir, id)));
-    if let Some(file) = files.find_map(Result::ok) {
-        will_need(&file);
-    }
+    let Some(file) = files.find_map(Result::ok) else {
+        return 0;
+    };
+    will_need(&file);
+    file.metadata().map_or(0, |metadata| metadata.len())
 }
 
 #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ use crate::base::error::{Error, format_bytes, strerror};
 /// The kernel reads at most this much for one question, whatever its length: the usual window of read-ahead, in bytes.
 const QUESTION: usize = 128 << 10;
 /// The pages that are looked at to see whether a part of a file is in memory.
-const SAMPLE: usize = 32;
+const SAMPLE: usize = 16;
 
 /// A whole file, read-only, in memory.
 pub(super) struct Map {

@@ -86,6 +86,23 @@ fn read_ahead() {
 }
 
 #[test]
+fn loose_objects_are_read_ahead() {
+    let repo = loose();
+    forget(&repo);
+    let Some(cold) = repo.traced("trace=fadvise64", &["HEAD"]) else {
+        return;
+    };
+    let questions = |trace: &str| trace.matches("POSIX_FADV_WILLNEED").count();
+    if questions(&cold) == 0 {
+        return skip("the system keeps loose objects in memory, or does not say so");
+    }
+    let blobs = repo.git(["ls-tree", "-r", "HEAD"]).lines().count();
+    assert!(questions(&cold) >= blobs, "{} of {blobs}", questions(&cold));
+    let warm = repo.traced("trace=fadvise64", &["HEAD"]);
+    assert!(warm.is_some_and(|trace| questions(&trace) == 0));
+}
+
+#[test]
 fn the_bytes_are_the_same() {
     for repo in [loose(), packed(), indexed()] {
         assert_the_bytes_are_the_same(&repo);
