@@ -239,6 +239,8 @@ impl<F: Format> Archiver<F> {
             if !matches!(entry.blob, Blob::Extra(_)) {
                 notes.push(("GITSLUICE.blob", entry.id.to_hex().to_string().into()));
             }
+            let past = entry.past.as_deref();
+            notes.extend(past.map(|past| ("GITSLUICE.status", past.status.as_str().into())));
             let size = size.map(|size| ("GITSLUICE.size", size.to_string().into()));
             let reason = disposition.reason();
             let reason = reason.map(|reason| ("GITSLUICE.reason", reason.as_str().into()));

@@ -175,8 +175,11 @@ fn globals(delta: &Delta) -> Globals {
         headers.record("GITSLUICE.deletions", format.as_bytes())?;
         headers.end()?;
         if lists_deletions {
+            // Numbered, because readers keep only the last of equal keys.
+            let mut number = 0;
             deletions.each(&mut |deletion: &Deletion| {
-                headers.record("GITSLUICE.delete", &deletion.name)
+                number += 1;
+                headers.record(&format!("GITSLUICE.delete.{number}"), &deletion.name)
             })?;
         }
         Ok(())

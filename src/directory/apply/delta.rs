@@ -166,11 +166,22 @@ fn comment(header: &[u8]) -> Result<Option<Id>> {
 /// The paths that a global header deletes.
 pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
     records(header).map(|record| match record? {
-        (b"GITSLUICE.delete", path) => Ok(path),
+        (key, path) if is_deletion(key) => Ok(path),
         (key, _) => {
             let key = key.escape_ascii();
             Err(damaged(format!("a global header has a key '{key}'")))
         }
+    })
+}
+
+/// Whether `key` is that of a deletion: `GITSLUICE.delete.<number>`. The first versions wrote no number.
+fn is_deletion(key: &[u8]) -> bool {
+    let number = key.strip_prefix(b"GITSLUICE.delete");
+    let digits = |number: &[u8]| !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    number.is_some_and(|number| match number {
+        [] => true,
+        [b'.', number @ ..] => digits(number),
+        _ => false,
     })
 }
 

@@ -34,8 +34,8 @@
 //! 1. `comment=<commit>`, as in every archive of git; absent if the target is a tree.
 //! 2. `GITSLUICE.delta=1`, the version; `GITSLUICE.base=<id>` and `GITSLUICE.target=<id>`, of commits or
 //!    of trees; `GITSLUICE.deletions=pax` or `none`. These four and no others.
-//! 3. With `pax`, in as many headers as necessary, each below 1 MiB: `GITSLUICE.delete=<path>`, once for each
-//!    path. The path of a directory ends in a slash and follows all paths below the directory.
+//! 3. With `pax`, in as many headers as necessary, each below 1 MiB: `GITSLUICE.delete.<number>=<path>`, once for each
+//!    path, numbered from 1. The path of a directory ends in a slash and follows all paths below the directory.
 //!
 //! Then the entries: directories, files and symbolic links. A path whose type differs from the base
 //! is deleted and has an entry of its own, directories too. With `none` the archive lacks its deletions and cannot

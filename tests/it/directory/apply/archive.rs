@@ -172,8 +172,8 @@ impl Archive {
     /// Delete these, in headers below 1 MiB.
     pub(crate) fn delete(mut self, paths: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Archive {
         let mut records = Vec::new();
-        for path in paths {
-            let next = record("GITSLUICE.delete", path.as_ref());
+        for (number, path) in (1..).zip(paths) {
+            let next = record(&format!("GITSLUICE.delete.{number}"), path.as_ref());
             if records.len() + next.len() >= 1 << 20 {
                 self = self.raw(b'g', b"pax_global_header", b"", 0o666, &records);
                 records.clear();

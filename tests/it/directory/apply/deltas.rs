@@ -183,6 +183,18 @@ fn placeholders_are_holes() {
     );
 }
 
+/// The first versions did not number the deletions.
+#[test]
+fn deletions_without_a_number() {
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &tree([("a", file("")), ("b", file(""))]));
+    let archive = Archive::delta([from, to], "pax")
+        .global(&[("GITSLUICE.delete", b"a"), ("GITSLUICE.delete", b"b")])
+        .file("c", "x");
+    let _ = directory.apply(&archive.end()).success();
+    directory.assert_holds(to, &tree([("c", file("x"))]));
+}
+
 #[test]
 fn very_many_deletions() {
     let [from, to] = &ids();

@@ -320,6 +320,14 @@ fn headers_of_its_own_that_are_refused() {
     ] {
         assert_harmless(archive, words);
     }
+    for key in [
+        "GITSLUICE.delete.",
+        "GITSLUICE.delete.x",
+        "GITSLUICE.deleted",
+    ] {
+        let unknown = begun("pax").global(&[(key, b"a")]).file("b", "");
+        assert_harmless(unknown, &format!("a global header has a key '{key}'"));
+    }
     let path = begun("pax").global(&[("path", b"a")]).file("b", "");
     assert_harmless(path, "a global header has a key 'path'");
     let late = begun("pax").file("new", "").delete(["out"]);

@@ -9,6 +9,7 @@ mod divided;
 mod limits;
 mod matrix;
 mod property;
+mod readers;
 mod submodules;
 
 use std::fs;
