@@ -51,6 +51,10 @@ pub struct Content {
     /// Separate the paths in that file by NUL
     #[arg(long, help_heading = BEYOND)]
     pub pathspec_file_nul: bool,
+
+    /// Accept paths that match no file
+    #[arg(long, help_heading = BEYOND)]
+    pub ignore_unmatch: bool,
 }
 
 impl Content {

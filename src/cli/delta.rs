@@ -17,6 +17,12 @@ pub struct Delta {
     #[arg(long, value_name = "tree-ish")]
     pub base: Option<OsString>,
 
+    /// Exit with status 3 if the base was sent with other filters
+    ///
+    /// The manifest of the base contains the hash as `filters`.
+    #[arg(long, value_name = "hash")]
+    pub base_filters: Option<String>,
+
     /// Choose how the archive records deleted paths
     #[arg(long, value_name = "action", value_enum)]
     pub deletions: Option<Deletions>,

@@ -33,6 +33,7 @@ const COMPANIONS: [(&str, &[&str]); 3] = [
     (
         "base",
         &[
+            "base-filters",
             "deletions",
             "ignore-mode-changes",
             "max-changed-paths",

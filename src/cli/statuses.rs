@@ -4,7 +4,7 @@
 pub const STATUSES: [(u8, &str); 14] = [
     (0, "done"),
     (1, "verify, apply --verify: the directory differs"),
-    (3, "--base: the base cannot be read"),
+    (3, "--base: the base cannot be read, or has other filters"),
     (4, "--fail-if-empty: there is no regular file to send"),
     (
         5,

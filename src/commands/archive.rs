@@ -132,7 +132,7 @@ impl Run<'_> {
             false => destination,
         };
         let length = || archive::archive_length(&request);
-        stats.manifest = reports.manifest(&request.subject(), length)?;
+        stats.manifest = reports.manifest(&request.manifest_header(), length)?;
         let meter = self.meter(&request);
         self.make(request, &mut destination, meter, stats)?;
         destination.complete()?;

@@ -30,6 +30,10 @@ struct Answer {
     media_type: &'static str,
     /// Seconds since 1970.
     time: u64,
+    /// The hash of the filters.
+    filters: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filters_reason: Option<String>,
     etag: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     etag_reason: Option<String>,
@@ -72,6 +76,8 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         file_name: file_name(&request),
         media_type: media_type(&request.format),
         time: request.treeish.time,
+        filters: None,
+        filters_reason: None,
         etag: None,
         etag_reason: None,
         content_length: None,
@@ -79,6 +85,8 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         entries: None,
         entries_reason: None,
     };
+    (answer.filters, answer.filters_reason) =
+        parted(request.filters_hash.clone().map(|key| key.hex()));
     let Measurement { bytes, entries } = measure(request)?;
     let length = match (stored, is_tar) {
         (Some(stored), _) => Ok(stored.bytes()),

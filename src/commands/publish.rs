@@ -103,13 +103,18 @@ struct Archives<'a> {
 impl<'a> Archives<'a> {
     fn new(inputs: Inputs<'a>, repository: Repository, console: &mut Console<'_>) -> Result<Self> {
         let request = Request::resolve(inputs, Ok(repository.clone()), console)?;
-        let key = request.key_of_files.as_ref();
-        let key = key.map_err(|reason| Error::fatal(format!("cannot publish: {reason}")))?;
+        let cannot = |reason: &str| Error::fatal(format!("cannot publish: {reason}"));
+        let filters = request
+            .filters_hash
+            .as_ref()
+            .map_err(|reason| cannot(reason))?;
         let subject = request.subject();
+        let commit = subject.commit;
+        let commit = commit.ok_or_else(|| cannot("a channel has commits, and this is a tree"))?;
         Ok(Self {
-            filters: key.hex(),
+            filters: filters.hex(),
             target: Target {
-                commit: subject.commit.unwrap_or_default(),
+                commit,
                 tree: subject.tree,
                 time: request.treeish.time,
             },

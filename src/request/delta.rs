@@ -7,6 +7,7 @@ use gix::{ObjectId, bstr::BStr};
 use super::submodules::ComparedTree;
 use crate::{
     base::error::{Error, Result, format_bytes},
+    cache::Key,
     cli::{self, Delta as Args},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
@@ -106,6 +107,25 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
         .without_base()
         .caused_by(error.without_label())
         .hinted(hint)
+}
+
+/// Refuses a base that was sent with other filters than this archive, whose filters have the hash `own`.
+pub(super) fn fit_filters(args: &Args, own: Result<&Key, &String>) -> Result<()> {
+    let Some(of_base) = &args.base_filters else {
+        return Ok(());
+    };
+    let refused = |cause: &str| {
+        let error = Error::fatal("the base may have been sent with other filters");
+        error
+            .without_base()
+            .caused_by(cause.to_owned())
+            .hinted("ask for the whole archive")
+    };
+    match own {
+        Ok(own) if own.hex() == *of_base => Ok(()),
+        Ok(own) => Err(refused(&format!("these have the hash {}", own.hex()))),
+        Err(reason) => Err(refused(reason)),
+    }
 }
 
 /// Refuses deletions that a zip cannot carry.

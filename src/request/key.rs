@@ -80,21 +80,15 @@ impl KeyInputs<'_> {
         encoder.finish()
     }
 
-    /// Hash of all options that select files, without the commit; or why there is none. Only deltas with equal hashes can follow each other. Deltas between
-    /// archives of the same key lead from one to the other.
-    pub(super) fn key_of_files(&self, extras: &mut [Extra]) -> Result<Key, String> {
-        match () {
-            () if self.treeish.commit.is_none() => {
-                return Err("a channel has commits, and this is a tree".to_owned());
-            }
-            () if self.args.content.worktree_attributes => {
-                return Err("attributes come from the work tree".to_owned());
-            }
-            () => {}
+    /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
+    /// Deltas with equal hashes can follow each other.
+    pub(super) fn filters(&self, extras: &mut [Extra]) -> Result<Key, String> {
+        if self.args.content.worktree_attributes {
+            return Err("attributes come from the work tree".to_owned());
         }
-        self.refuse_incomplete()?;
         let mut encoder = Encoder::new();
         encoder.number("encoding of files", ENCODING);
+        encoder.flag("commit", self.treeish.commit.is_some());
         self.add_stored(&mut encoder);
         add_replacements(self.replacements, &mut encoder);
         add_rules(self.rules, &mut encoder);
@@ -137,7 +131,7 @@ impl KeyInputs<'_> {
     }
 
     /// What is missing may be there for the next archive.
-    fn refuse_incomplete(&self) -> Result<(), String> {
+    pub(super) fn refuse_incomplete(&self) -> Result<(), String> {
         self.filters.incompleteness().map_or(Ok(()), Err)
     }
 

@@ -41,7 +41,7 @@ use crate::{
         repository::{promisors::Promisors, settings::Umask, treeish::Treeish},
         tree::TreeRules,
     },
-    output::report::Subject,
+    output::report::{ManifestHeader, Subject},
     plan::{BlobPolicy, ReadAhead, extra::Extra},
 };
 use format::Format;
@@ -98,8 +98,9 @@ pub struct Request {
     pub range: Option<ByteRange>,
     /// The key of the archive, or why there is none.
     pub key: Result<cache::Key, String>,
-    /// Hash of all options that select files, without the commit; or why there is none. Only deltas with equal hashes can follow each other.
-    pub key_of_files: Result<cache::Key, String>,
+    /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
+    /// Only deltas with equal hashes can follow each other.
+    pub filters_hash: Result<cache::Key, String>,
     /// Whether the archive, as far as it was made, follows from the key alone.
     pub shareable: Shareable,
     /// Where the archive is shared with others, if the user wants that.
@@ -141,6 +142,15 @@ impl Request {
                 &[path],
             );
             print_line(diagnostics, "warning: ", &warning);
+        }
+    }
+
+    /// What the manifest says first.
+    pub fn manifest_header(&self) -> ManifestHeader {
+        ManifestHeader {
+            subject: self.subject(),
+            commit_time: self.treeish.commit_time(),
+            filters: self.filters_hash.as_ref().ok().map(cache::Key::hex),
         }
     }
 

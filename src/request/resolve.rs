@@ -302,16 +302,14 @@ impl<'a> Inputs<'a> {
             true => decisive.key(&mut extras),
             false => Err("nothing asks for the key".to_owned()),
         };
-        let key_of_files = match inputs.purpose {
-            Purpose::Publish => decisive.key_of_files(&mut extras),
-            _ => Err("nothing is published".to_owned()),
-        };
+        let filters_hash = inputs.filters_hash(&decisive, &mut extras);
+        delta::fit_filters(&args.delta, filters_hash.as_ref())?;
         Ok(Request {
             promisors: None,
             read_ahead: view.read_ahead.into_inner().into(),
             range: inputs.range(key.as_ref().ok()),
             key,
-            key_of_files,
+            filters_hash,
             shareable: Shareable::default(),
             cache,
             format,
@@ -484,6 +482,23 @@ impl<'a> Inputs<'a> {
         self.purpose == Purpose::Info
             || args.condition.if_none_match.is_some()
             || args.range.if_range.is_some()
+    }
+
+    /// The hash of the filters, if it is asked for.
+    fn filters_hash(
+        self,
+        decisive: &key::KeyInputs<'_>,
+        extras: &mut [Extra],
+    ) -> Result<Key, String> {
+        let args = self.args;
+        match self.purpose {
+            // Nobody could tell later which files were there.
+            Purpose::Publish => decisive.refuse_incomplete()?,
+            Purpose::Info => {}
+            _ if args.has_manifest || args.delta.base_filters.is_some() => {}
+            _ => return Err("nothing asks for the filters".to_owned()),
+        }
+        decisive.filters(extras)
     }
 
     /// The range of the archive with this `key` that is wanted, unless all of the archive is.

@@ -88,6 +88,7 @@ impl ViewBuilder<'_> {
             .map(|path| path.as_bytes().into());
         let magic = self.environment.pathspecs;
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
+        let pathspecs = pathspecs.unmatched(self.args.content.ignore_unmatch);
         let attributes = self.unless_raw(self.attributes.clone());
         let selection = select(pathspecs, self.below, attributes, self.text)?;
         let filter = self.filters.filter(reader, treeish.tree, diagnostics)?;

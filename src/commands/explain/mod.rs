@@ -35,18 +35,19 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     }
     let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
     let paths = paths.iter().map(|path| path.as_bytes());
-    explain_paths(request, paths, &mut destination)?;
+    let absent = explain_paths(request, paths, &mut destination)?;
+    let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
+    absent.map_or(Ok(()), |path| Err(not_there(path)))?;
     Ok(destination.complete()?)
 }
 
 /// Writes to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
-/// that decides. A path that the reader may not know does not exist. If a path does not exist, the last result is an
-/// error about the first such path.
+/// that decides. A path that the reader may not know does not exist. Returns the first path that does not exist, if there is one.
 fn explain_paths<'p>(
     request: Request,
     paths: impl Iterator<Item = &'p [u8]>,
     out: &mut dyn Write,
-) -> Result<()> {
+) -> Result<Option<&'p [u8]>> {
     let below = request.blob_policy.naming.below.clone();
     let subject = Subject::new(request);
     let mut absent = None;
@@ -65,7 +66,7 @@ fn explain_paths<'p>(
             None => absent = absent.or(Some(given)),
         }
     }
-    absent.map_or(Ok(()), |path| Err(not_there(path)))
+    Ok(absent)
 }
 
 fn not_there(path: &[u8]) -> Error {

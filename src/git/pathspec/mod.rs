@@ -88,6 +88,8 @@ pub struct Pathspecs {
     include: bool,
     /// Case matters in no pathspec.
     icase: bool,
+    /// A pathspec may match nothing.
+    may_be_unmatched: bool,
 }
 
 impl Pathspecs {
@@ -121,6 +123,19 @@ impl Pathspecs {
         }
         parsed.named.sort();
         Ok(parsed)
+    }
+
+    /// Allows pathspecs that match nothing, if `allowed`.
+    pub fn unmatched(self, allowed: bool) -> Self {
+        Self {
+            may_be_unmatched: allowed,
+            ..self
+        }
+    }
+
+    /// Whether a pathspec may match nothing.
+    pub fn may_be_unmatched(&self) -> bool {
+        self.may_be_unmatched
     }
 
     /// The pathspecs as given, by number.

@@ -56,6 +56,13 @@ pub struct Treeish {
     pub time: u64,
 }
 
+impl Treeish {
+    /// The time of the commit, if there is one, in seconds since 1970. Unlike `time`, no option changes it.
+    pub fn commit_time(&self) -> Option<u64> {
+        self.commit.map(|_| commit_time(&self.content))
+    }
+}
+
 /// Resolve `name`, typed by the user, to a tree.
 pub fn resolve(
     repository: &Repository,

@@ -181,11 +181,25 @@ impl Lines {
     }
 }
 
+/// What is archived, and by which rules.
 #[derive(Serialize)]
-struct Header<'a> {
+pub struct ManifestHeader {
+    /// The archived tree.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// The time of the commit, if there is one, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_time: Option<u64>,
+    /// A hash of all that decides about files, if there is one, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filters: Option<String>,
+}
+
+#[derive(Serialize)]
+struct HeaderLine<'a> {
     manifest: u32,
     #[serde(flatten)]
-    subject: &'a Subject,
+    header: &'a ManifestHeader,
     #[serde(skip_serializing_if = "Option::is_none")]
     content_length: Option<u64>,
 }
@@ -207,10 +221,14 @@ pub struct Manifest {
 
 impl Manifest {
     /// Write the header, with the `length` of the archive in bytes if it is known.
-    pub fn begin(mut outlet: ReportWriter, subject: &Subject, length: Option<u64>) -> Result<Self> {
-        outlet.line(&Header {
+    pub fn begin(
+        mut outlet: ReportWriter,
+        header: &ManifestHeader,
+        length: Option<u64>,
+    ) -> Result<Self> {
+        outlet.line(&HeaderLine {
             manifest: VERSION,
-            subject,
+            header,
             content_length: length,
         })?;
         Ok(Self {

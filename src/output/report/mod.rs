@@ -18,7 +18,9 @@ mod summary;
 
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
-pub use manifest::{Lines, Manifest, ManifestChange, Place, Positions, Record, gone};
+pub use manifest::{
+    Lines, Manifest, ManifestChange, ManifestHeader, Place, Positions, Record, gone,
+};
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};
 pub use reports::Reports;

@@ -2,7 +2,9 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
-use super::{Bands, Channel, Manifest, ReportWriter, Subject, Summary, summary::peak_memory};
+use super::{
+    Bands, Channel, Manifest, ManifestHeader, ReportWriter, Summary, summary::peak_memory,
+};
 use crate::base::{
     error::{Error, Result, format_bytes},
     working_directory::Directory,
@@ -52,14 +54,14 @@ impl Reports {
     /// Begin the manifest, if one is requested. `length` works out the bytes of the archive, if they can be known.
     pub fn manifest(
         &mut self,
-        subject: &Subject,
+        header: &ManifestHeader,
         length: impl FnOnce() -> Option<u64>,
     ) -> Result<Option<Manifest>> {
         let Some(outlet) = self.manifest.take() else {
             return Ok(None);
         };
         self.expected = length();
-        Manifest::begin(outlet, subject, self.expected).map(Some)
+        Manifest::begin(outlet, header, self.expected).map(Some)
     }
 
     /// Completes `summary` and writes it. After a run without `failure`, no later step may fail.

@@ -52,8 +52,8 @@ impl Findings {
         }
     }
 
-    /// Fail in git's words for the first of the `pathspecs` that matches nothing, or something outside of the directory
-    /// that is archived. Failures of the search go to `diagnostics`.
+    /// Fail in git's words for the first of the `pathspecs` that matches nothing, unless it may, or something outside of the
+    /// directory that is archived. Failures of the search go to `diagnostics`.
     pub fn verdict(self, pathspecs: &Pathspecs, diagnostics: &mut dyn Write) -> Result<()> {
         for (given, finding) in pathspecs.given().iter().zip(self.each) {
             if let Some(failure) = finding.failure {
@@ -65,7 +65,7 @@ impl Findings {
                     &[given],
                 )));
             }
-            if !finding.matched {
+            if !finding.matched && !pathspecs.may_be_unmatched() {
                 return Err(Error::fatal(format_bytes(
                     "pathspec '{}' did not match any files",
                     &[given],
@@ -121,7 +121,8 @@ impl Selection {
             attributes,
             ..
         } = self;
-        if pathspecs.is_empty() {
+        // No other result is of interest at the root.
+        if pathspecs.is_empty() || (pathspecs.may_be_unmatched() && below.is_empty()) {
             return Ok(());
         }
         let mut check = Check {

@@ -6,8 +6,8 @@
 use std::fs;
 
 use crate::cli::usage::assert_complaint;
-use crate::support::process::Output;
-use crate::support::{Repo, git_version, skip};
+use crate::support::process::{Output, run};
+use crate::support::{Repo, binary, git_version, skip};
 
 /// The newest git; older ones open a file with no name, and let `--no-output` take the name back.
 #[test]
@@ -222,6 +222,27 @@ fn pathspecs_from_a_file() {
     repo.write("lines", "\"file.txt\n");
     let quoted = "fatal: line is badly quoted: \"file.txt";
     assert_complaint(&repo, "--pathspec-from-file=lines HEAD", 128, quoted);
+}
+
+/// Ours, with the word of `git rm`.
+#[test]
+fn paths_that_match_nothing() {
+    let repo = Repo::copy("basic");
+    let expected = repo.archive(["HEAD", "file.txt"]).success();
+    for paths in ["nosuch file.txt", "file.txt dir/nosuch :(glob)**/nosuch"] {
+        let args = ["--ignore-unmatch", "HEAD"].into_iter();
+        let output = repo.sluice(args.chain(paths.split(' ')));
+        assert!(output.success() == expected, "{paths}");
+    }
+    let empty = repo.sluice(["--ignore-unmatch", "--fail-if-empty", "HEAD", "nosuch"]);
+    assert_eq!(empty.code(), 4, "{empty}");
+    let told = repo.sluice(["explain", "--ignore-unmatch", "HEAD", "nosuch", "file.txt"]);
+    assert_eq!(told.success(), b"file.txt: sent\n");
+    let mut inside = repo.command(binary());
+    inside.current_dir(repo.path().join("dir"));
+    let outside = run(inside.args(["--ignore-unmatch", "HEAD", "../file.txt", "nosuch"]));
+    let message = "fatal: pathspec '../file.txt' matches files outside the current directory\n";
+    outside.assert_failure(128, message);
 }
 
 #[test]

@@ -338,9 +338,9 @@ fn a_tree_ish_that_an_option_took() {
             "-o <value> HEAD",
         ),
         (
-            "--bas HEAD",
-            "'--base' took 'HEAD' as its value",
-            "--base=<value> HEAD",
+            "--pathspec-fr HEAD",
+            "'--pathspec-from-file' took 'HEAD' as its value",
+            "--pathspec-from-file=<value> HEAD",
         ),
         (
             "--exclude HEAD",

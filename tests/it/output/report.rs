@@ -14,8 +14,8 @@ use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
 use git_sluice::git::lfs::Hash;
 use git_sluice::git::repository::promisor::FetchSums;
 use git_sluice::output::report::{
-    ChangeCounts, Channel, Counts, Lines, Manifest, ManifestChange, Place, Positions, Record,
-    ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
+    ChangeCounts, Channel, Counts, Lines, Manifest, ManifestChange, ManifestHeader, Place,
+    Positions, Record, ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -136,7 +136,12 @@ fn manifest(subject: &Subject) -> String {
         for record in records() {
             lines.add(&record, Some(place));
         }
-        let mut manifest = Manifest::begin(outlet, subject, Some(10240)).expect("written");
+        let header = ManifestHeader {
+            subject: subject.clone(),
+            commit_time: subject.commit.as_ref().map(|_| 1),
+            filters: subject.commit.as_ref().map(|_| "ab".repeat(32)),
+        };
+        let mut manifest = Manifest::begin(outlet, &header, Some(10240)).expect("written");
         manifest.tell(Positions::InFrames(4096));
         manifest.write_lines(&lines, 8192).expect("written");
         manifest.write(b"").expect("written");

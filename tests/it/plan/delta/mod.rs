@@ -6,6 +6,7 @@
 
 mod carriers;
 mod divided;
+mod filters;
 mod limits;
 mod matrix;
 mod property;

@@ -1,0 +1,122 @@
+//! `--base-filters`: a delta over a base that was sent with other filters is refused. Over all that decides about files, and over
+//! nothing else.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::History;
+use crate::support::import::{file, files};
+
+const ENDS: [&str; 2] = ["old", "new"];
+
+fn history() -> History {
+    let old = files([("a", file("1")), (".gitattributes", file("*.c eol=crlf\n"))]);
+    let new = files([("a", file("2")), (".gitattributes", file("*.c text\n"))]);
+    History::new(&old, &new)
+}
+
+impl History {
+    /// The hash in the manifest of the archive of `treeish`.
+    #[track_caller]
+    fn filters(&self, treeish: &str, options: &[&str]) -> Value {
+        let manifest = self.git.join("manifest");
+        let report = format!("--manifest={}", manifest.display());
+        let _ = self.sluice(&[&[&report[..]], options].concat(), treeish);
+        let text = fs::read_to_string(&manifest).expect("it was written");
+        let header: Value =
+            serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
+        header["filters"].clone()
+    }
+}
+
+#[test]
+fn they_are_the_same_for_each_commit_and_door() {
+    let history = history();
+    for options in [&[][..], &["--profile=zoekt"], &["--max-size=1k"]] {
+        let filters = history.filters("old", options);
+        let hash = filters.as_str().expect("there is one");
+        assert_eq!(history.filters("new", options), filters);
+        let info = [&["info"], options, &["new"]].concat();
+        let info: Value =
+            serde_json::from_slice(&history.repo.sluice(info).success()).expect("JSON");
+        assert_eq!(info["filters"], filters);
+        let threads = [options, &["-j8", "--memory=64m"]].concat();
+        assert_eq!(history.filters("new", &threads), filters);
+        let given = format!("--base-filters={hash}");
+        let delta = history.delta(ENDS, &[options, &[&given]].concat());
+        assert!(delta.success() == history.delta(ENDS, options).success());
+    }
+}
+
+#[test]
+fn another_option_is_noticed() {
+    let history = history();
+    fs::write(history.git.join("rules"), "x\n").expect("our own");
+    let rules = format!("--exclude-from={}", history.git.join("rules").display());
+    let before = history.filters("old", &[]);
+    let all = [
+        "--max-size=1k",
+        "--no-attributes",
+        "--exclude=x",
+        "--profile=searcher",
+        "--symlinks=omit",
+        "--prefix=p/",
+        "--pax-notes",
+        &rules,
+    ];
+    for option in all {
+        assert_ne!(history.filters("old", &[option]), before, "{option}");
+    }
+    let before = history.filters("old", &[&rules]);
+    fs::write(history.git.join("rules"), "y\n").expect("our own");
+    assert_ne!(history.filters("old", &[&rules]), before);
+}
+
+#[test]
+fn configuration_and_attributes_outside_of_the_tree_are_noticed() {
+    let history = history();
+    let mut seen = vec![history.filters("old", &[])];
+    let mut is_new = |what: &str| {
+        let filters = history.filters("new", &[]);
+        assert!(!seen.contains(&filters), "{what}");
+        seen.push(filters);
+    };
+    fs::create_dir_all(history.git.join("info")).expect("our own");
+    fs::write(history.git.join("info/attributes"), "a export-ignore\n").expect("our own");
+    is_new("info/attributes");
+    history.repo.git(["config", "core.autocrlf", "true"]);
+    is_new("core.autocrlf");
+    history.repo.git(["config", "tar.umask", "0077"]);
+    is_new("tar.umask");
+}
+
+#[test]
+fn a_delta_over_other_filters_is_refused() {
+    let history = history();
+    let filters = history.filters("old", &["--max-size=1k"]);
+    let given = format!("--base-filters={}", filters.as_str().expect("there is one"));
+    let own = history.filters("old", &[]);
+    let own = own.as_str().expect("there is one");
+    let output = history.delta(ENDS, &[&given]);
+    output.assert_failure(
+        3,
+        &format!(
+            "fatal: the base may have been sent with other filters\n\
+             caused by: these have the hash {own}\n\
+             hint: ask for the whole archive\n"
+        ),
+    );
+    let output = history.delta(ENDS, &["--base-filters=?", "--worktree-attributes"]);
+    output.assert_failure(
+        3,
+        "fatal: the base may have been sent with other filters\n\
+         caused by: attributes come from the work tree\n\
+         hint: ask for the whole archive\n",
+    );
+    let output = history.sluice(&["--base-filters=x"], "new");
+    output.assert_failure(
+        129,
+        "error: the option '--base-filters' requires '--base'\n",
+    );
+}
