@@ -6,6 +6,7 @@ pub mod pipeline;
 pub mod threads;
 pub mod buffer;
 pub mod io;
+pub mod read_ahead;
 pub mod working_directory;
 pub mod error;
 #[cfg(test)]

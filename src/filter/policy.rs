@@ -83,14 +83,15 @@ impl Policy {
         }
     }
 
-    /// The disposition of a file whose LFS object has `size` bytes, and is in the local store or not.
+    /// The disposition of a file whose LFS object has `size` bytes, and `is_here`, in the local store, or not. On slow storage
+    /// the second question takes time, so it is put only if the answer decides.
     pub fn by_lfs_object<P: AsRef<[u8]>>(
         &self,
-        (size, is_here): (u64, bool),
+        (size, is_here): (u64, impl FnOnce() -> bool),
         path: impl FnOnce() -> P,
     ) -> Disposition {
         match (self.by_size(size, path), self.missing_lfs_object) {
-            (Disposition::Content, Some(remedy)) if !is_here => {
+            (Disposition::Content, Some(remedy)) if !is_here() => {
                 remedy.disposition(OmissionReason::Missing)
             }
             (disposition, _) => disposition,

@@ -20,7 +20,7 @@ use gix::{
 
 use crate::{
     base::buffer::Buffer,
-    git::{attributes, objects::reader::Reader, pathspec::Pathspecs},
+    git::{attributes, objects::reader::Reader, pathspec::Pathspecs, tree::Mount},
 };
 
 /// Trees that are asked for at once.
@@ -56,12 +56,12 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Reads the trees below `root` ahead, as far as `pathspecs` lead to them, and then their files if the archive has them
-    /// all (`with_files`). Stops early when the directories that are known take `max_bytes` of memory. `None` if `reader` does
+    /// Reads the trees below `root`, at `mount`, ahead, as far as `pathspecs` lead to them, and then their files if the archive
+    /// has them all (`with_files`). Stops early when the directories that are known take `max_bytes` of memory. `None` if `reader` does
     /// not read ahead, because the repository is in memory.
     pub fn start(
         reader: &Reader,
-        root: ObjectId,
+        (root, mount): (ObjectId, &Mount),
         pathspecs: Arc<Pathspecs>,
         with_files: bool,
         max_bytes: usize,
@@ -81,12 +81,19 @@ impl ReadAhead {
             known_bytes: 0,
             max_bytes,
         };
+        let root = (root, mount.prefix().to_vec());
         let thread = thread::Builder::new().spawn(move || walk.run(root));
         Some(Self {
             stop,
             // Without the thread, nothing is read ahead.
             thread: thread.ok(),
         })
+    }
+
+    /// Whether the thread still reads.
+    pub fn is_running(&self) -> bool {
+        let thread = self.thread.as_ref();
+        thread.is_some_and(|thread| !thread.is_finished())
     }
 }
 
@@ -118,8 +125,8 @@ struct LevelWalk {
 type Directory = (ObjectId, Vec<u8>);
 
 impl LevelWalk {
-    fn run(&mut self, root: ObjectId) {
-        let mut level: Vec<Directory> = vec![(root, Vec::new())];
+    fn run(&mut self, root: Directory) {
+        let mut level = vec![root];
         while !level.is_empty() {
             let mut below = Vec::new();
             for group in mem::take(&mut level).chunks(GROUP) {

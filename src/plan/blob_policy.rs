@@ -55,11 +55,13 @@ impl BlobPolicy {
             ContentSize::Blob(Size::Missing) => self.policy.missing(is_partial),
             ContentSize::Blob(Size::Exactly(size)) => self.by_size(name, size),
             ContentSize::Blob(Size::Small | Size::Unknown) => Disposition::Content,
-            ContentSize::LfsObject { size, is_here } => self.by_lfs_object(name, (size, is_here)),
+            ContentSize::LfsObject { size, is_here } => {
+                self.by_lfs_object(name, (size, || is_here))
+            }
         }
     }
 
-    fn by_lfs_object(&self, name: &[u8], found: (u64, bool)) -> Disposition {
+    fn by_lfs_object(&self, name: &[u8], found: (u64, impl FnOnce() -> bool)) -> Disposition {
         self.policy
             .by_lfs_object(found, || self.naming.path_in_tree(name))
     }
@@ -84,7 +86,7 @@ impl BlobPolicy {
 
     /// Apply the policy to `entry`, called `name`, whose content is `object`.
     pub(super) fn apply_to_lfs(&self, object: &LfsObject, (entry, name): (&mut Entry, &[u8])) {
-        let found = (object.size(), object.is_here());
+        let found = (object.size(), || object.is_here());
         entry.size = Some(object.size());
         entry.treatment = std::mem::take(&mut entry.treatment).of_lfs_object();
         entry.disposition = self.by_lfs_object(name, found);

@@ -20,7 +20,7 @@ use crate::{
     base::error::Result,
     filter::{Disposition, OmissionReason},
     git::{
-        lfs::LfsObject,
+        lfs::{self, LfsObject},
         objects::{
             chain::ChainBuilder,
             reader::Reader,
@@ -28,7 +28,7 @@ use crate::{
             size::{Size, Sizer},
             wanted::{MissingObjects, Role},
         },
-        odb::{Odb, Place},
+        odb::{self, Odb, Place},
     },
 };
 
@@ -219,6 +219,7 @@ impl Locator {
                 cuts.count(entry, size, scratch);
             }
         }
+        lfs::ask_if_cold(lfs_objects, odb::is_file_in_memory);
         // After a refusal by the object database, a blob that was not found may still exist.
         match self.odb.refusal() {
             Some(refusal) => Err(refusal),

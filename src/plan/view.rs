@@ -227,7 +227,7 @@ impl View {
             && let Some(pointer) = pointer(reader, &mut self.sizer, id)
         {
             let object = LfsObject::new(store, pointer);
-            let found = (object.size(), object.is_here());
+            let found = (object.size(), || object.is_here());
             return (policy.by_lfs_object(found, in_archive), Some(object.size()));
         }
         match self.sizer.size(&mut reader.odb, id) {

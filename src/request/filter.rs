@@ -9,6 +9,7 @@ use gix::{
 };
 
 use super::{
+    Budget,
     profile::{ProfileSettings, refused, setter, word},
     purpose::Purpose,
 };
@@ -132,12 +133,15 @@ impl<'a> FilterRules<'a> {
         self.settings.submodules.unwrap_or(Submodules::Dir)
     }
 
-    /// What is sent of the LFS files of `repository`.
-    pub(super) fn lfs_files(&self, repository: &Repository) -> LfsFiles {
+    /// What is sent of the LFS files of `repository`, within `budget`.
+    pub(super) fn lfs_files(&self, repository: &Repository, budget: Budget) -> LfsFiles {
         match self.settings.lfs {
             None => LfsFiles::Filtered,
             Some(Lfs::Pointer) => LfsFiles::Pointers,
-            Some(Lfs::Content) => LfsFiles::Contents(Arc::new(lfs::local_store(repository))),
+            Some(Lfs::Content) => {
+                let store = lfs::local_store(repository, budget.read_ahead());
+                LfsFiles::Contents(Arc::new(store))
+            }
         }
     }
 

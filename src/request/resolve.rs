@@ -250,7 +250,7 @@ impl<'a> Inputs<'a> {
         let top = inputs.top(repository);
         let mut attributes =
             inputs.attributes(repository, (&top, treeish.tree), format, &mut reader)?;
-        attributes.lfs = filters.lfs_files(repository);
+        attributes.lfs = filters.lfs_files(repository, budget);
         attributes.needs_files = filters.does_without(repository);
         let below = &repository.prefix;
         let top = Top {

@@ -2,7 +2,10 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
-use gix::bstr::{BStr, ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+};
 
 use super::{
     delta::{self, Delta},
@@ -14,19 +17,23 @@ use crate::{
     base::error::Result,
     git::{
         objects::reader::Reader,
-        pathspec::Pathspecs,
         repository::{
             Repository,
             treeish::{self, Treeish},
         },
+        tree::Mount,
     },
     plan::{
         ReadAhead,
         delta::{Bounds, Side},
+        select::Selection,
         submodules::PlannedTree,
         view::View,
     },
 };
+
+/// The trees of a request that are read ahead at a time, those of submodules included.
+const MAX_READ_AHEAD: usize = 8;
 
 /// The part of a tree that is archived.
 #[derive(Clone)]
@@ -137,23 +144,30 @@ impl ViewBuilder<'_> {
         }
     }
 
-    /// Starts to read ahead in `treeish`, if the repository is not in memory. A delta by stored bytes reads only directories
-    /// that differ, and an explanation only those above its paths.
-    fn read_ahead_from(&self, reader: &Reader, treeish: &Treeish, pathspecs: &Arc<Pathspecs>) {
+    /// Starts to read ahead below `selection` in `tree`, if its repository is not in memory. A delta by stored bytes reads only
+    /// directories that differ, and an explanation only those above its paths.
+    pub(super) fn read_ahead_from(&self, reader: &Reader, tree: ObjectId, selection: &Selection) {
         let is_delta = self.args.delta.base.is_some();
         if is_delta && self.filters.is_raw() || self.purpose == Purpose::Explain {
             return;
         }
         let with_files =
             self.purpose == Purpose::Archive && !is_delta && self.filters.send_all_files();
+        let mut running = self.read_ahead.borrow_mut();
+        running.retain(ReadAhead::is_running);
+        if running.len() == MAX_READ_AHEAD {
+            return;
+        }
+        let is_submodule = selection.mount != Mount::default();
+        let share = if is_submodule { MAX_READ_AHEAD } else { 1 };
         let ahead = ReadAhead::start(
             reader,
-            treeish.tree,
-            Arc::clone(pathspecs),
+            (tree, &selection.mount),
+            Arc::clone(&selection.pathspecs),
             with_files,
-            self.budget.directories_ahead(),
+            self.budget.directories_ahead() / share,
         );
-        self.read_ahead.borrow_mut().extend(ahead);
+        running.extend(ahead);
     }
 
     /// `treeish`, which the user calls `name`, as the options ask to see it.
@@ -165,7 +179,7 @@ impl ViewBuilder<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<ResolvedTree> {
         let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
-        self.read_ahead_from(reader, treeish, &selection.pathspecs);
+        self.read_ahead_from(reader, treeish.tree, &selection);
         if self.filters.enters_submodules() {
             let found = (selection, filter);
             return self.seen_with_submodules(

@@ -119,7 +119,7 @@ impl ViewBuilder<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<View> {
         let mut attributes = repository.settings.attributes.clone();
-        attributes.lfs = self.filters.lfs_files(repository);
+        attributes.lfs = self.filters.lfs_files(repository, self.budget);
         attributes.needs_files = self.filters.does_without(repository);
         if self.text {
             attributes.diff_binary = settings::diff_binary(&repository.gix)?;

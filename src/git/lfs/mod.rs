@@ -9,7 +9,7 @@ mod store;
 use std::sync::Arc;
 
 pub use pointer::{Hash, POINTER_LEN, Pointer};
-pub use store::{LfsObject, LocalStore};
+pub use store::{LfsObject, LocalStore, ask_if_cold};
 
 /// What is sent of files with the attribute `filter=lfs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -16,32 +16,43 @@ use super::{Hash, Pointer};
 use crate::base::{
     buffer::Buffer,
     error::{Error, counted, format_bytes, strerror},
+    read_ahead,
 };
 
 /// Bytes read at once.
 const READ_LEN: usize = 128 << 10;
+/// The objects that are looked at to see whether they are in memory.
+const SAMPLE: usize = 4;
 
 /// Directories with LFS objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalStore {
     /// In the order in which they are searched.
     directories: Vec<PathBuf>,
+    /// The most bytes that are read ahead at once.
+    max_ahead: u64,
 }
 
 impl LocalStore {
-    /// The store whose objects are in `directories`, each at `<first two digits>/<next two>/<hash>`.
-    pub fn new(directories: Vec<PathBuf>) -> Self {
-        Self { directories }
+    /// The store whose objects are in `directories`, each at `<first two digits>/<next two>/<hash>`. At most `max_ahead` bytes
+    /// are read ahead at once.
+    pub fn new(directories: Vec<PathBuf>, max_ahead: u64) -> Self {
+        Self {
+            directories,
+            max_ahead,
+        }
     }
 
     /// The file of the object called `hash`; `None` if there is none.
     fn path(&self, hash: &Hash) -> Option<PathBuf> {
+        self.paths(hash).find(|path| path.exists())
+    }
+
+    /// The files that may be the object called `hash`.
+    fn paths(&self, hash: &Hash) -> impl Iterator<Item = PathBuf> {
         let hex = hash.to_string();
-        let mut paths = self
-            .directories
-            .iter()
-            .map(|directory| directory.join(&hex[..2]).join(&hex[2..4]).join(&hex));
-        paths.find(|path| path.exists())
+        let directories = self.directories.iter();
+        directories.map(move |directory| directory.join(&hex[..2]).join(&hex[2..4]).join(&hex))
     }
 }
 
@@ -74,6 +85,13 @@ impl LfsObject {
     /// Whether the object is in the store. Its content is not checked.
     pub fn is_here(&self) -> bool {
         self.pointer.size == 0 || self.store.path(&self.pointer.hash).is_some()
+    }
+
+    /// The regular file with the content, if it is there.
+    fn file(&self) -> Option<PathBuf> {
+        self.store
+            .path(&self.pointer.hash)
+            .filter(|path| path.is_file())
     }
 
     /// Append the content of the file at `path` to `out`.
@@ -121,6 +139,21 @@ impl LfsObject {
         asked.compare(hasher)?;
         taker(&waiting)
     }
+}
+
+/// Asks the system for the content of `objects`, which are in one store, as far as the store reads ahead. Asks for nothing if a
+/// sample of the objects is in memory, as `is_in_memory` tells of a file.
+pub fn ask_if_cold(objects: &[LfsObject], is_in_memory: impl Fn(&Path) -> bool) {
+    let step = objects.len().div_ceil(SAMPLE).max(1);
+    let sample = objects.iter().step_by(step).filter_map(LfsObject::file);
+    let Some(first) = objects.first() else { return };
+    if sample.into_iter().all(|path| is_in_memory(&path)) {
+        return;
+    }
+    read_ahead::ask_for_files(objects.len(), first.store.max_ahead, |number| {
+        let LfsObject { store, pointer } = &objects[number];
+        store.paths(&pointer.hash)
+    });
 }
 
 /// An object and the file that it is wanted for.

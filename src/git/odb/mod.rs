@@ -38,6 +38,7 @@ pub use dirs::object_dirs;
 use index::Index;
 pub use listing::YOUNG;
 use loose::FanOut;
+pub use loose_ahead::is_file_in_memory;
 use map::{Map, cannot_be};
 use pack::Pack;
 pub use replacements::Replacements;

@@ -5,8 +5,9 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 use super::Repository;
 use crate::git::lfs::LocalStore;
 
-/// The local store of `repository`, with those of the repositories that it borrows objects from.
-pub fn local_store(repository: &Repository) -> LocalStore {
+/// The local store of `repository`, with those of the repositories that it borrows objects from. At most
+/// `max_ahead` bytes are read ahead at once.
+pub fn local_store(repository: &Repository, max_ahead: u64) -> LocalStore {
     let common_dir = repository.gix.common_dir();
     let config = repository.gix.config_snapshot();
     let named = config.plumbing().string("lfs.storage");
@@ -18,5 +19,6 @@ pub fn local_store(repository: &Repository) -> LocalStore {
     let alternates = repository.objects.dirs.iter().skip(1);
     let borrowed = alternates.filter_map(|objects| Some(objects.parent()?.join("lfs")));
     let stores = std::iter::once(own).chain(borrowed);
-    LocalStore::new(stores.map(|store| store.join("objects")).collect())
+    let directories = stores.map(|store| store.join("objects"));
+    LocalStore::new(directories.collect(), max_ahead)
 }

@@ -36,7 +36,7 @@ use crate::{
         tree::{Mount, TreeRules},
     },
     plan::{
-        StoreId,
+        StoreId, read_ahead_if_cold,
         select::{Findings, Selection},
         submodules::{Gitlink, Gitlinks, PlannedTree},
         view::View,
@@ -245,6 +245,8 @@ impl Survey<'_> {
             self.viewing
                 .view_below(outside, (repository, tree), &mut reader, self.diagnostics)?;
         let filter = Arc::clone(&view.filter);
+        read_ahead_if_cold(&mut reader, tree, self.viewing.budget.read_ahead());
+        self.viewing.read_ahead_from(&reader, tree, &view.selection);
         view.selection.search(
             (tree, rules),
             &filter,

@@ -7,6 +7,7 @@ use std::{
 
 use rustix::fs::{Advice, fadvise};
 
+use crate::git::lfs::{CONTENT, Lfs};
 use crate::support::{Repo, skip};
 
 /// The questions of opening a pack and its index, which are asked in any case: both ends, and the first look-up.
@@ -88,17 +89,53 @@ fn read_ahead() {
 #[test]
 fn loose_objects_are_read_ahead() {
     let repo = loose();
-    forget(&repo);
-    let Some(cold) = repo.traced("trace=fadvise64", &["HEAD"]) else {
+    let blobs = repo.git(["ls-tree", "-r", "HEAD"]).lines().count();
+    assert_asked(&repo, ".git/objects", &["HEAD"], blobs);
+}
+
+/// The objects of a submodule are read ahead as those of the archived repository.
+#[test]
+fn submodules_are_read_ahead() {
+    let (inner, outer) = (loose(), Repo::init());
+    let outer = outer.env("GIT_ALLOW_PROTOCOL", "file");
+    let inner = inner.path().to_str().expect("UTF-8");
+    outer.git(["submodule", "--quiet", "add", inner, "sub"]);
+    outer.git(["commit", "-qm", "a submodule"]);
+    let args = ["--submodules=recurse", "HEAD"];
+    let warm = outer.sluice(args).success();
+    // A local clone has links to the loose objects.
+    assert_asked(&outer, ".git/modules", &args, 100);
+    forget_below(&outer.path().join(".git/modules"));
+    assert!(outer.sluice(args).success() == warm);
+}
+
+#[test]
+fn lfs_objects_are_read_ahead() {
+    let lfs = Lfs::new();
+    for number in 0..20 {
+        let content = format!("{number}\n").repeat(20_000);
+        lfs.add(&format!("{number}.bin"), content.as_bytes());
+    }
+    lfs.commit();
+    let warm = lfs.repo.sluice([CONTENT, "HEAD"]).success();
+    assert_asked(&lfs.repo, ".git/lfs", &[CONTENT, "HEAD"], 20);
+    forget_below(&lfs.repo.path().join(".git/lfs"));
+    assert!(lfs.repo.sluice([CONTENT, "HEAD"]).success() == warm);
+}
+
+/// At least `count` of the files below `directory` are asked for if they are not in memory, and none if they are.
+#[track_caller]
+fn assert_asked(repo: &Repo, directory: &str, args: &[&str], count: usize) {
+    forget_below(&repo.path().join(directory));
+    let Some(cold) = repo.traced("trace=fadvise64", args) else {
         return;
     };
     let questions = |trace: &str| trace.matches("POSIX_FADV_WILLNEED").count();
     if questions(&cold) == 0 {
-        return skip("the system keeps loose objects in memory, or does not say so");
+        return skip("the system keeps the objects in memory, or does not say so");
     }
-    let blobs = repo.git(["ls-tree", "-r", "HEAD"]).lines().count();
-    assert!(questions(&cold) >= blobs, "{} of {blobs}", questions(&cold));
-    let warm = repo.traced("trace=fadvise64", &["HEAD"]);
+    assert!(questions(&cold) >= count, "{} of {count}", questions(&cold));
+    let warm = repo.traced("trace=fadvise64", args);
     assert!(warm.is_some_and(|trace| questions(&trace) == 0));
 }
 

@@ -41,7 +41,7 @@ impl Lfs {
     }
 
     /// Add a file with this `content`, whose object is in the local store.
-    fn add(&self, name: &str, content: &[u8]) -> String {
+    pub(crate) fn add(&self, name: &str, content: &[u8]) -> String {
         let hash = sha256(content);
         self.store("lfs/objects", content);
         self.point(name, &pointer(&hash, content.len()));
