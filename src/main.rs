@@ -26,6 +26,7 @@ use git_sluice::{
     commands::{
         self, Context, batch,
         session::Session,
+        stand_in,
         upload_archive::{self, server},
     },
     git::{
@@ -118,6 +119,7 @@ fn run() -> u8 {
 
 /// Runs the command that the words give.
 fn serve(mut words: Vec<OsString>) -> Result<(), CliError> {
+    program::refuse_loop(&words, std::env::var_os(program::ASKED))?;
     let mut tables = OptionTables::default();
     if words
         .first()
@@ -130,6 +132,7 @@ fn serve(mut words: Vec<OsString>) -> Result<(), CliError> {
     match words.command {
         CommandName::UploadArchive => upload_archive(words),
         CommandName::Batch => batch(words),
+        CommandName::StandIn => stand_in(words),
         _ => run_command(words, request::Access::Local),
     }
 }
@@ -140,9 +143,7 @@ fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
     let words = words.unread()?;
     let output = Destination::Direct(standard_output()?);
     refuse_terminal(&output, CommandName::UploadArchive)?;
-    let program = std::env::current_exe()
-        .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))?;
-    let mut writer = Command::new(program);
+    let mut writer = Command::new(this_program()?);
     writer.arg(upload_archive::WRITER);
     if std::env::var_os(NO_LAZY_FETCH).is_none() {
         // A client must not make the server run what the configuration of a remote names.
@@ -154,6 +155,24 @@ fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
         &words,
         writer,
     )?)
+}
+
+/// Writes a stand-in for git, and prints the line that puts it into `PATH`.
+fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
+    refuse_ambiguous(&words)?;
+    let options: cli::StandIn = words.options()?;
+    let line = stand_in::write(&options.directory, &this_program()?, &|name| {
+        std::env::var_os(name)
+    })?;
+    let mut output = standard_output()?;
+    Ok(output
+        .write_all(&line)
+        .map_err(|error| Error::write(&error))?)
+}
+
+fn this_program() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))
 }
 
 /// The packets of a server are for a program: a terminal shows them as noise, and waits for requests in silence.

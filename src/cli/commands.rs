@@ -47,6 +47,8 @@ pub enum CommandName {
     Batch,
     /// `upload-archive`
     UploadArchive,
+    /// `stand-in`
+    StandIn,
     /// `completions`
     Completions,
     /// `manual`
@@ -93,6 +95,7 @@ impl CommandName {
             Self::Prune => ("prune", Prune::command),
             Self::Batch => ("batch", Batch::command),
             Self::UploadArchive => ("upload-archive", UploadArchive::command),
+            Self::StandIn => ("stand-in", StandIn::command),
             Self::Completions => ("completions", Completions::command),
             Self::Manual => ("manual", Manual::command),
             Self::Profile => ("profile", ProfileName::command),
@@ -466,6 +469,19 @@ pub(super) struct UploadArchive {
     /// The repository
     #[arg(value_name = "repository", required = true)]
     _repository: (),
+}
+
+/// Write a git that passes archives to git-sluice
+///
+/// The directory gets a program 'git'. Programs that find it first in their PATH get archives from git-sluice, and everything else
+/// from the real git: the next git in PATH, or the one that the variable REAL_GIT names. If git-sluice was removed or cannot start,
+/// the real git writes archives too. Prints the line that changes PATH.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice stand-in <directory>")]
+pub struct StandIn {
+    /// The directory, which is created if it is missing
+    #[arg(value_name = "directory", required = true)]
+    pub directory: PathBuf,
 }
 
 /// Print completions for a shell

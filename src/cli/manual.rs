@@ -11,7 +11,7 @@ use clap_mangen::{
 use super::{commands::CommandName, names::PROGRAM, statuses::STATUSES};
 
 /// Examples: a command that the example is about, the words, and the effect.
-const EXAMPLES: [(CommandName, &str, &str); 13] = [
+const EXAMPLES: [(CommandName, &str, &str); 14] = [
     (
         CommandName::Archive,
         "git sluice --prefix=project/ -o project.tar.gz v1.0",
@@ -76,6 +76,11 @@ const EXAMPLES: [(CommandName, &str, &str); 13] = [
         CommandName::UploadArchive,
         "git archive --remote=host:project.git --exec='git-sluice upload-archive' HEAD",
         "Let git-sluice answer a client.",
+    ),
+    (
+        CommandName::StandIn,
+        "git sluice stand-in /opt/sluice",
+        "Let programs with /opt/sluice first in their PATH use git-sluice.",
     ),
 ];
 

@@ -29,7 +29,7 @@ pub use amount::{number, size};
 pub use args::Args;
 pub use commands::{
     Apply, Archive, Batch, CommandName, Completions, Described, Explain, Help, Info, Ls, Manual,
-    Missing, ProfileName, Prune, Publish, Shell, Verify,
+    Missing, ProfileName, Prune, Publish, Shell, StandIn, Verify,
 };
 pub use completions::completions;
 pub use content::{Content, Encoding, GzipCompat, Level};

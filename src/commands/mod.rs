@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod session;
+pub mod stand_in;
 pub mod upload_archive;
 
 mod apply;
@@ -28,7 +29,8 @@ use crate::{
 };
 pub use context::{Context, refuse_ambiguous};
 
-/// Runs the command that `words` give. A batch and a server need the process, so its owner runs them.
+/// Runs the command that `words` give. A batch, a server and a stand-in need the process, so its
+/// owner runs them.
 pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
     refuse_ambiguous(&words, context.repository)?;
     match words.command {
@@ -45,7 +47,7 @@ pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
         CommandName::Manual => manual::run(words, &context),
         CommandName::Profile => profile::run(words, &context),
         CommandName::Help => help::run(words, &context),
-        command @ (CommandName::Batch | CommandName::UploadArchive) => {
+        command @ (CommandName::Batch | CommandName::UploadArchive | CommandName::StandIn) => {
             let refused = format!("'{}' cannot be a request", command.as_str());
             Err(Error::usage(refused).into())
         }

@@ -3,11 +3,21 @@
 //!
 //! Each call is one process that ends before the function returns. git's failures are passed on in git's
 //! words.
+//!
+//! # No loops
+//!
+//! The `git` in `PATH` may be a wrapper that starts git-sluice. So each git gets a mark in its environment, [`ASKED`], with a
+//! hash of the words that it was started with, and [`refuse_loop`] ends a git-sluice that was started with the same words.
+//! The real git never passes its own words on, so equal words show that a wrapper has, and that it would again.
+//!
+//! Other words are legitimate, although the mark is there. The client of `--remote` starts a server of archives, which may be
+//! git-sluice and asks git whether it may serve the repository. A fetch of missing objects runs hooks and helpers, and a hook
+//! may well write an archive. A program with new words does new work, and then the mark has the new words.
 
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
-    os::unix::process::CommandExt,
+    os::unix::{ffi::OsStrExt, process::CommandExt},
     path::PathBuf,
     process::{ChildStdin, Command, Output, Stdio},
     thread,
@@ -18,6 +28,8 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
+use twox_hash::XxHash3_128;
+
 use crate::base::{
     error::{Error, Result, strerror},
     working_directory::Directory,
@@ -26,8 +38,22 @@ use crate::base::{
 /// The status of a usage error: git accepted the repository and found nothing to do.
 const USAGE: i32 = 129;
 
+/// The variable with a hash of the words with which this program has started git.
+pub const ASKED: &str = "GIT_SLUICE_ASKED";
+/// A command that wrappers may leave out or add, since git-sluice has it as its default.
+const DEFAULT_COMMAND: &str = "archive";
+
 /// As many bytes at the end of the messages of a fetch are looked at.
 const LAST_WORDS: usize = 16 << 10;
+
+/// Options of a fetch of missing objects.
+const FETCH: [&str; 5] = [
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--recurse-submodules=no",
+    "--filter=blob:none",
+    "--stdin",
+];
 
 /// Variables that lead git to another repository than `GIT_DIR`, or to objects of another one (git(1)).
 const OF_ANOTHER: [&str; 8] = [
@@ -67,33 +93,66 @@ impl GitLocation {
         }
     }
 
-    /// git, in this repository.
-    fn git(&self) -> Command {
-        let mut git = Command::new("git");
+    /// git with `words`, in this repository.
+    fn git(&self, words: &[&OsStr]) -> Command {
+        let mut git = git(words);
         self.set(&mut git);
         git
     }
 }
 
+/// The git in `PATH`, with `words` and with a mark that stops a loop.
+fn git(words: &[&OsStr]) -> Command {
+    let mut git = Command::new("git");
+    git.args(words).env(ASKED, fingerprint(words));
+    git
+}
+
+/// Refuses to run with `words` if git was started with the same ones, as `mark` says: the value of [`ASKED`].
+pub fn refuse_loop(words: &[OsString], mark: Option<OsString>) -> Result<()> {
+    let Some(mark) = mark else {
+        return Ok(());
+    };
+    let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+    match mark == *fingerprint(&words) {
+        true => Err(
+            Error::fatal("the 'git' in PATH starts git-sluice, which has started it")
+                .caused_by("both were started with the same words")
+                .hinted("set REAL_GIT to the real git, or write a wrapper with 'git sluice stand-in <directory>'"),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// A hash of words. The words themselves may be too long for a variable.
+fn fingerprint(words: &[&OsStr]) -> String {
+    let words = match words {
+        [command, rest @ ..] if *command == DEFAULT_COMMAND => rest,
+        words => words,
+    };
+    let joined = words.join(OsStr::new("\0"));
+    format!("{:032x}", XxHash3_128::oneshot(joined.as_bytes()))
+}
+
 /// Run git in the repository at `location` with `arguments`, its standard input closed and its standard error
 /// captured. Missing objects are not fetched. `None` if git cannot be started.
 pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
-    answer(location.git().env("GIT_NO_LAZY_FETCH", "1").args(arguments))
+    answer(location.git(arguments).env("GIT_NO_LAZY_FETCH", "1"))
 }
 
 /// Asks git, which may fetch the objects that it needs for the answer.
 pub fn ask_lazily(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
-    answer(location.git().args(arguments))
+    answer(&mut location.git(arguments))
 }
 
 /// Ask git for the id of the object `name`, which is only a name to git-cat-file(1): one line with the id, or one
 /// that ends in another word. `may_fetch` says whether git may fetch objects for the answer.
 pub fn name_object(location: &GitLocation, name: &BStr, may_fetch: bool) -> Option<Output> {
-    let mut git = location.git();
+    let words = ["cat-file", "--batch-check=%(objectname)"].map(OsStr::new);
+    let mut git = location.git(&words);
     if !may_fetch {
         git.env("GIT_NO_LAZY_FETCH", "1");
     }
-    git.args(["cat-file", "--batch-check=%(objectname)"]);
     let pipes = git.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = pipes.stderr(Stdio::piped()).spawn().ok()?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -116,10 +175,10 @@ pub fn is_ancestor(location: &GitLocation, ancestor: &str, commit: &str) -> bool
 /// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
 /// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
 pub fn is_promised(location: &GitLocation, id: &ObjectId) -> bool {
-    let mut git = location.git();
-    git.env("GIT_ALLOW_PROTOCOL", "none");
-    git.args(["cat-file", "-e", &id.to_string()]);
-    answer(&mut git).is_none_or(|output| output.stderr.contains_str("could not fetch"))
+    let id = id.to_string();
+    let mut git = location.git(&["cat-file", "-e", &id].map(OsStr::new));
+    answer(git.env("GIT_ALLOW_PROTOCOL", "none"))
+        .is_none_or(|output| output.stderr.contains_str("could not fetch"))
 }
 
 /// Fetch the objects `ids` from `remote`, as git does where objects are missing. `None` if git succeeds, else its last
@@ -135,16 +194,15 @@ pub fn fetch(
         Error::fatal("cannot fetch missing objects")
             .caused_by(format!("cannot run git: {}", strerror(&error)))
     };
+    // Packs that are open here would go away, and the next fetch of the user's makes up for this.
+    let settings = ["fetch.negotiationAlgorithm=noop", "maintenance.auto=false"];
+    let mut words: Vec<&OsStr> = Vec::new();
+    words.extend(settings.iter().flat_map(|it| ["-c", it].map(OsStr::new)));
+    words.extend([OsStr::new("fetch"), remote]);
+    words.extend(shows_progress.then_some(OsStr::new("--progress")));
+    words.extend(FETCH.map(OsStr::new));
     let mut git = location
-        .git()
-        .args(["-c", "fetch.negotiationAlgorithm=noop"])
-        // Packs that are open here would go away, and the next fetch of the user's makes up for this.
-        .args(["-c", "maintenance.auto=false"])
-        .arg("fetch")
-        .arg(remote)
-        .args(["--no-tags", "--no-write-fetch-head"])
-        .args(shows_progress.then_some("--progress"))
-        .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
+        .git(&words)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -217,9 +275,7 @@ pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
 /// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git
 /// cannot be started.
 pub fn check_served(path: &OsStr) -> Option<Result<()>> {
-    let mut git = Command::new("git")
-        .arg("upload-archive--writer")
-        .arg(path)
+    let mut git = git(&[OsStr::new("upload-archive--writer"), path])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -241,6 +297,8 @@ pub fn check_served(path: &OsStr) -> Option<Result<()>> {
 /// Replace this process by `git archive` with `words`, the client of `--remote`: git knows ssh and
 /// `url.*.insteadOf`. Returns only if git cannot be started.
 pub fn become_archive(words: &[OsString]) -> Error {
-    let failure = Command::new("git").arg("archive").args(words).exec();
+    let words = words.iter().map(OsString::as_os_str);
+    let words: Vec<&OsStr> = [OsStr::new("archive")].into_iter().chain(words).collect();
+    let failure = git(&words).exec();
     Error::fatal(format!("cannot exec 'git': {}", strerror(&failure)))
 }

@@ -15,7 +15,7 @@ use crate::{binary, process};
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
 /// What the program writes about itself: the words that ask for it, and the place where it is looked for.
-const GENERATED: [(&[&str], &str); 18] = [
+const GENERATED: [(&[&str], &str); 19] = [
     (&["manual"], "share/man/man1/git-sluice.1"),
     (&["manual", "ls"], "share/man/man1/git-sluice-ls.1"),
     (
@@ -38,6 +38,10 @@ const GENERATED: [(&[&str], &str); 18] = [
     (
         &["manual", "upload-archive"],
         "share/man/man1/git-sluice-upload-archive.1",
+    ),
+    (
+        &["manual", "stand-in"],
+        "share/man/man1/git-sluice-stand-in.1",
     ),
     (
         &["manual", "completions"],
@@ -65,13 +69,23 @@ const GENERATED: [(&[&str], &str); 18] = [
 
 /// The folder of [`DOCUMENTS`].
 const FOLDER_OF_DOCUMENTS: &str = "share/doc/git-sluice";
+/// The folder of programs among them.
+const EXAMPLES: &str = "share/doc/git-sluice/examples";
 
 /// Files of the source.
-const DOCUMENTS: [(&str, &str); 4] = [
+const DOCUMENTS: [(&str, &str); 6] = [
     ("README.md", "share/doc/git-sluice/README.md"),
     ("CHANGELOG.md", "share/doc/git-sluice/CHANGELOG.md"),
     ("LICENSE-APACHE", "share/doc/git-sluice/LICENSE-APACHE"),
     ("LICENSE-MIT", "share/doc/git-sluice/LICENSE-MIT"),
+    (
+        "examples/ssh-command",
+        "share/doc/git-sluice/examples/ssh-command",
+    ),
+    (
+        "examples/archive_server.py",
+        "share/doc/git-sluice/examples/archive_server.py",
+    ),
 ];
 
 /// A file of an installation.
@@ -84,7 +98,7 @@ pub(crate) struct InstalledFile {
 
 impl InstalledFile {
     pub(crate) fn mode(&self) -> u32 {
-        if self.path.starts_with("bin/") {
+        if self.path.starts_with("bin/") || self.path.starts_with(EXAMPLES) {
             0o755
         } else {
             0o644
@@ -113,7 +127,7 @@ impl InstalledFile {
     }
 }
 
-/// Removes an installation below `prefix`, and the folder of its documents. Returns the paths of the files that were there.
+/// Removes an installation below `prefix`, and the folders of its documents. Returns the paths of the files that were there.
 pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
     let generated = GENERATED.iter().map(|(_, path)| *path);
     let documents = DOCUMENTS.iter().map(|(_, path)| *path);
@@ -129,7 +143,9 @@ pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     // Others may have put something there.
-    let _ = fs::remove_dir(prefix.join(FOLDER_OF_DOCUMENTS));
+    for folder in [EXAMPLES, FOLDER_OF_DOCUMENTS] {
+        let _ = fs::remove_dir(prefix.join(folder));
+    }
     Ok(removed)
 }
 
@@ -178,6 +194,7 @@ mod tests {
         };
         assert_eq!(mode(PROGRAM), 0o755);
         assert_eq!(mode("share/doc/git-sluice/README.md"), 0o644);
+        assert_eq!(mode("share/doc/git-sluice/examples/ssh-command"), 0o755);
         // Files of others stay.
         let others = prefix.join("share/man/man1/other.1");
         fs::write(&others, "").expect("ours");

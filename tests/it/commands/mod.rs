@@ -9,6 +9,7 @@ pub(crate) mod library;
 pub(crate) mod remote;
 
 mod first_word;
+mod stand_in;
 mod statuses;
 mod strangers;
 mod texts;
@@ -16,7 +17,7 @@ mod texts;
 use crate::support::Repo;
 
 /// All commands.
-pub(crate) const COMMANDS: [&str; 15] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "archive",
     "ls",
     "explain",
@@ -28,6 +29,7 @@ pub(crate) const COMMANDS: [&str; 15] = [
     "prune",
     "batch",
     "upload-archive",
+    "stand-in",
     "completions",
     "manual",
     "profile",

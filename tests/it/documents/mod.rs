@@ -3,7 +3,7 @@
 //! No command may change anything outside of the directory of its test: home and the system's configuration are files there.
 
 mod page;
-mod stand_in;
+mod ssh_command;
 mod transcript;
 
 use std::{

@@ -1,0 +1,287 @@
+//! `stand-in`: a `git` that passes archives to git-sluice, whatever lies in `PATH`, and without a loop.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+};
+
+use crate::support::process::Output;
+use crate::support::{Repo, binary, skip};
+
+/// A repository `project`, and next to it `bin` with git-sluice and `first` with the stand-in.
+struct Place {
+    project: Repo,
+    top: PathBuf,
+    git: PathBuf,
+}
+
+impl Place {
+    /// `None` if git is not in `PATH`, which is reported.
+    fn new() -> Option<Place> {
+        let paths = env::var_os("PATH").unwrap_or_default();
+        let mut programs = env::split_paths(&paths).map(|it| it.join("git"));
+        let Some(git) = programs.find(|it| it.is_file()) else {
+            skip("git is not in PATH");
+            return None;
+        };
+        let top = Repo::scratch();
+        let commands = "mkdir bin wrapper; git init -q -b main project; cd project; mkdir src archive; seq 2000 >src/numbers; echo >archive/file; \
+             git add .; git commit -qm one; git clone -q --bare . ../project.git";
+        let _ = top.shell(commands).success();
+        fs::copy(binary(), top.path().join("bin/git-sluice")).expect("our own");
+        let place = Place {
+            top: top.path().to_owned(),
+            project: top.at("project").env("REAL", &git),
+            git,
+        };
+        let line = place.set_up("first").success();
+        let expected = format!("PATH='{}/first':$PATH\n", place.top.display());
+        assert_eq!(String::from_utf8_lossy(&line), expected);
+        Some(place)
+    }
+
+    /// Writes a stand-in into the directory `name`.
+    #[track_caller]
+    fn set_up(&self, name: &str) -> Output {
+        let place = self.with_path(&["bin"]);
+        place.shell(&format!("git-sluice stand-in ../{name}"))
+    }
+
+    /// The project with these directories first in `PATH`, before those of the machine.
+    fn with_path(&self, names: &[&str]) -> Repo {
+        let machine = env::var_os("PATH").unwrap_or_default();
+        let directories = names.iter().map(|name| self.top.join(name));
+        let all: OsString = env::join_paths(directories.chain(env::split_paths(&machine)))
+            .expect("they were one variable before");
+        self.project.clone().env("PATH", all)
+    }
+
+    /// An executable script, relative to the top.
+    fn script(&self, name: &str, text: &str) {
+        let path = self.top.join(name);
+        fs::write(&path, text).expect("our own");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own");
+    }
+}
+
+/// Checks that `git archive` in `repo` has the bytes of the real git, and returns whether git-sluice wrote it.
+#[track_caller]
+fn is_ours(repo: &Repo) -> bool {
+    let _ = repo
+        .shell("git archive HEAD >ours && $REAL archive HEAD | cmp - ours")
+        .success();
+    // Only git-sluice has this format.
+    let formats = repo.shell("git archive --list").success();
+    String::from_utf8_lossy(&formats).contains("tar.zst")
+}
+
+#[test]
+fn archives_come_from_git_sluice() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    let archives = [
+        "archive HEAD",
+        "-C ../project archive --prefix=a/ HEAD",
+        "-c tar.umask=0077 -C .. --git-dir project.git archive HEAD",
+        "--no-pager --git-dir=../project.git archive --format=tar.gz HEAD src",
+        "-C archive archive HEAD",
+        "archive --format=zip HEAD src",
+    ];
+    for words in archives {
+        let script = format!("git {words} >ours && $REAL {words} >theirs && cmp ours theirs");
+        let _ = project.shell(&script).success();
+        // Only git-sluice knows this option.
+        let ours = project.shell(&format!("git {words} --no-attributes"));
+        assert!(!ours.success().is_empty(), "{words}");
+    }
+    // Names of commands are names of branches as well.
+    let branch = "git branch ls && git archive ls >ours && $REAL archive ls | cmp - ours";
+    let _ = project.shell(branch).success();
+}
+
+#[test]
+fn everything_else_comes_from_git() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    let others = [
+        "rev-parse HEAD",
+        "-C archive rev-parse HEAD",
+        "log --format=%s -- archive",
+        "-c alias.other=archive\\ HEAD other",
+        "rev-parse 'a  b' --",
+        "archive --remote=../project.git HEAD",
+        "archive --format=tar.gz --remote ../project.git HEAD",
+        "--version archive",
+        "nothing",
+        "",
+    ];
+    for words in others {
+        let ours = project.shell(&format!("git {words}"));
+        let theirs = project.shell(&format!("\"$REAL\" {words}"));
+        assert_eq!(ours.code(), theirs.code(), "{words}: {ours}");
+        assert_eq!(ours.stdout, theirs.stdout, "{words}");
+        assert_eq!(ours.messages(), theirs.messages(), "{words}");
+    }
+}
+
+#[test]
+fn a_server_of_archives() {
+    let Some(place) = Place::new() else { return };
+    for server in [
+        "git upload-archive",
+        "git -c core.pager=cat upload-archive",
+        "git-upload-archive",
+    ] {
+        // The real git is the client, and only git-sluice's server has this format.
+        let script = format!(
+            "$REAL archive --remote=. --exec='../first/{server}' --format=tar.zst HEAD | head -c 4"
+        );
+        let start = place.project.shell(&script).success();
+        assert_eq!(start, [0x28, 0xb5, 0x2f, 0xfd], "{server}");
+    }
+}
+
+/// A host keeps running while git-sluice is replaced or removed.
+#[test]
+fn git_does_the_work_without_git_sluice() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    assert!(is_ours(&project));
+    place.script("bin/git-sluice", "\x7fELF of another machine");
+    assert!(!is_ours(&project));
+    fs::remove_file(place.top.join("bin/git-sluice")).expect("our own");
+    assert!(!is_ours(&project));
+    let with_options = project.shell("git -C . archive HEAD | cmp - ours");
+    let _ = with_options.success();
+}
+
+/// A stand-in never takes itself, or another one, for the real git.
+#[test]
+fn the_real_git_is_found_among_stand_ins() {
+    let Some(place) = Place::new() else { return };
+    let _ = place.set_up("second").success();
+    let links = place.top.join("links");
+    fs::create_dir(&links).expect("our own");
+    symlink("../first/git", links.join("git")).expect("our own");
+    for paths in [
+        &["first", "second"][..],
+        &["first", "second", "first"],
+        &["second", "links", "first"],
+        &["links", "first", "bin"],
+        &[],
+    ] {
+        let project = place.with_path(paths);
+        for named in ["", "first/git", "second/git", "links/git", "none/git"] {
+            let project = project.clone().env("REAL_GIT", place.top.join(named));
+            for program in ["first/git", "second/git", "links/git"] {
+                let script = format!("../{program} rev-parse HEAD");
+                let found = project.shell(&script);
+                assert_eq!(found.code(), 0, "{paths:?} {named} {program}: {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn real_git_is_named() {
+    let Some(place) = Place::new() else { return };
+    place.script("wrapper/git", "#!/bin/sh\necho named\n");
+    let project = place.with_path(&["first"]);
+    let project = project.env("REAL_GIT", place.top.join("wrapper/git"));
+    assert_eq!(project.git(["status"]), "named");
+}
+
+/// Programs that start each other end with a message or with the real git, and soon.
+#[test]
+fn wrappers_start_each_other_a_few_times() {
+    let Some(place) = Place::new() else { return };
+    // A wrapper of somebody else that also looks for the next git in PATH.
+    let next = format!(
+        "PATH='{}':$PATH; git \"$@\"",
+        place.top.join("first").display()
+    );
+    for start in ["", "exec "] {
+        let next = next.replace("; git", &format!("; {start}git"));
+        place.script(
+            "wrapper/git",
+            &format!(
+                "#!/bin/sh\necho >>'{}'\n{next}\n",
+                place.top.join("rounds").display()
+            ),
+        );
+        let project = place.with_path(&["first", "wrapper"]);
+        let head = project.git(["rev-parse", "HEAD"]);
+        assert_eq!(head.len(), 40);
+    }
+    let rounds = fs::read(place.top.join("rounds")).expect("written");
+    assert!(rounds.len() < 40, "{} rounds", rounds.len());
+}
+
+/// A `git` that passes everything to git-sluice, in the ways in which people write such programs.
+#[test]
+fn git_sluice_meets_itself() {
+    let Some(place) = Place::new() else { return };
+    let message = "fatal: the 'git' in PATH starts git-sluice, which has started it\n";
+    for wrapper in [
+        "exec git-sluice \"$@\"",
+        "git-sluice \"$@\"",
+        "shift; exec git-sluice archive \"$@\"",
+        "shift; exec git-sluice \"$@\"",
+    ] {
+        place.script("wrapper/git", &format!("#!/bin/sh\n{wrapper}\n"));
+        let project = place.with_path(&["wrapper", "bin"]);
+        let remote = project.shell("git-sluice archive --remote=. --list");
+        remote.assert_refused(128, &[message, "\ncaused by: ", "\nhint: "]);
+    }
+    place.script("wrapper/git", "#!/bin/sh\nexec git-sluice \"$@\"\n");
+    let project = place.with_path(&["wrapper", "bin"]);
+    // git-sluice asks git for this name.
+    let asked = project.shell("git-sluice archive ':/nothing has this'");
+    assert_eq!(asked.code(), 128, "{asked}");
+    let served = project.shell("printf 0000 | git-sluice upload-archive .");
+    assert_eq!(served.code(), 128, "{served}");
+}
+
+/// The programs of git are not where git looks for them, so that each `git` in `PATH` is found again.
+#[test]
+fn without_the_programs_of_git() {
+    let Some(place) = Place::new() else { return };
+    place.script(
+        "wrapper/git",
+        &format!(
+            "#!/bin/sh\n[ \"$1\" != archive ] || set -- sluice \"$@\"\nexec '{}' \"$@\"\n",
+            place.git.display()
+        ),
+    );
+    let empty = place.top.join("empty");
+    fs::create_dir(&empty).expect("our own");
+    for (paths, is_refused) in [(["first", "bin"], false), (["wrapper", "bin"], true)] {
+        let project = place.with_path(&paths).env("GIT_EXEC_PATH", &empty);
+        let output = project.shell("git archive --remote=. --list");
+        assert_eq!(
+            output.messages().contains("starts git-sluice"),
+            is_refused,
+            "{output}"
+        );
+    }
+}
+
+#[test]
+fn files_of_others_stay() {
+    let Some(place) = Place::new() else { return };
+    place.script("wrapper/git", "#!/bin/sh\necho mine\n");
+    let refused = place.set_up("wrapper");
+    refused.assert_refused(
+        128,
+        &["/wrapper/git' exists, and git-sluice did not write it"],
+    );
+    // Its own files are brought up to date.
+    let _ = place.set_up("first").success();
+    let files = fs::read_dir(place.top.join("first")).expect("our own");
+    assert_eq!(files.count(), 2);
+    let refused = place.set_up("project/src/numbers/first");
+    refused.assert_refused(128, &["fatal: cannot write '", "\ncaused by: "]);
+}
