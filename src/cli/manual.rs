@@ -85,10 +85,18 @@ const EXAMPLES: [(CommandName, &str, &str); 14] = [
 ];
 
 /// Variables of the environment, and their effect.
-const ENVIRONMENT: [(&str, &str); 2] = [
+const ENVIRONMENT: [(&str, &str); 4] = [
     (
         "GIT_SLUICE_CACHE",
         "The directory of --cache for runs without that option. An empty value means none.",
+    ),
+    (
+        "GIT_SLUICE_LOG",
+        "The file of sluice.log. An empty value means none.",
+    ),
+    (
+        "GIT_TRACE2_EVENT",
+        "A file for events, as for git. An archive adds its summary.",
     ),
     (
         "GIT_DIR, GIT_WORK_TREE, GIT_ATTR_SOURCE, ...",
@@ -111,13 +119,17 @@ const FILES: [(CommandName, &str, &str); 2] = [
 ];
 
 /// Keys of the configuration, and their effect.
-const CONFIGURATION: [(&str, &str); 7] = [
+const CONFIGURATION: [(&str, &str); 8] = [
     ("sluice.cache", "The directory of --cache."),
     ("sluice.cacheSize", "The value of --cache-size."),
     ("sluice.cacheAge", "The value of --cache-age."),
     ("sluice.cacheAlways", "Whether --cache-always is in force."),
     ("sluice.cacheJobs", "The value of --cache-jobs."),
     ("sluice.cacheWait", "The value of --cache-wait."),
+    (
+        "sluice.log",
+        "A file that gets one line of JSON about each archive.",
+    ),
     (
         "tar.umask, tar.<format>.command, core.*, filter.*, ...",
         "git's keys have the same effect as for git archive.",

@@ -1,6 +1,10 @@
 //! `archive`: writes the archive of a tree, with its reports.
 
-use std::{ffi::OsStr, io::Write, os::unix::ffi::OsStrExt};
+use std::{
+    ffi::{OsStr, OsString},
+    io::Write,
+    os::unix::ffi::OsStrExt,
+};
 
 use super::Context;
 use crate::{
@@ -17,13 +21,15 @@ use crate::{
         report::{Console, Meter, Reports, Terminal, Total},
     },
     request::{
-        Access, Purpose, Request,
+        self, Access, Purpose, Request,
         format::{Format, Formats},
     },
 };
 
 /// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.
 pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
+    let named = ["git-sluice", "archive"].map(OsString::from);
+    let typed = named.into_iter().chain(words.words.clone()).collect();
     let exists = |file: &OsStr| context.directory().file(file).path.exists();
     let words = words.first_pass(exists)?;
     if words.remote.is_some() {
@@ -49,6 +55,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         options: &options,
         args: &args,
         formats: &formats,
+        words: typed,
         context,
     };
     Ok(run.report(repository, destination)?)
@@ -75,6 +82,8 @@ struct Run<'a> {
     options: &'a cli::Archive,
     args: &'a Args,
     formats: &'a Formats,
+    /// The command line.
+    words: Vec<OsString>,
     context: Context<'a>,
 }
 
@@ -85,13 +94,21 @@ impl Run<'_> {
             &self.options.reports.manifest,
             &self.options.reports.summary,
         );
-        let mut reports = Reports::open(
+        let reports = Reports::open(
             manifest.as_deref(),
             summary.as_deref(),
             self.args.output.as_deref(),
             self.context.directory(),
             self.context.bands,
         )?;
+        let is_served = self.context.access == Access::Remote;
+        let log = request::run_log(
+            self.context.environment,
+            &repository,
+            is_served,
+            &self.words,
+        );
+        let mut reports = reports.with_log(log);
         let fetches = FetchAccount::new(self.screen().is_some());
         let described = (self.args, self.formats);
         let inputs = self.context.inputs(described, Purpose::Archive, &fetches);
@@ -106,9 +123,7 @@ impl Run<'_> {
             }
         });
         stats.summary.fetch = fetches.sums();
-        let failure = outcome.as_ref().err().filter(|error| error.is_cut());
-        let reported = reports.finish(stats.summary, failure);
-        outcome.and(reported)
+        reports.finish(stats.summary, outcome)
     }
 
     /// Makes what `request` asks for, complete to the last byte.

@@ -14,6 +14,7 @@ mod submodules;
 mod profile;
 mod purpose;
 mod resolve;
+mod run_log;
 mod scope;
 mod view_builder;
 
@@ -22,6 +23,7 @@ pub use delta::Delta;
 pub use profile::options as profile_options;
 pub use purpose::Purpose;
 pub use resolve::{Inputs, PartialRequest};
+pub use run_log::{log_file, run_log};
 pub use scope::Scope;
 pub use submodules::{ComparedTree, Submodule, Submodules};
 

@@ -53,6 +53,10 @@ pub struct Environment {
     pub no_lazy_fetch: bool,
     /// `GIT_SLUICE_CACHE`, which may be empty.
     pub cache: Option<PathBuf>,
+    /// `GIT_SLUICE_LOG`, which may be empty.
+    pub log: Option<PathBuf>,
+    /// `GIT_TRACE2_EVENT`, and `GIT_TRACE2_PARENT_SID`.
+    pub trace2: Option<(OsString, Option<OsString>)>,
 }
 
 impl Environment {
@@ -105,6 +109,8 @@ impl Environment {
             attr_source: variable("GIT_ATTR_SOURCE"),
             no_lazy_fetch: flag(NO_LAZY_FETCH)?,
             cache: variable("GIT_SLUICE_CACHE").map(PathBuf::from),
+            log: variable("GIT_SLUICE_LOG").map(PathBuf::from),
+            trace2: set("GIT_TRACE2_EVENT").map(|target| (target, set("GIT_TRACE2_PARENT_SID"))),
         })
     }
 }

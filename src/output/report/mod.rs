@@ -14,7 +14,10 @@ mod manifest;
 mod missing;
 mod progress;
 mod reports;
+mod run_log;
+mod run_origin;
 mod summary;
+mod trace2;
 
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
@@ -24,7 +27,10 @@ pub use manifest::{
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};
 pub use reports::Reports;
+pub use run_log::RunLog;
+pub use run_origin::{RunOrigin, open_log};
 pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary};
+pub use trace2::Trace2;
 
 /// The archived tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Instant};
 
 use super::{
-    Bands, Channel, Manifest, ManifestHeader, ReportWriter, Summary, summary::peak_memory,
+    Bands, Channel, Manifest, ManifestHeader, ReportWriter, RunLog, Summary, summary::peak_memory,
 };
 use crate::base::{
     error::{Error, Result, format_bytes},
@@ -14,6 +14,7 @@ use crate::base::{
 pub struct Reports {
     manifest: Option<ReportWriter>,
     summary: Option<ReportWriter>,
+    log: Option<RunLog>,
     started: Instant,
     /// Bytes that the archive was expected to have before it was made.
     expected: Option<u64>,
@@ -46,9 +47,15 @@ impl Reports {
         Ok(Self {
             manifest: open("manifest", manifest)?,
             summary: open("summary", summary)?,
+            log: None,
             started: Instant::now(),
             expected: None,
         })
+    }
+
+    /// The same, with a line for a log at the end of the run.
+    pub fn with_log(self, log: Option<RunLog>) -> Self {
+        Self { log, ..self }
     }
 
     /// Begin the manifest, if one is requested. `length` works out the bytes of the archive, if they can be known.
@@ -64,17 +71,26 @@ impl Reports {
         Manifest::begin(outlet, header, self.expected).map(Some)
     }
 
-    /// Completes `summary` and writes it. After a run without `failure`, no later step may fail.
-    pub fn finish(self, mut summary: Summary, failure: Option<&Error>) -> Result<()> {
-        let Some(outlet) = self.summary else {
-            return Ok(());
-        };
+    /// Completes `summary` and writes it. After a run without a failure, no later step may fail.
+    pub fn finish(self, mut summary: Summary, outcome: Result<()>) -> Result<()> {
+        if self.summary.is_none() && self.log.is_none() {
+            return outcome;
+        }
+        let failure = outcome.as_ref().err().filter(|error| error.is_cut());
         summary.content_length = self.expected.or_else(|| {
             let is_whole = failure.is_none() && summary.range.is_none();
             (is_whole && !summary.is_filtered).then_some(summary.bytes_out)
         });
         summary.seconds.wall = self.started.elapsed();
         summary.peak_memory = peak_memory();
-        summary.write(outlet, failure)
+        let reported = match self.summary {
+            Some(outlet) => summary.write(outlet, failure),
+            None => Ok(()),
+        };
+        if let Some(log) = self.log {
+            let failed = outcome.as_ref().and(reported.as_ref()).err();
+            log.write(summary, failure, failed.map_or(0, Error::exit_status));
+        }
+        outcome.and(reported)
     }
 }

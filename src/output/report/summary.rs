@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, ops::AddAssign, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Record, ReportWriter, Status, Subject};
+use super::{Record, ReportWriter, Status, Subject, run_origin::RunOrigin};
 use crate::{
     base::{
         error::{Error, Result},
@@ -233,27 +233,36 @@ pub struct Summary {
     /// The part of the cache, if there is a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Account>,
+    /// The run, in a log of many runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunOrigin>,
 }
 
+/// A summary as it is written.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     summary: u32,
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(flatten)]
-    run: &'a Summary,
+    facts: &'a Summary,
 }
 
 impl Summary {
     /// Write the summary. After a run without `failure`, no later step may fail.
     pub fn write(&self, mut outlet: ReportWriter, failure: Option<&Error>) -> Result<()> {
-        outlet.line(&Document {
+        outlet.line(&self.document(failure))
+    }
+
+    /// The summary of a run that ended with `failure`, if it is one.
+    pub(super) fn document(&self, failure: Option<&Error>) -> Document<'_> {
+        Document {
             summary: VERSION,
             complete: failure.is_none(),
             error: failure.map(Error::to_string),
-            run: self,
-        })
+            facts: self,
+        }
     }
 }
 

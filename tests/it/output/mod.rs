@@ -1,5 +1,6 @@
 //! The destination of the archive, and reports about it.
 
 pub(crate) mod destination;
+pub(crate) mod log;
 pub(crate) mod progress;
 pub(crate) mod report;

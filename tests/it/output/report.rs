@@ -15,7 +15,7 @@ use git_sluice::git::lfs::Hash;
 use git_sluice::git::repository::promisor::FetchSums;
 use git_sluice::output::report::{
     ChangeCounts, Channel, Counts, Lines, Manifest, ManifestChange, ManifestHeader, Place,
-    Positions, Record, ReportWriter, Seconds, SentRange, Status, Subject, Summary, gone,
+    Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -183,6 +183,12 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             produced: 10240,
             served: 10240,
         }),
+        run: Some(RunOrigin {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            pid: 7,
+            repository: Some("/srv/project.git".to_owned()),
+            is_served: true,
+        }),
     };
     let text = written(|outlet| summary.write(outlet, failure).expect("written"));
     assert_eq!(text.lines().count(), 1);
@@ -286,6 +292,10 @@ fn summaries_are_as_their_schema_says() {
     schema.accept(&failed);
     assert_eq!(complete["complete"], json!(true));
     assert_eq!(complete["seconds"]["wall"], json!(1.234567));
+    assert_eq!(
+        complete["run"]["time"],
+        json!("1970-01-01T00:00:00.000000Z")
+    );
     assert_eq!(failed["complete"], json!(false));
     assert_eq!(
         failed["error"],
