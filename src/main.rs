@@ -157,17 +157,36 @@ fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
     )?)
 }
 
-/// Writes a stand-in for git, and prints the line that puts it into `PATH`.
+/// Writes a stand-in for git and prints the line that puts it into `PATH`, or reports what a stand-in does.
 fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
     refuse_ambiguous(&words)?;
     let options: cli::StandIn = words.options()?;
-    let line = stand_in::write(&options.directory, &this_program()?, &|name| {
-        std::env::var_os(name)
-    })?;
+    let variable = |name: &str| std::env::var_os(name);
+    let (text, is_in_force) = match options.check {
+        true => {
+            let environment = environment()?;
+            let repository = Repository::open(&environment)?.ok();
+            let paths = variable("PATH").unwrap_or_default();
+            stand_in::check(
+                &options.directory,
+                &paths,
+                &environment,
+                repository.as_ref(),
+            )?
+        }
+        false => (
+            stand_in::write(&options.directory, &this_program()?, &variable)?,
+            true,
+        ),
+    };
     let mut output = standard_output()?;
-    Ok(output
-        .write_all(&line)
-        .map_err(|error| Error::write(&error))?)
+    output
+        .write_all(&text)
+        .map_err(|error| Error::write(&error))?;
+    match is_in_force {
+        true => Ok(()),
+        false => Err(Error::not_in_force().into()),
+    }
 }
 
 fn this_program() -> Result<PathBuf> {

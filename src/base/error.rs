@@ -52,6 +52,8 @@ pub enum ExitKind {
     Damaged,
     /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,
+    /// A stand-in for git is not in force, and the caller asked; exit status 1, nothing is printed.
+    NotInForce,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -162,6 +164,11 @@ impl Error {
         Self::new(ExitKind::DirectoryDiffers, message).hinted(hint)
     }
 
+    /// A stand-in for git is not in force; status 1.
+    pub fn not_in_force() -> Self {
+        Self::new(ExitKind::NotInForce, "git-sluice is not in force")
+    }
+
     /// A failed write to the destination.
     pub fn write(source: &std::io::Error) -> Self {
         match source.kind() {
@@ -250,7 +257,10 @@ impl Error {
 
     /// Whether the exit status says all.
     pub fn is_silent(&self) -> bool {
-        matches!(self.kind, ExitKind::NotModified | ExitKind::Missing)
+        matches!(
+            self.kind,
+            ExitKind::NotModified | ExitKind::Missing | ExitKind::NotInForce
+        )
     }
 
     /// The kind, which determines the exit status.
@@ -273,7 +283,7 @@ impl Error {
             ExitKind::Missing | ExitKind::NotThere => 9,
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
-            ExitKind::DirectoryDiffers => 1,
+            ExitKind::DirectoryDiffers | ExitKind::NotInForce => 1,
         }
     }
 }

@@ -35,10 +35,7 @@ pub fn deliver<E>(
         begun: Instant::now(),
         account,
     };
-    let directory = match settings.size < SMALLEST {
-        true => Err(CacheError("the directory may hold less than 1 MiB".into())),
-        false => Directory::open(&settings.directory),
-    };
+    let directory = open(settings);
     let outcome = match (&directory, order.key) {
         (Ok(directory), Ok(key)) => delivery.share(directory, &key, produce),
         (Ok(directory), Err(reason)) => delivery.alone(Some(directory), reason, produce),
@@ -49,6 +46,22 @@ pub fn deliver<E>(
     };
     delivery.account.served = delivery.client.sent();
     outcome
+}
+
+/// Opens the directory of `settings`, and creates it if it is missing.
+fn open(settings: &Settings) -> Result<Directory, CacheError> {
+    match settings.size < SMALLEST {
+        true => Err(CacheError("the directory may hold less than 1 MiB".into())),
+        false => Directory::open(&settings.directory),
+    }
+}
+
+/// Why this user cannot share archives in the directory of `settings`, if it exists.
+pub fn unusable(settings: &Settings) -> Option<String> {
+    match settings.directory.exists() {
+        true => open(settings).err().map(|CacheError(reason)| reason),
+        false => None,
+    }
 }
 
 /// One client that is being served.

@@ -477,11 +477,19 @@ pub(super) struct UploadArchive {
 /// from the real git: the next git in PATH, or the one that the variable REAL_GIT names. If git-sluice was removed or cannot start,
 /// the real git writes archives too. Prints the line that changes PATH.
 #[derive(Parser, Clone, Debug)]
-#[command(override_usage = "git sluice stand-in <directory>")]
+#[command(override_usage = "git sluice stand-in [<options>] <directory>")]
 pub struct StandIn {
     /// The directory, which is created if it is missing
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
+
+    /// Report what is in force, and write nothing
+    ///
+    /// Run this as the user, in the environment and in a repository of the program that should use the stand-in. The report says
+    /// which program writes archives and serves them, and which cache, log and configuration are used. The exit status is 1 if
+    /// git-sluice does not write the archives, or if the cache or the log cannot be used.
+    #[arg(long, help_heading = BEYOND)]
+    pub check: bool,
 }
 
 /// Print completions for a shell

@@ -3,7 +3,10 @@
 /// The exit statuses, and their meanings.
 pub const STATUSES: [(u8, &str); 14] = [
     (0, "done"),
-    (1, "verify, apply --verify: the directory differs"),
+    (
+        1,
+        "verify: the directory differs; stand-in --check: not in force",
+    ),
     (3, "--base: the base cannot be read, or has other filters"),
     (4, "--fail-if-empty: there is no regular file to send"),
     (

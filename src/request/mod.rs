@@ -25,6 +25,7 @@ pub use purpose::Purpose;
 pub use resolve::{Inputs, PartialRequest};
 pub use run_log::{log_file, run_log};
 pub use scope::Scope;
+pub use sharing::settings as cache_settings;
 pub use submodules::{ComparedTree, Submodule, Submodules};
 
 use std::{io::Write, sync::Arc};

@@ -20,7 +20,7 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 const DEFAULT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The settings of the cache; `None` if no cache is wanted.
-pub(super) fn settings(
+pub fn settings(
     args: &Args,
     environment: &Environment,
     repository: &gix::Repository,

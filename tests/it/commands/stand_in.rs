@@ -1,6 +1,7 @@
 //! `stand-in`: a `git` that passes archives to git-sluice, whatever lies in `PATH`, and without a loop.
 
 use std::{
+    collections::BTreeMap,
     env,
     ffi::OsString,
     fs,
@@ -267,6 +268,93 @@ fn without_the_programs_of_git() {
             "{output}"
         );
     }
+}
+
+/// The lines of `--check`, by their names, and its exit status.
+#[track_caller]
+fn checked(repo: &Repo) -> (BTreeMap<String, String>, i32) {
+    let output = repo.shell("git-sluice stand-in --check ../first");
+    assert_eq!(output.messages(), "");
+    let code = output.code();
+    let text = String::from_utf8(output.stdout).expect("text");
+    let parts = text.lines().map(|line| line.split_at(16));
+    let parts = parts.map(|(name, state)| (name.trim_end().to_owned(), state.to_owned()));
+    (parts.collect(), code)
+}
+
+#[test]
+fn a_check_reports_what_is_in_force() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first", "bin"]);
+    let (parts, code) = checked(&project);
+    assert_eq!(code, 0, "{parts:?}");
+    assert_eq!(
+        parts["PATH"],
+        place.top.join("first/git").to_str().expect("text")
+    );
+    assert!(parts["archive"].starts_with("git-sluice "), "{parts:?}");
+    assert_eq!(parts["upload-archive"], "git-sluice");
+    assert!(
+        parts["other commands"].starts_with("git version "),
+        "{parts:?}"
+    );
+    assert_eq!((&parts["cache"][..], &parts["log"][..]), ("none", "none"));
+
+    let cache = place.top.join("cache");
+    let cache = cache.to_str().expect("text");
+    project.git(["config", "sluice.cache", cache]);
+    let (parts, code) = checked(&project);
+    assert_eq!((&parts["cache"][..], code), (cache, 0));
+    assert_eq!(
+        parts["configuration"],
+        format!("file:.git/config sluice.cache {cache}")
+    );
+    // A check creates no directory, which would belong to the user who checks.
+    assert!(!place.top.join("cache").exists());
+    let _ = project
+        .shell(&format!("mkdir -m 777 {cache} && chmod 777 {cache}"))
+        .success();
+    let (parts, code) = checked(&project);
+    assert_eq!(
+        parts["cache"],
+        format!("{cache} is not used: others may write to the directory")
+    );
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_check_reports_what_is_missing() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["bin", "first"]);
+    let logged = project.clone().env("GIT_SLUICE_LOG", "/nowhere/log");
+    let (parts, code) = checked(&logged);
+    assert_eq!(code, 1);
+    assert_eq!(
+        parts["log"],
+        "/nowhere/log cannot be written: No such file or directory"
+    );
+    let (parts, code) = checked(&place.with_path(&["bin"]));
+    assert_eq!(
+        parts["PATH"],
+        format!("another git comes first: {}", place.git.display())
+    );
+    assert_eq!(code, 1);
+    // The program that checks is not the one that the stand-in runs.
+    place.script(
+        "wrapper/git-sluice",
+        &format!("#!/bin/sh\nexec '{}' \"$@\"\n", binary()),
+    );
+    fs::remove_file(place.top.join("bin/git-sluice")).expect("our own");
+    let (parts, code) = checked(&place.with_path(&["first", "wrapper"]));
+    assert_eq!(code, 1);
+    for name in ["archive", "upload-archive"] {
+        assert_eq!(
+            parts[name],
+            "git, because git-sluice is missing or does not start"
+        );
+    }
+    let none = project.shell("PATH=../wrapper:$PATH git-sluice stand-in --check ../bin");
+    none.assert_refused(128, &["fatal: '../bin/git' is not a stand-in\nhint: "]);
 }
 
 #[test]

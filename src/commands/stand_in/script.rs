@@ -1,0 +1,122 @@
+//! Writes the stand-in: a `git` that passes archives to git-sluice and everything else to the real git.
+//!
+//! The file is a shell script. A script costs as little as this program under the name `git` would (0.7 ms for other
+//! commands of git, up to 1.8 ms for an archive), and it works without this program: if git-sluice was removed, or cannot
+//! start, the real git does the work.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs::{self, File, Permissions},
+    io::{self, Read, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt, symlink},
+    },
+    path::{Path, PathBuf},
+};
+
+use gix::bstr::{BString, ByteSlice};
+
+use crate::base::error::{Error, Result, format_bytes, strerror};
+
+/// The script, without the paths of git-sluice and of the real git.
+const SCRIPT: &str = include_str!("git.sh");
+/// The name of the script.
+pub(super) const NAME: &str = "git";
+/// A line that each version of the script has near its start.
+const MARK: &[u8] = b"\n# git-sluice stand-in: ";
+/// Bytes at the start of a script that are searched for [`MARK`].
+const MARK_WITHIN: u64 = 64;
+/// The name under which ssh starts the server of `git archive --remote`: a link to the script.
+const SERVER: &str = "git-upload-archive";
+
+/// Writes the script into `directory`, and returns the line that puts it first into `PATH`. `program` is this program, and
+/// `variable` reads the environment.
+pub fn write(
+    directory: &Path,
+    program: &Path,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<BString> {
+    let paths = variable("PATH").unwrap_or_default();
+    let git = find_git(variable("REAL_GIT"), &paths)?;
+    let program = by_its_name(program, &paths);
+    let values = [&program, &git].map(|path| quoted(path.as_os_str()));
+    let script = format_bytes(SCRIPT, &[&values[0], &values[1]]);
+    let created = fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
+    let directory = created.map_err(|error| unwritable(directory, &error))?;
+    let file = directory.join(NAME);
+    if file.exists() && !is_stand_in(&file) {
+        let path = file.as_os_str().as_bytes();
+        let refused = format_bytes("'{}' exists, and git-sluice did not write it", &[path]);
+        return Err(Error::fatal(refused).hinted("name an empty or a new directory"));
+    }
+    replace(&directory, &file, &script).map_err(|error| unwritable(&file, &error))?;
+    Ok(path_line(&directory))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    let refused = format_bytes("cannot write '{}'", &[path.as_os_str().as_bytes()]);
+    Error::fatal(refused).caused_by(strerror(error))
+}
+
+/// Replaces the script and its link. A shell that reads the old script keeps it.
+fn replace(directory: &Path, file: &Path, script: &[u8]) -> io::Result<()> {
+    let mut new = tempfile::Builder::new().tempfile_in(directory)?;
+    new.write_all(script)?;
+    new.as_file()
+        .set_permissions(Permissions::from_mode(0o755))?;
+    new.persist(file)?;
+    match symlink(NAME, directory.join(SERVER)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
+}
+
+/// The real git: `named` by `REAL_GIT`, or the first in `paths` that is none of our scripts.
+fn find_git(named: Option<OsString>, paths: &OsStr) -> Result<PathBuf> {
+    let searched = env::split_paths(paths).map(|directory| directory.join(NAME));
+    let candidates = named.map(PathBuf::from).into_iter().chain(searched);
+    let mut programs = candidates.filter(|path| is_program(path) && !is_stand_in(path));
+    let found = programs.find_map(|path| std::path::absolute(path).ok());
+    let missing = || Error::fatal("cannot find git").hinted("set REAL_GIT to the path of git");
+    found.ok_or_else(missing)
+}
+
+/// The name under which `paths` lead to `program`, because a name stays when a new version has another file. Otherwise its own.
+fn by_its_name(program: &Path, paths: &OsStr) -> PathBuf {
+    let own = identity(program);
+    let named = env::split_paths(paths).map(|directory| directory.join("git-sluice"));
+    let mut named = named.filter(|path| path.is_absolute() && identity(path) == own);
+    named.next().unwrap_or_else(|| program.to_owned())
+}
+
+/// The file that `path` leads to.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Whether `path` is a file that can be executed.
+pub(super) fn is_program(path: &Path) -> bool {
+    let metadata = path.metadata();
+    metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the file is a script of this module.
+pub(super) fn is_stand_in(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MARK_WITHIN).read_to_end(&mut start));
+    read.is_ok() && start.contains_str(MARK)
+}
+
+/// `word` as one word of a shell.
+fn quoted(word: &OsStr) -> BString {
+    let escaped = word.as_bytes().replace("'", r"'\''");
+    format_bytes("'{}'", &[&escaped])
+}
+
+/// The line for a shell, with a `directory` that may have any characters.
+fn path_line(directory: &Path) -> BString {
+    format_bytes("PATH={}:$PATH\n", &[&quoted(directory.as_os_str())])
+}
