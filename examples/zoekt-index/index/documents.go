@@ -32,10 +32,8 @@ func (o *Options) buildDelta(place *place, found *state) error {
 // addChanges adds the changes of the only branch as they arrive.
 func (o *Options) addChanges(builder *zoektindex.Builder, found *state) error {
 	branch := o.Build.RepositoryDescription.Branches[0]
-	request := o.delta(found.branches[0].Version, branch.Version)
-	request.Filters = found.filters
 	hidden := map[string]bool{}
-	deleted, err := read(request, func(document stream.Document) error {
+	deleted, err := read(o.update(found, 0), func(document stream.Document) error {
 		if document.Status != "A" {
 			hidden[document.Path] = true
 		}
@@ -54,10 +52,8 @@ func (o *Options) addChangesOfBranches(builder *zoektindex.Builder, found *state
 	changed := make([]map[string]bool, len(branches))
 	changedAnywhere := map[string]bool{}
 	for i, branch := range branches {
-		request := o.delta(found.branches[i].Version, branch.Version)
-		request.Filters = found.filters
 		var err error
-		if changed[i], err = documents.readChanges(request, branch.Name); err != nil {
+		if changed[i], err = documents.readChanges(o.update(found, i), branch.Name); err != nil {
 			return err
 		}
 		maps.Copy(changedAnywhere, changed[i])
@@ -118,11 +114,10 @@ func withoutChange(branches []zoekt.RepositoryBranch, changed []map[string]bool,
 	return names
 }
 
-// compareFilters returns an error if the index was built with other filters. A delta between equal commits is empty.
+// compareFilters returns an error if the index was built with other filters. The commits are the same, so the delta is
+// empty.
 func (o *Options) compareFilters(found *state) error {
-	request := o.delta(found.branches[0].Version, found.branches[0].Version)
-	request.Filters = found.filters
-	_, err := read(request, func(stream.Document) error { return nil })
+	_, err := read(o.update(found, 0), func(stream.Document) error { return nil })
 	return err
 }
 

@@ -137,11 +137,21 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// take takes a step, and checks the index after it.
+// take commits the change of a step, and checks the index after it.
 func (p *project) take(step step) {
 	p.Helper()
+	change := step.change
+	step.change = func(p *project) {
+		change(p)
+		p.commit()
+	}
+	p.takeCommitted(step)
+}
+
+// takeCommitted takes a step that commits its changes itself, and checks the index after it.
+func (p *project) takeCommitted(step step) {
+	p.Helper()
 	step.change(p)
-	p.commit()
 	outcome := p.update()
 	expected := step.action
 	if expected == "" {

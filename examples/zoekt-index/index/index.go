@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/zoekt"
@@ -137,14 +139,31 @@ func (o *Options) delta(base, target string) stream.Request {
 	return request
 }
 
+// update returns a request for the changes of a branch since the commit of the index. git sluice refuses it if the filters
+// are not those of the index, or if too much changed.
+func (o *Options) update(found *state, branch int) stream.Request {
+	request := o.delta(found.branches[branch].Version, o.Build.RepositoryDescription.Branches[branch].Version)
+	request.Filters = found.filters
+	request.Options = append(request.Options, slices.DeleteFunc(slices.Clone(o.Sluice), isFilter)...)
+	return request
+}
+
 // sluiceOptions returns the options by which git sluice selects the files that zoekt indexes.
 func (o *Options) sluiceOptions() []string {
 	options := []string{"--profile=zoekt", fmt.Sprintf("--max-size=%d", o.Build.SizeMax)}
 	for _, glob := range o.Build.LargeFiles {
 		options = append(options, "--size-exempt="+glob)
 	}
-	return append(options, o.Sluice...)
+	for _, option := range o.Sluice {
+		if isFilter(option) {
+			options = append(options, option)
+		}
+	}
+	return options
 }
+
+// isFilter tells an option for all requests from one that limits a delta.
+func isFilter(option string) bool { return !strings.HasPrefix(option, "--max-changed-") }
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
