@@ -1,0 +1,171 @@
+package stream_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/stream"
+)
+
+func TestMain(m *testing.M) {
+	if err := exec.Command("git", "sluice", "--version").Run(); err != nil {
+		fmt.Println("SKIP: git sluice is not on PATH")
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// newRepository returns a repository with two commits, which are tagged old and new.
+func newRepository(t *testing.T) string {
+	t.Helper()
+	directory := t.TempDir()
+	script := `
+		git init -q . && git config user.name a && git config user.email a@example.com
+		mkdir dir gone && echo one >dir/file && echo two >changed && echo three >gone/file && ln -s dir link
+		printf 'binary\0' >binary && echo run >run && chmod +x run
+		git add . && git commit -qm old && git tag old
+		echo more >>changed && rm -r gone && echo new >new && rm link && echo file >link
+		git add -A . && git commit -qm new && git tag new
+	`
+	command := exec.Command("sh", "-ec", script)
+	command.Dir = directory
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return directory
+}
+
+// summarize reads an answer, and returns a line for each document and deleted path.
+func summarize(t *testing.T, request stream.Request) ([]string, error) {
+	t.Helper()
+	answer, err := stream.Open(request)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for answer.Next() {
+		d := answer.Document
+		if len(d.Blob) != 40 {
+			t.Errorf("%q has the blob %q", d.Path, d.Blob)
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %q", d.Status, d.Mode, d.Path, d.Reason, d.Content)))
+	}
+	for _, path := range answer.Deleted {
+		lines = append(lines, "D "+path)
+	}
+	slices.Sort(lines)
+	return lines, answer.Close()
+}
+
+func expect(t *testing.T, request stream.Request, expected ...string) {
+	t.Helper()
+	lines, err := summarize(t, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(lines, expected) {
+		t.Errorf("%v:\n%s\nexpected:\n%s", request, strings.Join(lines, "\n"), strings.Join(expected, "\n"))
+	}
+}
+
+func TestArchives(t *testing.T) {
+	request := stream.Request{Repository: newRepository(t), Options: []string{"--binary=placeholder"}, Target: "old"}
+	expect(t, request, `100644 binarybinary ""`, `100644 changed "two\n"`, `100644 dir/file "one\n"`, `100644 gone/file "three\n"`,
+		`100755 run "run\n"`, `120000 link "dir"`)
+	request.Paths = []string{"changed", "dir", "missing", "*"}
+	expect(t, request, `100644 changed "two\n"`, `100644 dir/file "one\n"`)
+	request.Paths = nil
+	request.Base, request.Target = "old", "new"
+	expect(t, request, `A 100644 new "new\n"`, "D gone/file", "D link", `M 100644 changed "two\nmore\n"`, `T 100644 link "file\n"`)
+	request.Base = "new"
+	expect(t, request)
+}
+
+func TestRefusals(t *testing.T) {
+	request := stream.Request{Repository: newRepository(t), Target: "new", Base: strings.Repeat("1", 40)}
+	expectStatus(t, request, stream.StatusBaseUnusable)
+	request.Base, request.Filters = "old", strings.Repeat("2", 64)
+	expectStatus(t, request, stream.StatusBaseUnusable)
+	request.Filters, request.Options = "", []string{"--max-changed-paths=1"}
+	expectStatus(t, request, stream.StatusTooMuchChanged)
+	request.Target = "missing"
+	expectStatus(t, request, 128)
+}
+
+func expectStatus(t *testing.T, request stream.Request, status int) {
+	t.Helper()
+	_, err := summarize(t, request)
+	var exit *stream.ExitError
+	if !errors.As(err, &exit) || exit.Status != status {
+		t.Errorf("%v: %v, expected exit status %d", request, err, status)
+	}
+}
+
+// TestEarlyClose checks that a reader can stop at any document.
+func TestEarlyClose(t *testing.T) {
+	request := stream.Request{Repository: newRepository(t), Target: "new"}
+	for documents := range 4 {
+		answer, err := stream.Open(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range documents {
+			answer.Next()
+		}
+		if err := answer.Close(); err == nil {
+			t.Errorf("an archive that was read up to document %d is complete", documents)
+		}
+	}
+}
+
+// fakeProgram is a git-sluice that passes its archive and its manifest through two commands.
+const fakeProgram = `#!/bin/sh
+exec 5>&1
+{ "%s" "$@" 3>&4 | %s >&5; } 4>&1 | %s >&3
+exit %d
+`
+
+// TestCuts checks that no answer that is cut anywhere counts as complete, whatever git sluice says about itself.
+func TestCuts(t *testing.T) {
+	request := stream.Request{Repository: newRepository(t), Target: "new"}
+	real, err := exec.LookPath("git-sluice")
+	if err != nil {
+		t.Skip("git-sluice is not on PATH by itself")
+	}
+	complete, err := exec.Command("git", "-C", request.Repository, "sluice", "archive", "--pax-notes", "new").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := t.TempDir()
+	t.Setenv("PATH", fake+":"+os.Getenv("PATH"))
+	cut := func(archive, manifest string, status int) {
+		t.Helper()
+		script := fmt.Sprintf(fakeProgram, real, archive, manifest, status)
+		if err := os.WriteFile(filepath.Join(fake, "git-sluice"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := summarize(t, request)
+		isWhole := archive == "cat" && manifest == "cat" && status == 0
+		if isWhole != (err == nil) {
+			t.Errorf("cut by %s and %s with exit status %d: %v, %q", archive, manifest, status, err, lines)
+		}
+	}
+	cut("cat", "cat", 0)
+	cut("cat", "cat", 1)
+	cut("cat", "head -n 1", 0)
+	cut("cat", "head -n -1", 0)
+	cut("cat", "head -c 100", 0)
+	cut("cat", "head -c 0", 0)
+	end := len(bytes.TrimRight(complete, "\x00"))
+	for length := 0; length+100 < end; length += 512 {
+		cut(fmt.Sprintf("head -c %d", length), "cat", 0)
+		cut(fmt.Sprintf("head -c %d", length+100), "cat", length%1024/512)
+	}
+}
