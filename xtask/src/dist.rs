@@ -5,6 +5,7 @@
 
 mod archive;
 mod deb;
+mod dependencies;
 mod target;
 
 use std::fs::{self, File};
@@ -14,16 +15,20 @@ use std::str::FromStr as _;
 
 use anyhow::{Context, Result};
 
+use dependencies::Dependencies;
+
 use crate::binary::{self, Workspace};
 use crate::{layout, process};
 
 /// Make a release into target/dist: an archive for each target, a Debian package, checksums
 ///
-/// On Linux the targets are a static binary (musl) and one for glibc, elsewhere the machine's own. The Debian package
-/// has the binary for glibc and needs cargo-deb.
+/// On Linux the targets are a static binary (musl) and one for glibc, elsewhere the machine's own. Programs of a release can
+/// use object stores. The Debian package has the binary for glibc and needs cargo-deb.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this target, instead of all that the machine can run
+    ///
+    /// aarch64-unknown-linux-musl runs under qemu elsewhere.
     #[arg(long)]
     target: Vec<String>,
     /// Run the tests of the command against each binary, as its archive has it
@@ -46,7 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut made = Vec::new();
     for target in &targets {
         let program = target.build(&workspace)?;
-        let files = layout::files(&program)?;
+        let runnable = target.runnable(&program, &workspace.target.join("emulated"))?;
+        let mut files = layout::files(&program, &runnable)?;
+        files.extend(Dependencies::find(&target.triple, target::FEATURES)?.files()?);
         let name = format!("git-sluice-{}-{}", workspace.version, target.triple);
         let path = dist.join(format!("{name}.tar.gz"));
         let file = File::create(&path)?;
@@ -58,7 +65,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         if args.check {
             let unpacked = archive::unpack(&path, &workspace.target.join("dist-check"))?;
-            test(&unpacked.join(&name).join(layout::PROGRAM), &args.tests)?;
+            let program = unpacked.join(&name).join(layout::PROGRAM);
+            let runnable = target.runnable(&program, &unpacked.join("emulated"))?;
+            test(&runnable, &args.tests)?;
         }
     }
     archive::write_sums(&dist.join("SHA256SUMS"), &made)

@@ -105,9 +105,9 @@ impl InstalledFile {
         }
     }
 
-    /// Whether the program writes the file.
+    /// Whether the file is made for a release: neither the program nor a file of the source.
     pub(crate) fn is_generated(&self) -> bool {
-        GENERATED.iter().any(|(_, path)| *path == self.path)
+        self.path != PROGRAM && DOCUMENTS.iter().all(|(_, path)| *path != self.path)
     }
 
     /// Writes the file below `prefix`. A program that runs from an older file keeps it.
@@ -149,15 +149,16 @@ pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// All files of an installation of `program`, which is asked for its manual pages and completions.
-pub(crate) fn files(program: &Path) -> Result<Vec<InstalledFile>> {
+/// All files of an installation of `program`. Its manual pages and completions are what `runnable` prints: the program, or what
+/// runs it on this machine.
+pub(crate) fn files(program: &Path, runnable: &Path) -> Result<Vec<InstalledFile>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
     let mut files = vec![InstalledFile {
         path: PROGRAM,
         content: read(program)?,
     }];
     for (words, path) in GENERATED {
-        let content = process::quiet(Command::new(program).args(words))?;
+        let content = process::quiet(Command::new(runnable).args(words))?;
         files.push(InstalledFile { path, content });
     }
     for (document, path) in DOCUMENTS {
@@ -183,7 +184,7 @@ mod tests {
         fs::write(&program, "#!/bin/sh\necho \"$*\"\n").expect("ours");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
         let prefix = place.path().join("prefix");
-        for file in files(&program).expect("all there") {
+        for file in files(&program, &program).expect("all there") {
             file.write_below(&prefix).expect("written");
         }
         let page = fs::read_to_string(prefix.join("share/man/man1/git-sluice.1"));
@@ -199,7 +200,10 @@ mod tests {
         let others = prefix.join("share/man/man1/other.1");
         fs::write(&others, "").expect("ours");
         let removed = remove_below(&prefix).expect("all there");
-        assert_eq!(removed.len(), files(&program).expect("all there").len());
+        assert_eq!(
+            removed.len(),
+            files(&program, &program).expect("all there").len()
+        );
         assert!(removed.iter().all(|path| !path.exists()));
         assert!(!prefix.join(FOLDER_OF_DOCUMENTS).exists() && others.exists());
         assert!(remove_below(&prefix).expect("nothing there").is_empty());

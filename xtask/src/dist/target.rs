@@ -1,5 +1,7 @@
 //! The targets of a release, and what their toolchains need.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,25 +10,50 @@ use anyhow::{Context, Result, ensure};
 use crate::binary::{self, Workspace};
 use crate::process;
 
+/// What a release can do in addition to `cargo install`: archives in object stores.
+pub(super) const FEATURES: &str = "store";
+
 /// A target that this machine can run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) triple: String,
+    /// What runs the programs of another processor.
+    emulation: Option<&'static Emulation>,
 }
 
-/// The targets that are `wanted`, or all that the machine can run. An error if a toolchain is not installed.
+/// Another processor, whose programs this machine builds and runs if it has these tools.
+#[derive(Debug, PartialEq, Eq)]
+struct Emulation {
+    triple: &'static str,
+    compiler: &'static str,
+    emulator: &'static str,
+    packages: &'static str,
+}
+
+static EMULATIONS: [Emulation; 1] = [Emulation {
+    triple: "aarch64-unknown-linux-musl",
+    compiler: "aarch64-linux-gnu-gcc",
+    emulator: "qemu-aarch64-static",
+    packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static",
+}];
+
+/// The targets that are `wanted`, or all that the machine can run by itself. An error if a toolchain is not installed.
 pub(super) fn select(wanted: &[String]) -> Result<Vec<Target>> {
-    let all = runnable_by(&host()?);
+    let own = runnable_by(&host()?);
+    let emulated = |triple: &String| EMULATIONS.iter().find(|it| it.triple == triple);
     for triple in wanted {
-        let known = all.join(", ");
+        let known = own.join(", ");
         ensure!(
-            all.contains(triple),
+            own.contains(triple) || emulated(triple).is_some(),
             "'{triple}' is none of this machine's targets: {known}"
         );
     }
-    let is_wanted = |triple: &String| wanted.is_empty() || wanted.contains(triple);
-    let targets = all.into_iter().filter(is_wanted);
-    let targets: Vec<_> = targets.map(|triple| Target { triple }).collect();
+    let triples = if wanted.is_empty() { &own } else { wanted };
+    let targets = triples.iter().map(|triple| Target {
+        triple: triple.clone(),
+        emulation: emulated(triple).filter(|_| !own.contains(triple)),
+    });
+    let targets: Vec<_> = targets.collect();
     for target in &targets {
         target.require_toolchain()?;
     }
@@ -61,7 +88,7 @@ impl Target {
     }
 
     fn require_toolchain(&self) -> Result<()> {
-        let Self { triple } = self;
+        let Self { triple, emulation } = self;
         let sysroot = process::text(Command::new("rustc").args(["--print", "sysroot"]))?;
         let library = Path::new(&sysroot).join("lib/rustlib").join(triple);
         ensure!(
@@ -69,26 +96,54 @@ impl Target {
             "the standard library of {triple} is missing: run 'rustup target add {triple}', \
              or name other targets with --target"
         );
-        ensure!(
-            !self.is_static() || process::find_program("musl-gcc").is_some(),
-            "the C compiler of {triple} is missing: run 'apt-get install musl-tools', \
-             or name other targets with --target"
-        );
+        let (programs, packages) = match emulation {
+            Some(it) => (vec![it.compiler, it.emulator], it.packages),
+            None if self.is_static() => (vec!["musl-gcc"], "musl-tools"),
+            None => return Ok(()),
+        };
+        for program in programs {
+            ensure!(
+                process::find_program(program).is_some(),
+                "{triple} needs {program}: run 'apt-get install {packages}', or name other targets with --target"
+            );
+        }
         Ok(())
+    }
+
+    /// What runs `program` on this machine: itself, or a script in `folder` that calls the emulator.
+    pub(super) fn runnable(&self, program: &Path, folder: &Path) -> Result<PathBuf> {
+        let Some(Emulation { emulator, .. }) = self.emulation else {
+            return Ok(program.to_owned());
+        };
+        fs::create_dir_all(folder)?;
+        let script = folder.join("git-sluice");
+        let words = [
+            *emulator,
+            program.to_str().context("the path is not UTF-8")?,
+        ];
+        let text = format!("#!/bin/sh\nexec {} \"$@\"\n", process::quote(words));
+        fs::write(&script, text)?;
+        fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+        Ok(script)
     }
 
     /// Builds the program. The paths of this machine do not become part of it.
     pub(super) fn build(&self, workspace: &Workspace) -> Result<PathBuf> {
         let mut cargo = binary::cargo();
         cargo.args(["build", "--release", "--locked", "--package=git-sluice"]);
-        cargo.args(["--bin=git-sluice", "--target", &self.triple]);
+        cargo.args(["--bin=git-sluice", "--features", FEATURES]);
+        cargo.args(["--target", &self.triple]);
         let remapped = remapped_paths()?;
         cargo
             .arg("--config")
             .arg(format!("build.rustflags={remapped:?}"));
-        if self.is_static() {
-            let key = format!("CC_{}", self.triple.replace('-', "_"));
-            cargo.env(key, "musl-gcc");
+        let triple = self.triple.replace('-', "_");
+        if let Some(Emulation { compiler, .. }) = self.emulation {
+            let linker = format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase());
+            cargo.env(linker, compiler);
+            cargo.env(format!("CC_{triple}"), compiler);
+        } else if self.is_static() {
+            cargo.env(format!("CC_{triple}"), "musl-gcc");
         }
         process::run(&mut cargo)?;
         let directory = workspace.target.join(&self.triple).join("release");
