@@ -17,6 +17,7 @@ import (
 	"github.com/sourcegraph/zoekt"
 	zoektindex "github.com/sourcegraph/zoekt/index"
 
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/ballast"
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/stream"
 )
 
@@ -85,6 +86,7 @@ func Update(o Options) (Outcome, error) {
 		outcome = Outcome{Whole, reason}
 	}
 	log.Printf("building the whole index of %s: %s", o.Build.RepositoryDescription.Name, outcome.Reason)
+	ballast.Release()
 	return outcome, o.buildWhole(place)
 }
 
