@@ -115,6 +115,7 @@ var decisions = []decision{
 	{"a delta for the next", pushing(only), index.Delta},
 	{"zoekt was killed between two files", pushing(func(p *project) { p.must(os.Remove(p.shard(0) + ".meta")) }), index.Whole},
 	{"again a push", pushing(only), index.Delta},
+	{"the first shard is missing", pushing(func(p *project) { p.must(os.Remove(p.shard(0))) }), index.Whole},
 }
 
 func TestDecisions(t *testing.T) {

@@ -115,6 +115,11 @@ func (p *place) prepare() error {
 	if err != nil {
 		return err
 	}
+	hidden, err := p.hiddenFiles()
+	if err != nil {
+		return err
+	}
+	files = append(files, hidden...)
 	var stale []string
 	for _, file := range files {
 		successor := filepath.Join(p.staged, filepath.Base(file))
@@ -177,6 +182,31 @@ func (p *place) shardFiles() ([]string, error) {
 			return nil, err
 		}
 		files = append(files, paths...)
+	}
+	return files, nil
+}
+
+// hiddenFiles returns the files with the same name as a new first shard, except for the number. Searches read all of them,
+// but zoekt's builder does not see those behind a gap, which a killed zoekt-git-index may have left.
+func (p *place) hiddenFiles() ([]string, error) {
+	first, err := filepath.Glob(filepath.Join(p.staged, "*.00000.zoekt"))
+	if err != nil || len(first) != 1 {
+		return nil, err
+	}
+	if info, err := os.Lstat(first[0]); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	entries, err := os.ReadDir(p.options.IndexDir)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	prefix := strings.TrimSuffix(filepath.Base(first[0]), "00000.zoekt")
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, prefix) && (strings.HasSuffix(name, ".zoekt") || strings.HasSuffix(name, ".zoekt.meta")) {
+			files = append(files, filepath.Join(p.options.IndexDir, name))
+		}
 	}
 	return files, nil
 }

@@ -8,6 +8,7 @@ package stream
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,9 +56,15 @@ type Document struct {
 }
 
 // ExitError is an exit status of git sluice other than 0.
-type ExitError struct{ Status int }
+type ExitError struct {
+	Status int
+	// Messages is what git sluice wrote to its standard error.
+	Messages string
+}
 
-func (e *ExitError) Error() string { return fmt.Sprintf("git sluice: exit status %d", e.Status) }
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("git sluice: exit status %d\n%s", e.Status, strings.TrimSpace(e.Messages))
+}
 
 // Stream is an answer of git sluice that is being read.
 type Stream struct {
@@ -72,6 +79,7 @@ type Stream struct {
 	archive  *tar.Reader
 	output   io.ReadCloser
 	manifest *manifest
+	messages bytes.Buffer
 	entries  int
 	err      error
 }
@@ -88,14 +96,15 @@ func Open(request Request) (*Stream, error) {
 		output.Close()
 		return nil, err
 	}
+	s := &Stream{process: process, output: output, archive: tar.NewReader(bufio.NewReaderSize(output, 128<<10))}
 	process.ExtraFiles = []*os.File{manifestEnd}
+	process.Stderr = &s.messages
 	err = process.Start()
 	manifestEnd.Close()
 	if err != nil {
 		lines.Close()
 		return nil, err
 	}
-	s := &Stream{process: process, output: output, archive: tar.NewReader(bufio.NewReaderSize(output, 128<<10))}
 	if s.manifest, s.err = readManifest(lines); s.err != nil {
 		return nil, s.Close()
 	}
@@ -119,7 +128,6 @@ func (r Request) command() *exec.Cmd {
 	process := exec.Command("git", append(words, r.Target)...)
 	process.Env = append(os.Environ(), "GIT_LITERAL_PATHSPECS=1")
 	process.Stdin = strings.NewReader(strings.Join(r.Paths, "\x00"))
-	process.Stderr = os.Stderr
 	return process
 }
 
@@ -210,12 +218,15 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// wait waits for git sluice, which ends soon because nobody reads its output any more.
+// wait waits for git sluice, which ends soon because nobody reads its output any more. It passes warnings on.
 func (s *Stream) wait() error {
 	err := s.process.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
-		return &ExitError{Status: exit.ExitCode()}
+		return &ExitError{Status: exit.ExitCode(), Messages: s.messages.String()}
+	}
+	if err == nil {
+		_, err = s.messages.WriteTo(os.Stderr)
 	}
 	return err
 }
