@@ -13,6 +13,7 @@ mod stand_in;
 mod statuses;
 mod strangers;
 mod texts;
+mod zoekt_index;
 
 use crate::support::Repo;
 
