@@ -1,6 +1,7 @@
 //! `batch`: the answers of one process are those of a process for each request, whatever happens in between.
 
 mod clients;
+mod full_text;
 mod repositories;
 
 use std::{
