@@ -19,6 +19,9 @@ mod partial;
 mod scenario;
 mod submodules;
 mod zoekt;
+// It asks Linux for the memory of a process.
+#[cfg(target_os = "linux")]
+mod zoekt_index;
 
 use clap::Subcommand;
 
@@ -46,6 +49,8 @@ enum Measurement {
     Scenario(scenario::Args),
     Submodules(submodules::Args),
     Zoekt(zoekt::Args),
+    #[cfg(target_os = "linux")]
+    ZoektIndex(zoekt_index::Args),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -65,5 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Scenario(args) => scenario::run(args),
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Zoekt(args) => zoekt::run(args),
+        #[cfg(target_os = "linux")]
+        Measurement::ZoektIndex(args) => zoekt_index::run(args),
     }
 }

@@ -4,7 +4,7 @@
 //! hold the same: nothing here knows what should be in one.
 
 mod demo;
-mod index;
+pub(super) mod index;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -43,11 +43,16 @@ pub(super) enum Archive<'a> {
     From(&'a mut Command),
 }
 
-pub(super) struct Index {
+pub(in crate::measure) struct Index {
     directory: PathBuf,
 }
 
 impl Index {
+    /// An index that exists.
+    pub(in crate::measure) fn at(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
     pub(super) fn of_archive(
         directory: PathBuf,
         archive: Archive<'_>,
@@ -90,7 +95,7 @@ impl Index {
     }
 
     /// A sorted line for each document: its name, the checksum of its content and its language.
-    pub(super) fn documents(&self) -> Result<Vec<String>> {
+    pub(in crate::measure) fn documents(&self) -> Result<Vec<String>> {
         let found = process::quiet(self.client().args(["-jsonl", "file:."]))?;
         let mut documents = Vec::new();
         for line in found.split(|&byte| byte == b'\n') {
@@ -114,7 +119,7 @@ impl Index {
     }
 
     /// A sorted line for each document that is there by name only, with the reason.
-    pub(super) fn reasons(&self) -> Result<Vec<String>> {
+    pub(in crate::measure) fn reasons(&self) -> Result<Vec<String>> {
         let found = process::quiet(self.client().arg("content:NOT-INDEXED:"))?;
         let mut reasons: Vec<String> = String::from_utf8_lossy(&found)
             .lines()
