@@ -63,14 +63,21 @@ func Update(o Options) (Outcome, error) {
 	if o.Build.IndexDir, err = filepath.Abs(o.Build.IndexDir); err != nil {
 		return Outcome{}, err
 	}
-	if err = o.describe(); err != nil {
+	settings, err := o.settings()
+	if err != nil {
 		return Outcome{}, err
 	}
+	o.Build.RepositoryDescription.Source = o.Repository
+	applySettings(&o.Build.RepositoryDescription, settings)
 	place, err := openPlace(&o.Build)
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer place.close()
+	// Only now, because another update may have held the place, and branches may have moved meanwhile.
+	if err := o.findBranches(); err != nil {
+		return Outcome{}, err
+	}
 	outcome, found := o.decide()
 	switch outcome.Action {
 	case Nothing:

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -120,9 +119,8 @@ func (p *project) waitForMover() {
 // expectNoRemains checks that an index has only shards and their metadata.
 func (p *project) expectNoRemains() {
 	p.Helper()
-	for _, name := range slices.Concat(p.files(p.shards), p.files(filepath.Join(p.shards, ".repo.update"))) {
-		extension := filepath.Ext(name)
-		if name != ".repo.update" && extension != ".zoekt" && extension != ".meta" {
+	for _, name := range p.files(p.shards) {
+		if extension := filepath.Ext(name); extension != ".zoekt" && extension != ".meta" {
 			p.Fatalf("an update left %s", name)
 		}
 	}
@@ -144,6 +142,25 @@ func (p *project) copyShards(from, to string) {
 	p.Helper()
 	p.must(os.RemoveAll(to))
 	p.must(os.CopyFS(to, os.DirFS(from)))
+}
+
+// TestParallel starts updates of one index at the same time.
+func TestParallel(t *testing.T) {
+	p := newProject(t)
+	for range 3 {
+		pushing(edges[0].change)(p)
+		var updaters []*exec.Cmd
+		for range 4 {
+			updater := p.updater()
+			p.must(updater.Start())
+			updaters = append(updaters, updater)
+		}
+		for _, updater := range updaters {
+			p.must(updater.Wait())
+		}
+		p.compare(false)
+		p.expectNoRemains()
+	}
 }
 
 // TestKilledMover checks that the next update finishes what a killed process left half moved.
@@ -209,11 +226,9 @@ func (p *project) contents() string {
 	p.Helper()
 	contents := ""
 	for _, name := range p.files(p.shards) {
-		if name != ".repo.update" {
-			content, err := os.ReadFile(filepath.Join(p.shards, name))
-			p.must(err)
-			contents += name + string(content)
-		}
+		content, err := os.ReadFile(filepath.Join(p.shards, name))
+		p.must(err)
+		contents += name + string(content)
 	}
 	return contents
 }

@@ -19,8 +19,8 @@ import (
 // zoekt's builder renames its files one by one, so an index is half old and half new if the builder is killed meanwhile.
 // Therefore the builder works in a directory of its own, in which symbolic links stand for the shards of the index. The
 // finished directory is renamed to `ready`: from then on, the new index is the valid one. Then a process that is not
-// killed together with this one moves the files into place. If even that process ends, for example because the power
-// fails, the next update moves the rest before it does anything else.
+// killed together with this one moves the files into place. If even that process is killed, for example together with its
+// container, the next update moves the rest before it does anything else.
 type place struct {
 	options *zoektindex.Options
 	// work is the directory for all of this. It is locked, so that updates of one repository wait for each other.
@@ -30,24 +30,44 @@ type place struct {
 
 // openPlace locks the place, and finishes or removes what an earlier update has left there.
 func openPlace(options *zoektindex.Options) (*place, error) {
-	path := filepath.Join(options.IndexDir, workName(options))
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, err
-	}
-	work, err := os.Open(path)
+	work, err := lockDirectory(filepath.Join(options.IndexDir, workName(options)))
 	if err != nil {
 		return nil, err
 	}
 	p := &place{options: options, work: work}
-	if err := syscall.Flock(int(work.Fd()), syscall.LOCK_EX); err != nil {
-		p.close()
-		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
-	}
 	if err := p.recover(); err != nil {
 		p.close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// lockDirectory creates a directory and locks it. While it waits for the lock, the last owner may remove the directory. Then
+// it starts again.
+func lockDirectory(path string) (*os.File, error) {
+	for {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		directory, err := os.Open(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(directory.Fd()), syscall.LOCK_EX); err != nil {
+			directory.Close()
+			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
+		}
+		locked, err := directory.Stat()
+		if err == nil {
+			if current, err := os.Stat(path); err == nil && os.SameFile(locked, current) {
+				return directory, nil
+			}
+		}
+		directory.Close()
+	}
 }
 
 // recover finishes an update that was complete, and removes one that was not.
@@ -71,8 +91,10 @@ func (p *place) clean() error {
 	return err
 }
 
+// close unlocks the place. Its directory stays if an update is left to finish.
 func (p *place) close() {
 	_ = p.clean()
+	_ = os.Remove(p.work.Name())
 	p.work.Close()
 }
 

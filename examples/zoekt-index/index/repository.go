@@ -14,19 +14,13 @@ import (
 	"github.com/sourcegraph/zoekt"
 )
 
-// describe fills zoekt's description of the repository: its name, URLs, settings, branches and commits.
-func (o *Options) describe() error {
-	description := &o.Build.RepositoryDescription
-	description.Source = o.Repository
-	settings, err := o.settings()
-	if err != nil {
-		return err
-	}
-	applySettings(description, settings)
+// findBranches fills zoekt's description of the repository with the branches, their commits, and the time of the latest one.
+func (o *Options) findBranches() error {
 	names, err := o.expandBranches()
 	if err != nil {
 		return err
 	}
+	description := &o.Build.RepositoryDescription
 	description.Branches, description.LatestCommitDate, err = o.resolve(names)
 	return err
 }
