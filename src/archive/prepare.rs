@@ -131,7 +131,7 @@ fn limits(request: &Request) -> Limits {
         threads: request.threads.or(reads_ahead.then_some(COLD_THREADS)),
         max_threads: usize::MAX,
         budget: match request.format {
-            Format::TarGz(_) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
+            Format::TarGz(..) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
             _ => request.budget.in_flight(),
         },
         queued: request.budget.queued_windows(),

@@ -106,10 +106,10 @@ fn formatted(
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)
         }
-        Format::TarGz(level) => {
+        Format::TarGz(level, dialect) => {
             let settings = deflate::GzipSettings {
                 level,
-                dialect: request.gzip_dialect,
+                dialect,
                 threads: request.threads.unwrap_or_else(pipeline::default_threads),
                 piece: None,
             };
@@ -243,7 +243,7 @@ fn positions(format: &Format) -> Positions {
     match format {
         Format::Tar | Format::Zip(_) => Positions::InArchive,
         Format::TarZst(_) => Positions::InFrames(zstd::FRAME as u64),
-        Format::TarGz(_) | Format::Filtered(_) => Positions::Untold,
+        Format::TarGz(..) | Format::Filtered(_) => Positions::Untold,
     }
 }
 

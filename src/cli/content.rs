@@ -79,8 +79,10 @@ pub struct Encoding {
     pub level: Level,
 
     /// Choose the compressed bytes of a tar.gz
-    #[arg(long, value_name = "program", default_value = "git", value_enum, help_heading = BEYOND)]
-    pub gzip_compat: GzipCompat,
+    ///
+    /// The configuration sluice.gzipCompat has the value for runs without this option. Otherwise the bytes are those of git.
+    #[arg(long, value_name = "program", value_enum, help_heading = BEYOND)]
+    pub gzip_compat: Option<GzipCompat>,
 }
 
 /// The compression level: the last of `-<number>`.

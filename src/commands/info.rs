@@ -125,7 +125,7 @@ fn file_name(request: &Request) -> String {
 fn media_type(format: &Format) -> &'static str {
     match format {
         Format::Tar => "application/x-tar",
-        Format::TarGz(_) => "application/gzip",
+        Format::TarGz(..) => "application/gzip",
         Format::TarZst(_) => "application/zstd",
         Format::Zip(_) => "application/zip",
         Format::Filtered(_) => "application/octet-stream",

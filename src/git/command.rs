@@ -51,6 +51,18 @@ impl CommandContext {
         }
     }
 
+    /// Whether the program `gzip` is GNU's, without options from the variable `GZIP`, of which it warns.
+    pub fn has_gnu_gzip(&self) -> bool {
+        let mut gzip = Command::new("gzip");
+        self.location.set(&mut gzip);
+        let answer = gzip.arg("--version").stdin(Stdio::null()).output();
+        answer.is_ok_and(|answer| {
+            let is_gnu = answer.stdout.starts_with(b"gzip ")
+                && answer.stdout.contains_str("Free Software Foundation");
+            is_gnu && answer.stderr.is_empty()
+        })
+    }
+
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         self.location.set(command);
         if let Some(directory) = &self.directory {

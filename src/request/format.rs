@@ -13,7 +13,10 @@ use gix::{
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    format::{deflate, zstd},
+    format::{
+        deflate::{self, Dialect},
+        zstd,
+    },
     git::repository::settings::truth,
 };
 
@@ -56,8 +59,8 @@ enum Compressor {
 pub enum Format {
     /// Plain tar.
     Tar,
-    /// Tar in a gzip stream.
-    TarGz(deflate::Level),
+    /// Tar in a gzip stream, with the bytes of this program.
+    TarGz(deflate::Level, Dialect),
     /// Tar in a zstd stream.
     TarZst(zstd::Level),
     /// Tar, piped through this command.
@@ -230,6 +233,14 @@ impl NamedFormat {
         Err(Error::fatal(refused).hinted(hint))
     }
 
+    /// The command of the configuration that compresses the tar, without a level.
+    pub fn command(&self) -> Option<&BStr> {
+        match &self.family {
+            FormatKind::Command(command) => Some(command.as_bstr()),
+            _ => None,
+        }
+    }
+
     /// Refuses a compression level that this format does not have.
     pub fn check_level(&self, level: Option<i32>) -> Result<()> {
         let Some(level) = level else { return Ok(()) };
@@ -248,8 +259,12 @@ impl NamedFormat {
         }
     }
 
-    /// The format at this level.
-    pub fn at_level(&self, level: Option<i32>) -> Result<Format> {
+    /// The format at this level. `gzip` decides whose bytes a tar.gz has.
+    pub fn at_level(
+        &self,
+        level: Option<i32>,
+        gzip: impl FnOnce() -> Result<Dialect>,
+    ) -> Result<Format> {
         let deflate = || match level {
             None => Ok(deflate::Level::DEFAULT),
             Some(level) => u8::try_from(level)
@@ -259,7 +274,7 @@ impl NamedFormat {
         };
         Ok(match &self.family {
             FormatKind::Tar => Format::Tar,
-            FormatKind::Gzip => Format::TarGz(deflate()?),
+            FormatKind::Gzip => Format::TarGz(deflate()?, gzip()?),
             FormatKind::Zip => Format::Zip(deflate()?),
             FormatKind::Zstd => Format::TarZst(
                 level
@@ -363,7 +378,7 @@ impl FormatFilter {
 #[cfg(test)]
 mod tests {
     use super::{Format, FormatKind, Formats};
-    use crate::format::deflate;
+    use crate::format::deflate::{self, Dialect};
 
     fn formats(config: &str) -> Formats {
         let config = gix::config::File::try_from(config).expect("valid");
@@ -547,12 +562,12 @@ mod tests {
         let at = |name: &str, level| {
             let format = formats.choose(Some(name.as_ref()), None)?;
             format.check_level(Some(level))?;
-            format.at_level(Some(level))
+            format.at_level(Some(level), || Ok(Dialect::Zlib))
         };
         assert!(at("tar", 1).is_err());
         assert_eq!(
             at("tar.gz", 9).ok(),
-            deflate::Level::new(9).map(Format::TarGz)
+            deflate::Level::new(9).map(|level| Format::TarGz(level, Dialect::Zlib))
         );
         assert!(
             at("tar.gz", 10)

@@ -141,10 +141,10 @@ impl KeyInputs<'_> {
         match self.format {
             // A command gets the plain tar.
             Format::Tar | Format::Filtered(_) => encoder.bytes("format", "tar"),
-            Format::TarGz(level) => {
+            Format::TarGz(level, dialect) => {
                 encoder.bytes("format", "tar.gz");
                 encoder.debug("level", level);
-                encoder.debug("dialect", &self.args.encoding.gzip_compat);
+                encoder.debug("dialect", dialect);
             }
             Format::TarZst(level) => {
                 encoder.bytes("format", "tar.zst");

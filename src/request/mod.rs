@@ -6,8 +6,10 @@
 mod budget;
 pub mod format;
 mod clock;
+mod configuration;
 mod delta;
 mod filter;
+mod gzip;
 mod key;
 mod sharing;
 mod submodules;
@@ -36,7 +38,7 @@ use crate::{
     base::{error::format_bytes, io::print_line},
     cache,
     cli::{ByteRange, Condition},
-    format::{deflate::Dialect, zip::Times},
+    format::zip::Times,
     git::{
         command::CommandContext,
         convert::Shareable,
@@ -80,7 +82,6 @@ pub struct Request {
     /// Whether the archive notes size, reason and id of entries.
     pub pax_notes: bool,
     /// The program whose bytes a tar.gz has: git's zlib, or gzip.
-    pub gzip_dialect: Dialect,
     /// The files after those of the tree.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.

@@ -15,8 +15,8 @@ use gix::{
 
 use super::{
     Access, Budget, Request, clock, delta, filter,
-    format::{Formats, NamedFormat},
-    key,
+    format::{Format, Formats, NamedFormat},
+    gzip, key,
     purpose::Purpose,
     sharing,
     view_builder::{Fetching, ViewBuilder},
@@ -27,9 +27,9 @@ use crate::{
         working_directory::Directory,
     },
     cache::Key,
-    cli::{self, Args, ByteRange, ExtraContent, GzipCompat, Submodules},
+    cli::{self, Args, ByteRange, ExtraContent, Submodules},
     filter::access::AccessRules,
-    format::{MemberKind, deflate::Dialect, zip::Times},
+    format::{MemberKind, zip::Times},
     git::{
         attributes::{AttributeSettings, AttributeSource},
         command::CommandContext,
@@ -280,7 +280,7 @@ impl<'a> Inputs<'a> {
             .map(|extra| planned(extra, directory, below))
             .collect();
         let format_name = format.name().to_owned();
-        let format = format.at_level(args.encoding.level.level)?;
+        let format = inputs.encoding(format, repository)?;
         let decisive = key::KeyInputs {
             args,
             environment: inputs.environment,
@@ -321,7 +321,6 @@ impl<'a> Inputs<'a> {
                 .unwrap_or_default()
                 .as_bytes()
                 .into(),
-            gzip_dialect: inputs.gzip_dialect(),
             extras: extras.into(),
             times,
             treeish,
@@ -510,10 +509,19 @@ impl<'a> Inputs<'a> {
             .filter(|_| range.if_range.as_ref().is_none_or(is_known))
     }
 
-    fn gzip_dialect(self) -> Dialect {
-        match self.args.encoding.gzip_compat {
-            GzipCompat::Git => Dialect::Zlib,
-            GzipCompat::Gnu => Dialect::Gzip,
+    /// The format of the archive, at its level.
+    fn encoding(self, format: &NamedFormat, repository: &Repository) -> Result<Format> {
+        let encoding = &self.args.encoding;
+        let level = encoding.level.level;
+        let own = format.command().and_then(|command| {
+            let context = command_context(repository, repository.prefix.clone());
+            gzip::without_command(command, level, &context)
+        });
+        match own {
+            Some(own) => Ok(own),
+            None => format.at_level(level, || {
+                gzip::dialect(encoding.gzip_compat, &repository.gix)
+            }),
         }
     }
 

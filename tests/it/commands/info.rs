@@ -190,7 +190,7 @@ fn an_answer_is_no_archive() {
 /// A command of the configuration gets the tar, and sends bytes that nobody knows in advance.
 #[test]
 fn archives_that_a_command_sends() {
-    let repo = Repo::from("basic").with(["-c", "tar.tar.gz.command=gzip -cn"]);
+    let repo = Repo::from("basic").with(["-c", "tar.tar.gz.command=gzip -cn -6"]);
     let top = Repo::scratch();
     let cache = format!("--cache={}", top.path().join("cache").display());
     let summary = top.path().join("summary");

@@ -1,6 +1,6 @@
 //! The same through the command: on any number of threads, in every dialect.
 
-use std::io::Read;
+use std::{fs, io::Read};
 
 use flate2::read::GzDecoder;
 
@@ -66,6 +66,87 @@ fn gnu_is_what_gzip_makes() {
     let expected = repo.archive(["--format=zip", "HEAD"]).success();
     let zip = repo.sluice(["--gzip-compat=gnu", "--format=zip", "HEAD"]);
     assert!(zip.stdout == expected, "{zip}");
+}
+
+#[test]
+fn the_configuration_chooses_the_program() {
+    let repo = medley();
+    let gz = |options: &[&str]| repo.sluice([options, &["--format=tgz", "HEAD"]].concat());
+    let [git, gnu] = ["git", "gnu"].map(|it| gz(&[&format!("--gzip-compat={it}")]).success());
+    assert!(gz(&[]).success() == git);
+    repo.git(["config", "sluice.gzipCompat", "gnu"]);
+    assert!(gz(&[]).success() == gnu);
+    assert!(gz(&["--gzip-compat=git"]).success() == git);
+    repo.git(["config", "sluice.gzipCompat", "pigz"]);
+    let message = "fatal: bad config value 'pigz' for 'sluice.gzipCompat'\n\
+                   caused by: the values are git and gnu\n";
+    gz(&[]).assert_failure(128, message);
+    // The value is not for other formats.
+    repo.assert_same_within(&["2"], &["256m"], ["HEAD"]);
+}
+
+/// A `gzip` that notes its words, and is `program` otherwise.
+fn noting(repo: &Repo, program: &str) -> Repo {
+    let directory = repo.path().join(".git/programs");
+    fs::create_dir_all(&directory).expect("our own");
+    let script = format!(
+        "#!/bin/sh\necho \"$*\" >>'{}/words'\n{program}\n",
+        directory.display()
+    );
+    repo.write(".git/programs/gzip", script);
+    let _ = repo
+        .shell("rm -f .git/programs/words; chmod +x .git/programs/gzip")
+        .success();
+    let found = repo
+        .shell("printf %s:%s \"$PWD/.git/programs\" \"$PATH\"")
+        .success();
+    repo.clone()
+        .env("PATH", String::from_utf8(found).expect("text"))
+}
+
+/// The words of all calls of gzip by a run of ours that has git's bytes.
+#[track_caller]
+fn calls(repo: &Repo, words: &[&str]) -> String {
+    let words = [words, &["--format=tar.gz", "HEAD"]].concat();
+    let expected = repo.archive(&words).success();
+    let _ = repo.shell("rm -f .git/programs/words").success();
+    let output = repo.sluice(&words);
+    assert!(output.stdout == expected, "{words:?}\n{output}");
+    let calls = fs::read_to_string(repo.path().join(".git/programs/words"));
+    calls.unwrap_or_default()
+}
+
+/// The command of the configuration that means GNU gzip is not run, and its bytes stay.
+#[test]
+fn a_command_that_means_gnu_gzip() {
+    if !has_gzip() {
+        return;
+    }
+    let repo = medley();
+    let gzip = repo.shell("command -v gzip").success();
+    let gzip = String::from_utf8(gzip).expect("text");
+    let exec = format!("exec {} \"$@\"", gzip.trim_end());
+    let gnu = noting(&repo, &exec);
+    for command in ["gzip -cn", "gzip -n -c"] {
+        repo.git(["config", "tar.tar.gz.command", command]);
+        for words in [&[][..], &["-1"], &["-6"], &["-9"]] {
+            assert_eq!(calls(&gnu, words), "--version\n", "{command} {words:?}");
+        }
+    }
+    let archive = repo.archive(["--format=tar.gz", "HEAD"]).success();
+    for limits in [["-j1", "--memory=1m"], ["-j8", "--memory=256m"]] {
+        let output = repo.sluice([&limits[..], &["--format=tar.gz", "HEAD"]].concat());
+        assert!(output.stdout == archive, "{limits:?}\n{output}");
+    }
+    // Other words may mean other bytes, and so may the variable of old.
+    for command in ["gzip -c", "gzip -cn -9", "gzip  -cn"] {
+        repo.git(["config", "tar.tar.gz.command", command]);
+        assert!(!calls(&gnu, &[]).contains("--version"), "{command}");
+    }
+    repo.git(["config", "tar.tar.gz.command", "gzip -cn"]);
+    assert!(calls(&gnu.clone().env("GZIP", "-1"), &[]).contains("-cn"));
+    let other = "case $1 in --version) echo 'Apple gzip 287' ;; *) tr a-z A-Z ;; esac";
+    assert_eq!(calls(&noting(&repo, other), &[]), "--version\n-cn\n");
 }
 
 /// gzip, zlib, zlib-rs and libdeflate, each with its own idea of what is allowed.
