@@ -4,11 +4,11 @@ use std::{io::Write, sync::Arc};
 
 use gix::{ObjectId, bstr::BStr};
 
-use super::submodules::ComparedTree;
+use super::{profile::word, submodules::ComparedTree};
 use crate::{
     base::error::{Error, Result, format_bytes},
     cache::Key,
-    cli::{self, Delta as Args},
+    cli::{self, Delta as Args, Profile},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
     plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side},
@@ -107,6 +107,25 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
         .without_base()
         .caused_by(error.without_label())
         .hinted(hint)
+}
+
+/// Refuses a delta for an indexer that learns nowhere which files were deleted: it would keep them, or take the changes for all
+/// files.
+pub(super) fn fit_reader(args: &cli::Args) -> Result<()> {
+    let profile = args.filters.profile.filter(|it| *it != Profile::Git);
+    let is_untold = args.delta.base.is_some()
+        && args.delta.deletions == Some(cli::Deletions::None)
+        && !args.has_manifest;
+    let Some(profile) = profile.filter(|_| is_untold) else {
+        return Ok(());
+    };
+    let refused = format!(
+        "--profile={} would not learn which files were deleted",
+        word(profile)
+    );
+    Err(Error::usage(refused)
+        .caused_by("--deletions=none leaves deletions to the manifest, and there is none")
+        .hinted("add --manifest=<file>, or remove --deletions=none"))
 }
 
 /// Refuses a base that was sent with other filters than this archive, whose filters have the hash `own`.

@@ -365,6 +365,9 @@ impl<'a> Inputs<'a> {
             filters.fit_zip()?;
             delta::fit_zip(&self.args.delta)?;
         }
+        if self.purpose == Purpose::Archive {
+            delta::fit_reader(self.args)?;
+        }
         Ok(filters)
     }
 
