@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::{
-    bstr::BString,
+    bstr::{BString, ByteSlice},
     hash::{Hasher, Kind, hasher, oid},
 };
 
@@ -114,13 +114,29 @@ impl KeyInputs<'_> {
         keys.collect()
     }
 
+    /// Whether files next to the repository decide about attributes. In a bare repository, there are none, but a pathspec may
+    /// still ask for the mode of a file there.
+    fn reads_work_tree(&self) -> bool {
+        let asks_for_modes = |path: &OsString| {
+            let path = path.as_bytes();
+            path.starts_with(b":(") && path.contains_str(b"attr:")
+        };
+        match &self.attributes.source {
+            AttributeSource::WorkTree(_) => true,
+            _ => {
+                self.attributes.modes_of.is_some()
+                    && self.args.content.paths.iter().any(asks_for_modes)
+            }
+        }
+    }
+
     /// What the archive, or the messages about it, depend on in addition to the key.
     fn obstacle(&self) -> Option<&'static str> {
         let args = self.args;
         let is_dated = self.treeish.commit.is_some() || args.content.mtime.is_some();
         match () {
             () if !is_dated => Some("the time of a tree is that of the request"),
-            () if args.content.worktree_attributes => Some("attributes come from the work tree"),
+            () if self.reads_work_tree() => Some("attributes come from the work tree"),
             () if args.verbosity.is_verbose() => Some("names are told on standard error"),
             () if matches!(self.scope, Scope::Delta(_)) && self.filters.enters_submodules() => {
                 Some("changes in submodules are archived")
@@ -257,7 +273,7 @@ impl KeyInputs<'_> {
         }
         let AttributeSettings {
             source,
-            // Only with a work tree, which is an obstacle.
+            // Of files, if a pathspec asks for them, which is an obstacle.
             modes_of: _,
             top: _,
             files: _,
@@ -274,7 +290,8 @@ impl KeyInputs<'_> {
             outside: _,
         } = attributes;
         match source {
-            AttributeSource::Archived | AttributeSource::Nowhere => {}
+            AttributeSource::Archived => {}
+            AttributeSource::Nowhere => encoder.flag("attribute files", false),
             AttributeSource::Tree(tree) => encoder.id("attributes of tree", tree),
             // An obstacle, and no archive.
             AttributeSource::WorkTree(_) | AttributeSource::Unknown => {}

@@ -1,5 +1,7 @@
 //! What the key of an archive depends on.
 
+use std::fs;
+
 use super::Cache;
 use crate::support::Repo;
 
@@ -198,4 +200,40 @@ fn variables_and_replacements() {
     assert!(after.bytes == repo.archive(["HEAD"]).success());
     repo.git(["replace", "-d", &old]);
     assert_same_key(&ask(&repo, "HEAD"), &before, "not replaced any more");
+}
+
+/// A bare repository has no files next to it, so that attributes come from nowhere.
+#[test]
+fn attributes_of_the_work_tree_in_a_bare_repository() {
+    let repo = texts();
+    repo.write(".gitattributes", "b.bin export-ignore\n");
+    repo.git(["add", ".gitattributes"]);
+    repo.git(["commit", "-q", "-m", "attributes"]);
+    repo.git(["clone", "-q", "--bare", ".", "bare.git"]);
+    let bare = repo.clone().at("bare.git");
+    let (of_tree, of_nothing) = (ask(&bare, "HEAD"), ask(&bare, "--worktree-attributes HEAD"));
+    assert_other_key(&of_tree, &of_nothing, "attributes of the tree");
+    let literal = ask(&bare, "--worktree-attributes HEAD :(literal)a.txt");
+    assert_other_key(&of_nothing, &literal, "a pathspec");
+    for args in [
+        "--worktree-attributes HEAD",
+        "--worktree-attributes HEAD :(literal)a.txt",
+    ] {
+        let cache = Cache::new();
+        for role in ["producer", "producer", "hit"] {
+            cache.assert_role(&bare, args, role);
+        }
+    }
+    // The attributes of the repository count, as always.
+    fs::create_dir_all(bare.path().join("info")).expect("our own");
+    fs::write(bare.path().join("info/attributes"), "a.txt export-ignore\n").expect("our own");
+    let other = ask(&bare, "--worktree-attributes HEAD");
+    assert_other_key(&of_nothing, &other, "info/attributes");
+    // A file of the directory decides: its mode, and in a work tree its attributes.
+    let cache = Cache::new();
+    let modes = ":(attr:builtin_objectmode=100644)config";
+    let _ = cache.run(&bare, &format!("--worktree-attributes HEAD {modes}"));
+    assert!(cache.told()["key"].is_null(), "{}", cache.told());
+    cache.assert_role(&repo, "--worktree-attributes HEAD", "bypass");
+    assert!(cache.told()["key"].is_null(), "{}", cache.told());
 }
