@@ -65,11 +65,14 @@ impl<F: Format> Archiver<F> {
         };
         let start = piece.len().cast_signed();
         match entry.disposition {
-            Disposition::Content => fate = self.content(scratch, window, entry, limit, piece)?,
-            Disposition::Placeholder(reason, stand_in) => {
+            Disposition::Omitted(_) => {}
+            Disposition::Placeholder(reason, stand_in) if entry.kind != MemberKind::Directory => {
                 self.stand_in(scratch, window, entry, (reason, stand_in, fate.size), piece)?;
             }
-            Disposition::Omitted(_) => {}
+            // The directory that stands in for a submodule is one like any other.
+            Disposition::Placeholder(..) | Disposition::Content => {
+                fate = self.content(scratch, window, entry, limit, piece)?;
+            }
         }
         self.account(window, entry, (fate, start), piece);
         Ok(fate.disposition)
@@ -138,7 +141,7 @@ impl<F: Format> Archiver<F> {
             }
         }
         Ok(EntryOutcome {
-            disposition: Disposition::Content,
+            disposition: entry.disposition,
             size,
             decoded: size.is_some(),
             archived,
@@ -283,12 +286,7 @@ impl<F: Format> Archiver<F> {
                 Blob::Lfs(number) => Some(window.lfs_objects[number].hash()),
                 _ => None,
             },
-            disposition: match (entry.mode, fate.disposition) {
-                (Mode::Submodule, Disposition::Content) if !is_entered => {
-                    Disposition::Placeholder(OmissionReason::Submodule, PlaceholderContent::Empty)
-                }
-                (_, disposition) => disposition,
-            },
+            disposition: fate.disposition,
         };
         piece.counts.add(&record);
         let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));

@@ -185,14 +185,14 @@ impl Measurer {
         };
         match disposition {
             Disposition::Omitted(_) => Ok(Ok(0)),
-            Disposition::Placeholder(reason, stand_in) => {
+            Disposition::Placeholder(reason, stand_in) if entry.kind != MemberKind::Directory => {
                 let size = size.and_then(ContentSize::exactly).or(entry.size);
                 let Tools { scratch, piece, .. } = tools;
                 let fate = (reason, stand_in, size);
                 let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
                 Ok(made.map(|()| piece.len()).map_err(|_| UNREADABLE))
             }
-            Disposition::Content => {
+            Disposition::Placeholder(..) | Disposition::Content => {
                 let body = match (entry.blob, size) {
                     (Blob::Extra(number), _) => {
                         let extra = &self.archiver.extras[number as usize];

@@ -13,7 +13,7 @@ use gix::{
 use super::{pointer::pointer, select::Selection};
 use crate::{
     base::error::Result,
-    filter::{Disposition, Fallback, Filter, OmissionReason, Verdict},
+    filter::{Disposition, Fallback, Filter, OmissionReason, PlaceholderContent, Verdict},
     format::MemberKind,
     git::{
         attributes::Note,
@@ -171,12 +171,13 @@ impl View {
         Ok(self.selection.admits(path, mode.kind())? && self.filter.allows(path))
     }
 
-    /// The verdict on an admitted entry; `None` if `export-ignore` excludes the entry.
+    /// The verdict on an admitted entry; `None` if `export-ignore` excludes the entry. An empty directory stands in for a
+    /// submodule, unless its content follows (`is_entered`).
     pub fn leaf(
         &mut self,
         reader: &mut Reader,
         path: &[u8],
-        mode: Mode,
+        (mode, is_entered): (Mode, bool),
         id: ObjectId,
     ) -> Option<Leaf> {
         let treatment = self.selection.treatment(path, mode.kind())?;
@@ -189,6 +190,10 @@ impl View {
         }
         let links_as_files = policy.links_as_files;
         let (disposition, size) = match mode {
+            Mode::Submodule if !is_entered => (
+                Disposition::Placeholder(OmissionReason::Submodule, PlaceholderContent::Empty),
+                None,
+            ),
             Mode::Submodule | Mode::Directory => (Disposition::Content, None),
             _ => self.dispose(reader, path, id, &treatment),
         };

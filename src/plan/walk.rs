@@ -226,7 +226,8 @@ impl Walk {
 
     fn leaf(&mut self, reader: &mut Reader, builder: &mut WindowBuilder, mode: Mode, id: ObjectId) {
         builder.say(self.view.note());
-        let leaf = self.view.leaf(reader, &self.path, mode, id);
+        let is_entered = self.submodule.is_some();
+        let leaf = self.view.leaf(reader, &self.path, (mode, is_entered), id);
         if self.view.brings_directories(leaf.as_ref()) {
             self.append_next(builder, Pending { mode, id, leaf });
         } else if let Some(leaf) = leaf {

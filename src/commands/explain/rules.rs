@@ -123,7 +123,7 @@ impl Explainer {
         &mut self,
         reader: &mut Reader,
         path: &[u8],
-        mode: Mode,
+        (mode, is_entered): (Mode, bool),
         id: ObjectId,
     ) -> Result<Option<Explanation>> {
         if !self.view.filter.allows(path) {
@@ -132,14 +132,14 @@ impl Explainer {
         if !self.view.selection.admits(path, mode.kind())? {
             return Ok(Some(Explanation::omitted(NOT_SELECTED)));
         }
-        let Some(leaf) = self.view.leaf(reader, path, mode, id) else {
+        let Some(leaf) = self.view.leaf(reader, path, (mode, is_entered), id) else {
             return Ok(Some(Explanation::omitted(EXPORT_IGNORE)));
         };
         Ok(Some(match leaf.disposition {
             Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, mode, reason, leaf.size);
-                let shape = shape(stand_in);
+                let shape = shape(mode, stand_in);
                 Explanation::sent(format_bytes("sent as {}: {}", &[shape.as_bytes(), &why]))
             }
             Disposition::Omitted(reason) => {
@@ -188,8 +188,9 @@ impl Explainer {
     }
 }
 
-fn shape(stand_in: PlaceholderContent) -> String {
+fn shape(mode: Mode, stand_in: PlaceholderContent) -> String {
     match stand_in {
+        _ if mode == Mode::Submodule => "an empty directory".to_owned(),
         PlaceholderContent::Empty => "an empty placeholder".to_owned(),
         PlaceholderContent::Nuls => "a placeholder of three NULs".to_owned(),
         PlaceholderContent::Sparse(size) => format!("a placeholder of {}", counted(size, "byte")),

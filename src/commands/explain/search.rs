@@ -67,7 +67,11 @@ impl<'a> Search<'a> {
                     self.enter(id, &at)?;
                 }
                 TreeStep::Leaf { mode, id } if at == path => {
-                    return self.explainer.explain_leaf(&mut self.reader, &at, mode, id);
+                    let is_entered = self.entered.contains_key(&at[..]);
+                    let reader = &mut self.reader;
+                    return self
+                        .explainer
+                        .explain_leaf(reader, &at, (mode, is_entered), id);
                 }
                 TreeStep::Leaf { .. } => {
                     let store = self.entered.get(&at[..]);

@@ -166,7 +166,7 @@ impl Side {
                 in_directory: false,
             });
         }
-        let leaf = self.view.leaf(reader, path, mode, id);
+        let leaf = self.view.leaf(reader, path, (mode, is_entered), id);
         Ok(Visibility {
             in_directory: self.view.brings_directories(leaf.as_ref()),
             shown: leaf

@@ -4,6 +4,7 @@
 //! What a single pattern matches is for `vectors`, the unit tests of the matchers, and `filter_globs.rs`.
 
 mod access;
+mod agreement;
 mod descriptors;
 mod forms;
 mod ignore;
