@@ -103,9 +103,11 @@ impl KeyInputs<'_> {
         encoder.finish()
     }
 
-    /// A key for each way in which submodules are read. Most often all are read in the same way, however many there are.
+    /// A key for each way in which submodules are read, whether or not they have changed. Most often all are read in the same way,
+    /// however many there are.
     fn keys_of_submodules(&self) -> Result<BTreeSet<Key>, String> {
-        let keys = self.submodules.all.iter().map(|submodule| {
+        let Submodules { all, of_target, .. } = self.submodules;
+        let keys = all.iter().chain(of_target).map(|submodule| {
             let mut encoder = Encoder::new();
             self.add_reading(submodule, &mut encoder)
                 .map_err(|error| error.to_string())?;

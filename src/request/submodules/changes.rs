@@ -57,6 +57,7 @@ impl ViewBuilder<'_> {
         let entered = comparer.level(&old.entered, &new.entered)?;
         let mut found = comparer.found;
         found.submodules.entered = Arc::new(entered);
+        found.submodules.of_target = new.all.clone();
         Ok(found)
     }
 }

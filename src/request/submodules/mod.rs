@@ -25,6 +25,8 @@ pub struct Submodules {
     pub entered: Arc<Entered>,
     /// All of them, behind the store of number 0.
     pub all: Vec<Submodule>,
+    /// Those of the target of a delta, also without changes.
+    pub(super) of_target: Vec<Submodule>,
 }
 
 impl Submodules {

@@ -114,6 +114,7 @@ impl ViewBuilder<'_> {
             submodules: Submodules {
                 entered: Arc::new(entered),
                 all,
+                of_target: Vec::new(),
             },
             matched: findings.verdict(&pathspecs, diagnostics),
             view,

@@ -55,6 +55,29 @@ fn project() -> Project {
     }
 }
 
+/// The hash of the filters knows how submodules are read, and not whether they have changed.
+#[test]
+fn filters_are_those_of_a_delta_without_changes_in_submodules() {
+    let project = project();
+    let repo = &project.superproject;
+    repo.write("z.txt", "changed\n");
+    commit(repo);
+    let info = |args: &[&str]| {
+        let answer = repo.sluice([&["info", RECURSE], args].concat()).success();
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        answer["filters"].as_str().expect("there is one").to_owned()
+    };
+    let filters = info(&["HEAD~1"]);
+    assert_eq!(info(&["--base=HEAD~1", "HEAD"]), filters);
+    let given = format!("--base-filters={filters}");
+    let delta = repo.sluice([RECURSE, "--base=HEAD~1", &given, "HEAD"]);
+    assert_eq!(names(&delta.success()), ["z.txt"]);
+    let attributes = repo.path().join(".git/modules/the-lib/info/attributes");
+    fs::create_dir_all(attributes.parent().unwrap()).unwrap();
+    fs::write(attributes, "*.c -text\n").unwrap();
+    assert_ne!(info(&["--base=HEAD~1", "HEAD"]), filters);
+}
+
 fn new(place: &Repo, name: &str) -> Repo {
     place.git(["init", "-q", "-b", "main", name]);
     place.clone().at(name)
