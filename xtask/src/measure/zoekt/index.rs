@@ -49,6 +49,8 @@ pub(in crate::measure) struct Index {
 
 impl Index {
     /// An index that exists.
+    // Only measurements on Linux need it.
+    #[cfg(target_os = "linux")]
     pub(in crate::measure) fn at(directory: PathBuf) -> Self {
         Self { directory }
     }
