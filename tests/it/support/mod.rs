@@ -459,12 +459,20 @@ fn search_path() -> OsString {
         .expect("they were one variable before")
 }
 
+/// The home of all programs that tests start. It is there before the first of them, because some would make it for the user
+/// alone, and tests have programs of other users.
+fn home() -> PathBuf {
+    let home = target().join("home");
+    fs::create_dir_all(&home).expect("our own");
+    home
+}
+
 fn hermetic(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", search_path())
-        .env("HOME", target().join("home"));
+        .env("HOME", home());
     command.env("LC_ALL", "C").env("TZ", "UTC");
     command
         .env("GIT_CONFIG_NOSYSTEM", "1")
