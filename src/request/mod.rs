@@ -81,7 +81,6 @@ pub struct Request {
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether the archive notes size, reason and id of entries.
     pub pax_notes: bool,
-    /// The program whose bytes a tar.gz has: git's zlib, or gzip.
     /// The files after those of the tree.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.

@@ -159,6 +159,7 @@ impl ViewBuilder<'_> {
             return;
         }
         let is_submodule = selection.mount != Mount::default();
+        // All submodules together get as much memory as the archived tree.
         let share = if is_submodule { MAX_READ_AHEAD } else { 1 };
         let ahead = ReadAhead::start(
             reader,

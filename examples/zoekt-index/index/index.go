@@ -2,7 +2,7 @@
 //
 // Update decides by itself: it does nothing if the index is up to date, adds the files that changed since the commits of
 // the index, or builds the whole index. An index is always the old one or the new one, even if Update is killed:
-// package publish says why.
+// type place says why, and when it is not so.
 package index
 
 import (

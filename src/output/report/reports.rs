@@ -53,7 +53,7 @@ impl Reports {
         })
     }
 
-    /// The same, with a line for a log at the end of the run.
+    /// Adds `log`, which gets a line at the end of the run.
     pub fn with_log(self, log: Option<RunLog>) -> Self {
         Self { log, ..self }
     }

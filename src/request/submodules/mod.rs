@@ -25,7 +25,7 @@ pub struct Submodules {
     pub entered: Arc<Entered>,
     /// All of them, behind the store of number 0.
     pub all: Vec<Submodule>,
-    /// Those of the target of a delta, also without changes.
+    /// Of a delta: all submodules of the target, with and without changes. Empty otherwise.
     pub(super) of_target: Vec<Submodule>,
 }
 

@@ -1,5 +1,5 @@
-//! `--base-filters`: a delta over a base that was sent with other filters is refused. Over all that decides about files, and over
-//! nothing else.
+//! `--base-filters`: a delta is refused if its base was sent with other filters. The hash of the filters covers all that decides
+//! about files, and nothing else.
 
 use std::fs;
 
