@@ -11,6 +11,8 @@ import (
 
 	"github.com/sourcegraph/zoekt"
 	zoektindex "github.com/sourcegraph/zoekt/index"
+
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/internal/environment"
 )
 
 // asProgram is the variable that turns this test into the program itself.
@@ -21,18 +23,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	if err := exec.Command("git", "sluice", "--version").Run(); err != nil {
-		fmt.Println("SKIP: git sluice is not on PATH")
-		os.Exit(0)
-	}
-	for name, value := range map[string]string{
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
-		"GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@example.com",
-	} {
-		os.Setenv(name, value)
-	}
-	os.Exit(m.Run())
+	environment.Run(m)
 }
 
 // run runs the program, and returns its exit status and its output.

@@ -19,6 +19,7 @@ import (
 	"github.com/sourcegraph/zoekt/query"
 
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/index"
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/internal/environment"
 )
 
 // asUpdater is the variable that turns this test into a process that runs one update, with these options.
@@ -29,18 +30,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asUpdater); text != "" {
 		os.Exit(runUpdater(text))
 	}
-	if err := exec.Command("git", "sluice", "--version").Run(); err != nil {
-		fmt.Println("SKIP: git sluice is not on PATH")
-		os.Exit(0)
-	}
-	for name, value := range map[string]string{
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
-		"GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@example.com",
-	} {
-		os.Setenv(name, value)
-	}
-	os.Exit(m.Run())
+	environment.Run(m)
 }
 
 func runUpdater(text string) int {

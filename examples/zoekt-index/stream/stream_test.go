@@ -11,15 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/internal/environment"
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/stream"
 )
 
 func TestMain(m *testing.M) {
-	if err := exec.Command("git", "sluice", "--version").Run(); err != nil {
-		fmt.Println("SKIP: git sluice is not on PATH")
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	environment.Run(m)
 }
 
 // newRepository returns a repository with two commits, which are tagged old and new.
@@ -27,7 +24,7 @@ func newRepository(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
 	script := `
-		git init -q . && git config user.name a && git config user.email a@example.com
+		git init -q .
 		mkdir dir gone && echo one >dir/file && echo two >changed && echo three >gone/file && ln -s dir link
 		printf 'binary\0' >binary && echo run >run && chmod +x run
 		git add . && git commit -qm old && git tag old
