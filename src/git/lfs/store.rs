@@ -89,9 +89,8 @@ impl LfsObject {
 
     /// The regular file with the content, if it is there.
     fn file(&self) -> Option<PathBuf> {
-        self.store
-            .path(&self.pointer.hash)
-            .filter(|path| path.is_file())
+        let mut paths = self.store.paths(&self.pointer.hash);
+        paths.find(|path| path.is_file())
     }
 
     /// Append the content of the file at `path` to `out`.
