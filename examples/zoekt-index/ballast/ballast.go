@@ -5,7 +5,10 @@
 // provide it. The package imports nothing, because then Go initializes it before those with the tables.
 package ballast
 
-var untouched = make([]byte, 64<<20)
+// Size is the number of bytes that Go counts as memory in use until Release.
+const Size = 64 << 20
+
+var untouched = make([]byte, Size)
 
 // Release lets Go collect garbage as usual, for an update that needs much memory.
 func Release() { untouched = nil }

@@ -17,7 +17,6 @@ import (
 	"github.com/sourcegraph/zoekt"
 	zoektindex "github.com/sourcegraph/zoekt/index"
 
-	"github.com/git-sluice/git-sluice/examples/zoekt-index/ballast"
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/stream"
 )
 
@@ -56,7 +55,7 @@ type Outcome struct {
 	Reason string
 }
 
-// Update brings the index up to date.
+// Update brings the index up to date. It changes when Go collects garbage in this process.
 func Update(o Options) (Outcome, error) {
 	o.Build.SetDefaults()
 	var err error
@@ -83,6 +82,7 @@ func Update(o Options) (Outcome, error) {
 	case Nothing:
 		err = o.compareFilters(found)
 	case Delta:
+		limitMemory()
 		err = o.buildDelta(place, found)
 	}
 	if outcome.Action != Whole {
@@ -93,7 +93,7 @@ func Update(o Options) (Outcome, error) {
 		outcome = Outcome{Whole, reason}
 	}
 	log.Printf("building the whole index of %s: %s", o.Build.RepositoryDescription.Name, outcome.Reason)
-	ballast.Release()
+	liftLimit()
 	return outcome, o.buildWhole(place)
 }
 
@@ -119,6 +119,10 @@ func needsWhole(err error) string {
 func (o *Options) newBuilder(place *place, isDelta bool, filters string) (*zoektindex.Builder, error) {
 	options := o.Build
 	options.IsDelta = isDelta
+	if isDelta {
+		options.ShardMax = min(options.ShardMax, maxDeltaShard)
+		options.Parallelism = 1
+	}
 	options.RepositoryDescription.Metadata = map[string]string{filtersKey: filters}
 	var err error
 	if options.IndexDir, err = place.stage(); err != nil {
