@@ -18,6 +18,8 @@ mod lfs;
 mod partial;
 mod scenario;
 mod submodules;
+mod suite;
+mod usage;
 mod zoekt;
 // It asks Linux for the memory of a process.
 #[cfg(target_os = "linux")]
@@ -48,6 +50,7 @@ enum Measurement {
     Partial(partial::Args),
     Scenario(scenario::Args),
     Submodules(submodules::Args),
+    Suite(suite::Args),
     Zoekt(zoekt::Args),
     #[cfg(target_os = "linux")]
     ZoektIndex(zoekt_index::Args),
@@ -69,6 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Partial(args) => partial::run(args),
         Measurement::Scenario(args) => scenario::run(args),
         Measurement::Submodules(args) => submodules::run(args),
+        Measurement::Suite(args) => suite::run(args),
         Measurement::Zoekt(args) => zoekt::run(args),
         #[cfg(target_os = "linux")]
         Measurement::ZoektIndex(args) => zoekt_index::run(args),

@@ -5,7 +5,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read as _};
-use std::mem::MaybeUninit;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, splice};
 
+use crate::measure::usage;
 use crate::median::median;
 
 const PIPE_BYTES: usize = 1 << 20;
@@ -54,7 +54,7 @@ pub(super) struct Client {
 
 /// Runs the clients, discards and counts their bytes.
 pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
-    let before = usage_of_children()?;
+    let before = usage::of_children()?;
     let started = Instant::now();
     let mut clients = at_once(commands, |pipe, client_started| {
         let (first_byte, bytes) = discard(pipe, client_started)?;
@@ -66,7 +66,7 @@ pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
     })?;
     let wall_ms = milliseconds(started.elapsed());
     clients.sort_by(|one, two| one.end_ms.total_cmp(&two.end_ms));
-    let after = usage_of_children()?;
+    let after = usage::of_children()?;
     Ok(Turn {
         clients,
         wall_ms,
@@ -75,23 +75,8 @@ pub(super) fn measure(commands: Vec<Command>) -> Result<Turn> {
     })
 }
 
-/// What the processes took that were waited for.
-fn usage_of_children() -> io::Result<libc::rusage> {
-    let mut usage = MaybeUninit::zeroed();
-    // SAFETY: the pointer leads to room for the structure, and zeros are a value of it.
-    let (returned, usage) = unsafe {
-        let returned = libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
-        (returned, usage.assume_init())
-    };
-    match returned {
-        0 => Ok(usage),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 fn cpu_ms(usage: &libc::rusage) -> f64 {
-    let ms = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;
-    ms(usage.ru_utime) + ms(usage.ru_stime)
+    (usage::user_seconds(usage) + usage::system_seconds(usage)) * 1e3
 }
 
 fn written_bytes(usage: &libc::rusage) -> u64 {

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::measure::usage;
+
 #[derive(Clone, Copy)]
 pub(super) struct Usage {
     /// Seconds of all cores together.
@@ -50,13 +52,12 @@ pub(super) fn measure(command: &mut Command) -> Result<Usage> {
     let child = command
         .spawn()
         .with_context(|| format!("could not start {command:?}"))?;
-    let (status, usage) = wait(child.id())?;
+    let (status, taken) = wait(child.id())?;
     ensure!(status == 0, "{command:?} failed: run it by hand to see why");
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     Ok(Usage {
-        cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        cpu: usage::user_seconds(&taken) + usage::system_seconds(&taken),
         wall: started.elapsed().as_secs_f64(),
-        peak: usage.ru_maxrss as f64 / 1024.0,
+        peak: taken.ru_maxrss as f64 / 1024.0,
     })
 }
 
