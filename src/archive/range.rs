@@ -2,7 +2,8 @@
 //!
 //! The lengths of entries are added up until the range is found. Then the entries of the range are made as for the
 //! whole archive, and the bytes around the range are dropped. No file outside of the range is read, unless the lengths
-//! of the archive are not known: such an archive is made from its first byte on.
+//! of the archive are not known: such an archive is made from its first byte on. The whole of a compressed archive is made for
+//! the cache, where its length is known and later ranges are found.
 
 use std::{
     io::{self, Write},
@@ -14,21 +15,22 @@ use super::{
     fetch,
     measure::{Chunk, Lengths, Measurer, measure},
     run::{ArchiveOutputs, RunStats, Slice, run_slice},
+    share,
 };
 use crate::{
     base::{
         error::{Error, Result},
         pipeline::{self, Sink},
     },
-    cache::{Account, Key, Role, Settings, Stored},
+    cache::{Account, Role, Settings, Stored},
     cli::ByteRange,
     output::report::SentRange,
     plan::{Window, part::Entries},
     request::{Request, format::Format},
 };
 
-/// Writes the bytes `range` of the archive that `request` asks for: from the cache, if all of the archive is there.
-/// Counts in `stats`.
+/// Writes the bytes `range` of the archive that `request` asks for: from the cache, if all of the archive is there or a
+/// compressed one can be. Counts in `stats`.
 pub fn send_range(
     mut request: Request,
     range: ByteRange,
@@ -40,8 +42,15 @@ pub fn send_range(
     }
     let cache = request.cache.take();
     let key = request.key.clone().ok();
-    let stored = match cache.as_ref().zip(key.as_ref()) {
-        Some((settings, key)) => send_stored(settings, key, range, outputs.destination, stats)?,
+    let mut account = Account {
+        role: Role::Hit,
+        key: key.map(|key| key.hex()),
+        ..Account::default()
+    };
+    let found = cache.as_ref().zip(key.as_ref());
+    let found = found.and_then(|(settings, key)| Stored::open(settings, key));
+    let stored = match found {
+        Some(stored) => Some(send_stored(stored, range, outputs.destination, stats)?),
         None => None,
     };
     let sent = stats.summary.bytes_out;
@@ -53,47 +62,61 @@ pub fn send_range(
     };
     let mut first = stored.map_or(0, |wanted| wanted.start);
     if let Some(rest) = rest {
-        let begun = make(request, rest, outputs, stats)?;
+        let begun = match &cache {
+            Some(settings) if request.format != Format::Tar => {
+                let completed = complete(settings, request, rest, outputs, stats, &mut account);
+                stats.summary.cache = Some(account.clone());
+                completed?
+            }
+            _ => {
+                account.role = Role::Bypass;
+                account.reason = Some("a part of the archive is asked for".to_owned());
+                let begun = make(request, rest, outputs, stats)?;
+                account.produced = stats.summary.bytes_out - sent;
+                begun
+            }
+        };
         first = begun - sent;
     }
-    let served = stats.summary.bytes_out;
+    account.served = stats.summary.bytes_out;
     stats.summary.range = Some(SentRange {
         first,
-        last: first + served - 1,
+        last: first + account.served - 1,
     });
-    stats.summary.cache = cache.map(|_| {
-        let (role, reason) = match rest {
-            None => (Role::Hit, None),
-            Some(_) => (Role::Bypass, Some("a part of the archive is asked for")),
-        };
-        Account {
-            role,
-            reason: reason.map(ToOwned::to_owned),
-            is_unusable: false,
-            key: key.map(|key| key.hex()),
-            produced: served - sent,
-            served,
-        }
-    });
+    stats.summary.cache = cache.map(|_| account);
     Ok(())
 }
 
-/// Sends the bytes `range` of the archive `key` from the cache, up to a damaged part. Returns the numbers of the bytes;
-/// `None` if the archive is not there.
+/// Sends the bytes `range` of the archive `stored`, up to a damaged part, and adds them to the counts in `stats`. Returns the
+/// numbers of all bytes of the range.
 fn send_stored(
-    settings: &Settings,
-    key: &Key,
+    mut stored: Stored,
     range: ByteRange,
     destination: &mut dyn Write,
     stats: &mut RunStats,
-) -> Result<Option<Range<u64>>> {
-    let Some(mut stored) = Stored::open(settings, key) else {
-        return Ok(None);
-    };
+) -> Result<Range<u64>> {
     let bytes = within(range, stored.bytes())?;
     let sent = stored.send(bytes.clone(), destination);
-    stats.summary.bytes_out = sent.map_err(|error| Error::write(&error))?;
-    Ok(Some(bytes))
+    stats.summary.bytes_out += sent.map_err(|error| Error::write(&error))?;
+    Ok(bytes)
+}
+
+/// Makes the whole archive for the cache, and sends the bytes `range` of it. Returns the number of the first byte.
+fn complete(
+    settings: &Settings,
+    request: Request,
+    range: ByteRange,
+    outputs: ArchiveOutputs<'_>,
+    stats: &mut RunStats,
+    account: &mut Account,
+) -> Result<u64> {
+    let stored = share::complete(settings, request, outputs.console, outputs.meter, account)?;
+    let before = stats.summary.bytes_out;
+    let bytes = send_stored(stored, range, outputs.destination, stats)?;
+    match stats.summary.bytes_out - before == bytes.end - bytes.start {
+        true => Ok(bytes.start),
+        false => Err(refused("a file of the cache is damaged")),
+    }
 }
 
 /// The bytes `range` of an archive of `len` bytes, at least one.
@@ -118,7 +141,7 @@ fn make(
 ) -> Result<u64> {
     if request.format != Format::Tar {
         return Err(refused("the archive is compressed")
-            .hinted("--cache sends parts of an archive that is complete there"));
+            .hinted("--cache makes the whole archive, and sends parts of it"));
     }
     let request = fetch::completed(request, &mut outputs.console)?;
     let bytes = match range {

@@ -1,11 +1,11 @@
-//! Delivers an archive that others may ask for as well: from the cache, or into it.
+//! Delivers an archive that others may ask for as well: from the cache, or into it, or into it alone.
 
 use std::{fs::File, io::Write};
 
 use super::run::{ArchiveOutputs, RunStats, run};
 use crate::{
     base::error::{Error, Result},
-    cache::{self, Account, CacheRequest, Failure},
+    cache::{self, Account, CacheRequest, Failure, Settings, Stored},
     output::report::{Console, Counts, Meter},
     request::{Request, Scope, format::Format},
 };
@@ -16,7 +16,7 @@ const RECORD: u64 = 512;
 /// Carries `request` out for `output`, through the cache that `settings` name. Counts in `stats` as
 /// [`run`] does, no matter which process made the archive.
 pub fn share(
-    settings: &cache::Settings,
+    settings: &Settings,
     request: Request,
     output: &File,
     console: Console<'_>,
@@ -26,7 +26,6 @@ pub fn share(
     let shareable = request.shareable.clone();
     let order = CacheRequest {
         key: request.key.clone(),
-        output,
         is_shareable: &|| shareable.holds(),
     };
     let is_tar = matches!(request.format, Format::Tar | Format::Filtered(_));
@@ -40,28 +39,66 @@ pub fn share(
             console,
             meter,
         };
-        run(request, outputs, stats)?;
-        Ok(stats.summary.counts.to_notes())
+        produce(request, outputs, stats)
     };
-    let outcome = cache::deliver(settings, order, produce, &mut account);
+    let outcome = cache::deliver(settings, order, output, produce, &mut account);
     let served = account.served;
     stats.summary.bytes_out = served;
     stats.summary.cache = Some(account);
-    match outcome {
-        Ok(notes) => {
-            stats.summary.counts = Counts::of_notes(&notes)?;
-            Ok(())
+    if matches!(outcome, Err(Failure::Differs)) && is_tar && served.is_multiple_of(RECORD) {
+        // The run fails anyway, with an error that says more.
+        let _ = (&mut &*output).write_all(b"\0");
+    }
+    stats.summary.counts = Counts::of_notes(&outcome.map_err(failed)?)?;
+    Ok(())
+}
+
+/// Makes the archive of `request` for the cache that `settings` name, unless it is there or another process makes it. Returns
+/// it, even if the cache cannot keep it.
+pub(super) fn complete(
+    settings: &Settings,
+    request: Request,
+    console: Console<'_>,
+    meter: Meter,
+    account: &mut Account,
+) -> Result<Stored> {
+    let shareable = request.shareable.clone();
+    let order = CacheRequest {
+        key: request.key.clone(),
+        is_shareable: &|| shareable.holds(),
+    };
+    // Somebody has asked for the archive before, since a part of it is asked for.
+    let settings = Settings {
+        always: true,
+        ..settings.clone()
+    };
+    let produce = |destination: &mut (dyn Write + Send)| {
+        let outputs = ArchiveOutputs {
+            destination,
+            console,
+            meter,
+        };
+        // The work for the whole archive is not that for the part.
+        produce(request, outputs, &mut RunStats::default())
+    };
+    cache::complete(&settings, order, produce, account).map_err(failed)
+}
+
+/// Makes the archive of `request`. Returns the notes that go with it.
+fn produce(request: Request, outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<Vec<u8>> {
+    run(request, outputs, stats)?;
+    Ok(stats.summary.counts.to_notes())
+}
+
+fn failed(failure: Failure<Error>) -> Error {
+    match failure {
+        Failure::Producer(error) => error,
+        Failure::Client(error) => Error::write(&error),
+        Failure::Busy => Error::busy(),
+        Failure::Bypass(reason) => {
+            Error::fatal("the cache cannot hold this archive").caused_by(reason)
         }
-        Err(Failure::Producer(error)) => Err(error),
-        Err(Failure::Client(error)) => Err(Error::write(&error)),
-        Err(Failure::Busy) => Err(Error::busy()),
-        Err(Failure::Differs) => {
-            if is_tar && served.is_multiple_of(RECORD) {
-                // The run fails anyway, with an error that says more.
-                let _ = (&mut &*output).write_all(b"\0");
-            }
-            Err(Error::fatal("cannot go on with the archive")
-                .caused_by("a second attempt differs from the part that was sent"))
-        }
+        Failure::Differs => Error::fatal("cannot go on with the archive")
+            .caused_by("a second attempt differs from the part that was sent"),
     }
 }

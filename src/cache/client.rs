@@ -1,5 +1,7 @@
 //! The client of this process: how much of the archive it has, and where the same bytes can be read again.
 //!
+//! A request for the cache alone has no client: the bytes of a file then count as sent, and no others can be.
+//!
 //! A client that has received a part of an archive goes on with another production only after that part was compared.
 
 use std::{
@@ -49,19 +51,30 @@ fn differs() -> io::Error {
 
 /// The client, and the part of the archive that it has.
 pub(super) struct Client<'a> {
-    output: &'a File,
+    /// `None` where nobody takes the archive.
+    output: Option<&'a File>,
     sent: u64,
     /// The file that holds the bytes that were sent, unless nothing was.
     reference_file: Option<Arc<File>>,
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(output: &'a File) -> Self {
+    pub(super) fn new(output: Option<&'a File>) -> Self {
         Self {
             output,
             sent: 0,
             reference_file: None,
         }
+    }
+
+    /// Whether anybody takes the archive.
+    pub(super) fn exists(&self) -> bool {
+        self.output.is_some()
+    }
+
+    /// The file that was sent last, or would have been sent to a client.
+    pub(super) fn into_file(self) -> Option<Arc<File>> {
+        self.reference_file
     }
 
     /// Bytes of the archive that the client has.
@@ -110,11 +123,13 @@ impl<'a> Client<'a> {
 
     /// Sends some bytes of `file`, at least one.
     fn send(&mut self, file: &File, until: u64) -> Result<(), Stop> {
+        let Some(output) = self.output else {
+            self.sent = until;
+            return Ok(());
+        };
         let mut at = DATA + self.sent;
         let count = usize::try_from(until - self.sent).unwrap_or(usize::MAX);
-        let sent = retry_would_block(self.output, |output| {
-            send_file(output, file, &mut at, count)
-        });
+        let sent = retry_would_block(output, |output| send_file(output, file, &mut at, count));
         match sent {
             Ok(0) => Err(Stop::Damaged),
             Ok(count) => {
@@ -138,9 +153,10 @@ impl<'a> Client<'a> {
 
     /// Writes all of `bytes`, which no file may hold.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let output = self.output.ok_or(io::ErrorKind::BrokenPipe)?;
         let mut rest = bytes;
         while !rest.is_empty() {
-            match retry_would_block(self.output, |mut output| output.write(rest)) {
+            match retry_would_block(output, |mut output| output.write(rest)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.sent += count as u64;
@@ -179,6 +195,11 @@ impl Resume<'_, '_> {
     /// Bytes of the archive so far.
     pub(super) fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// Whether anybody takes the archive.
+    pub(super) fn has_client(&self) -> bool {
+        self.client.exists()
     }
 
     /// Whether the archive differs from the part that the client had.

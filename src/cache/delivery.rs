@@ -13,39 +13,41 @@ use super::{
     producer::Producer,
     request::{Account, CacheRequest, Failure, Key, Produce, Role},
     settings::{SMALLEST, Settings},
+    stored::Stored,
 };
 
 /// The number of attempts at a search that other processes disturb.
 const ATTEMPTS: usize = 100;
 
-/// Delivers the archive of `order`: from the directory if it is there, or else from `produce`, which writes the whole
-/// archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any
+/// Delivers the archive of `order` to `output`: from the directory if it is there, or else from `produce`, which writes the
+/// whole archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any
 /// case.
 pub fn deliver<E>(
     settings: &Settings,
     order: CacheRequest<'_>,
+    output: &File,
     produce: impl Produce<E>,
     account: &mut Account,
 ) -> Result<Vec<u8>, Failure<E>> {
-    account.key = order.key.as_ref().ok().map(Key::hex);
-    let mut delivery = Delivery {
-        settings,
-        client: Client::new(order.output),
-        is_shareable: order.is_shareable,
-        begun: Instant::now(),
-        account,
-    };
-    let directory = open(settings);
-    let outcome = match (&directory, order.key) {
-        (Ok(directory), Ok(key)) => delivery.share(directory, &key, produce),
-        (Ok(directory), Err(reason)) => delivery.alone(Some(directory), reason, produce),
-        (Err(CacheError(reason)), _) => {
-            delivery.account.is_unusable = true;
-            delivery.alone(None, reason.clone(), produce)
-        }
-    };
+    let mut delivery = Delivery::begin(settings, &order, Some(output), account);
+    let outcome = delivery.carry_out(order.key, produce);
     delivery.account.served = delivery.client.sent();
     outcome
+}
+
+/// Completes the archive of `order` in the directory, as for a client, and returns it for parts of it to be read. Fails
+/// if the archive cannot be there. Fills in `account` in any case, except for the bytes that are served.
+pub fn complete<E>(
+    settings: &Settings,
+    order: CacheRequest<'_>,
+    produce: impl Produce<E>,
+    account: &mut Account,
+) -> Result<Stored, Failure<E>> {
+    let mut delivery = Delivery::begin(settings, &order, None, account);
+    delivery.carry_out(order.key, produce)?;
+    let file = delivery.client.into_file();
+    let stored = file.ok_or(Damaged).and_then(Stored::read);
+    stored.map_err(|Damaged| Stop::Damaged.into_failure())
 }
 
 /// Opens the directory of `settings`, and creates it if it is missing.
@@ -83,7 +85,39 @@ enum Place {
     Empty(Arc<File>),
 }
 
-impl Delivery<'_> {
+impl<'a> Delivery<'a> {
+    fn begin(
+        settings: &'a Settings,
+        order: &CacheRequest<'a>,
+        output: Option<&'a File>,
+        account: &'a mut Account,
+    ) -> Self {
+        account.key = order.key.as_ref().ok().map(Key::hex);
+        Self {
+            settings,
+            client: Client::new(output),
+            is_shareable: order.is_shareable,
+            begun: Instant::now(),
+            account,
+        }
+    }
+
+    /// Delivers the archive `key`, or that without a key for this reason.
+    fn carry_out<E>(
+        &mut self,
+        key: Result<Key, String>,
+        produce: impl Produce<E>,
+    ) -> Result<Vec<u8>, Failure<E>> {
+        match (open(self.settings), key) {
+            (Ok(directory), Ok(key)) => self.share(&directory, &key, produce),
+            (Ok(directory), Err(reason)) => self.alone(Some(&directory), reason, produce),
+            (Err(CacheError(reason)), _) => {
+                self.account.is_unusable = true;
+                self.alone(None, reason, produce)
+            }
+        }
+    }
+
     fn share<E>(
         &mut self,
         directory: &Directory,
@@ -217,7 +251,7 @@ impl Delivery<'_> {
         lead.run(&mut self.client, self.is_shareable, produce, self.account)
     }
 
-    /// Produces for the client alone.
+    /// Produces for the client alone, if there is one.
     fn alone<E>(
         &mut self,
         directory: Option<&Directory>,
@@ -225,7 +259,10 @@ impl Delivery<'_> {
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
         self.account.role = Role::Bypass;
-        self.account.reason = Some(reason);
+        self.account.reason = Some(reason.clone());
+        if !self.client.exists() {
+            return Err(Failure::Bypass(reason));
+        }
         let _job = match directory.map(|directory| self.job(directory)) {
             Some(Err(Busy)) => return Err(Failure::Busy),
             Some(Ok(job)) => job,

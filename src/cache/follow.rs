@@ -40,8 +40,8 @@ pub(super) fn follow(
             Err(Damaged) => return Ok(unreadable()),
         };
         let progress = header.unwrap_or(Progress::growing(0));
-        // The leader makes the file of the readers before the header.
-        if reader.is_none() && header == Some(progress) && progress.state == State::Growing {
+        // The leader makes the file of the readers before the header. It may keep a complete archive for its readers' sake.
+        if reader.is_none() && header == Some(progress) && progress.state != State::Abandoned {
             reader = match Reader::join(directory, name) {
                 Ok(reader) => reader,
                 Err(trouble) => return Ok(Ending::Alone(trouble)),
@@ -57,10 +57,15 @@ pub(super) fn follow(
             }
             idle = 0;
         } else if progress.state == State::Complete {
-            return match Contents::read(file) {
-                Ok(contents) if contents.produced < sent => Err(Stop::Differs),
-                Ok(contents) => Ok(Ending::Notes(contents.notes)),
-                Err(Damaged) => Ok(unreadable()),
+            let contents = match Contents::read(file) {
+                Ok(contents) if contents.produced < sent => return Err(Stop::Differs),
+                Ok(contents) => contents,
+                Err(Damaged) => return Ok(unreadable()),
+            };
+            // All bytes were sent, but perhaps from the file of a leader that died.
+            return match client.catch_up(file, contents.produced) {
+                Err(Stop::Damaged) => Ok(unreadable()),
+                sent => sent.map(|()| Ending::Notes(contents.notes)),
             };
         } else {
             match outlives(directory, name, file) {

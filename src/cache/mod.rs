@@ -22,7 +22,7 @@ mod settings;
 mod stored;
 mod error;
 
-pub use delivery::{deliver, unusable};
+pub use delivery::{complete, deliver, unusable};
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
 pub use stored::Stored;

@@ -2,8 +2,8 @@
 //!
 //! The producer writes to the file, and a second thread sends the file to the leader's own client, as every follower
 //! does to its client. So a client that hangs holds up no other client. The producer waits for the furthest reader, and
-//! stops when the last one is gone. An archive that cannot stay in the file (no room, or more than the key decides
-//! its bytes) is abandoned there, and goes on to the leader's client alone.
+//! stops when the last one is gone, unless the archive is to be finished for the directory. An archive that cannot stay in
+//! the file (no room, or more than the key decides its bytes) is abandoned there, and goes on to the leader's client alone.
 
 use std::{
     fs::File,
@@ -51,6 +51,8 @@ pub(super) struct Producer<'a> {
     room: Quota,
     /// Whether the archive is kept even without a follower.
     keep: bool,
+    /// Whether the archive is finished and kept if the client leaves.
+    finish: bool,
 }
 
 impl<'a> Producer<'a> {
@@ -78,6 +80,7 @@ impl<'a> Producer<'a> {
                 readers,
                 room,
                 keep,
+                finish: settings.finish,
             }),
             Err(trouble) => {
                 let _ = entry::discard_partial(directory, name, &file);
@@ -126,7 +129,7 @@ impl<'a> Producer<'a> {
             let sender = thread::Builder::new().spawn_scoped(scope, send);
             let mut writer = Writer {
                 stored: Stored {
-                    sums: self.keep.then(Sums::default),
+                    sums: (self.keep || self.finish).then(Sums::default),
                     lead: self,
                     stage,
                     is_shareable,
@@ -227,7 +230,7 @@ struct Stored<'s> {
     lead: Producer<'s>,
     stage: &'s SharedProgress,
     is_shareable: &'s (dyn Fn() -> bool + Sync),
-    /// Kept from the start for an archive that is kept in any case. Most archives are asked for once.
+    /// Kept from the start for an archive that may be kept without a follower. Most archives are asked for once.
     sums: Option<Sums>,
     /// Bytes of the archive that are in the file.
     produced: u64,
@@ -290,7 +293,7 @@ impl Stored<'_> {
         Ok(())
     }
 
-    /// Waits until the furthest reader is near. False if no reader is left.
+    /// Waits until the furthest reader is near. False if no reader is left for whom to go on.
     fn await_readers(&self) -> bool {
         let readers = &self.lead.readers;
         loop {
@@ -298,6 +301,9 @@ impl Stored<'_> {
             let (sent, is_over) = (now.sent, now.is_over);
             if is_over {
                 drop(now);
+                if self.lead.finish {
+                    return true;
+                }
                 if readers.close_if_empty() {
                     return false;
                 }
@@ -331,16 +337,8 @@ impl Stored<'_> {
         self.stage.end(self.produced);
     }
 
-    /// Ends the file: the archive is complete.
-    fn complete(&mut self, notes: &[u8]) {
-        let lead = &self.lead;
-        if !lead.is_wanted() {
-            lead.leave();
-            return self.stage.end(self.produced);
-        }
-        if self.finish(notes).is_err() {
-            return self.abandon();
-        }
+    /// Gives the complete archive the name under which others find it.
+    fn keep(&self) {
         let lead = &self.lead;
         let kept = lead
             .directory
@@ -349,10 +347,10 @@ impl Stored<'_> {
         if kept.is_err() {
             let _ = entry::discard_partial(lead.directory, lead.name, &lead.file);
         }
-        self.stage.end(self.produced);
     }
 
-    fn finish(&mut self, notes: &[u8]) -> Result<(), CacheError> {
+    /// Writes the end of the complete archive: from now on, readers can verify it.
+    fn seal(&mut self, notes: &[u8]) -> Result<(), CacheError> {
         let failed = |error: io::Error| CacheError::new("cannot write a file", &error);
         let lead = &mut self.lead;
         let sums = match self.sums.take() {
@@ -421,6 +419,35 @@ impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
         }
     }
 
+    /// Ends the file: the archive is complete. Returns when the client has the archive, or has left.
+    fn complete(&mut self, notes: &[u8]) -> Result<(), Stop> {
+        let stored = &mut self.stored;
+        if !stored.lead.finish && !stored.lead.is_wanted() {
+            stored.lead.leave();
+            stored.stage.end(stored.produced);
+            return self.client().map(drop);
+        }
+        if stored.seal(notes).is_err() {
+            stored.abandon();
+            return self.client().map(drop);
+        }
+        // Followers have the whole archive now. Whether it is kept for others may depend on the end of the client.
+        let is_kept = !stored.lead.finish || stored.lead.keep || stored.lead.readers.any();
+        if is_kept {
+            stored.keep();
+        }
+        stored.stage.end(stored.produced);
+        let sent = self.client().map(drop);
+        if !is_kept {
+            let has_left = matches!(sent, Err(Stop::Client(_)));
+            match has_left || self.stored.lead.is_wanted() {
+                true => self.stored.keep(),
+                false => self.stored.lead.leave(),
+            }
+        }
+        sent
+    }
+
     /// The producer has ended.
     fn end<E>(
         mut self,
@@ -431,19 +458,23 @@ impl<'c, 'a> Writer<'_, '_, 'c, 'a> {
         if let Some(direct) = self.direct {
             account.produced = direct.taken();
             account.role = Role::Bypass;
-            account.reason = self.reason;
-            return match direct.differs() {
-                true => Err(Failure::Differs),
-                false => outcome.map_err(Failure::Producer),
+            account.reason.clone_from(&self.reason);
+            return match self.reason {
+                Some(reason) if !direct.has_client() => Err(Failure::Bypass(reason)),
+                _ if direct.differs() => Err(Failure::Differs),
+                _ => outcome.map_err(Failure::Producer),
             };
         }
-        match &outcome {
+        let sent = match &outcome {
             // A message may have come behind the last byte.
-            Ok(notes) if (self.stored.is_shareable)() => self.stored.complete(notes),
-            Err(_) if self.sender.is_none() => {}
-            _ => self.stored.abandon(),
-        }
-        let sent = self.client().map(drop);
+            Ok(notes) if (self.stored.is_shareable)() => self.complete(notes),
+            _ => {
+                if self.sender.is_some() {
+                    self.stored.abandon();
+                }
+                self.client().map(drop)
+            }
+        };
         let notes = outcome.map_err(Failure::Producer)?;
         sent.map_err(Stop::into_failure)?;
         Ok(notes)

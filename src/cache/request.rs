@@ -1,9 +1,6 @@
 //! A request to the cache, and the account of what the cache did.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 /// What decides the bytes of an archive, as a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,8 +40,6 @@ impl<E, F: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E>> Produce<E> for
 pub struct CacheRequest<'a> {
     /// The key of the archive, or the reason why it has none.
     pub key: Result<Key, String>,
-    /// Takes the archive.
-    pub output: &'a File,
     /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
     pub is_shareable: &'a (dyn Fn() -> bool + Sync),
 }
@@ -93,6 +88,8 @@ pub enum Failure<E> {
     Client(io::Error),
     /// A second production of the archive differs from the part that the client has.
     Differs,
+    /// The archive cannot be in the directory, for this reason, and no client takes it.
+    Bypass(String),
     /// There was no turn to produce within the time of [`Settings::wait`](super::Settings::wait).
     Busy,
 }

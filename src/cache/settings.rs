@@ -16,6 +16,8 @@ pub struct Settings {
     pub age: Duration,
     /// Whether an archive is kept from its first request on.
     pub always: bool,
+    /// Whether an archive is finished and kept if its client leaves.
+    pub finish: bool,
     /// The most archives that are produced at once.
     pub jobs: Option<usize>,
     /// The longest wait for a turn to produce.

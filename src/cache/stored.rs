@@ -4,18 +4,19 @@ use std::{
     fs::File,
     io::{self, Write},
     ops::Range,
+    sync::Arc,
 };
 
 use super::{
     directory::{self, Directory},
-    entry::Contents,
+    entry::{Contents, Damaged},
     request::Key,
     settings::Settings,
 };
 
 /// An archive that is complete.
 pub struct Stored {
-    file: File,
+    file: Arc<File>,
     contents: Contents,
 }
 
@@ -27,9 +28,15 @@ impl Stored {
         if directory::is_older(&file, settings.age) {
             return None;
         }
-        let contents = Contents::read(&file).ok()?;
-        directory::touch(&file);
-        Some(Self { file, contents })
+        let stored = Self::read(Arc::new(file)).ok()?;
+        directory::touch(&stored.file);
+        Some(stored)
+    }
+
+    /// The archive in `file`, which may have another name by now, or none.
+    pub(super) fn read(file: Arc<File>) -> Result<Self, Damaged> {
+        let contents = Contents::read(&file)?;
+        Ok(Self { file, contents })
     }
 
     /// The length of the archive, in bytes.

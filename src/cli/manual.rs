@@ -119,11 +119,12 @@ const FILES: [(CommandName, &str, &str); 2] = [
 ];
 
 /// Keys of the configuration, and their effect.
-const CONFIGURATION: [(&str, &str); 9] = [
+const CONFIGURATION: [(&str, &str); 10] = [
     ("sluice.cache", "The directory of --cache."),
     ("sluice.cacheSize", "The value of --cache-size."),
     ("sluice.cacheAge", "The value of --cache-age."),
     ("sluice.cacheAlways", "Whether --cache-always is in force."),
+    ("sluice.cacheFinish", "Whether --cache-finish is in force."),
     ("sluice.cacheJobs", "The value of --cache-jobs."),
     ("sluice.cacheWait", "The value of --cache-wait."),
     ("sluice.gzipCompat", "The value of --gzip-compat."),

@@ -23,8 +23,8 @@ pub struct Range {
     /// Write only these bytes: 0-99, 100-, or the last ones: -50
     ///
     /// The form is that of the header Range. Files outside of the range are not read. If the archive ends before the first
-    /// byte, git-sluice exits with status 8 and writes nothing. Ranges of a compressed archive come from --cache, if the
-    /// archive is complete there.
+    /// byte, git-sluice exits with status 8 and writes nothing. A range of a compressed archive needs --cache: the first
+    /// range creates the whole archive there.
     #[arg(long, value_name = "range", value_parser = ByteRange::from_str, allow_hyphen_values = true,
           conflicts_with_all = ["manifest", "fail_if_empty"])]
     pub byte_range: Option<ByteRange>,

@@ -31,6 +31,13 @@ pub struct Sharing {
     #[arg(long)]
     pub cache_always: bool,
 
+    /// Finish an archive for the cache if its client leaves
+    ///
+    /// The archive is kept, so that the client can continue its download with --byte-range. Without --cache-always, this needs a
+    /// second request or an archive of at most 128 MiB. Without this option, the last client that leaves ends the work.
+    #[arg(long)]
+    pub cache_finish: bool,
+
     /// Limit the size of the directory, such as 10g
     ///
     /// The limit is 1g unless this option or the configuration says otherwise.

@@ -25,6 +25,7 @@ pub fn settings(
         cache,
         no_cache,
         cache_always,
+        cache_finish,
         cache_size,
         cache_age,
         cache_jobs,
@@ -57,6 +58,7 @@ pub fn settings(
             .duration(*cache_age, "sluice.cacheAge")?
             .unwrap_or(DEFAULT_AGE),
         always: *cache_always || config.truth("sluice.cacheAlways")?,
+        finish: *cache_finish || config.truth("sluice.cacheFinish")?,
         // No jobs at all would be no archive at all.
         jobs: jobs
             .filter(|&jobs| jobs > 0)

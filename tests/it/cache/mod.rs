@@ -4,6 +4,7 @@ mod basics;
 mod bounds;
 mod bypass;
 mod damage;
+mod downloads;
 mod failures;
 mod keys;
 mod readers;
@@ -132,7 +133,7 @@ impl Dice {
 }
 
 /// A commit of one file of `len` bytes that no one can compress.
-fn noisy(len: usize) -> Repo {
+pub(crate) fn noisy(len: usize) -> Repo {
     let repo = Repo::init();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let bytes: Vec<u8> = std::iter::repeat_with(|| {

@@ -127,6 +127,7 @@ fn nothing_is_written_behind_the_last_reader() {
         size: 64 << 20,
         age: Duration::from_secs(60),
         always: false,
+        finish: false,
         jobs: None,
         wait: None,
     };
@@ -135,7 +136,6 @@ fn nothing_is_written_behind_the_last_reader() {
     let output = File::from(OwnedFd::from(writer));
     let order = CacheRequest {
         key: Ok(Key([7; 32])),
-        output: &output,
         is_shareable: &|| true,
     };
     let content = |file: &File| {
@@ -154,7 +154,7 @@ fn nothing_is_written_behind_the_last_reader() {
         assert!(content(&part) == left);
         Err(())
     };
-    let outcome = deliver(&settings, order, produce, &mut Account::default());
+    let outcome = deliver(&settings, order, &output, produce, &mut Account::default());
     assert!(matches!(outcome, Err(Failure::Producer(()))));
     cache.assert_tidy();
 }
