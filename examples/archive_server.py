@@ -4,68 +4,109 @@
     python3 archive_server.py <repository> <directory of shared archives> [<port>]
 """
 import json, re, subprocess, sys
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
 
 REPOSITORY, CACHE = sys.argv[1:3]
+SHARED = [f"--cache={CACHE}", "--cache-finish", "--cache-jobs=4", "--cache-wait=5"]
 PIECE = 1 << 16
+BUSY = 6  # The exit status if too many archives are being created.
 
 
 def sluice(command, *options):
-    words = ["git-sluice", command, f"--cache={CACHE}", "--cache-jobs=4", "--cache-wait=5", *options]
+    words = ["git-sluice", command, *SHARED, *options]
     return subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def describe(*options):
+    line = sluice("info", *options).communicate()[0]
+    return json.loads(line) if line else None
 
 
 class Archives(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        asked = re.fullmatch(r"/(\w[\w./-]*?)\.(tar|tar\.gz|zip)", self.path)
+        path = unquote(urlsplit(self.path).path)
+        asked = re.fullmatch(r"/(\w[\w./-]*?)\.(tar|tar\.gz|zip)", path, re.ASCII)
         options = asked and [f"--format={asked[2]}", f"--prefix={asked[1].replace('/', '-')}/"]
-        head = asked and sluice("info", *options, asked[1]).communicate()[0]
+        head = asked and describe(*options, asked[1])
         if not head:
             return self.answer(404)
-        head = json.loads(head)
         options.append(head.get("commit", head["tree"]))  # A branch may move meanwhile.
         tag, length = head["etag"], head["content_length"]
-        if tag and tag in re.findall(r'"[^"]*"', self.headers.get("If-None-Match", "")):
-            return self.answer(304, ETag=tag)
-        status, headers = 200, {"Content-Type": head["media_type"], "ETag": tag, "Accept-Ranges": "bytes"}
-        wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
-        if wanted and any(wanted.groups()) and length and self.headers.get("If-Range", tag) == tag:
+        headers = {"ETag": tag, "Last-Modified": formatdate(head["time"], usegmt=True)}
+        if self.has(tag):
+            return self.answer(304, headers=headers)
+        headers["Content-Type"] = head["media_type"]
+        headers["Content-Disposition"] = f'attachment; filename="{head["file_name"]}"'
+        # Without a tag, another request may get other bytes.
+        headers["Accept-Ranges"] = "bytes" if tag else "none"
+        status, wanted = 200, tag and self.wanted(tag)
+        if wanted and length is None:
+            # The first range of a compressed archive completes the archive in the cache.
+            whole = sluice("archive", "--byte-range=0-0", *options)
+            whole.communicate()
+            if whole.returncode == BUSY:
+                return self.answer(503, headers={"Retry-After": 5})
+            length = (describe(*options) or head)["content_length"]
+        if wanted and length is not None:
             first = int(wanted[1]) if wanted[1] else max(0, length - int(wanted[2]))
-            last = min(int(wanted[2]), length - 1) if all(wanted.groups()) else length - 1
+            last = min(int(wanted[2]), length - 1) if wanted[1] and wanted[2] else length - 1
             if first > last:
-                return self.answer(416, Content_Range=f"bytes */{length}")
+                return self.answer(416, headers={"Content-Range": f"bytes */{length}"})
             status, headers["Content-Range"] = 206, f"bytes {first}-{last}/{length}"
             options, length = [f"--byte-range={first}-{last}", *options], last - first + 1
         if self.command == "HEAD":
-            return self.answer(status, length, **headers)
+            return self.answer(status, length, headers)
         with sluice("archive", *options) as archive:
             piece = archive.stdout.read(PIECE)
-            if not piece:  # Status 6: too many archives are being made.
-                return self.answer(503 if archive.wait() == 6 else 500, Retry_After="5")
-            self.answer(status, length, **headers)
+            if not piece:
+                busy = archive.wait() == BUSY
+                return self.answer(503 if busy else 500, headers={"Retry-After": 5 if busy else None})
+            chunked = self.answer(status, length, headers)
             while piece:
-                self.wfile.write(piece if length else b"%x\r\n%b\r\n" % (len(piece), piece))
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                 piece = archive.stdout.read(PIECE)
         if archive.returncode:  # No client may take the part for the whole.
             self.close_connection = True
-        elif not length:
+        elif chunked:
             self.wfile.write(b"0\r\n\r\n")
 
     do_HEAD = do_GET
 
-    def answer(self, status, length=0, **headers):
+    def has(self, tag):
+        known = self.headers.get("If-None-Match", "")
+        return known.strip() == "*" or tag in re.findall(r'"[^"]*"', known)
+
+    def wanted(self, tag):
+        wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""), re.ASCII)
+        valid = wanted and any(wanted.groups()) and int(wanted[1] or 0) <= int(wanted[2] or wanted[1])
+        return wanted if valid and self.command == "GET" and self.headers.get("If-Range", tag) == tag else None
+
+    def answer(self, status, length=0, headers={}):
+        """Sends the head of an answer. Returns whether the body is sent in chunks, which HTTP/1.0 does not have."""
+        chunked = length is None and self.request_version != "HTTP/1.0"
+        unknown = {"Transfer-Encoding": "chunked"} if chunked else {"Connection": "close"}
+        coding = unknown if length is None else {"Content-Length": None if status == 304 else length}
         self.send_response(status)
-        coding = {"Transfer-Encoding": "chunked"} if length is None else {"Content-Length": length}
         for name, value in {**headers, **coding}.items():
             if value is not None:
-                self.send_header(name.replace("_", "-"), value)
+                self.send_header(name, value)
         self.end_headers()
+        return chunked
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def handle_error(self, request, address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # A client may hang up at any time.
+            super().handle_error(request, address)
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-    server = ThreadingHTTPServer(("127.0.0.1", port), Archives)
+    server = Server(("127.0.0.1", int(sys.argv[3]) if len(sys.argv) > 3 else 0), Archives)
     print(server.server_address[1], flush=True)
     server.serve_forever()

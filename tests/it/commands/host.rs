@@ -2,10 +2,11 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::Path,
 };
 
+use crate::cache::noisy;
 use crate::support::process::{Output, Running};
 use crate::support::{Repo, binary, installed};
 
@@ -14,7 +15,7 @@ struct Host {
     repo: Repo,
     port: String,
     client: Repo,
-    _server: Running,
+    server: Running,
 }
 
 impl Host {
@@ -39,8 +40,26 @@ impl Host {
             repo,
             port: port.trim().to_owned(),
             client,
-            _server: server,
+            server,
         })
+    }
+
+    /// Ends the server. Returns its log.
+    fn stop(self) -> String {
+        self.server.signal(rustix::process::Signal::TERM);
+        self.server.finish().messages()
+    }
+
+    /// Reads the first `len` bytes of the body into the file `part`, and hangs up.
+    #[track_caller]
+    fn break_off(&self, name: &str, len: usize, part: &str) {
+        let url = format!("http://127.0.0.1:{}/{name}", self.port);
+        let mut curl = self.client.command("curl");
+        let mut curl = Running::start(curl.args(["-sS", &url]));
+        let mut start = vec![0; len];
+        curl.stdout().read_exact(&mut start).expect("it began");
+        let _ = curl.hang_up();
+        fs::write(self.client.path().join(part), start).expect("our own");
     }
 
     /// curl with `options` for an archive of this `name`.
@@ -161,6 +180,145 @@ fn a_download_that_broke_goes_on() {
     // Another archive than the one that was begun is sent as a whole.
     let other = host.curl("-r 100- -H 'If-Range: \"other\"'", "HEAD.tar");
     assert!(other.success() == archive);
+}
+
+/// curl goes on with a compressed archive of which only the start was sent, five times of five, and the bytes are git's.
+#[test]
+fn a_compressed_download_that_broke_goes_on() {
+    let Some(host) = Host::start(noisy(24 << 20)) else {
+        return;
+    };
+    for format in ["tar.gz", "zip"] {
+        let word = format!("--format={format}");
+        let archive = host.repo.archive([&word[..], "--prefix=HEAD/", "HEAD"]);
+        let archive = archive.success();
+        let name = format!("HEAD.{format}");
+        for round in 1..=5 {
+            host.break_off(&name, round << 20, "part");
+            let headers = host.curl("-D - -C - -o part", &name).success();
+            assert!(headers.starts_with(b"HTTP/1.1 206"), "{round}");
+            let whole = fs::read(host.client.path().join("part"));
+            assert!(whole.expect("downloaded") == archive, "{name} {round}");
+        }
+    }
+    let log = host.stop();
+    assert!(!log.contains("Traceback"), "{log}");
+}
+
+/// Twenty clients lose one archive and go on with it at the same time.
+#[test]
+fn twenty_downloads_go_on() {
+    let Some(host) = Host::start(noisy(12 << 20)) else {
+        return;
+    };
+    let word = "--format=tar.gz";
+    let archive = host.repo.archive([word, "--prefix=HEAD/", "HEAD"]);
+    let archive = archive.success();
+    std::thread::scope(|scope| {
+        for client in 1..=20 {
+            let (host, archive) = (&host, &archive);
+            scope.spawn(move || {
+                let part = format!("part{client}");
+                host.break_off("HEAD.tar.gz", client << 17, &part);
+                let _ = host
+                    .curl(&format!("-C - -o {part}"), "HEAD.tar.gz")
+                    .success();
+                let whole = fs::read(host.client.path().join(part));
+                assert!(whole.expect("downloaded") == *archive, "{client}");
+            });
+        }
+    });
+    let log = host.stop();
+    assert!(!log.contains("Traceback"), "{log}");
+}
+
+/// The end of a range is a status, whether the archive was made before or not.
+#[test]
+fn ranges_behind_the_end() {
+    let Some(host) = Host::start(Repo::from("basic")) else {
+        return;
+    };
+    for format in ["tar", "tar.gz", "zip"] {
+        let len = host.archive(format).len();
+        for range in [
+            format!("{len}-"),
+            "99999999999999999999-".into(),
+            "-0".into(),
+        ] {
+            let behind = host.headers(&format!("-r {range}"), &format!("HEAD.{format}"));
+            assert!(behind.starts_with("http/1.1 416"), "{range}: {behind}");
+            assert_eq!(field(&behind, "content-range"), format!("bytes */{len}"));
+        }
+        let invalid = host.headers("-H 'Range: bytes=5-2'", &format!("HEAD.{format}"));
+        assert!(invalid.starts_with("http/1.1 200"), "{invalid}");
+    }
+}
+
+/// An archive that the cache cannot hold is sent as a whole, and so is one without a tag.
+#[test]
+fn archives_without_ranges() {
+    let repo = noisy(6 << 20);
+    repo.git(["config", "sluice.cacheSize", "3m"]);
+    repo.git(["update-ref", "refs/tags/tree", "HEAD^{tree}"]);
+    let Some(host) = Host::start(repo) else {
+        return;
+    };
+    let archive = host.archive("tar.gz");
+    for _ in 0..2 {
+        let whole = host.headers("-r 100-", "HEAD.tar.gz");
+        assert!(whole.starts_with("http/1.1 200"), "{whole}");
+        assert!(host.curl("-r 100-", "HEAD.tar.gz").success() == archive);
+    }
+    let untagged = host.headers("-r 100-", "tree.tar");
+    assert!(untagged.starts_with("http/1.1 200"), "{untagged}");
+    assert_eq!(field(&untagged, "accept-ranges"), "none");
+    assert!(!untagged.contains("etag"), "{untagged}");
+}
+
+/// What browsers, proxies and scripts send and expect.
+#[test]
+fn headers_of_clients() {
+    let repo = Repo::from("basic");
+    let time = repo.git(["log", "-1", "--format=%cd", "--date=format:%Y %H:%M:%S"]);
+    let Some(host) = Host::start(repo) else {
+        return;
+    };
+    let tagged = host.headers("-I", "HEAD.tar.gz");
+    for (header, value) in [
+        (
+            "content-disposition",
+            "attachment; filename=\"head.tar.gz\"",
+        ),
+        ("content-type", "application/gzip"),
+        ("accept-ranges", "bytes"),
+    ] {
+        assert_eq!(field(&tagged, header), value);
+    }
+    let (year, clock) = time.trim().split_once(' ').expect("as asked");
+    let modified = field(&tagged, "last-modified");
+    assert!(
+        modified.contains(year) && modified.ends_with(" gmt"),
+        "{modified}"
+    );
+    assert!(modified.contains(clock), "{modified}");
+    let queried = host.headers("-I", "HEAD.tar.gz?download=1");
+    assert_eq!(field(&queried, "etag"), field(&tagged, "etag"));
+    for condition in ["*", "W/\"a\", *"] {
+        let option = format!("-I -H 'If-None-Match: {condition}'");
+        let known = host.headers(&option, "HEAD.tar.gz");
+        let status = if condition == "*" { "304" } else { "200" };
+        assert!(known.starts_with(&format!("http/1.1 {status}")), "{known}");
+        assert!(!known.contains("content-length: 0"), "{known}");
+    }
+    let missing = host.headers("-H 'If-None-Match: *'", "no-such-branch.tar");
+    assert!(missing.starts_with("http/1.1 404"), "{missing}");
+    // A range is for GET only, and an old proxy gets no chunks.
+    let head = host.headers("-I -r 0-9", "HEAD.tar");
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    let old = host.curl("-0 -D headers", "HEAD.zip").success();
+    assert!(old == host.archive("zip"));
+    let headers = fs::read_to_string(host.client.path().join("headers"));
+    assert!(!headers.expect("written").contains("chunked"));
 }
 
 /// Headers and archive are those of one commit, although the branch moves in between.
