@@ -83,7 +83,7 @@ impl KeyInputs<'_> {
     /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
     /// Deltas with equal hashes can follow each other.
     pub(super) fn filters(&self, extras: &mut [Extra]) -> Result<Key, String> {
-        if self.args.content.worktree_attributes {
+        if self.reads_work_tree() {
             return Err("attributes come from the work tree".to_owned());
         }
         let mut encoder = Encoder::new();

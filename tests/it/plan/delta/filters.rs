@@ -91,6 +91,38 @@ fn configuration_and_attributes_outside_of_the_tree_are_noticed() {
     is_new("tar.umask");
 }
 
+/// The option asks for the files of a work tree, and a bare repository has none.
+#[test]
+fn a_bare_repository_has_no_work_tree() {
+    let [old, new] = ["1", "2"].map(|content| {
+        let attributes = file("a export-ignore\n");
+        files([
+            ("config", file(content)),
+            ("a", file("")),
+            (".gitattributes", attributes),
+        ])
+    });
+    let history = History::new(&old, &new);
+    let _ = history.repo.git(["clone", "-q", "--bare", ".", "bare.git"]);
+    let repo = history.repo.at("bare.git");
+    let git = repo.path().to_owned();
+    let bare = History { repo, git };
+    let option = "--worktree-attributes";
+    let filters = bare.filters("old", &[option]);
+    let hash = filters.as_str().expect("there is one");
+    assert_eq!(bare.filters("new", &[option]), filters);
+    assert_ne!(bare.filters("old", &[]), filters);
+    let given = format!("--base-filters={hash}");
+    let delta = bare.delta(ENDS, &[option, &given]).success();
+    assert!(delta == bare.delta(ENDS, &[option]).success());
+    let _ = bare.assert_delta(ENDS, &[option]);
+    // A pathspec asks for the mode of a file next to the objects.
+    let modes = ":(attr:builtin_objectmode=100644)config";
+    let words = ["--base-filters=?", option, "--", modes];
+    bare.delta(ENDS, &words)
+        .assert_refused(3, &["attributes come from the work tree"]);
+}
+
 #[test]
 fn a_delta_over_other_filters_is_refused() {
     let history = history();
