@@ -33,8 +33,8 @@ pub struct Sharing {
 
     /// Finish an archive for the cache if its client leaves
     ///
-    /// The archive is kept, so that the client can continue its download with --byte-range. Without --cache-always, this needs a
-    /// second request or an archive of at most 128 MiB. Without this option, the last client that leaves ends the work.
+    /// The archive is kept, so that the client can continue its download. Without --cache-always, this needs a second request or
+    /// an archive of at most 128 MiB. Without this option, the last client that leaves ends the work.
     #[arg(long)]
     pub cache_finish: bool,
 
