@@ -1,7 +1,8 @@
 //! Disks, permissions, users and limits: a cache that cannot be used never fails a request.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
+use rustix::process::geteuid;
 use serde_json::Value;
 
 use super::noisy;
@@ -87,7 +88,7 @@ fn other_users() {
     };
     assert_eq!(output.code(), 0, "{output}");
     assert_eq!(told(&repo)["role"], "bypass");
-    if !rustix::process::geteuid().is_root() {
+    if !geteuid().is_root() {
         return skip("one user has no other user's directory");
     }
     let own = noisy(1 << 20);
@@ -104,6 +105,51 @@ fn other_users() {
         told["reason"], "the directory belongs to another user",
         "{output}"
     );
+}
+
+/// A directory of the configuration that is closed to the user, or belongs to another one: the log has the reason at each run,
+/// and standard error stays empty.
+#[test]
+fn the_log_says_why_the_cache_is_not_used() {
+    let top = Repo::scratch();
+    let closed = top.path().join("closed");
+    // Of root, or else of nobody else; then it is closed to its owner, too.
+    let mode = if geteuid().is_root() { 0o700 } else { 0o000 };
+    fs::create_dir(&closed).expect("our own");
+    for (path, mode) in [(&closed, mode), (&top.path().to_owned(), 0o755)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("our own");
+    }
+    let closed = closed.to_str().expect("text");
+    for (directory, reason) in [
+        (closed, "cannot open the directory: Permission denied"),
+        ("/", "the directory belongs to another user"),
+        (
+            "/dev/null/none",
+            "cannot open the directory: Not a directory",
+        ),
+    ] {
+        let repo = noisy(1 << 20);
+        let archive = repo.archive(["HEAD"]).success();
+        let log = repo.path().join("log");
+        let repo = repo
+            .env("GIT_SLUICE_CACHE", directory)
+            .env("GIT_SLUICE_LOG", &log);
+        for runs in 1..=2 {
+            let Some(output) = repo.unprivileged_shell("git-sluice HEAD") else {
+                return;
+            };
+            assert_eq!(output.messages(), "");
+            assert!(output.success() == archive);
+            let lines = fs::read_to_string(&log).expect("each run has a line");
+            assert_eq!(lines.lines().count(), runs);
+            for line in lines.lines() {
+                let line: Value = serde_json::from_str(line).expect("JSON");
+                assert_eq!(line["complete"], true);
+                assert_eq!(line["cache"]["role"], "bypass");
+                assert_eq!(line["cache"]["reason"], reason);
+            }
+        }
+    }
 }
 
 /// Nobody but the readers holds the archive: the budget is that of a run without a cache.
