@@ -41,8 +41,6 @@ class Archives(BaseHTTPRequestHandler):
             return self.answer(304, headers=headers)
         headers["Content-Type"] = head["media_type"]
         headers["Content-Disposition"] = f'attachment; filename="{head["file_name"]}"'
-        # Without a tag, another request may get other bytes.
-        headers["Accept-Ranges"] = "bytes" if tag else "none"
         status, wanted = 200, tag and self.wanted(tag)
         if wanted and length is None:
             # The first range of a compressed archive completes the archive in the cache.
@@ -51,6 +49,8 @@ class Archives(BaseHTTPRequestHandler):
             if whole.returncode == BUSY:
                 return self.answer(503, headers={"Retry-After": 5})
             length = (describe(*options) or head)["content_length"]
+        # Without a tag, another request may get other bytes. Without a length, the archive does not fit into the cache.
+        headers["Accept-Ranges"] = "bytes" if tag and not (wanted and length is None) else "none"
         if wanted and length is not None:
             first = int(wanted[1]) if wanted[1] else max(0, length - int(wanted[2]))
             last = min(int(wanted[2]), length - 1) if wanted[1] and wanted[2] else length - 1

@@ -267,6 +267,7 @@ fn archives_without_ranges() {
     for _ in 0..2 {
         let whole = host.headers("-r 100-", "HEAD.tar.gz");
         assert!(whole.starts_with("http/1.1 200"), "{whole}");
+        assert_eq!(field(&whole, "accept-ranges"), "none");
         assert!(host.curl("-r 100-", "HEAD.tar.gz").success() == archive);
     }
     let untagged = host.headers("-r 100-", "tree.tar");
