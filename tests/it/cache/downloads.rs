@@ -100,6 +100,24 @@ fn the_signal_ends_a_run_that_shares_nothing() {
     }
 }
 
+/// A client of `git archive --remote` that leaves ends its server only when the archive is complete.
+#[test]
+fn a_server_outlasts_its_client() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    repo.git(["config", "sluice.cacheFinish", "true"]);
+    let server = repo.clone().env("GIT_SLUICE_CACHE", cache.path());
+    let archive = "git archive --remote=. --exec='git-sluice upload-archive' HEAD";
+    let _ = server
+        .shell(&format!("{archive} | head -c 100000"))
+        .success();
+    let is_complete = (0..600).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        !cache.archives().is_empty()
+    });
+    assert!(is_complete, "{:?}", cache.names());
+    cache.assert_role(&repo, "HEAD", "hit");
+}
+
 /// A turn is held until the archive is finished.
 #[test]
 fn a_turn_outlasts_the_client() {
