@@ -41,6 +41,30 @@ can_sluice() {
     [ -x "$sluice" ] && "$sluice" upload-archive -h >/dev/null 2>&1 </dev/null
 }
 
+# Whether the words are those of a shell for ssh, `git shell -c "git-upload-archive '<repository>'"`. Sets `repository`.
+# A name with a quote or a backslash is left to git.
+is_shell_for_archives() {
+    [ "$#" -eq 3 ] && [ "$1 $2" = "shell -c" ] || return
+    case $3 in
+        "git-upload-archive '"*"'" | "git upload-archive '"*"'") ;;
+        *) return 1 ;;
+    esac
+    repository=${3#*\'}
+    repository=${repository%\'}
+    case $repository in
+        -* | *[\'\\]*) return 1 ;;
+    esac
+}
+
+# git would start its server of repositories with its own programs first in PATH, so the server would not find this file.
+start_daemon() {
+    directory=${0%/*}
+    daemon=$("$git" --exec-path)/git-daemon
+    [ -x "$daemon" ] || return
+    shift
+    PATH=$directory:$PATH exec "$daemon" "$@"
+}
+
 # How often files of this kind have started each other, and in which process the last one ran.
 rounds=${GIT_SLUICE_STAND_IN%%:*}
 process=${GIT_SLUICE_STAND_IN#*:}
@@ -52,6 +76,7 @@ export GIT_SLUICE_STAND_IN=$((rounds + 1)):$$
 
 case ${0##*/} in
     git-upload-archive) set -- upload-archive "$@" ;;
+    *) is_shell_for_archives "$@" && set -- upload-archive "$repository" ;;
 esac
 
 # The command follows git's own options, `before` words.
@@ -90,4 +115,5 @@ if [ -n "$command" ] && can_sluice; then
     export PATH
 fi
 find_git
+[ "$1" != daemon ] || start_daemon "$@"
 exec "$git" "$@"

@@ -13,15 +13,15 @@ use crate::support::process::Output;
 use crate::support::{Repo, binary, skip};
 
 /// A repository `project`, and next to it `bin` with git-sluice and `first` with the stand-in.
-struct Place {
-    project: Repo,
-    top: PathBuf,
+pub(super) struct Place {
+    pub(super) project: Repo,
+    pub(super) top: PathBuf,
     git: PathBuf,
 }
 
 impl Place {
     /// `None` if git is not in `PATH`, which is reported.
-    fn new() -> Option<Place> {
+    pub(super) fn new() -> Option<Place> {
         let paths = env::var_os("PATH").unwrap_or_default();
         let mut programs = env::split_paths(&paths).map(|it| it.join("git"));
         let Some(git) = programs.find(|it| it.is_file()) else {
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// The project with these directories first in `PATH`, before those of the machine.
-    fn with_path(&self, names: &[&str]) -> Repo {
+    pub(super) fn with_path(&self, names: &[&str]) -> Repo {
         let machine = env::var_os("PATH").unwrap_or_default();
         let directories = names.iter().map(|name| self.top.join(name));
         let all: OsString = env::join_paths(directories.chain(env::split_paths(&machine)))
@@ -116,6 +116,11 @@ fn everything_else_comes_from_git() {
         "archive --remote=../project.git HEAD",
         "archive --format=tar.gz --remote ../project.git HEAD",
         "--version archive",
+        "shell -c git-upload-archive",
+        "shell -c \"git-upload-archive '-x'\"",
+        "shell -c \"git-upload-archive 'a'\\\\''b'\"",
+        "shell -c \"git-upload-pack 'nothing'\"",
+        "daemon --nothing",
         "nothing",
         "",
     ];
