@@ -142,6 +142,11 @@ impl Running {
         rustix::process::kill_process(id, signal).expect("it was not waited for");
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let ended = self.child.try_wait();
+        ended.expect("a child can be waited for").is_some()
+    }
+
     /// Read what is left and wait for the end.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Output {
