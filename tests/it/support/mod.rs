@@ -25,7 +25,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{Hash, Hasher};
 use std::io::Write;
-use std::os::unix::process::parent_id;
+use std::os::unix::process::{CommandExt as _, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
@@ -427,12 +427,18 @@ pub(crate) fn git_version() -> (u32, u32) {
 
 /// The program if it is installed; a test that needs it says so and returns when it is not.
 pub(crate) fn installed(program: &str) -> bool {
-    let found =
-        std::env::split_paths(&search_path()).any(|directory| directory.join(program).is_file());
+    let found = find_program(OsStr::new(program)).is_some();
     if !found {
         skip(&format!("{program} is not installed"));
     }
     found
+}
+
+/// The path of a program that is named as in a shell.
+fn find_program(name: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(search_path())
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
 }
 
 /// Notes that the current test could not be made here, and why.
@@ -449,14 +455,17 @@ pub(crate) fn skip(why: &str) {
 
 /// Where commands are looked for: the binary under test first, so that git finds it as `git
 /// sluice`.
-fn search_path() -> OsString {
-    let binaries = Path::new(binary())
-        .parent()
-        .expect("a file is in a directory")
-        .to_owned();
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)))
-        .expect("they were one variable before")
+fn search_path() -> &'static OsStr {
+    static SEARCH_PATH: LazyLock<OsString> = LazyLock::new(|| {
+        let binaries = Path::new(binary())
+            .parent()
+            .expect("a file is in a directory")
+            .to_owned();
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)))
+            .expect("they were one variable before")
+    });
+    &SEARCH_PATH
 }
 
 /// The home of all programs that tests start. It is there before the first of them, because some would make it for the user
@@ -468,7 +477,12 @@ fn home() -> PathBuf {
 }
 
 fn hermetic(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(program);
+    // If the standard library had to search a path of the command's own, it would fork: a copy of the page tables of this
+    // process, which has hundreds of megabytes, for each of thousands of commands.
+    let program = program.as_ref();
+    let found = find_program(program);
+    let mut command = Command::new(found.as_deref().map_or(program, Path::as_os_str));
+    command.arg0(program);
     command
         .env_clear()
         .env("PATH", search_path())
