@@ -348,7 +348,9 @@ impl Repo {
 
     /// A command that sees nothing of the world but this directory and what the tests give it.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = hermetic(program);
+        let path = self.environment.iter().rfind(|(key, _)| key == "PATH");
+        let path = path.map_or(search_path(), |(_, value)| value);
+        let mut command = hermetic_in(path, program);
         command.current_dir(&self.cwd);
         command.envs(self.environment.iter().map(|(key, value)| (key, value)));
         command
@@ -427,7 +429,7 @@ pub(crate) fn git_version() -> (u32, u32) {
 
 /// The program if it is installed; a test that needs it says so and returns when it is not.
 pub(crate) fn installed(program: &str) -> bool {
-    let found = find_program(OsStr::new(program)).is_some();
+    let found = find_program(search_path(), program).is_some();
     if !found {
         skip(&format!("{program} is not installed"));
     }
@@ -435,10 +437,10 @@ pub(crate) fn installed(program: &str) -> bool {
 }
 
 /// The path of a program that is named as in a shell.
-fn find_program(name: &OsStr) -> Option<PathBuf> {
-    std::env::split_paths(search_path())
-        .map(|directory| directory.join(name))
-        .find(|path| path.is_file())
+fn find_program(path: &OsStr, name: impl AsRef<Path>) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .map(|directory| directory.join(&name))
+        .find(|file| file.is_file())
 }
 
 /// Notes that the current test could not be made here, and why.
@@ -477,16 +479,18 @@ fn home() -> PathBuf {
 }
 
 fn hermetic(program: impl AsRef<OsStr>) -> Command {
+    hermetic_in(search_path(), program)
+}
+
+/// A command whose program is found in the directories of `path`.
+fn hermetic_in(path: &OsStr, program: impl AsRef<OsStr>) -> Command {
     // If the standard library had to search a path of the command's own, it would fork: a copy of the page tables of this
     // process, which has hundreds of megabytes, for each of thousands of commands.
     let program = program.as_ref();
-    let found = find_program(program);
+    let found = find_program(path, program);
     let mut command = Command::new(found.as_deref().map_or(program, Path::as_os_str));
     command.arg0(program);
-    command
-        .env_clear()
-        .env("PATH", search_path())
-        .env("HOME", home());
+    command.env_clear().env("PATH", path).env("HOME", home());
     command.env("LC_ALL", "C").env("TZ", "UTC");
     command
         .env("GIT_CONFIG_NOSYSTEM", "1")
