@@ -5,10 +5,10 @@
 // provide it. The package imports nothing, because then Go initializes it before those with the tables.
 package ballast
 
-// Size is the number of bytes that Go counts as memory in use until Release.
-const Size = 64 << 20
+var untouched = make([]byte, 64<<20)
 
-var untouched = make([]byte, Size)
+// Size returns the number of bytes that Go counts as memory in use until Release.
+func Size() int64 { return int64(len(untouched)) }
 
 // Release lets Go collect garbage as usual, for an update that needs much memory.
 func Release() { untouched = nil }
