@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The test binaries of `cargo test`, in its order.
+/// The test binaries of `cargo test`.
 fn build() -> Result<Vec<PathBuf>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -94,7 +94,12 @@ fn run_binary(binary: &Path, filters: &[String]) -> Result<Vec<Test>> {
         .with_context(|| format!("could not start {command:?}"))?;
     let output = BufReader::new(child.stdout.take().context("it is a pipe")?);
     let tests = read_tests(output)?;
-    child.wait()?;
+    let status = child.wait()?;
+    let has_failed = tests.iter().any(|test| !test.has_passed);
+    ensure!(
+        status.success() || has_failed,
+        "{command:?} ended in the middle: {status}"
+    );
     let after = usage::of_children()?;
     let name = binary.file_name().unwrap_or_default().display();
     let user = usage::user_seconds(&after) - usage::user_seconds(&before);
@@ -118,9 +123,11 @@ fn read_tests(messages: impl BufRead) -> Result<Vec<Test>> {
         let message: Value = serde_json::from_str(&line).with_context(|| line.clone())?;
         let event = message["event"].as_str().unwrap_or_default();
         if message["type"] == "test" && ["ok", "failed"].contains(&event) {
+            let name = message["name"].as_str();
+            let seconds = message["exec_time"].as_f64();
             tests.push(Test {
-                name: message["name"].as_str().unwrap_or_default().to_owned(),
-                seconds: message["exec_time"].as_f64().unwrap_or_default(),
+                name: name.with_context(|| line.clone())?.to_owned(),
+                seconds: seconds.with_context(|| format!("no time in {line}"))?,
                 has_passed: event == "ok",
             });
         }
@@ -137,11 +144,13 @@ fn forks() -> Option<u64> {
     count.trim().parse().ok()
 }
 
-/// The number of tests and the sum of their times, by the first two modules in their names.
+/// The number of tests and the sum of their times, by the first two of the modules in which they are.
 fn by_folder(tests: &[Test]) -> BTreeMap<String, (usize, f64)> {
     let mut folders = BTreeMap::<_, (usize, f64)>::new();
     for test in tests {
-        let modules: Vec<_> = test.name.split("::").take(2).collect();
+        let mut modules = Vec::from_iter(test.name.split("::"));
+        modules.pop();
+        modules.truncate(2);
         let (count, seconds) = folders.entry(modules.join("::")).or_default();
         *count += 1;
         *seconds += test.seconds;
@@ -156,8 +165,8 @@ mod tests {
     #[test]
     fn messages_of_the_harness_are_read() {
         let messages = r#"{"type":"suite","event":"started","test_count":3}
-{"type":"test","event":"started","name":"a::b::c"}
-{"type":"test","name":"a::b::c","event":"ok","exec_time":0.5}
+{"type":"test","event":"started","name":"a::b::c::d"}
+{"type":"test","name":"a::b::c::d","event":"ok","exec_time":0.5}
 {"type":"test","name":"a::b::d","event":"failed","exec_time":1.5,"stdout":""}
 {"type":"test","name":"a::e::f","event":"ignored"}
 "#;
