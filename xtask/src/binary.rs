@@ -20,8 +20,6 @@ pub(crate) fn build() -> Result<Binary> {
 }
 
 /// The program at `path`, from any directory; without a path, the one of this work tree, which is built.
-// Only measurements on Linux need it.
-#[cfg(target_os = "linux")]
 pub(crate) fn at_or_built(path: Option<&Path>) -> Result<PathBuf> {
     match path {
         Some(path) => path

@@ -17,6 +17,7 @@ mod header;
 mod lfs;
 mod partial;
 mod scenario;
+mod stand_in;
 mod submodules;
 mod suite;
 mod usage;
@@ -49,6 +50,7 @@ enum Measurement {
     Lfs(lfs::Args),
     Partial(partial::Args),
     Scenario(scenario::Args),
+    StandIn(stand_in::Args),
     Submodules(submodules::Args),
     Suite(suite::Args),
     Zoekt(zoekt::Args),
@@ -71,6 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
         Measurement::Scenario(args) => scenario::run(args),
+        Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Suite(args) => suite::run(args),
         Measurement::Zoekt(args) => zoekt::run(args),
