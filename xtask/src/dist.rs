@@ -13,12 +13,15 @@ use std::path::Path;
 use std::process::Command;
 use std::str::FromStr as _;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use dependencies::Dependencies;
 
 use crate::binary::{self, Workspace};
-use crate::{layout, process};
+use crate::{layout, process, scratch};
+
+/// The file of the checksums.
+const SUMS: &str = "SHA256SUMS";
 
 /// Make a release into target/dist: an archive for each target, a Debian package, checksums
 ///
@@ -31,6 +34,9 @@ pub(crate) struct Args {
     /// aarch64-unknown-linux-musl runs under qemu elsewhere.
     #[arg(long)]
     target: Vec<String>,
+    /// Make the release again from a clone in another directory, and fail if a byte differs
+    #[arg(long, conflicts_with = "check")]
+    twice: bool,
     /// Run the tests of the command against each binary, as its archive has it
     #[arg(long)]
     check: bool,
@@ -70,7 +76,41 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             test(&runnable, &args.tests)?;
         }
     }
-    archive::write_sums(&dist.join("SHA256SUMS"), &made)
+    let sums = archive::write_sums(&dist.join(SUMS), &made)?;
+    match args.twice {
+        true => compare_with_another(&args.target, &sums),
+        false => Ok(()),
+    }
+}
+
+/// Makes the release again from a clone, and compares it with that of `sums`. Everything is compiled in the clone, so that
+/// a path of this machine in a program would show.
+fn compare_with_another(targets: &[String], sums: &str) -> Result<()> {
+    let root = binary::root();
+    let mut status = Command::new("git");
+    status.current_dir(&root).args(["status", "--porcelain"]);
+    let changed = process::text(&mut status)?;
+    ensure!(
+        changed.is_empty(),
+        "the clone lacks what is not committed:\n{changed}"
+    );
+    let place = scratch::directory()?;
+    let clone = place.path().join("another");
+    process::run(
+        Command::new("git")
+            .args(["clone", "--quiet"])
+            .arg(&root)
+            .arg(&clone),
+    )?;
+    let target = clone.join("target");
+    let mut cargo = binary::cargo();
+    cargo.current_dir(&clone).env("CARGO_TARGET_DIR", &target);
+    cargo.args(["xtask", "dist"]);
+    process::run(cargo.args(targets.iter().map(|target| format!("--target={target}"))))?;
+    let other = fs::read_to_string(target.join("dist").join(SUMS))?;
+    ensure!(other == sums, "the second release is another one:\n{other}");
+    println!("made twice with equal bytes");
+    Ok(())
 }
 
 /// The time of all files: that of the commit, or what `SOURCE_DATE_EPOCH` says, as elsewhere.

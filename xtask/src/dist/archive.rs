@@ -48,8 +48,8 @@ pub(super) fn unpack(path: &Path, directory: &Path) -> Result<PathBuf> {
     Ok(directory.to_owned())
 }
 
-/// Writes the checksums of `files` as `sha256sum --check` reads them.
-pub(super) fn write_sums(path: &Path, files: &[PathBuf]) -> Result<()> {
+/// Writes the checksums of `files` as `sha256sum --check` reads them, and returns them.
+pub(super) fn write_sums(path: &Path, files: &[PathBuf]) -> Result<String> {
     let mut sums = String::new();
     for file in files {
         let name = file.file_name().context("a file has a name")?;
@@ -58,7 +58,7 @@ pub(super) fn write_sums(path: &Path, files: &[PathBuf]) -> Result<()> {
     }
     fs::write(path, &sums)?;
     print!("{}:\n{sums}", path.display());
-    Ok(())
+    Ok(sums)
 }
 
 fn sha256(content: &[u8]) -> Result<gix_hash::ObjectId> {
