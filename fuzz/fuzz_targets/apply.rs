@@ -8,7 +8,7 @@
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
-    base::working_directory::Directory,
+    base::working_directory::WorkingDirectory,
     directory::apply::{Archive, Check, Reports},
     output::report::Console,
 };
@@ -63,7 +63,7 @@ fuzz_target!(|input: &[u8]| {
         };
         let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
         let _ = git_sluice::directory::apply::apply(
-            &Directory::Current.file(&directory),
+            &WorkingDirectory::Current.file(&directory),
             archive,
             check,
             reports,

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use git_sluice::git::objects::delta::{Delta, Instruction, next_instruction};
+use git_sluice::git::objects::delta::{Instruction, PackDelta, next_instruction};
 use libfuzzer_sys::fuzz_target;
 
 /// Results above this are not made.
@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let (base, delta) = rest.split_at(rest.len().min(length.into()));
-    let Ok(delta) = Delta::parse(delta) else {
+    let Ok(delta) = PackDelta::parse(delta) else {
         return;
     };
     if delta.size > LIMIT {
@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(applied.then_some(out), expected);
 });
 
-fn one_by_one(delta: &Delta<'_>, base: &[u8]) -> Option<Vec<u8>> {
+fn one_by_one(delta: &PackDelta<'_>, base: &[u8]) -> Option<Vec<u8>> {
     let mut instructions = delta.instructions;
     let mut out = Vec::new();
     while let Some(instruction) = next_instruction(&mut instructions).ok()? {

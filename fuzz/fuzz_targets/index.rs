@@ -7,7 +7,7 @@
 
 use std::{cell::RefCell, fs};
 
-use git_sluice::git::odb::Place;
+use git_sluice::git::odb::ObjectLocation;
 use git_sluice_fuzz::{Objects, id_of};
 use gix::ObjectId;
 use libfuzzer_sys::fuzz_target;
@@ -40,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
         odb.find_all(&ids, &mut together);
         assert_eq!(one_by_one, together);
         for place in together.into_iter().flatten() {
-            let Place::Packed(pack, offset) = place else {
+            let ObjectLocation::Packed(pack, offset) = place else {
                 panic!("no object is loose")
             };
             assert!(odb.id_at(pack, offset).is_some());

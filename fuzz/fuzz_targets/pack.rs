@@ -18,7 +18,7 @@ use git_sluice::{
             size::{Size, Sizer},
             stream,
         },
-        odb::{Odb, PackId, Place},
+        odb::{ObjectLocation, Odb, PackId},
     },
 };
 use git_sluice_fuzz::{Objects, deflated, id_of};
@@ -45,7 +45,7 @@ fuzz_target!(|input: &[u8]| {
         let mut whole = Buffer::default();
         for (number, &offset) in (1..).zip(&offsets) {
             whole.clear();
-            let place = Place::Packed(PackId(0), offset.into());
+            let place = ObjectLocation::Packed(PackId(0), offset.into());
             // The first look-up opens the pack.
             reader.odb.find(&id_of(number));
             if reader

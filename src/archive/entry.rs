@@ -30,7 +30,7 @@ use crate::{
         odb::Odb,
         tree::{MissingFile, Mode, first_missing},
     },
-    output::report::{ManifestChange, Place, Record},
+    output::report::{EntryPosition, ManifestChange, Record},
     plan::{Blob, Entry, Window},
 };
 
@@ -299,7 +299,7 @@ impl<F: Format> Archiver<F> {
                 let start = self.format.content_start(end, len)?;
                 Some((start, len))
             });
-            let place = Place {
+            let place = EntryPosition {
                 header: start,
                 content,
             };

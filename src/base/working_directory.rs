@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result, format_bytes, strerror};
 
 /// The directory of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Directory {
+pub enum WorkingDirectory {
     /// That of the process.
     #[default]
     Current,
@@ -40,7 +40,7 @@ impl NamedFile {
     }
 }
 
-impl Directory {
+impl WorkingDirectory {
     /// The file that a request in this directory calls `name`.
     pub fn file(&self, name: impl AsRef<Path>) -> NamedFile {
         let name = name.as_ref();

@@ -11,7 +11,7 @@ use clap::{CommandFactory, Parser, ValueEnum};
 use super::{
     amount::{number, part, size},
     args::Args,
-    content::{Content, Encoding, Level},
+    content::{Content, Encoding, LevelOption},
     delta::Delta,
     extra::Extra,
     filters::{Filters, Profile},
@@ -365,7 +365,7 @@ pub struct Publish {
 
     /// The compression level.
     #[command(flatten)]
-    pub level: Level,
+    pub level: LevelOption,
 
     /// Publish a full archive after this many deltas
     #[arg(long, value_name = "count", default_value = "20", value_parser = number::<u32>(0..=u32::MAX), help_heading = BEYOND)]

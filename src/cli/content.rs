@@ -76,7 +76,7 @@ pub struct Encoding {
 
     /// The compression level, which users write as `-<number>`.
     #[command(flatten)]
-    pub level: Level,
+    pub level: LevelOption,
 
     /// Choose the compressed bytes of a tar.gz
     ///
@@ -87,7 +87,7 @@ pub struct Encoding {
 
 /// The compression level: the last of `-<number>`.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Level {
+pub struct LevelOption {
     /// The level as words after the scanner have it.
     #[arg(long = LEVEL, hide = true, allow_hyphen_values = true)]
     pub level: Option<i32>,

@@ -12,13 +12,13 @@ use super::Context;
 use crate::{
     base::{
         error::{Error, Result, format_bytes},
-        working_directory::{Directory, NamedFile},
+        working_directory::{NamedFile, WorkingDirectory},
     },
     cli::{self, CliError, RawArgs},
     directory::{
         apply::{self, Archive, Check, Id, Reports},
         bucket::{self, BucketUrl},
-        channels::{self, Place, Update},
+        channels::{self, ChannelAddress, Update},
     },
     output::{Destination, report::Console},
 };
@@ -34,14 +34,14 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 enum Source {
     Input,
     File(NamedFile),
-    Channel(Place),
+    Channel(ChannelAddress),
 }
 
 impl Source {
     /// The source that the options name. An existing file is an archive, whatever else its name could mean.
-    fn of(options: &cli::Apply, directory: &Directory) -> Result<Self> {
+    fn of(options: &cli::Apply, directory: &WorkingDirectory) -> Result<Self> {
         if let Some(channel) = &options.channel {
-            return Ok(Self::Channel(Place::parse(channel)?));
+            return Ok(Self::Channel(ChannelAddress::parse(channel)?));
         }
         let source = match options.archive.as_deref() {
             None => Self::Input,
@@ -50,7 +50,7 @@ impl Source {
                 let file = archive_file(word, directory);
                 let url = word.to_str().filter(|word| BucketUrl::is_url(word));
                 match url.filter(|_| !is_file(&file.path)) {
-                    Some(url) => Self::Channel(Place::parse(url)?),
+                    Some(url) => Self::Channel(ChannelAddress::parse(url)?),
                     None => Self::File(file),
                 }
             }
@@ -117,7 +117,7 @@ fn apply(
 }
 
 /// The file that `word`, a path or `file://` and a path, names.
-fn archive_file(word: &OsStr, directory: &Directory) -> NamedFile {
+fn archive_file(word: &OsStr, directory: &WorkingDirectory) -> NamedFile {
     let url = word.to_str().map(BucketUrl::new);
     match url.as_ref().and_then(BucketUrl::path) {
         Some(path) => directory.file(path),

@@ -12,7 +12,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use crate::{
     base::{
         error::{Error, Result},
-        working_directory::Directory,
+        working_directory::WorkingDirectory,
     },
     cli::{Args, CliError, Extra, ProgressOptions, RawArgs, pathspecs_from},
     git::repository::{Repository, environment::Environment, extra_file, promisor::FetchAccount},
@@ -55,7 +55,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The directory in which files are named.
-    pub(super) fn directory(&self) -> &Directory {
+    pub(super) fn directory(&self) -> &WorkingDirectory {
         self.environment.directory()
     }
 

@@ -6,7 +6,7 @@ use crate::{
     cli::{self, CliError, RawArgs},
     directory::{
         bucket::{self, Bucket, BucketUrl, no_bucket},
-        channels::{self, Place},
+        channels::{self, ChannelAddress},
     },
     output::report::json_line,
 };
@@ -27,11 +27,11 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
 /// The error about a bucket that does not exist, with a hint if `word` names a channel.
 fn missing(word: &str, open: impl Fn(&BucketUrl) -> Result<Box<dyn Bucket>>) -> Error {
     let missing = no_bucket(BucketUrl::new(word).to_string());
-    let is_bucket = |place: &Place| {
+    let is_bucket = |place: &ChannelAddress| {
         let above = open(&place.bucket).and_then(|bucket| channels::is_bucket(&*bucket));
         above.unwrap_or(false)
     };
-    match Place::parse(word).ok().filter(is_bucket) {
+    match ChannelAddress::parse(word).ok().filter(is_bucket) {
         Some(place) => missing.hinted(format!("git sluice prune {}", place.bucket)),
         None => missing,
     }

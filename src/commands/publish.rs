@@ -14,7 +14,7 @@ use crate::{
     cli::{self, Args, CliError, RawArgs},
     directory::{
         bucket::{self, BucketUrl, Hashing},
-        channels::{self, ArchiveMaker, Conditions, Limits, Made, Place, Target},
+        channels::{self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit},
     },
     format::zstd::Level,
     git::{
@@ -42,7 +42,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 
 /// Publishes the archives of a commit, and prints a line about them.
 fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>) -> Result<()> {
-    let place = Place::parse(&options.channel)?;
+    let place = ChannelAddress::parse(&options.channel)?;
     refuse_alone(&options.channel)?;
     let timeout = options.bucket.timeout;
     let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
@@ -94,7 +94,7 @@ fn refuse_alone(word: &str) -> Result<()> {
 struct Archives<'a> {
     inputs: Inputs<'a>,
     repository: Repository,
-    target: Target,
+    target: PublishedCommit,
     filters: String,
     /// Whether the user was warned of ignore files that do not exist.
     has_warned: bool,
@@ -113,7 +113,7 @@ impl<'a> Archives<'a> {
         let commit = commit.ok_or_else(|| cannot("a channel has commits, and this is a tree"))?;
         Ok(Self {
             filters: filters.hex(),
-            target: Target {
+            target: PublishedCommit {
                 commit,
                 tree: subject.tree,
                 time: request.treeish.time,
@@ -148,7 +148,7 @@ impl<'a> Archives<'a> {
 }
 
 impl ArchiveMaker for Archives<'_> {
-    fn target(&self) -> Target {
+    fn target(&self) -> PublishedCommit {
         self.target.clone()
     }
 
@@ -161,7 +161,7 @@ impl ArchiveMaker for Archives<'_> {
         if !std::mem::replace(&mut self.has_warned, true) {
             request.warn(&mut console);
         }
-        let mut kept = Kept {
+        let mut kept = HashedSpool {
             spool: Spool::new(IN_MEMORY),
             hashing: Hashing::default(),
         };
@@ -184,8 +184,8 @@ impl ArchiveMaker for Archives<'_> {
         })
     }
 
-    fn is_behind(&self, other: &Target) -> Result<bool> {
-        let is_here = |target: &Target| {
+    fn is_behind(&self, other: &PublishedCommit) -> Result<bool> {
+        let is_here = |target: &PublishedCommit| {
             let id = ObjectId::from_hex(target.commit.as_bytes());
             id.is_ok_and(|id| self.repository.gix.has_object(id))
         };
@@ -204,12 +204,12 @@ impl ArchiveMaker for Archives<'_> {
 }
 
 /// Keeps an archive, and hashes it.
-struct Kept {
+struct HashedSpool {
     spool: Spool,
     hashing: Hashing,
 }
 
-impl Write for Kept {
+impl Write for HashedSpool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = self.spool.write(bytes)?;
         self.hashing.update(&bytes[..len]);

@@ -18,13 +18,13 @@ const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub struct Doublestar {
-    tokens: Vec<Token>,
+    tokens: Vec<PatternToken>,
     /// For each token, and for the end: whether a path may end before it.
     ends: Vec<bool>,
 }
 
 #[derive(Clone, Debug)]
-enum Token {
+enum PatternToken {
     Star,
     Slash,
     /// `?`.
@@ -64,15 +64,15 @@ impl Doublestar {
         let mut tokens = Parser::new(&text).tokens()?;
         // From the end, so that one step leaves all braces that end at the same place.
         for at in (0..tokens.len()).rev() {
-            if let Token::Leave(target) = tokens[at] {
-                tokens[at] = Token::Leave(past(&tokens, target));
+            if let PatternToken::Leave(target) = tokens[at] {
+                tokens[at] = PatternToken::Leave(past(&tokens, target));
             }
         }
         let mut ends = vec![true; tokens.len() + 1];
         for at in (0..tokens.len()).rev() {
             ends[at] = match &tokens[at] {
-                Token::Open(starts) => starts.iter().any(|&start| ends[start]),
-                Token::Leave(target) => ends[*target],
+                PatternToken::Open(starts) => starts.iter().any(|&start| ends[start]),
+                PatternToken::Leave(target) => ends[*target],
                 _ => may_be_nothing(&tokens, at),
             };
         }
@@ -112,10 +112,12 @@ impl Doublestar {
                 continue;
             }
             match &self.tokens[at] {
-                Token::Open(starts) => starts.iter().for_each(|&start| now[start] |= START),
-                Token::Leave(target) => now[*target] |= here,
-                Token::Star if self.star(at, here, now) => return true,
-                Token::Slash | Token::One('/') if character == '/' => next[at + 1] |= START,
+                PatternToken::Open(starts) => starts.iter().for_each(|&start| now[start] |= START),
+                PatternToken::Leave(target) => now[*target] |= here,
+                PatternToken::Star if self.star(at, here, now) => return true,
+                PatternToken::Slash | PatternToken::One('/') if character == '/' => {
+                    next[at + 1] |= START
+                }
                 token if token.takes(character) => next[at + 1] |= INSIDE,
                 _ => {}
             }
@@ -128,12 +130,12 @@ impl Doublestar {
     fn star(&self, at: usize, here: u8, now: &mut [u8]) -> bool {
         let mut behind = past(&self.tokens, at + 1);
         let mut single = true;
-        if let Some(Token::Star) = self.tokens.get(behind) {
+        if let Some(PatternToken::Star) = self.tokens.get(behind) {
             behind = past(&self.tokens, behind + 1);
             if here & START != 0 {
                 match self.tokens.get(behind) {
                     None => return true,
-                    Some(Token::Slash) => {
+                    Some(PatternToken::Slash) => {
                         now[behind + 1] |= BY_COMPONENTS | START;
                         single = here & INSIDE != 0;
                     }
@@ -148,7 +150,7 @@ impl Doublestar {
     }
 }
 
-impl Token {
+impl PatternToken {
     /// Whether the token matches this one character.
     fn takes(&self, character: char) -> bool {
         match self {
@@ -168,17 +170,17 @@ impl Class {
 }
 
 /// The token at `at`, or the first one after the alternatives that end there.
-fn past(tokens: &[Token], at: usize) -> usize {
+fn past(tokens: &[PatternToken], at: usize) -> usize {
     match tokens.get(at) {
-        Some(Token::Leave(target)) => *target,
+        Some(PatternToken::Leave(target)) => *target,
         _ => at,
     }
 }
 
 /// Whether the rest from `at` on has one of the few forms before which a path may end. No other form
 /// counts, not even two separate single stars.
-fn may_be_nothing(tokens: &[Token], at: usize) -> bool {
-    use Token::{Slash, Star};
+fn may_be_nothing(tokens: &[PatternToken], at: usize) -> bool {
+    use PatternToken::{Slash, Star};
     let first = std::iter::successors(Some(at), |&at| Some(past(tokens, at + 1)));
     let mut rest = first.map_while(|at| tokens.get(at));
     // One token more than the longest form.
@@ -204,7 +206,7 @@ fn characters(text: &[u8]) -> impl Iterator<Item = char> {
 /// Parses a pattern to tokens. `None` for a malformed pattern.
 struct Parser<'a> {
     rest: std::slice::Iter<'a, char>,
-    tokens: Vec<Token>,
+    tokens: Vec<PatternToken>,
     /// The open braces, the outermost first.
     braces: Vec<Braces>,
 }
@@ -224,13 +226,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn tokens(mut self) -> Option<Vec<Token>> {
+    fn tokens(mut self) -> Option<Vec<PatternToken>> {
         while let Some(character) = self.next() {
             match character {
                 '{' => {
                     let (open, leaves) = (self.tokens.len(), Vec::new());
                     self.braces.push(Braces { open, leaves });
-                    self.tokens.push(Token::Open(Vec::new()));
+                    self.tokens.push(PatternToken::Open(Vec::new()));
                 }
                 ',' if !self.braces.is_empty() => self.leave(),
                 '}' if !self.braces.is_empty() => {
@@ -251,7 +253,7 @@ impl<'a> Parser<'a> {
         if let Some(braces) = self.braces.last_mut() {
             braces.leaves.push(self.tokens.len());
         }
-        self.tokens.push(Token::Leave(0));
+        self.tokens.push(PatternToken::Leave(0));
     }
 
     /// Set the targets of the innermost braces, which end here.
@@ -261,21 +263,21 @@ impl<'a> Parser<'a> {
         };
         let behind = self.tokens.len();
         for &leave in &leaves {
-            self.tokens[leave] = Token::Leave(behind);
+            self.tokens[leave] = PatternToken::Leave(behind);
         }
         let in_front = std::iter::once(open).chain(leaves);
         let starts = in_front.map(|at| at + 1).filter(|&start| start < behind);
-        self.tokens[open] = Token::Open(starts.collect());
+        self.tokens[open] = PatternToken::Open(starts.collect());
     }
 
-    fn token(&mut self, character: char) -> Option<Token> {
+    fn token(&mut self, character: char) -> Option<PatternToken> {
         Some(match character {
-            '*' => Token::Star,
-            '?' => Token::Any,
-            '/' => Token::Slash,
-            '[' => Token::Class(self.class()?),
-            '\\' => Token::One(self.next()?),
-            character => Token::One(character),
+            '*' => PatternToken::Star,
+            '?' => PatternToken::Any,
+            '/' => PatternToken::Slash,
+            '[' => PatternToken::Class(self.class()?),
+            '\\' => PatternToken::One(self.next()?),
+            character => PatternToken::One(character),
         })
     }
 

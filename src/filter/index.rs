@@ -116,7 +116,7 @@ impl Index {
         if best == self.highest || self.globs.is_empty() {
             return best;
         }
-        let mut search = Search {
+        let mut search = GlobSearch {
             globs: &self.globs,
             path,
             pairs: None,
@@ -138,7 +138,7 @@ impl Index {
 }
 
 /// The search for the last pattern that matches.
-struct Search<'a> {
+struct GlobSearch<'a> {
     globs: &'a [Glob],
     path: &'a [u8],
     /// The pairs of the path, computed on first use.
@@ -146,7 +146,7 @@ struct Search<'a> {
     best: Option<Rank>,
 }
 
-impl Search<'_> {
+impl GlobSearch<'_> {
     fn among(&mut self, candidates: Option<&Candidates>) {
         for candidate in candidates.into_iter().flatten().rev() {
             if Some(candidate.rank) <= self.best {

@@ -32,7 +32,7 @@ use twox_hash::XxHash3_128;
 
 use crate::base::{
     error::{Error, Result, strerror},
-    working_directory::Directory,
+    working_directory::WorkingDirectory,
 };
 
 /// The status of a usage error: git accepted the repository and found nothing to do.
@@ -71,7 +71,7 @@ const OF_ANOTHER: [&str; 8] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitLocation {
     /// The directory in which programs start.
-    pub directory: Directory,
+    pub directory: WorkingDirectory,
     /// The git directory, by its full path.
     pub git_dir: Option<PathBuf>,
     /// The work tree that programs with this git directory see, whatever the configuration says.

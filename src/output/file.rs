@@ -189,7 +189,7 @@ mod tests {
     use std::{fs, io::Write, sync::mpsc, thread, time::Duration};
 
     use crate::{
-        base::{temporary, working_directory::Directory},
+        base::{temporary, working_directory::WorkingDirectory},
         output::Destination,
     };
 
@@ -204,7 +204,7 @@ mod tests {
             Ok(())
         };
         let mut destination =
-            Destination::create(&Directory::Current.file(&path), watch).expect("a file");
+            Destination::create(&WorkingDirectory::Current.file(&path), watch).expect("a file");
         destination.write_all(b"content").expect("written");
         let unfinished = told.recv().expect("it was told");
         let removed = unfinished.remove();
@@ -222,7 +222,7 @@ mod tests {
     fn the_longest_name() {
         let directory = temporary::directory();
         let path = directory.path().join("x".repeat(255));
-        let destination = Destination::create(&Directory::Current.file(&path), |_| Ok(()));
+        let destination = Destination::create(&WorkingDirectory::Current.file(&path), |_| Ok(()));
         destination.expect("a file").complete().expect("renamed");
         assert!(path.exists());
     }
@@ -238,7 +238,7 @@ mod tests {
             Ok(())
         };
         let destination =
-            Destination::create(&Directory::Current.file(&path), watch).expect("a file");
+            Destination::create(&WorkingDirectory::Current.file(&path), watch).expect("a file");
         let temporary = fs::read_dir(directory.path()).expect("ours").next();
         let temporary = temporary.expect("made").expect("readable").path();
         let name = temporary.file_name().and_then(|name| name.to_str());

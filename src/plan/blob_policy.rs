@@ -16,7 +16,7 @@ use crate::{
     git::{
         lfs::LfsObject,
         objects::size::{Size, Sizer},
-        odb::{Odb, Place},
+        odb::{ObjectLocation, Odb},
     },
 };
 
@@ -70,7 +70,7 @@ impl BlobPolicy {
     pub(super) fn apply(
         &self,
         (sizer, odb): (&mut Sizer, &mut Odb),
-        (id, place): (&ObjectId, Option<Place>),
+        (id, place): (&ObjectId, Option<ObjectLocation>),
         (entry, name): (&mut Entry, &[u8]),
     ) {
         let Some(place) = place else {

@@ -28,7 +28,7 @@ use crate::{
             size::{Size, Sizer},
             wanted::{MissingObjects, Role},
         },
-        odb::{self, Odb, Place},
+        odb::{self, ObjectLocation, Odb},
     },
 };
 
@@ -167,7 +167,7 @@ struct Locator {
     reader: Option<Reader>,
     chains: ChainBuilder,
     ids: Vec<ObjectId>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<ObjectLocation>>,
 }
 
 /// A located blob and its estimated costs.
@@ -341,7 +341,7 @@ impl Locator {
             scratch: 0,
         };
         match self.places[number] {
-            Some(Place::Packed(pack, offset)) => {
+            Some(ObjectLocation::Packed(pack, offset)) => {
                 let Ok(id) = self.chains.add(&mut self.odb, pack, offset) else {
                     return unknown;
                 };
@@ -355,7 +355,7 @@ impl Locator {
                     scratch,
                 }
             }
-            Some(Place::Loose(dir)) => {
+            Some(ObjectLocation::Loose(dir)) => {
                 let path = self.odb.config().loose_path(dir, &self.ids[number]);
                 let size = std::fs::metadata(path).map_or(0, |file| file.len() * LOOSE_RATIO);
                 Located {

@@ -18,7 +18,7 @@ use crate::{
         buffer::Buffer,
         error::{ByteMessage, Error, Result, format_bytes, printable_path, strerror},
         io::print_line,
-        working_directory::{Directory, NamedFile},
+        working_directory::{NamedFile, WorkingDirectory},
     },
     cli::{BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks},
     filter::{
@@ -53,7 +53,11 @@ pub(super) struct FilterRules<'a> {
 
 impl<'a> FilterRules<'a> {
     /// Reads the filters that the options in `given` ask for, with files that are named in `directory`.
-    pub(super) fn new(given: &'a Filters, purpose: Purpose, directory: &Directory) -> Result<Self> {
+    pub(super) fn new(
+        given: &'a Filters,
+        purpose: Purpose,
+        directory: &WorkingDirectory,
+    ) -> Result<Self> {
         let profile = ProfileSettings::of(given.profile.unwrap_or_default());
         given
             .exclude_from_tree
@@ -438,7 +442,7 @@ fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
 
 /// Reads access rules, and returns their text with them. Fails closed: rules that cannot be read or parsed end the
 /// run.
-fn access_rules(name: &OsStr, directory: &Directory) -> Result<(AccessRules, Vec<u8>)> {
+fn access_rules(name: &OsStr, directory: &WorkingDirectory) -> Result<(AccessRules, Vec<u8>)> {
     let failed = || {
         Error::fatal(format_bytes(
             "cannot use access rules '{}'",

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     base::{
         error::{Error, ExitKind, Result, format_bytes},
-        working_directory::Directory,
+        working_directory::WorkingDirectory,
     },
     cache::Key,
     cli::{self, Args, ByteRange, ExtraContent, Submodules},
@@ -591,7 +591,7 @@ fn command_context(repository: &Repository, below: BString) -> CommandContext {
 }
 
 /// An extra file as it is planned, given in `directory`, which is the directory `below` of the work tree.
-fn planned(extra: &cli::Extra, directory: &Directory, below: &BString) -> Extra {
+fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) -> Extra {
     let kind = match extra.executable {
         true => MemberKind::Executable,
         false => MemberKind::File,

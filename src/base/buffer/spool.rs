@@ -149,8 +149,8 @@ impl Spooled {
     }
 
     /// A reader of all bytes, from the first to the last.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader {
+    pub fn reader(&self) -> SpoolReader<'_> {
+        SpoolReader {
             spooled: self,
             offset: 0,
         }
@@ -158,12 +158,12 @@ impl Spooled {
 }
 
 /// Reads a [`Spooled`] from its first byte to its last.
-pub struct Reader<'a> {
+pub struct SpoolReader<'a> {
     spooled: &'a Spooled,
     offset: u64,
 }
 
-impl Read for Reader<'_> {
+impl Read for SpoolReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let rest = usize::try_from(self.spooled.size - self.offset).unwrap_or(usize::MAX);
         let len = rest.min(out.len());

@@ -13,7 +13,7 @@ use std::{
 /// The output of answers, in order.
 pub(super) struct ResponseQueue<W> {
     output: Mutex<W>,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     moved: Condvar,
     /// The most bytes that wait.
     max_waiting: usize,
@@ -21,7 +21,7 @@ pub(super) struct ResponseQueue<W> {
     max_complete: usize,
 }
 
-struct State {
+struct QueueState {
     /// The number of the answer whose turn it is.
     turn: u64,
     /// Answers that were complete before their turn.
@@ -43,7 +43,7 @@ impl<W: Write> ResponseQueue<W> {
     pub(super) fn new(output: W, max_waiting: usize, max_complete: usize) -> Arc<Self> {
         Arc::new(Self {
             output: Mutex::new(output),
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 turn: 0,
                 complete: BTreeMap::new(),
                 waiting: 0,
@@ -65,7 +65,7 @@ impl<W: Write> ResponseQueue<W> {
     }
 
     /// Every update is whole before the lock is released, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +147,7 @@ impl<W: Write> ResponseSlot<W> {
         Ok(true)
     }
 
-    fn take_turn(&mut self, mut state: MutexGuard<'_, State>) -> Result<()> {
+    fn take_turn(&mut self, mut state: MutexGuard<'_, QueueState>) -> Result<()> {
         let waiting = mem::take(&mut self.waiting);
         state.waiting -= waiting.len();
         drop(state);

@@ -4,7 +4,7 @@
 use gix::bstr::BString;
 
 use super::{
-    rules::{Explanation, Outcome},
+    rules::{Explanation, Verdict},
     search::explanation,
 };
 use crate::{
@@ -72,7 +72,7 @@ impl Comparison {
 
 /// Whether the rule of the base says more than that of the target.
 fn decides(was: &Explanation, is: Option<&Explanation>) -> bool {
-    was.outcome != Outcome::Directory && !was.is_plain() && is != Some(was)
+    was.outcome != Verdict::Directory && !was.is_plain() && is != Some(was)
 }
 
 /// The `change` and the explanation in the target, in words. The base has the path if `has_old`.
@@ -90,14 +90,14 @@ fn of_target(change: Option<Status>, has_old: bool, is: Option<&Explanation>) ->
         return [label.unwrap_or_default(), NOT_THERE].concat().into();
     };
     match (label, is.outcome) {
-        (Some(label), Outcome::Directory) => {
+        (Some(label), Verdict::Directory) => {
             [label, "sent, since something below it is"].concat().into()
         }
         (Some(label), _) => format_bytes("{}{}", &[label.as_bytes(), &is.words]),
-        (None, Outcome::Omitted) => is.words.clone(),
-        (None, Outcome::Directory) => "not sent: nothing below it is".into(),
-        (None, Outcome::Sent) if is.is_plain() => "unchanged: not sent".into(),
-        (None, Outcome::Sent) => {
+        (None, Verdict::Omitted) => is.words.clone(),
+        (None, Verdict::Directory) => "not sent: nothing below it is".into(),
+        (None, Verdict::Sent) if is.is_plain() => "unchanged: not sent".into(),
+        (None, Verdict::Sent) => {
             format_bytes("unchanged: not sent; in a full archive {}", &[&is.words])
         }
     }

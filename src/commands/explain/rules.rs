@@ -18,7 +18,7 @@ const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
 
 /// The disposition of an entry in an archive of the whole tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Verdict {
     /// The archive has the entry.
     Sent,
     /// The archive has the directory if it has anything below.
@@ -30,21 +30,21 @@ pub(super) enum Outcome {
 /// The disposition of an entry, with the rule that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Explanation {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: Verdict,
     pub(super) words: BString,
 }
 
 impl Explanation {
     fn omitted(words: impl Into<BString>) -> Self {
         Self {
-            outcome: Outcome::Omitted,
+            outcome: Verdict::Omitted,
             words: words.into(),
         }
     }
 
     fn sent(words: impl Into<BString>) -> Self {
         Self {
-            outcome: Outcome::Sent,
+            outcome: Verdict::Sent,
             words: words.into(),
         }
     }
@@ -112,7 +112,7 @@ impl Explainer {
                 &[&self.shown(rule)],
             )),
             None => Explanation {
-                outcome: Outcome::Directory,
+                outcome: Verdict::Directory,
                 words: "sent if anything below it is".into(),
             },
         })

@@ -18,10 +18,10 @@ use crate::{
 
 /// The explanation of `path` in an archive of `whole`. `None` if the path does not exist.
 pub(super) fn explanation(whole: &ComparedTree, path: &[u8]) -> Result<Option<Explanation>> {
-    Search::new(whole.tree.clone(), &whole.submodules).explain(path)
+    PathSearch::new(whole.tree.clone(), &whole.submodules).explain(path)
 }
 
-struct Search<'a> {
+struct PathSearch<'a> {
     root: ObjectId,
     explainer: Explainer,
     trees: Trees,
@@ -30,7 +30,7 @@ struct Search<'a> {
     submodules: &'a [Submodule],
 }
 
-impl<'a> Search<'a> {
+impl<'a> PathSearch<'a> {
     /// A search in `tree`, which may lead on to `submodules`.
     fn new(tree: PlannedTree, submodules: &'a [Submodule]) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
                     let store = self.entered.get(&at[..]);
                     if let Some((inside, store)) = inside.zip(store) {
                         let tree = self.submodules[store.0 - 1].tree.clone();
-                        return Search::new(tree, self.submodules).explain(inside);
+                        return PathSearch::new(tree, self.submodules).explain(inside);
                     }
                 }
                 TreeStep::Directory(_) => {}

@@ -21,20 +21,20 @@ type Stream = Box<dyn Write + Send>;
 
 /// Where an answer goes: the archive, its reports, and messages to the user. A stream that fails ends the request.
 pub struct Outputs {
-    archive: Shared,
-    bands: BTreeMap<u8, Shared>,
+    archive: SharedStream,
+    bands: BTreeMap<u8, SharedStream>,
     messages: RefCell<Stream>,
 }
 
 /// A stream that may be opened several times: what a request writes before its last look at its words, and behind it.
 #[derive(Clone)]
-struct Shared(Arc<Lock<Stream>>);
+struct SharedStream(Arc<Lock<Stream>>);
 
 impl Outputs {
     /// The archive, or what else is asked for, goes to `archive`. Messages are dropped.
     pub fn new(archive: impl Write + Send + 'static) -> Self {
         Self {
-            archive: Shared::new(archive),
+            archive: SharedStream::new(archive),
             bands: BTreeMap::new(),
             messages: RefCell::new(Box::new(io::sink())),
         }
@@ -42,7 +42,7 @@ impl Outputs {
 
     /// A report of `band:<number>` goes to `stream`. The numbers are 4 to 9.
     pub fn band(mut self, number: u8, stream: impl Write + Send + 'static) -> Self {
-        self.bands.insert(number, Shared::new(stream));
+        self.bands.insert(number, SharedStream::new(stream));
         self
     }
 
@@ -75,13 +75,13 @@ impl Outputs {
     }
 }
 
-impl Shared {
+impl SharedStream {
     fn new(stream: impl Write + Send + 'static) -> Self {
         Self(Arc::new(Lock::new(Box::new(stream))))
     }
 }
 
-impl Write for Shared {
+impl Write for SharedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write(bytes)
     }

@@ -29,13 +29,13 @@ const VERSION: &[u8] = b"git-sluice ";
 const SERVER: &[u8] = b"Serve 'git archive --remote'";
 
 /// The state of one part.
-struct Part {
+struct CheckedPart {
     name: &'static str,
     state: BString,
     is_in_force: bool,
 }
 
-impl Part {
+impl CheckedPart {
     fn in_force(name: &'static str, state: impl Into<BString>) -> Self {
         Self {
             name,
@@ -81,7 +81,7 @@ pub fn check(
     parts.extend(configuration(&file));
     let is_in_force = parts.iter().all(|part| part.is_in_force);
     let mut report = BString::default();
-    for Part { name, state, .. } in parts {
+    for CheckedPart { name, state, .. } in parts {
         report.extend_from_slice(format!("{name:<NAME_WIDTH$}").as_bytes());
         report.extend_from_slice(&printable_path(&state));
         report.push(b'\n');
@@ -95,7 +95,7 @@ fn ask(file: &Path, words: &[&str]) -> Option<Output> {
     command.args(words).stdin(Stdio::null()).output().ok()
 }
 
-fn first_in_path(file: &Path, paths: &OsStr) -> Part {
+fn first_in_path(file: &Path, paths: &OsStr) -> CheckedPart {
     const NAME_OF_PART: &str = "PATH";
     // `git sluice` puts the programs of git first into the PATH of git-sluice, but not into that of the caller.
     let of_git = ask(file, &["--exec-path"]).map(|answer| answer.stdout);
@@ -106,86 +106,86 @@ fn first_in_path(file: &Path, paths: &OsStr) -> Part {
     let first = named.find(|path| is_program(path));
     match first {
         Some(first) if identity(&first) == identity(file) => {
-            Part::in_force(NAME_OF_PART, path_bytes(&first))
+            CheckedPart::in_force(NAME_OF_PART, path_bytes(&first))
         }
         Some(first) => {
             let state = format_bytes("another git comes first: {}", &[&path_bytes(&first)]);
-            Part::failing(NAME_OF_PART, state)
+            CheckedPart::failing(NAME_OF_PART, state)
         }
-        None => Part::failing(NAME_OF_PART, "no git"),
+        None => CheckedPart::failing(NAME_OF_PART, "no git"),
     }
 }
 
-fn archives(file: &Path) -> Part {
+fn archives(file: &Path) -> CheckedPart {
     let answer = ask(file, &["archive", "--version"]);
     let version = answer.filter(|answer| answer.stdout.starts_with(VERSION));
     match version {
-        Some(version) => Part::in_force("archive", version.stdout.trim_end()),
-        None => Part::failing(
+        Some(version) => CheckedPart::in_force("archive", version.stdout.trim_end()),
+        None => CheckedPart::failing(
             "archive",
             "git, because git-sluice is missing or does not start",
         ),
     }
 }
 
-fn server(file: &Path) -> Part {
+fn server(file: &Path) -> CheckedPart {
     let answer = ask(file, &["upload-archive", "-h"]);
     match answer.is_some_and(|answer| answer.stdout.starts_with(SERVER)) {
-        true => Part::in_force("upload-archive", "git-sluice"),
-        false => Part::failing(
+        true => CheckedPart::in_force("upload-archive", "git-sluice"),
+        false => CheckedPart::failing(
             "upload-archive",
             "git, because git-sluice is missing or does not start",
         ),
     }
 }
 
-fn other_commands(file: &Path) -> Part {
+fn other_commands(file: &Path) -> CheckedPart {
     const NAME_OF_PART: &str = "other commands";
     match ask(file, &["version"]) {
         Some(answer) if answer.status.success() => {
-            Part::in_force(NAME_OF_PART, answer.stdout.trim_end())
+            CheckedPart::in_force(NAME_OF_PART, answer.stdout.trim_end())
         }
-        Some(answer) => Part::failing(
+        Some(answer) => CheckedPart::failing(
             NAME_OF_PART,
             answer.stderr.lines().next().unwrap_or_default(),
         ),
-        None => Part::failing(NAME_OF_PART, "the stand-in does not start"),
+        None => CheckedPart::failing(NAME_OF_PART, "the stand-in does not start"),
     }
 }
 
-fn shared(environment: &Environment, repository: Option<&Repository>) -> Part {
+fn shared(environment: &Environment, repository: Option<&Repository>) -> CheckedPart {
     const NAME_OF_PART: &str = "cache";
     let Some(repository) = repository else {
-        return Part::in_force(NAME_OF_PART, "unknown outside of a repository");
+        return CheckedPart::in_force(NAME_OF_PART, "unknown outside of a repository");
     };
     match cache_settings(&Args::default(), environment, &repository.gix) {
-        Ok(None) => Part::in_force(NAME_OF_PART, "none"),
+        Ok(None) => CheckedPart::in_force(NAME_OF_PART, "none"),
         Ok(Some(settings)) => {
             let directory = path_bytes(&settings.directory);
             match cache::unusable(&settings) {
-                None => Part::in_force(NAME_OF_PART, directory),
+                None => CheckedPart::in_force(NAME_OF_PART, directory),
                 Some(reason) => {
                     let values = [&directory[..], reason.as_bytes()];
-                    Part::failing(NAME_OF_PART, format_bytes("{} is not used: {}", &values))
+                    CheckedPart::failing(NAME_OF_PART, format_bytes("{} is not used: {}", &values))
                 }
             }
         }
-        Err(error) => Part::failing(NAME_OF_PART, error.message()),
+        Err(error) => CheckedPart::failing(NAME_OF_PART, error.message()),
     }
 }
 
-fn log(environment: &Environment, repository: Option<&Repository>) -> Part {
+fn log(environment: &Environment, repository: Option<&Repository>) -> CheckedPart {
     const NAME_OF_PART: &str = "log";
     let Some(file) = log_file(environment, repository) else {
-        return Part::in_force(NAME_OF_PART, "none");
+        return CheckedPart::in_force(NAME_OF_PART, "none");
     };
     let path = path_bytes(&file);
     match open_log(&file) {
-        Ok(_) => Part::in_force(NAME_OF_PART, path),
+        Ok(_) => CheckedPart::in_force(NAME_OF_PART, path),
         Err(error) => {
             let why = strerror(&error);
             let values = [&path[..], why.as_bytes()];
-            Part::failing(
+            CheckedPart::failing(
                 NAME_OF_PART,
                 format_bytes("{} cannot be written: {}", &values),
             )
@@ -194,17 +194,17 @@ fn log(environment: &Environment, repository: Option<&Repository>) -> Part {
 }
 
 /// The keys of the configuration, each with the file that it comes from.
-fn configuration(file: &Path) -> Vec<Part> {
+fn configuration(file: &Path) -> Vec<CheckedPart> {
     const NAME_OF_PART: &str = "configuration";
     let words = ["config", "--show-origin", "--get-regexp", r"^sluice\."];
     let keys = ask(file, &words).map(|answer| answer.stdout);
     let keys = keys.unwrap_or_default();
     if keys.is_empty() {
-        return vec![Part::in_force(NAME_OF_PART, "no key of git-sluice")];
+        return vec![CheckedPart::in_force(NAME_OF_PART, "no key of git-sluice")];
     }
     let lines = keys.lines().map(|line| line.replace("\t", " "));
     lines
-        .map(|line| Part::in_force(NAME_OF_PART, line))
+        .map(|line| CheckedPart::in_force(NAME_OF_PART, line))
         .collect()
 }
 

@@ -21,7 +21,7 @@ const AT_ONCE: usize = 16;
 
 /// The one output below the streams. Clones share it.
 pub struct SideBand<W> {
-    shared: Arc<Lock<Shared<W>>>,
+    shared: Arc<Lock<SharedOutput<W>>>,
     max_data: usize,
 }
 
@@ -34,7 +34,7 @@ impl<W> Clone for SideBand<W> {
     }
 }
 
-struct Shared<W> {
+struct SharedOutput<W> {
     output: W,
     /// Whether a write has failed: nobody listens.
     is_broken: bool,
@@ -43,7 +43,7 @@ struct Shared<W> {
 impl<W: Write> SideBand<W> {
     /// Streams over `output`, in packets with at most `max_data` bytes.
     pub fn new(output: W, max_data: usize) -> Self {
-        let shared = Shared {
+        let shared = SharedOutput {
             output,
             is_broken: false,
         };

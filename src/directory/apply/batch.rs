@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{
     hash::ContentHash,
     large::SharedFile,
-    record::{Record, RecordKind},
+    record::{PathRecord, RecordKind},
 };
 
 /// Orders that one thread carries out, one after the other.
@@ -35,7 +35,7 @@ pub(super) enum Order {
 
 impl Order {
     /// The record of what the order creates. A large file has its own.
-    pub(super) fn record(&self) -> Option<Record<'_>> {
+    pub(super) fn record(&self) -> Option<PathRecord<'_>> {
         let (path, kind) = match self {
             Self::File {
                 path,
@@ -56,6 +56,6 @@ impl Order {
             }
             Self::Piece { .. } => return None,
         };
-        Some(Record { path, kind })
+        Some(PathRecord { path, kind })
     }
 }

@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use super::{
     input::damaged,
     pax::records,
-    reader::{Item, Reader},
+    reader::{ArchiveReader, Item},
 };
 
 /// The prefix of git-sluice's keys.
@@ -72,7 +72,7 @@ pub(super) struct ArchiveHeader {
 
 impl ArchiveHeader {
     /// Read the claim, and the first item after it.
-    pub(super) fn read<R: Read>(reader: &mut Reader<R>) -> Result<(Self, Option<Item>)> {
+    pub(super) fn read<R: Read>(reader: &mut ArchiveReader<R>) -> Result<(Self, Option<Item>)> {
         let mut commit = None;
         let mut item = reader.next()?;
         if let Some(Item::Global(header)) = &item

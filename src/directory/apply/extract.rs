@@ -15,10 +15,10 @@ use super::{
     list_writer::ListWriter,
     path::ArchivePath,
     progress::Progress,
-    reader::{Content, Item, ItemKind, Reader},
-    record::{Record, RecordKind},
+    reader::{ArchiveReader, Content, Item, ItemKind},
+    record::{PathRecord, RecordKind},
     root::Root,
-    steps::{Step, Steps},
+    steps::{ApplyStep, Steps},
     writers::Writers,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn extract<R: Read>(
     list: Option<&ListWriter>,
     claim: &ArchiveHeader,
     first: Option<Item>,
-    reader: &mut Reader<R>,
+    reader: &mut ArchiveReader<R>,
     progress: &mut Progress<'_>,
 ) -> Result<()> {
     thread::scope(|scope| {
@@ -75,14 +75,14 @@ pub(super) fn extract<R: Read>(
 }
 
 impl Extraction<'_, '_, '_> {
-    fn step<R: Read>(&mut self, step: Step<'_>, reader: &mut Reader<R>) -> Result<()> {
+    fn step<R: Read>(&mut self, step: ApplyStep<'_>, reader: &mut ArchiveReader<R>) -> Result<()> {
         self.progress.entry();
         match step {
-            Step::Delete(path) => {
+            ApplyStep::Delete(path) => {
                 let obstacle = self.cursor.delete(&path)?;
                 self.deleted(&path, obstacle)
             }
-            Step::Write(path, kind) => self.write(&path, kind, reader),
+            ApplyStep::Write(path, kind) => self.write(&path, kind, reader),
         }
     }
 
@@ -91,7 +91,7 @@ impl Extraction<'_, '_, '_> {
         &mut self,
         path: &ArchivePath<'_>,
         kind: &ItemKind,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
     ) -> Result<()> {
         // A later record of a path counts, so that of its deletion comes first.
         self.record_deletions()?;
@@ -123,7 +123,7 @@ impl Extraction<'_, '_, '_> {
         path: &ArchivePath<'_>,
         mode: u32,
         size: u64,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
     ) -> Result<()> {
         let content = reader.piece()?.unwrap_or_default();
         if content.len() as u64 == size {
@@ -153,13 +153,13 @@ impl Extraction<'_, '_, '_> {
 
     fn record_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
         let (path, kind) = (path.bytes(), RecordKind::Directory { mode });
-        self.writers.record(&Record { path, kind })
+        self.writers.record(&PathRecord { path, kind })
     }
 
     fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {
         if obstacle.as_deref() != Some(path.bytes()) {
             let (path, kind) = (path.bytes(), RecordKind::Gone);
-            Record { path, kind }.push(&mut self.gone);
+            PathRecord { path, kind }.push(&mut self.gone);
         }
         self.obstacles.extend(obstacle);
         self.progress.tell("delete", path);

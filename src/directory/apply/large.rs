@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use super::{
     cursor::failed,
     hash::Hasher,
-    record::{Record, RecordKind},
+    record::{PathRecord, RecordKind},
 };
 
 /// A large file, as far as the archive was read.
@@ -48,13 +48,13 @@ impl LargeFile {
     }
 
     /// The record of the file with all of its pieces.
-    pub(super) fn record(&self) -> Record<'_> {
+    pub(super) fn record(&self) -> PathRecord<'_> {
         let kind = RecordKind::File {
             mode: self.mode,
             size: self.len,
             hash: self.hasher.finish(),
         };
-        Record {
+        PathRecord {
             path: &self.file.path,
             kind,
         }

@@ -31,7 +31,7 @@ use super::{
     delta::Id,
     hash::ContentHash,
     pax::decimal,
-    record::{Record, RecordKind},
+    record::{PathRecord, RecordKind},
     state_files::{self, LIST, StateDirectory, failed},
 };
 
@@ -43,14 +43,14 @@ const BUFFER: usize = 128 << 10;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct ListHeader {
     /// The bytes of the list when it last had one record for each path. Zero while it is made.
     pub(super) len: u64,
     /// The commit whose files are listed.
     pub(super) commit: Id,
 }
 
-impl Header {
+impl ListHeader {
     pub(super) fn line(&self) -> String {
         let magic = str::from_utf8(MAGIC).expect("ASCII");
         format!("{magic}{:020} {:64}\n", self.len, self.commit.to_string())
@@ -67,7 +67,7 @@ impl Header {
 
 /// A list that is read.
 pub(super) struct List {
-    pub(super) header: Header,
+    pub(super) header: ListHeader,
     records: BufReader<File>,
     /// The path for messages.
     path: BString,
@@ -86,7 +86,7 @@ impl List {
             .read_to_end(&mut line);
         read.map_err(|error| root.failed(name, &error))?;
         // An interrupted application may leave a list without a whole first line, and without a record.
-        Ok(Header::parse(&line).map(|header| Self {
+        Ok(ListHeader::parse(&line).map(|header| Self {
             header,
             records,
             path: root.shown(name),
@@ -136,9 +136,9 @@ impl List {
     }
 
     /// Call `take` for each record that counts. What is no record, as at the end of an interrupted write, is left out.
-    pub(super) fn each(mut self, mut take: impl FnMut(Record<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn each(mut self, mut take: impl FnMut(PathRecord<'_>) -> Result<()>) -> Result<()> {
         let latest = self.latest()?;
-        self.each_line(|number, line| match Record::of_line(line) {
+        self.each_line(|number, line| match PathRecord::of_line(line) {
             Ok(record) if latest.counts(number, &record) => take(record),
             _ => Ok(()),
         })
@@ -158,7 +158,7 @@ pub(super) struct LiveRecords {
 
 impl LiveRecords {
     fn add(&mut self, number: u64, line: &[u8]) {
-        let Ok(record) = Record::of_line(line) else {
+        let Ok(record) = PathRecord::of_line(line) else {
             return;
         };
         self.bytes = self.bytes.saturating_add(record.kind.bytes());
@@ -170,7 +170,7 @@ impl LiveRecords {
     }
 
     /// Whether the record with this `number` counts.
-    pub(super) fn counts(&self, number: u64, record: &Record<'_>) -> bool {
+    pub(super) fn counts(&self, number: u64, record: &PathRecord<'_>) -> bool {
         record.kind != RecordKind::Gone
             && self.last.get(&ContentHash::of(record.path)) == Some(&number)
             && (self.gone.is_empty() || !self.is_gone_since(number, record.path))
@@ -189,18 +189,18 @@ impl LiveRecords {
 
 #[cfg(test)]
 mod tests {
-    use super::{Header, Id, LiveRecords, Record};
+    use super::{Id, ListHeader, LiveRecords, PathRecord};
 
     #[test]
     fn a_first_line_is_read_as_it_was_written() {
         for digits in [40, 64] {
             for len in [0, 117, u64::MAX] {
                 let commit = Id::new("a".repeat(digits).as_bytes()).expect("an id");
-                let header = Header { len, commit };
+                let header = ListHeader { len, commit };
                 let line = header.line();
                 assert_eq!(line.len(), super::HEADER_LEN);
-                assert_eq!(Header::parse(line.as_bytes()), Some(header));
-                assert_eq!(Header::parse(&line.as_bytes()[..60]), None);
+                assert_eq!(ListHeader::parse(line.as_bytes()), Some(header));
+                assert_eq!(ListHeader::parse(&line.as_bytes()[..60]), None);
             }
         }
     }
@@ -211,7 +211,8 @@ mod tests {
         let mut latest = LiveRecords::default();
         (0..lines.len()).for_each(|number| latest.add(number as u64, &line(number)));
         let counts = |&number: &usize| {
-            Record::of_line(&line(number)).is_ok_and(|record| latest.counts(number as u64, &record))
+            PathRecord::of_line(&line(number))
+                .is_ok_and(|record| latest.counts(number as u64, &record))
         };
         (0..lines.len()).filter(counts).collect()
     }

@@ -15,8 +15,8 @@ use crate::base::{
 
 use super::{
     delta::Id,
-    list::{HEADER_LEN, Header, List},
-    record::Record,
+    list::{HEADER_LEN, List, ListHeader},
+    record::PathRecord,
     state_files::{self, LIST, NEW_LIST, NEXT_LIST, StateDirectory, failed},
 };
 
@@ -39,7 +39,7 @@ impl ListWriter {
     /// Begin a list of what `commit` will have.
     pub(super) fn create(root: &StateDirectory, commit: &Id) -> Result<Self> {
         let mut file = state_files::create(root, NEXT_LIST)?;
-        let header = Header {
+        let header = ListHeader {
             len: 0,
             commit: commit.clone(),
         };
@@ -49,9 +49,9 @@ impl ListWriter {
     }
 
     /// Go on with the list of the directory, which must be [`tidy`], for what `commit` will have.
-    pub(super) fn go_on(root: &StateDirectory, commit: &Id, tidy: &Header) -> Result<Self> {
+    pub(super) fn go_on(root: &StateDirectory, commit: &Id, tidy: &ListHeader) -> Result<Self> {
         let mut file = state_files::open_to_change(root, LIST)?;
-        let header = Header {
+        let header = ListHeader {
             commit: commit.clone(),
             ..*tidy
         };
@@ -104,7 +104,7 @@ impl ListWriter {
 
 /// Prepare the list of the directory for more records, if it names the files of one of `commits`. The rest of an
 /// interrupted write is cut off. A list that is also in another directory, by a hard link, is left to that one.
-pub(super) fn tidy(root: &StateDirectory, commits: &[&Id]) -> Result<Option<Header>> {
+pub(super) fn tidy(root: &StateDirectory, commits: &[&Id]) -> Result<Option<ListHeader>> {
     let Some(list) = List::of(root, commits)? else {
         return Ok(None);
     };
@@ -146,7 +146,7 @@ fn compact(root: &StateDirectory, mut list: List) -> Result<()> {
     let latest = list.latest()?;
     let mut records = BufWriter::new(file);
     list.each_line(
-        |number, line| match latest.counts(number, &Record::of_line(line)?) {
+        |number, line| match latest.counts(number, &PathRecord::of_line(line)?) {
             true => records.write_all(line).map_err(write),
             false => Ok(()),
         },
@@ -160,13 +160,13 @@ fn compact(root: &StateDirectory, mut list: List) -> Result<()> {
 /// Put the list called `name`, which has one record for each path, in place of that of the directory.
 fn put_in_place(root: &StateDirectory, mut file: File, name: &str, commit: Id) -> Result<()> {
     let len = file.stream_position();
-    len.and_then(|len| write_header(&mut file, &Header { len, commit }))
+    len.and_then(|len| write_header(&mut file, &ListHeader { len, commit }))
         .map_err(|error| root.failed(name, &error))?;
     state_files::replace(root, &file, name, LIST)
 }
 
 /// Write the first line, and stand behind it.
-fn write_header(file: &mut File, header: &Header) -> io::Result<()> {
+fn write_header(file: &mut File, header: &ListHeader) -> io::Result<()> {
     file.rewind()?;
     file.write_all(header.line().as_bytes())
 }

@@ -85,11 +85,11 @@ use extract::extract;
 use list::List;
 use list_writer::{ListWriter, tidy};
 use progress::{Count, Progress};
-use reader::{Item, Reader};
+use reader::{ArchiveReader, Item};
 use recording::Recording;
 use root::Root;
 use state::Verdict;
-pub use state::{Content, State};
+pub use state::{Content, DirectoryState};
 use state_files::{LIST, NEW_LIST};
 use steps::Steps;
 use verify::verify;
@@ -141,7 +141,7 @@ pub fn apply(
         origin,
     } = archive;
     let (recording, read) = (Recording::new(), Count::default());
-    let mut reader = Reader::new(input::plain(recording.of(read.of(content)))?);
+    let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(content)))?);
     let (claim, first) = ArchiveHeader::read(&mut reader)?;
     let claim = ArchiveHeader { origin, ..claim };
     let root = Root::open(directory, claim.base.is_none())?;
@@ -171,7 +171,7 @@ pub fn apply(
             Steps::new(&claim).check(first, &mut reader, || progress.entry())?;
             progress.finish();
             let (len, read) = (read.bytes(), Count::default());
-            let mut reader = Reader::new(input::plain(read.of(recording.replay()?))?);
+            let mut reader = ArchiveReader::new(input::plain(read.of(recording.replay()?))?);
             let (_, first) = ArchiveHeader::read(&mut reader)?;
             let progress = Progress::new(console, APPLYING, Some(len), read).telling(verbose);
             application.delta(base, first, &mut reader, progress)
@@ -181,7 +181,7 @@ pub fn apply(
 
 /// Check that [`apply`] takes the archive of these bytes, as far as the archive itself decides.
 pub fn check_archive(content: impl Read) -> Result<()> {
-    let mut reader = Reader::new(input::plain(content)?);
+    let mut reader = ArchiveReader::new(input::plain(content)?);
     let (claim, first) = ArchiveHeader::read(&mut reader)?;
     Steps::new(&claim).check(first, &mut reader, || ())
 }
@@ -193,16 +193,16 @@ fn judge(
     check: Check,
     reports: &mut Reports<'_>,
 ) -> Result<Verdict> {
-    let state = State::read(root.directory())?;
+    let state = DirectoryState::read(root.directory())?;
     let is_listed = is_listed(root, state.as_ref())?;
-    let verdict = State::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
-    let is_same = state.as_ref() == Some(&State::applied(claim));
+    let verdict = DirectoryState::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
+    let is_same = state.as_ref() == Some(&DirectoryState::applied(claim));
     let is_full = claim.base.is_none();
     let held = match (state, check) {
         (_, Check::Nothing) | (None, _) => return Ok(verdict),
         // A full archive takes the place of what an interrupted application has left.
         (Some(state), _) if is_full && state.is_on_the_way() => return Ok(verdict),
-        (state, Check::Verify | Check::Repair) => State::held(state)?,
+        (state, Check::Verify | Check::Repair) => DirectoryState::held(state)?,
     };
     match compare(root, &held, reports.differences, &mut reports.console)? {
         None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
@@ -213,7 +213,7 @@ fn judge(
 }
 
 /// Whether everything that archives have brought into a directory in `state` is in its lists.
-fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
+fn is_listed(root: &Root, state: Option<&DirectoryState>) -> Result<bool> {
     let root = root.directory();
     Ok(match state.map(|state| &state.content) {
         None => false,
@@ -225,9 +225,9 @@ fn is_listed(root: &Root, state: Option<&State>) -> Result<bool> {
 }
 
 /// What `directory` says that it holds. `None` if it says nothing, or is not there.
-pub fn state(directory: &NamedFile) -> Result<Option<State>> {
+pub fn state(directory: &NamedFile) -> Result<Option<DirectoryState>> {
     match directory.path.exists() {
-        true => State::read(Root::open(directory, false)?.directory()),
+        true => DirectoryState::read(Root::open(directory, false)?.directory()),
         false => Ok(None),
     }
 }
@@ -239,7 +239,7 @@ pub fn check(
     console: &mut Console<'_>,
 ) -> Result<()> {
     let root = Root::open(directory, false)?;
-    let held = State::held(State::read(root.directory())?)?;
+    let held = DirectoryState::held(DirectoryState::read(root.directory())?)?;
     compare(&root, &held, differences, console)?.map_or(Ok(()), Err)
 }
 
@@ -278,7 +278,7 @@ impl Application<'_> {
         self,
         verdict: Verdict,
         first: Option<Item>,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
         progress: Progress<'_>,
     ) -> Result<()> {
         self.begin()?;
@@ -294,7 +294,7 @@ impl Application<'_> {
         self,
         base: &Id,
         first: Option<Item>,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
         progress: Progress<'_>,
     ) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
@@ -311,7 +311,7 @@ impl Application<'_> {
     }
 
     fn begin(&self) -> Result<()> {
-        State::applying(self.claim).write(self.root.directory())
+        DirectoryState::applying(self.claim).write(self.root.directory())
     }
 
     /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
@@ -319,7 +319,7 @@ impl Application<'_> {
         self,
         list: Option<ListWriter>,
         first: Option<Item>,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
         mut progress: Progress<'_>,
     ) -> Result<()> {
         let (root, directory) = (self.root, self.root.directory());
@@ -337,6 +337,6 @@ impl Application<'_> {
         if let Some(list) = list {
             list.complete(directory)?;
         }
-        State::applied(self.claim).write(directory)
+        DirectoryState::applied(self.claim).write(directory)
     }
 }

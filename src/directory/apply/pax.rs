@@ -8,10 +8,10 @@ use crate::base::error::Result;
 use super::input::damaged;
 
 /// Key and value.
-pub(super) type Record<'a> = (&'a [u8], &'a [u8]);
+pub(super) type PaxRecord<'a> = (&'a [u8], &'a [u8]);
 
 /// The records of one header. The iteration must stop at an error.
-pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<Record<'_>>> {
+pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<PaxRecord<'_>>> {
     let mut rest = header;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<Record<'_>>>
 }
 
 /// Take the first record off `rest`.
-fn split<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
+fn split<'a>(rest: &mut &'a [u8]) -> Option<PaxRecord<'a>> {
     let space = rest.iter().position(|&byte| byte == b' ')?;
     let len = usize::try_from(decimal(&rest[..space])?).ok()?;
     let record = rest.get(space + 1..len)?.strip_suffix(b"\n")?;

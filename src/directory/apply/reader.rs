@@ -32,12 +32,12 @@ pub(super) enum Item {
     /// The raw records of a global header.
     Global(Vec<u8>),
     /// A directory, a file or a symbolic link.
-    Entry(Entry),
+    Entry(ArchiveEntry),
 }
 
 /// An entry. The content of a file is read separately.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ArchiveEntry {
     /// The path in the archive, unchecked.
     pub(super) path: Vec<u8>,
     pub(super) kind: ItemKind,
@@ -52,14 +52,14 @@ pub(super) enum ItemKind {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// This many bytes, which [`Reader::piece`] reads.
+    /// This many bytes, which [`ArchiveReader::piece`] reads.
     Bytes(u64),
     /// This many zeros, which are not in the archive.
     Hole(u64),
 }
 
 /// Reads one archive.
-pub(super) struct Reader<R> {
+pub(super) struct ArchiveReader<R> {
     input: R,
     /// The bytes that come next, as far as they are in memory.
     ahead: Bytes,
@@ -73,7 +73,7 @@ pub(super) struct Reader<R> {
     padding: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> ArchiveReader<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
             input,
@@ -236,7 +236,7 @@ impl<R: Read> Reader<R> {
         Ok(records)
     }
 
-    fn entry(&mut self, header: &Header, extended: Extended) -> Result<Entry> {
+    fn entry(&mut self, header: &Header, extended: Extended) -> Result<ArchiveEntry> {
         let size = match extended.size {
             Some(size) => size,
             None => size(header)?,
@@ -271,7 +271,7 @@ impl<R: Read> Reader<R> {
         };
         let in_header = || header.path_bytes().into_owned();
         let path = extended.path.unwrap_or_else(in_header);
-        Ok(Entry { path, kind })
+        Ok(ArchiveEntry { path, kind })
     }
 
     fn begin(&mut self, size: u64) {
@@ -336,7 +336,7 @@ fn malformed() -> Error {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Content, Item, ItemKind, Reader};
+    use super::{ArchiveReader, Content, Item, ItemKind};
     use crate::{
         base::buffer::Buffer,
         format::{
@@ -387,7 +387,7 @@ mod tests {
 
     /// The names and contents before the first error, and whether the archive is sound.
     fn read(bytes: &[u8]) -> (Vec<ReadItem>, bool) {
-        let mut reader = Reader::new(bytes);
+        let mut reader = ArchiveReader::new(bytes);
         let mut found = Vec::new();
         loop {
             let (path, kind) = match reader.next() {

@@ -8,7 +8,7 @@ use super::{hash::ContentHash, pax::decimal};
 
 /// What an archive has done at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
+pub(super) struct PathRecord<'a> {
     pub(super) path: &'a [u8],
     pub(super) kind: RecordKind,
 }
@@ -59,7 +59,7 @@ impl fmt::Display for RecordKind {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> PathRecord<'a> {
     /// Append the record to `lines`.
     pub(super) fn push(&self, lines: &mut Vec<u8>) {
         let _ = write!(lines, "{} ", self.kind);
@@ -116,7 +116,7 @@ fn mode(line: &mut &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContentHash, Record, RecordKind};
+    use super::{ContentHash, PathRecord, RecordKind};
 
     #[test]
     fn records_are_read_as_they_were_written() {
@@ -137,13 +137,13 @@ mod tests {
             RecordKind::Gone,
         ] {
             for path in [&b"a"[..], b"a b/\nc", b" ", b"\xff"] {
-                let record = Record { path, kind };
+                let record = PathRecord { path, kind };
                 let mut line = Vec::new();
                 record.push(&mut line);
-                assert_eq!(Record::of_line(&line).ok(), Some(record));
+                assert_eq!(PathRecord::of_line(&line).ok(), Some(record));
             }
         }
-        assert!(Record::of_line(b"begun a").is_err());
+        assert!(PathRecord::of_line(b"begun a").is_err());
         for line in [
             "",
             "file",
@@ -153,7 +153,7 @@ mod tests {
             "other a",
         ] {
             let line = format!("{line}\0");
-            assert!(Record::of_line(line.as_bytes()).is_err(), "{line}");
+            assert!(PathRecord::of_line(line.as_bytes()).is_err(), "{line}");
         }
     }
 }

@@ -18,7 +18,7 @@ const LEN_MAX: u64 = 256;
 
 /// The content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct DirectoryState {
     /// Which commit.
     pub content: Content,
     /// The channel from which all of the content came, if it is known.
@@ -49,7 +49,7 @@ pub(super) enum Verdict {
     Nothing,
 }
 
-impl State {
+impl DirectoryState {
     /// The state from before the first change to after the last.
     pub(super) fn applying(claim: &ArchiveHeader) -> Self {
         Self {
@@ -222,7 +222,7 @@ fn how_to_say() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArchiveHeader, Content, Id, Origin, State, Verdict};
+    use super::{ArchiveHeader, Content, DirectoryState, Id, Origin, Verdict};
 
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
@@ -232,8 +232,8 @@ mod tests {
         Origin::new(digit.repeat(64).as_bytes()).expect("a key")
     }
 
-    fn holds(digit: &str) -> State {
-        State {
+    fn holds(digit: &str) -> DirectoryState {
+        DirectoryState {
             content: Content::Holds(id(digit)),
             origin: None,
         }
@@ -252,10 +252,13 @@ mod tests {
         ] {
             for origin in [None, Some(origin("d"))] {
                 let content = content.clone();
-                let state = State { content, origin };
+                let state = DirectoryState { content, origin };
                 let text = state.text();
-                assert_eq!(State::parse(text.as_bytes()), Some(state.clone()));
-                assert_eq!(State::parse(text.trim_end().as_bytes()), Some(state));
+                assert_eq!(DirectoryState::parse(text.as_bytes()), Some(state.clone()));
+                assert_eq!(
+                    DirectoryState::parse(text.trim_end().as_bytes()),
+                    Some(state)
+                );
             }
         }
         for text in [
@@ -267,12 +270,12 @@ mod tests {
             "applying - -",
             "\n",
         ] {
-            assert_eq!(State::parse(text.as_bytes()), None, "{text:?}");
+            assert_eq!(DirectoryState::parse(text.as_bytes()), None, "{text:?}");
         }
         let text = holds("a").text();
-        assert_eq!(State::parse(format!("{text}\n").as_bytes()), None);
+        assert_eq!(DirectoryState::parse(format!("{text}\n").as_bytes()), None);
         assert_eq!(
-            State::parse(format!("{} d", text.trim_end()).as_bytes()),
+            DirectoryState::parse(format!("{} d", text.trim_end()).as_bytes()),
             None
         );
     }
@@ -281,7 +284,10 @@ mod tests {
     #[test]
     fn verdicts() {
         let [delta, full] = [claim(Some("a"), None), claim(None, None)];
-        let [on_the_way, from_nothing] = [State::applying(&delta), State::applying(&full)];
+        let [on_the_way, from_nothing] = [
+            DirectoryState::applying(&delta),
+            DirectoryState::applying(&full),
+        ];
         let [held, base, other] = ["b", "a", "c"].map(holds);
         let [apply, replace, nothing] =
             [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
@@ -301,7 +307,7 @@ mod tests {
             (Some(&from_nothing), false, false, None, apply),
             (Some(&from_nothing), false, true, None, replace),
         ] {
-            let judge = |claim| State::judge(state, bare, listed, claim).ok();
+            let judge = |claim| DirectoryState::judge(state, bare, listed, claim).ok();
             assert_eq!(
                 (judge(&delta), judge(&full)),
                 (of_delta, of_full),
@@ -313,7 +319,7 @@ mod tests {
     /// The same commit of another channel, or of no channel, has other files.
     #[test]
     fn an_archive_of_a_channel_fits_what_came_from_the_channel() {
-        let of_channel = |digit: &str, channel| State {
+        let of_channel = |digit: &str, channel| DirectoryState {
             origin: Some(origin(channel)),
             ..holds(digit)
         };
@@ -358,19 +364,19 @@ mod tests {
                 Some(Verdict::Nothing),
             ),
             (
-                State::applying(&delta),
+                DirectoryState::applying(&delta),
                 Some(Verdict::Apply),
                 Some(Verdict::Replace),
                 Some(Verdict::Apply),
             ),
             (
-                State::applying(&plain),
+                DirectoryState::applying(&plain),
                 None,
                 Some(Verdict::Replace),
                 Some(Verdict::Apply),
             ),
         ] {
-            let judge = |claim| State::judge(Some(&state), false, true, claim).ok();
+            let judge = |claim| DirectoryState::judge(Some(&state), false, true, claim).ok();
             let verdicts = [judge(&delta), judge(&full), judge(&plain)];
             assert_eq!(verdicts, [of_delta, of_full, of_plain], "{state:?}");
         }

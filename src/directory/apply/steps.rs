@@ -11,11 +11,11 @@ use super::{
     delta::{ArchiveHeader, deletions},
     input::damaged,
     path::ArchivePath,
-    reader::{Entry, Item, ItemKind, Reader},
+    reader::{ArchiveEntry, ArchiveReader, Item, ItemKind},
 };
 
 /// One operation on the directory.
-pub(super) enum Step<'a> {
+pub(super) enum ApplyStep<'a> {
     /// Delete a file, a symbolic link or an empty directory.
     Delete(ArchivePath<'a>),
     /// Write the entry. The content of a file is read separately.
@@ -41,7 +41,7 @@ impl<'c> Steps<'c> {
     pub(super) fn check<R: Read>(
         self,
         first: Option<Item>,
-        reader: &mut Reader<R>,
+        reader: &mut ArchiveReader<R>,
         mut checked: impl FnMut(),
     ) -> Result<()> {
         self.each(first, reader, |_, _| {
@@ -54,12 +54,12 @@ impl<'c> Steps<'c> {
     pub(super) fn each<R: Read>(
         mut self,
         first: Option<Item>,
-        reader: &mut Reader<R>,
-        mut take: impl FnMut(Step<'_>, &mut Reader<R>) -> Result<()>,
+        reader: &mut ArchiveReader<R>,
+        mut take: impl FnMut(ApplyStep<'_>, &mut ArchiveReader<R>) -> Result<()>,
     ) -> Result<()> {
         let mut next = first;
         while let Some(item) = next {
-            let mut take = |step: Step<'_>| take(step, reader);
+            let mut take = |step: ApplyStep<'_>| take(step, reader);
             match item {
                 Item::Global(header) => self.global(&header, take)?,
                 Item::Entry(entry) => self.entry(&entry, &mut take)?,
@@ -69,17 +69,25 @@ impl<'c> Steps<'c> {
         Ok(())
     }
 
-    fn global(&self, header: &[u8], mut take: impl FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+    fn global(
+        &self,
+        header: &[u8],
+        mut take: impl FnMut(ApplyStep<'_>) -> Result<()>,
+    ) -> Result<()> {
         if self.brings || self.claim.base.is_none() {
             return Err(damaged("a global header where none may be"));
         }
         for path in deletions(header) {
-            take(Step::Delete(ArchivePath::new(path?)?))?;
+            take(ApplyStep::Delete(ArchivePath::new(path?)?))?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry, take: impl FnOnce(Step<'_>) -> Result<()>) -> Result<()> {
+    fn entry(
+        &mut self,
+        entry: &ArchiveEntry,
+        take: impl FnOnce(ApplyStep<'_>) -> Result<()>,
+    ) -> Result<()> {
         let path = match entry.kind {
             ItemKind::Symlink { .. } => ArchivePath::of_symlink(&entry.path)?,
             _ => ArchivePath::new(&entry.path)?,
@@ -93,6 +101,6 @@ impl<'c> Steps<'c> {
             ItemKind::Symlink { target } => path.check_target(target)?,
             ItemKind::File { .. } => {}
         }
-        take(Step::Write(path, &entry.kind))
+        take(ApplyStep::Write(path, &entry.kind))
     }
 }

@@ -30,7 +30,7 @@ use super::{
     hash::{ContentHash, Hasher},
     list::{List, LiveRecords},
     path::ArchivePath,
-    record::{Record, RecordKind},
+    record::{PathRecord, RecordKind},
     root::Root,
     threads,
 };
@@ -82,7 +82,7 @@ pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Res
     let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
     let latest = list.latest()?;
     let compared = Compared::default();
-    let mut progress = Progress {
+    let mut progress = VerifyProgress {
         console,
         meter: Meter::new("Verifying", Total::Bytes(latest.bytes)),
         compared: &compared,
@@ -98,7 +98,7 @@ fn compare(
     root: &Root,
     mut list: List,
     latest: &LiveRecords,
-    progress: &mut Progress<'_, '_>,
+    progress: &mut VerifyProgress<'_, '_>,
 ) -> Result<Differences> {
     thread::scope(|scope| {
         let compared = progress.compared;
@@ -149,13 +149,13 @@ struct Compared {
 }
 
 /// Shows how far the comparison is.
-struct Progress<'a, 'c> {
+struct VerifyProgress<'a, 'c> {
     console: &'a mut Console<'c>,
     meter: Meter,
     compared: &'a Compared,
 }
 
-impl Progress<'_, '_> {
+impl VerifyProgress<'_, '_> {
     fn update(&mut self) {
         let done = self.done();
         self.console.update(&mut self.meter, done);
@@ -198,7 +198,7 @@ impl<'r> Verifier<'r> {
     fn compare(&mut self, batch: &Batch) -> Result<()> {
         let lines = batch.records.split_inclusive(|&byte| byte == 0);
         for (number, line) in (batch.first..).zip(lines) {
-            let record = Record::of_line(line)?;
+            let record = PathRecord::of_line(line)?;
             if self.latest.counts(number, &record) {
                 if let Some(difference) = self.difference(&record)? {
                     self.found.insert(record.path.into(), difference);
@@ -211,7 +211,7 @@ impl<'r> Verifier<'r> {
         Ok(())
     }
 
-    fn difference(&mut self, record: &Record<'_>) -> Result<Option<Difference>> {
+    fn difference(&mut self, record: &PathRecord<'_>) -> Result<Option<Difference>> {
         if let RecordKind::Begun | RecordKind::Gone = record.kind {
             return Ok(None);
         }

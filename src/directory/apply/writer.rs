@@ -13,19 +13,19 @@ use super::{
     large::LargeFile,
     list_writer::ListWriter,
     path::ArchivePath,
-    record::{Record, RecordKind},
+    record::{PathRecord, RecordKind},
     root::Root,
 };
 
 /// Carries out orders, in one thread.
-pub(super) struct Writer<'r> {
+pub(super) struct DirectoryWriter<'r> {
     cursor: Cursor<'r>,
     list: Option<&'r ListWriter>,
     /// Records that the list does not have yet.
     records: Vec<u8>,
 }
 
-impl<'r> Writer<'r> {
+impl<'r> DirectoryWriter<'r> {
     pub(super) fn new(root: &'r Root, list: Option<&'r ListWriter>) -> Self {
         Self {
             cursor: root.cursor(),
@@ -48,12 +48,12 @@ impl<'r> Writer<'r> {
     /// Create a file whose content comes in pieces.
     pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
         let (path, kind) = (path.bytes(), RecordKind::Begun);
-        self.record(&Record { path, kind })?;
+        self.record(&PathRecord { path, kind })?;
         Ok(LargeFile::new(self.create(path, mode)?, path, mode))
     }
 
     /// Append `record` to the list.
-    pub(super) fn record(&mut self, record: &Record<'_>) -> Result<()> {
+    pub(super) fn record(&mut self, record: &PathRecord<'_>) -> Result<()> {
         record.push(&mut self.records);
         self.flush()
     }

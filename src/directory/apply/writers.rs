@@ -22,10 +22,10 @@ use super::{
     large::LargeFile,
     list_writer::ListWriter,
     path::ArchivePath,
-    record::Record,
+    record::PathRecord,
     root::Root,
     threads,
-    writer::Writer,
+    writer::DirectoryWriter,
 };
 
 /// A batch is sent when the archive was read on by this many bytes.
@@ -37,7 +37,7 @@ pub(super) struct Writers<'scope, 'env> {
     root: &'env Root,
     list: Option<&'env ListWriter>,
     /// The writer of the calling thread.
-    writer: Writer<'env>,
+    writer: DirectoryWriter<'env>,
     batch: Batch,
     /// The byte of the archive at which the batch begins.
     begin: u64,
@@ -55,7 +55,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
             scope,
             root,
             list,
-            writer: Writer::new(root, list),
+            writer: DirectoryWriter::new(root, list),
             batch: Batch::new(),
             begin: 0,
             threads: None,
@@ -108,7 +108,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     }
 
     /// Appends `record` to the list at once.
-    pub(super) fn record(&mut self, record: &Record<'_>) -> Result<()> {
+    pub(super) fn record(&mut self, record: &PathRecord<'_>) -> Result<()> {
         self.writer.record(record)
     }
 
@@ -124,7 +124,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         let batch = mem::take(&mut self.batch);
         let threads = self.threads.get_or_insert_with(|| {
             Workers::start(self.scope, threads::helpers(), || {
-                let mut writer = Writer::new(self.root, self.list);
+                let mut writer = DirectoryWriter::new(self.root, self.list);
                 move |batches: Receiver<Batch>| {
                     batches.iter().try_for_each(|batch| writer.write(&batch))
                 }

@@ -12,7 +12,7 @@ mod url;
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::base::{error::Result, working_directory::Directory};
+use crate::base::{error::Result, working_directory::WorkingDirectory};
 pub use digest::{Digest, Hashing};
 use directory::DirectoryBucket;
 pub use files::{Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned, no_bucket};
@@ -20,7 +20,11 @@ pub use url::{BucketUrl, shown};
 
 /// Opens the bucket at `url`, which may be a path in `directory`. Each request to an object store may take as long as
 /// `deadline`.
-pub fn open(url: &BucketUrl, directory: &Directory, deadline: Duration) -> Result<Box<dyn Bucket>> {
+pub fn open(
+    url: &BucketUrl,
+    directory: &WorkingDirectory,
+    deadline: Duration,
+) -> Result<Box<dyn Bucket>> {
     match url.path() {
         Some(path) => Ok(Box::new(DirectoryBucket::new(
             directory.file(PathBuf::from(path)),

@@ -12,8 +12,8 @@ use crate::{
 };
 
 use super::{
+    address::{ChannelAddress, ChannelName},
     chain::cheapest_chain,
-    place::{ChannelName, Place},
     published_archive::PublishedArchive,
 };
 
@@ -33,7 +33,7 @@ pub(super) struct Channel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) edition: Option<Digest>,
     /// The newest commit.
-    pub(super) target: Target,
+    pub(super) target: PublishedCommit,
     /// The archives, the newest one last.
     pub(super) steps: Vec<PublishedArchive>,
     /// Archives that were listed before.
@@ -42,7 +42,7 @@ pub(super) struct Channel {
 
 /// A commit that is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct PublishedCommit {
     /// The commit.
     pub commit: String,
     /// The tree of the commit.
@@ -61,7 +61,11 @@ pub(super) struct Retired {
 
 impl Channel {
     /// A channel of `target` through `steps`.
-    pub(super) fn new(filters: String, target: Target, steps: Vec<PublishedArchive>) -> Self {
+    pub(super) fn new(
+        filters: String,
+        target: PublishedCommit,
+        steps: Vec<PublishedArchive>,
+    ) -> Self {
         Self {
             channel: VERSION,
             filters,
@@ -120,7 +124,7 @@ impl Channel {
         }
         let bases = self.steps.iter().filter_map(|step| step.base.as_ref());
         let targets = self.steps.iter().map(|step| &step.target);
-        let Target { commit, tree, .. } = &self.target;
+        let PublishedCommit { commit, tree, .. } = &self.target;
         for id in bases.chain(targets).chain([commit, tree]) {
             if Id::new(id.as_bytes()).is_none() {
                 return Err(format!("'{}' is no object id", id.escape_default()));
@@ -157,18 +161,18 @@ impl Channel {
 }
 
 /// The error of a place without a channel.
-pub(super) fn not_there(place: &Place) -> Error {
-    let Place { bucket, channel } = place;
+pub(super) fn not_there(place: &ChannelAddress) -> Error {
+    let ChannelAddress { bucket, channel } = place;
     Error::not_there(format!("there is no channel '{channel}' in '{bucket}'"))
         .hinted("git sluice publish <bucket>/<channel> <commit> creates one")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::published_archive::tests::step, Channel, Target};
+    use super::{super::published_archive::tests::step, Channel, PublishedCommit};
 
     fn channel() -> Channel {
-        let target = Target {
+        let target = PublishedCommit {
             commit: "b".repeat(40),
             tree: "c".repeat(40),
             time: 1,

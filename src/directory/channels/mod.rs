@@ -18,7 +18,7 @@
 //! channel lists is harmless; `prune` removes it when it is old (`age`).
 
 mod age;
-mod place;
+mod address;
 mod prune;
 mod publish;
 mod published_archive;
@@ -26,8 +26,8 @@ mod update;
 mod channel;
 mod chain;
 
-pub use channel::Target;
-pub use place::{ChannelName, Place, is_bucket};
+pub use address::{ChannelAddress, ChannelName, is_bucket};
+pub use channel::PublishedCommit;
 pub use prune::{Pruned, prune};
 pub use publish::{ArchiveMaker, Conditions, Limits, Made, Published, publish};
 pub use update::{Update, update};

@@ -8,9 +8,9 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    address::{CHANNELS, ChannelName, OBJECTS, digest_of},
     age::{CURRENT, LEAST, is_past},
     channel::Channel,
-    place::{CHANNELS, ChannelName, OBJECTS, digest_of},
 };
 use crate::{
     base::error::{Error, Result},

@@ -9,10 +9,10 @@ use std::{
 use serde::Serialize;
 
 use super::{
+    address::{ChannelAddress, ChannelName, TOP, is_bucket, object},
     age::{YOUNG, is_past},
     chain::cheapest_chain,
-    channel::{Channel, Retired, Target},
-    place::{ChannelName, Place, TOP, is_bucket, object},
+    channel::{Channel, PublishedCommit, Retired},
     published_archive::PublishedArchive,
 };
 use crate::{
@@ -40,7 +40,7 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Makes the archives of one commit.
 pub trait ArchiveMaker {
     /// The commit.
-    fn target(&self) -> Target;
+    fn target(&self) -> PublishedCommit;
 
     /// Hash of all options that select files, without the commit. Only deltas with equal hashes can follow each other.
     fn filters(&self) -> String;
@@ -50,7 +50,7 @@ pub trait ArchiveMaker {
     fn make(&mut self, base: Option<&str>, console: Console<'_>) -> Result<Made>;
 
     /// Whether `other` is newer: a descendant of the target, or a later commit that the repository lacks.
-    fn is_behind(&self, other: &Target) -> Result<bool>;
+    fn is_behind(&self, other: &PublishedCommit) -> Result<bool>;
 }
 
 /// An archive.
@@ -109,7 +109,7 @@ pub struct Conditions {
 /// lead to the commit.
 pub fn publish(
     bucket: &dyn Bucket,
-    place: &Place,
+    place: &ChannelAddress,
     producer: &mut dyn ArchiveMaker,
     conditions: Conditions,
     console: Console<'_>,

@@ -13,9 +13,9 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::{
+    address::{ChannelAddress, object},
     chain::cheapest_chain,
     channel::{Channel, not_there},
-    place::{Place, object},
     published_archive::PublishedArchive,
 };
 use crate::{
@@ -42,7 +42,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// What is asked for.
 pub struct Update<'a> {
     /// The channel.
-    pub place: &'a Place,
+    pub place: &'a ChannelAddress,
     /// The directory that is brought to a commit.
     pub directory: &'a NamedFile,
     /// The commit; by default the newest one.

@@ -4,19 +4,19 @@ use super::{
     bits::Bits,
     block::{self, Sink},
     cut::Cut,
-    piece::Piece,
+    piece::TextPiece,
     token::Token,
 };
 
 /// Coded blocks, in order.
 pub(super) struct Coded {
-    stored: Vec<Stored>,
+    stored: Vec<StoredBlock>,
     /// The blocks behind the last stored one.
     bits: Bits,
 }
 
 /// A stored block, whose padding depends on where it stands.
-struct Stored {
+struct StoredBlock {
     /// The blocks before it.
     before: Bits,
     raw: Vec<u8>,
@@ -29,7 +29,7 @@ impl Coded {
     pub(super) fn new(
         mut tokens: &[Token],
         cuts: &[Cut],
-        piece: &Piece,
+        piece: &TextPiece,
         last: bool,
         memory: Vec<u8>,
     ) -> Self {
@@ -67,7 +67,7 @@ impl Sink for Coded {
     }
 
     fn stored(&mut self, raw: &[u8], last: bool) {
-        self.stored.push(Stored {
+        self.stored.push(StoredBlock {
             before: std::mem::take(&mut self.bits),
             raw: raw.to_vec(),
             last,

@@ -1,13 +1,13 @@
 //! Raw deflate streams of whole inputs.
 
-use super::{dialect::Dialect, level::Level, serial::Serial, stored::Stored};
+use super::{dialect::Dialect, level::Level, serial::Serial, stored::StoredEncoder};
 
 /// Deflates whole inputs, one after another, on the calling thread. The memory is kept from one input to the next.
 pub struct Encoder(Core);
 
 /// Level 0 stores the input and needs no parser.
 enum Core {
-    Stored(Stored),
+    Stored(StoredEncoder),
     Serial(Box<Serial>),
 }
 
@@ -15,7 +15,7 @@ impl Core {
     fn new(level: Level, dialect: Dialect) -> Self {
         match Serial::new(level, dialect) {
             Some(serial) => Self::Serial(Box::new(serial)),
-            None => Self::Stored(Stored::default()),
+            None => Self::Stored(StoredEncoder::default()),
         }
     }
 }

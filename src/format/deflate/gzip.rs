@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use crc32fast::Hasher;
 
-use super::{Dialect, Level, parallel::Parallel, piece::Shape, serial::Serial, stored::Stored};
+use super::{
+    Dialect, Level, parallel::Parallel, piece::Shape, serial::Serial, stored::StoredEncoder,
+};
 
 /// How much is gathered before it is parsed on one thread.
 const FEED: usize = 1 << 18;
@@ -33,13 +35,13 @@ pub struct Gzip<W> {
 }
 
 enum Core {
-    Stored(Stored, Hasher),
-    Serial(Box<Stream>),
+    Stored(StoredEncoder, Hasher),
+    Serial(Box<SerialStream>),
     Parallel(Box<Parallel>),
 }
 
 /// A stream on one thread. The text begins a window before the next position.
-struct Stream {
+struct SerialStream {
     serial: Serial,
     text: Vec<u8>,
     origin: u64,
@@ -138,8 +140,8 @@ impl Core {
             return Self::Parallel(Box::new(parallel));
         }
         match Serial::new(level, dialect) {
-            Some(serial) => Self::Serial(Box::new(Stream::new(serial))),
-            None => Self::Stored(Stored::default(), Hasher::new()),
+            Some(serial) => Self::Serial(Box::new(SerialStream::new(serial))),
+            None => Self::Stored(StoredEncoder::default(), Hasher::new()),
         }
     }
 
@@ -181,7 +183,7 @@ impl Core {
     }
 }
 
-impl Stream {
+impl SerialStream {
     fn new(mut serial: Serial) -> Self {
         serial.begin();
         Self {

@@ -14,13 +14,13 @@ use super::{
 /// The parser and the index it searches.
 pub(super) struct Lazy {
     chains: Chains,
-    state: State,
+    state: LazyState,
     effort: Effort,
 }
 
 /// The state before a position is looked at.
 #[derive(Clone, Copy)]
-struct State {
+struct LazyState {
     at: usize,
     /// Whether the byte before is undecided.
     pending: bool,
@@ -33,7 +33,7 @@ impl Lazy {
     pub(super) fn new(effort: Effort) -> Self {
         Self {
             chains: Chains::new(),
-            state: State::new(0),
+            state: LazyState::new(0),
             effort,
         }
     }
@@ -41,7 +41,7 @@ impl Lazy {
     /// Starts at `at`, with nothing pending. `origin` says whether `text` begins with the input.
     pub(super) fn begin(&mut self, text: &[u8], at: usize, origin: bool) {
         self.chains.begin(text, at, origin);
-        self.state = State::new(at);
+        self.state = LazyState::new(at);
     }
 
     /// The position to look at next.
@@ -98,7 +98,7 @@ impl Lazy {
     }
 }
 
-impl State {
+impl LazyState {
     fn new(at: usize) -> Self {
         Self {
             at,

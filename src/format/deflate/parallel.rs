@@ -14,7 +14,7 @@ use super::{
     coded::Coded,
     level::Level,
     parser::Parser,
-    piece::{HISTORY, Parsed, Piece, Shape},
+    piece::{HISTORY, Parsed, Shape, TextPiece},
     stitch::Stitch,
     token::Token,
 };
@@ -51,7 +51,7 @@ pub(super) struct Parallel {
 
 /// A piece under way. After many failures not every piece is parsed speculatively.
 struct Parsing {
-    piece: Arc<Piece>,
+    piece: Arc<TextPiece>,
     parsed: Option<Promise<(Parsed, Hasher)>>,
 }
 
@@ -133,7 +133,7 @@ impl Parallel {
     }
 
     fn submit(&mut self, text: Vec<u8>, end: usize, until: Option<usize>) {
-        let piece = Arc::new(Piece {
+        let piece = Arc::new(TextPiece {
             text,
             origin: self.origin,
             start: self.start,
@@ -148,7 +148,7 @@ impl Parallel {
         self.count = self.count.wrapping_add(1);
     }
 
-    fn parse(&self, piece: Arc<Piece>) -> Promise<(Parsed, Hasher)> {
+    fn parse(&self, piece: Arc<TextPiece>) -> Promise<(Parsed, Hasher)> {
         let (level, dialect) = (self.level, self.dialect);
         let (parsers, tokens) = (self.parsers.clone(), self.tokens.clone());
         self.pool.submit(move || {

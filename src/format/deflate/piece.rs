@@ -57,7 +57,7 @@ impl Shape {
 }
 
 /// A piece, with the input around it.
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     pub(super) text: Vec<u8>,
     /// The position of `text` in the input: a multiple of `HISTORY`.
     pub(super) origin: u64,
@@ -70,7 +70,7 @@ pub(super) struct Piece {
     pub(super) texts: FreeList<Vec<u8>>,
 }
 
-impl Drop for Piece {
+impl Drop for TextPiece {
     fn drop(&mut self) {
         self.texts.put([std::mem::take(&mut self.text)]);
     }
@@ -93,7 +93,7 @@ pub(super) struct Ending {
     pub(super) pending: Option<Token>,
 }
 
-impl Piece {
+impl TextPiece {
     /// Parses from the start of the piece, into the memory of `tokens`.
     pub(super) fn parse(
         &self,

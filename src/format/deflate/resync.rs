@@ -32,7 +32,7 @@ struct Cursor {
 }
 
 /// The result of a walk.
-pub(super) enum Outcome {
+pub(super) enum ResyncOutcome {
     /// The resync point lies before these tokens, given by index.
     Synced {
         sequential: usize,
@@ -69,10 +69,10 @@ impl Resync {
     }
 
     /// Goes on through the tokens of both parses that are known so far.
-    pub(super) fn walk(&mut self, sequential: &[Token], speculative: &[Token]) -> Outcome {
+    pub(super) fn walk(&mut self, sequential: &[Token], speculative: &[Token]) -> ResyncOutcome {
         loop {
             if self.sequential.at > self.limit {
-                return Outcome::Never;
+                return ResyncOutcome::Never;
             }
             let aligned = self.sequential.at == self.speculative.at;
             let next = (
@@ -80,15 +80,15 @@ impl Resync {
                 speculative.get(self.speculative.index),
             );
             if aligned && self.is_synced(next) {
-                return Outcome::Synced {
+                return ResyncOutcome::Synced {
                     sequential: self.sequential.index,
                     speculative: self.speculative.index,
                 };
             }
             let ahead = self.sequential.at > self.speculative.at;
             match next {
-                (None, _) if !ahead => return Outcome::More,
-                (_, None) if aligned || ahead => return Outcome::Never,
+                (None, _) if !ahead => return ResyncOutcome::More,
+                (_, None) if aligned || ahead => return ResyncOutcome::Never,
                 _ => {}
             }
             if aligned && next.0 != next.1 {

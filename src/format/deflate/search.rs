@@ -17,7 +17,7 @@ use super::{
 };
 
 /// One search.
-struct Search<'a> {
+struct MatchSearch<'a> {
     chains: &'a Chains,
     text: &'a [u8],
     at: usize,
@@ -46,7 +46,7 @@ pub(super) fn search(
     least: usize,
     effort: Effort,
 ) -> Option<Match> {
-    let search = Search {
+    let search = MatchSearch {
         chains,
         text,
         at,
@@ -74,7 +74,7 @@ pub(super) fn search(
     Some(search.three())
 }
 
-impl Search<'_> {
+impl MatchSearch<'_> {
     /// Visit the candidates that agree in `N` bytes, nearest first, with their distance and the difference
     /// of their first bytes. `distance` is that of the first candidate, or 0. `None` if collisions leave
     /// the visit incomplete.

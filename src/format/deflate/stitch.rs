@@ -11,8 +11,8 @@ use super::{
     cut::{Cut, Cutter},
     level::{Level, Strategy},
     parser::Parser,
-    piece::{Ending, Parsed, Piece},
-    resync::{Outcome, Resync},
+    piece::{Ending, Parsed, TextPiece},
+    resync::{Resync, ResyncOutcome},
     token::Token,
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Stitch {
 pub(super) struct Blocks {
     pub(super) tokens: Vec<Token>,
     pub(super) cuts: Vec<Cut>,
-    pub(super) piece: Arc<Piece>,
+    pub(super) piece: Arc<TextPiece>,
     /// Whether the last of the blocks is the last of the stream.
     pub(super) last: bool,
 }
@@ -82,7 +82,7 @@ impl Stitch {
     }
 
     /// Goes on through the next piece. `parsed` is its speculative parse, which the first piece always has.
-    pub(super) fn piece(&mut self, piece: Arc<Piece>, parsed: Option<Parsed>) -> Stitched {
+    pub(super) fn piece(&mut self, piece: Arc<TextPiece>, parsed: Option<Parsed>) -> Stitched {
         let sequential = self.parser.take().map(|mut parser| {
             parser.rebase((piece.origin - self.origin) as usize);
             parser
@@ -113,7 +113,7 @@ impl Stitch {
     /// Leads the sequential parse to the resync point with `parsed`, or to the end of the piece.
     fn resync(
         &mut self,
-        piece: &Piece,
+        piece: &TextPiece,
         mut parser: Parser,
         parsed: Parsed,
     ) -> (bool, Option<Parser>, Option<Ending>) {
@@ -127,14 +127,14 @@ impl Stitch {
         let mut ending = None;
         loop {
             match resync.walk(&self.tokens[self.settled..], &parsed.tokens) {
-                Outcome::Synced {
+                ResyncOutcome::Synced {
                     sequential,
                     speculative,
                 } => {
                     self.tokens.truncate(self.settled + sequential);
                     return (true, Some(parser), self.adopt(parsed, speculative));
                 }
-                Outcome::More if !is_through(piece, &parser, ending) => {
+                ResyncOutcome::More if !is_through(piece, &parser, ending) => {
                     let until = parser.at().saturating_add(step);
                     ending = piece.go_on(&mut parser, self.dialect, until, &mut self.tokens);
                     step *= 2;
@@ -149,7 +149,7 @@ impl Stitch {
     /// Leads the sequential parse to the end of the piece.
     fn go_through(
         &mut self,
-        piece: &Piece,
+        piece: &TextPiece,
         mut parser: Parser,
         mut ending: Option<Ending>,
     ) -> Option<Ending> {
@@ -161,7 +161,7 @@ impl Stitch {
     }
 
     /// Cuts blocks of the tokens that begin before the end of `piece`.
-    fn settle(&mut self, piece: Arc<Piece>, ending: Option<Ending>) -> Blocks {
+    fn settle(&mut self, piece: Arc<TextPiece>, ending: Option<Ending>) -> Blocks {
         match ending {
             Some(_) => self.settled = self.tokens.len(),
             None => self.settle_before(&piece),
@@ -191,7 +191,7 @@ impl Stitch {
     }
 
     /// Counts the tokens that begin before the end of `piece`, from the last one on: few begin behind.
-    fn settle_before(&mut self, piece: &Piece) {
+    fn settle_before(&mut self, piece: &TextPiece) {
         let Some(mut at) = self.parser.as_ref().map(Parser::reach) else {
             return;
         };
@@ -213,6 +213,6 @@ impl Stitch {
 }
 
 /// Whether the parse has come to where the speculative parse of `piece` stops.
-fn is_through(piece: &Piece, parser: &Parser, ending: Option<Ending>) -> bool {
+fn is_through(piece: &TextPiece, parser: &Parser, ending: Option<Ending>) -> bool {
     ending.is_some() || piece.until.is_some_and(|until| parser.at() >= until)
 }

@@ -8,11 +8,11 @@ const BLOCK: usize = 4 * 10240;
 
 /// Bytes that are not written yet.
 #[derive(Default)]
-pub(super) struct Stored {
+pub(super) struct StoredEncoder {
     pending: Vec<u8>,
 }
 
-impl Stored {
+impl StoredEncoder {
     /// Takes `bytes` and writes full blocks to `out`.
     pub(super) fn write(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.pending.extend_from_slice(bytes);

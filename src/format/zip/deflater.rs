@@ -28,19 +28,19 @@ impl Deflater {
     }
 
     /// Begin a stream that zlib produces piece by piece, for input that is too long to hold.
-    pub(super) fn begin(&mut self, level: Level) -> Stream<'_> {
+    pub(super) fn begin(&mut self, level: Level) -> DeflateStream<'_> {
         let compress = self
             .zlib
             .get_or_insert_with(|| Compress::new(Compression::new(level.number().into()), false));
         compress.reset();
-        Stream(compress)
+        DeflateStream(compress)
     }
 }
 
 /// A stream in progress.
-pub(super) struct Stream<'a>(&'a mut Compress);
+pub(super) struct DeflateStream<'a>(&'a mut Compress);
 
-impl Stream<'_> {
+impl DeflateStream<'_> {
     /// Compress `input` and append the output to `out`.
     pub(super) fn feed(&mut self, input: &[u8], out: &mut Buffer) {
         let end = self.0.total_in() + input.len() as u64;

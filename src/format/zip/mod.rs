@@ -21,9 +21,9 @@ use crate::{
     },
     format::deflate::Level,
 };
-use deflater::{Deflater, Stream};
-pub use record::{Directory, Pending, Times};
-use record::{Entry, Method};
+use deflater::{DeflateStream, Deflater};
+pub use record::{CentralDirectory, Pending, Times};
+use record::{Method, ZipEntry};
 
 /// Made on MS-DOS, for entries without a notable mode.
 const MADE_BY_DOS: u16 = 0;
@@ -65,7 +65,7 @@ pub struct Scratch {
 impl Format for Zip {
     type Scratch = Scratch;
     type Records = Pending;
-    type Directory = Directory;
+    type Directory = CentralDirectory;
 
     fn head(&self, _: &mut Buffer) {}
 
@@ -119,7 +119,7 @@ impl Format for Zip {
         let out = &mut part.bytes;
         let body = &out[begun.body..];
         let size = body.len() as u64;
-        let mut entry = Entry {
+        let mut entry = ZipEntry {
             method: self.method(size),
             streamed: layout == Layout::Streamed,
             crc: crc32fast::hash(body),
@@ -156,7 +156,7 @@ impl Format for Zip {
         part: &mut Part<Pending>,
         flush: Flush<'_, Pending, E>,
     ) -> Result<(), E> {
-        let entry = Entry {
+        let entry = ZipEntry {
             method: self.method(outline.size),
             size: outline.size,
             ..entry(member)
@@ -171,16 +171,21 @@ impl Format for Zip {
         self.small(member, b"", member.text.unwrap_or(true), part);
     }
 
-    fn empty_directory(&self) -> Directory {
-        Directory::new(self.directory_memory)
+    fn empty_directory(&self) -> CentralDirectory {
+        CentralDirectory::new(self.directory_memory)
     }
 
-    fn place(&self, directory: &mut Directory, records: &mut Pending, start: u64) -> Result<()> {
+    fn place(
+        &self,
+        directory: &mut CentralDirectory,
+        records: &mut Pending,
+        start: u64,
+    ) -> Result<()> {
         let placed = directory.place(records, self.times, start);
         placed.map_err(cannot_keep_directory)
     }
 
-    fn end(&self, directory: Directory, written: u64, put: Put<'_>) -> Result<()> {
+    fn end(&self, directory: CentralDirectory, written: u64, put: Put<'_>) -> Result<()> {
         let comment = self.comment.as_deref().unwrap_or_default();
         let (records, end) = directory
             .end(comment, written)
@@ -200,7 +205,7 @@ impl Format for Zip {
             text: None,
             vendor: &[],
         };
-        let torn = Entry {
+        let torn = ZipEntry {
             packed: 1,
             size: 1,
             ..entry(&member)
@@ -219,7 +224,7 @@ impl Zip {
 
     /// Append an entry that is never deflated.
     fn small(&self, member: &Member<'_>, body: &[u8], text: bool, part: &mut Part<Pending>) {
-        let entry = Entry {
+        let entry = ZipEntry {
             crc: crc32fast::hash(body),
             size: body.len() as u64,
             packed: body.len() as u64,
@@ -232,7 +237,7 @@ impl Zip {
         part.records.push(entry, member.name, offset);
     }
 
-    fn header(&self, entry: &Entry, begun: &Begun, member: &Member<'_>, out: &mut Buffer) {
+    fn header(&self, entry: &ZipEntry, begun: &Begun, member: &Member<'_>, out: &mut Buffer) {
         let mut header = Buffer::default();
         entry.known().local(member.name, self.times, &mut header);
         begun.put_header(&header, out);
@@ -242,7 +247,7 @@ impl Zip {
         &self,
         scratch: &mut Scratch,
         member: &Member<'_>,
-        mut entry: Entry,
+        mut entry: ZipEntry,
         body: Body<'_, E>,
         part: &mut Part<Pending>,
         flush: Flush<'_, Pending, E>,
@@ -279,7 +284,7 @@ impl Zip {
         &self,
         scratch: &mut Scratch,
         member: &Member<'_>,
-        mut entry: Entry,
+        mut entry: ZipEntry,
         body: Body<'_, E>,
         part: &mut Part<Pending>,
         flush: Flush<'_, Pending, E>,
@@ -346,7 +351,7 @@ impl Zip {
 /// Packs a body piece by piece. Each call returns the number of output bytes.
 enum Packer<'a> {
     Store,
-    Deflate(Stream<'a>),
+    Deflate(DeflateStream<'a>),
 }
 
 impl Packer<'_> {
@@ -368,7 +373,7 @@ impl Packer<'_> {
     }
 }
 
-impl Entry {
+impl ZipEntry {
     /// The fields that are known when the header is written.
     fn known(&self) -> Self {
         match (self.streamed, self.method) {
@@ -384,14 +389,14 @@ impl Entry {
 }
 
 /// An entry with the fields that follow from its name and type.
-fn entry(member: &Member<'_>) -> Entry {
+fn entry(member: &Member<'_>) -> ZipEntry {
     let (made_by, attributes) = match member.kind {
         MemberKind::File => (MADE_BY_DOS, 0),
         MemberKind::Executable => (MADE_BY_UNIX, EXECUTABLE),
         MemberKind::Symlink => (MADE_BY_UNIX, SYMLINK),
         MemberKind::Directory => (MADE_BY_DOS, DIRECTORY),
     };
-    Entry {
+    ZipEntry {
         made_by,
         method: Method::Store,
         streamed: false,

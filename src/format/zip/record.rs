@@ -40,7 +40,7 @@ pub struct Times {
 
 /// The fields of an entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct ZipEntry {
     pub(super) made_by: u16,
     pub(super) method: Method,
     pub(super) streamed: bool,
@@ -53,7 +53,7 @@ pub(super) struct Entry {
     pub(super) attributes: u32,
 }
 
-impl Entry {
+impl ZipEntry {
     fn local_zip64(&self) -> bool {
         let limit = if self.streamed { STREAM_MAX } else { MAX32 };
         self.size > limit || self.packed > MAX32
@@ -164,7 +164,7 @@ pub struct Pending {
 
 /// An entry and the offset of its header.
 struct Placed {
-    entry: Entry,
+    entry: ZipEntry,
     /// The end of the name in the buffer of all names.
     name_end: usize,
     /// The offset from the beginning of the part. Negative if the header was written in an earlier part.
@@ -172,7 +172,7 @@ struct Placed {
 }
 
 impl Pending {
-    pub(super) fn push(&mut self, entry: Entry, name: &[u8], offset: i64) {
+    pub(super) fn push(&mut self, entry: ZipEntry, name: &[u8], offset: i64) {
         self.names.extend_from_slice(name);
         self.entries.push(Placed {
             entry,
@@ -199,7 +199,7 @@ impl Records for Pending {
 }
 
 /// The directory at the end of the archive, in memory up to a limit, beyond the limit on disk.
-pub struct Directory {
+pub struct CentralDirectory {
     records: Spool,
     entries: u64,
     made_by: u16,
@@ -207,7 +207,7 @@ pub struct Directory {
     record: Buffer,
 }
 
-impl Directory {
+impl CentralDirectory {
     /// Hold up to `max_memory` bytes in memory.
     pub(super) fn new(max_memory: usize) -> Self {
         Self {
@@ -294,7 +294,7 @@ fn put64(out: &mut Buffer, value: u64) {
 mod tests {
     use std::io::Read;
 
-    use super::{Directory, Entry, Method, Pending, Times};
+    use super::{CentralDirectory, Method, Pending, Times, ZipEntry};
 
     const TIMES: Times = Times {
         dos: [1, 2],
@@ -303,11 +303,11 @@ mod tests {
 
     /// A directory of three parts with `per_part` entries each, held in memory up to `max_memory` bytes.
     fn directory(max_memory: usize, per_part: u32) -> Vec<u8> {
-        let mut directory = Directory::new(max_memory);
+        let mut directory = CentralDirectory::new(max_memory);
         for part in 0..3 {
             let mut pending = Pending::default();
             for number in 0..per_part {
-                let entry = Entry {
+                let entry = ZipEntry {
                     made_by: 0,
                     method: Method::Store,
                     streamed: false,

@@ -21,13 +21,13 @@ pub(super) struct Complaints {
     pub first: Vec<u8>,
     /// Warnings about the file that git reads just after the root's file.
     pub last: Vec<u8>,
-    levels: Vec<Level>,
+    levels: Vec<DirectoryComplaints>,
     /// Warnings to print with the next entry.
     pub note: Note,
 }
 
 #[derive(Clone, Default)]
-struct Level {
+struct DirectoryComplaints {
     text: Vec<u8>,
     /// One bit for each [`Asker`] that has received the text.
     heard: u64,
@@ -40,7 +40,7 @@ impl Complaints {
             true => [&self.first[..], &own, &self.last].concat(),
             false => own,
         };
-        self.levels.push(Level { text, heard: 0 });
+        self.levels.push(DirectoryComplaints { text, heard: 0 });
     }
 
     /// Leave the directory entered last.
@@ -55,7 +55,7 @@ impl Complaints {
 
     /// Whether no file of the entered directories has a complaint, printed or pending.
     pub(super) fn is_empty(&self) -> bool {
-        let is_silent = |level: &Level| level.text.is_empty();
+        let is_silent = |level: &DirectoryComplaints| level.text.is_empty();
         self.note == Note::default() && self.levels.iter().all(is_silent)
     }
 

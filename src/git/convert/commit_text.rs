@@ -10,7 +10,7 @@ use gix::bstr::{BStr, ByteSlice};
 
 use super::{
     encoding::{decode, is_utf8},
-    format::{Header, Known},
+    format::{CommitFacts, CommitHeader},
 };
 
 /// The text of a commit.
@@ -40,9 +40,9 @@ impl<'a> CommitText<'a> {
     }
 
     /// What git finds in this text without leaving it.
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn known(&self) -> CommitFacts {
         let known = |name: &str| self.field(name).is_some();
-        Known {
+        CommitFacts {
             header: header(&self.text),
             author: known("author "),
             committer: known("committer "),
@@ -57,38 +57,38 @@ fn lines<'t>(text: &'t [u8], name: &str) -> impl Iterator<Item = &'t BStr> {
 }
 
 /// Where git leaves the header of `text`, whose lines end at a line end or at a NUL.
-fn header(text: &[u8]) -> Header {
+fn header(text: &[u8]) -> CommitHeader {
     let mut start = 0;
     while text.get(start).is_some_and(|&byte| byte != 0) {
         let rest = &text[start..];
         match rest.find_byteset(b"\n\0") {
-            Some(0) => return Header::Ended,
+            Some(0) => return CommitHeader::Ended,
             Some(len) => start += len + 1,
-            None => return Header::Open,
+            None => return CommitHeader::Open,
         }
     }
     match start < text.len() {
-        true => Header::Ended,
-        false => Header::Alone,
+        true => CommitHeader::Ended,
+        false => CommitHeader::Alone,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CommitText, Header, header};
+    use super::{CommitHeader, CommitText, header};
 
     #[test]
     fn where_git_leaves_the_header() {
         for (text, expected) in [
-            ("tree a\nauthor b\n\nsubject\n", Header::Ended),
-            ("tree a\n\n", Header::Ended),
-            ("tree a\nauthor b\0c\n\nsubject", Header::Ended),
-            ("tree a\n\0", Header::Ended),
-            ("tree a\nauthor b\n", Header::Alone),
-            ("", Header::Alone),
-            ("tree a\0", Header::Alone),
-            ("tree a\nauthor b", Header::Open),
-            ("tree a\0author b", Header::Open),
+            ("tree a\nauthor b\n\nsubject\n", CommitHeader::Ended),
+            ("tree a\n\n", CommitHeader::Ended),
+            ("tree a\nauthor b\0c\n\nsubject", CommitHeader::Ended),
+            ("tree a\n\0", CommitHeader::Ended),
+            ("tree a\nauthor b\n", CommitHeader::Alone),
+            ("", CommitHeader::Alone),
+            ("tree a\0", CommitHeader::Alone),
+            ("tree a\nauthor b", CommitHeader::Open),
+            ("tree a\0author b", CommitHeader::Open),
         ] {
             assert_eq!(header(text.as_bytes()), expected, "{text:?}");
         }
@@ -98,12 +98,12 @@ mod tests {
     fn an_encoding_counts_only_where_it_is_the_texts() {
         let commit = "author A <a> 1 +0000\nauthor B <b> 2 +0000\nencoding UTF-16\n\nsubject";
         let even = CommitText::of(commit.as_bytes()).known();
-        assert_eq!((even.header, even.author), (Header::Open, false));
+        assert_eq!((even.header, even.author), (CommitHeader::Open, false));
         let odd = format!("{commit}s");
         let odd = CommitText::of(odd.as_bytes());
         let author = odd.field("author ");
         assert_eq!(author, Some("B <b> 2 +0000".into()), "it is the last");
-        assert_eq!(odd.known().header, Header::Ended);
+        assert_eq!(odd.known().header, CommitHeader::Ended);
         assert_eq!(odd.encoding.as_deref(), Some("UTF-16"));
     }
 }

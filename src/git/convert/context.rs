@@ -92,7 +92,7 @@ fn escape(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{Context, Format, line};
-    use crate::git::convert::format::Shared;
+    use crate::git::convert::format::SharedFormatState;
 
     #[test]
     fn a_format_may_look_at_one_line() {
@@ -121,7 +121,8 @@ mod tests {
             ("a\nb\nc", "%<(5)%w(20)%s", 0, "a\nb\nc%w(1)%w()", 0),
             ("a\nb\0c", "%<(5)%w(20)%s", 0, "a\nb%x00c", 0),
         ] {
-            let format = Format::parse(format.as_bytes(), &mut Shared::default()).expect(format);
+            let format =
+                Format::parse(format.as_bytes(), &mut SharedFormatState::default()).expect(format);
             let expected = Context {
                 kept,
                 asked: asked.into(),
@@ -130,7 +131,8 @@ mod tests {
             let context = Context::of(text.as_bytes(), &format).expect(asked);
             assert_eq!(context, expected, "{text:?}");
         }
-        let both = Format::parse(b"%<|(9)%s%w(20)%s", &mut Shared::default()).expect("it is one");
+        let both = Format::parse(b"%<|(9)%s%w(20)%s", &mut SharedFormatState::default())
+            .expect("it is one");
         assert!(Context::of(b"\0", &both).is_err());
     }
 }

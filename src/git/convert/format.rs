@@ -12,7 +12,7 @@ const TRAILERS: &[u8] = b"(trailers)";
 
 /// Where git leaves the header of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Header {
+pub(super) enum CommitHeader {
     /// Inside of the text.
     #[default]
     Ended,
@@ -24,24 +24,24 @@ pub(super) enum Header {
 
 /// What git finds in the text of a commit without leaving it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct CommitFacts {
     /// Where the header ends.
-    pub(super) header: Header,
+    pub(super) header: CommitHeader,
     /// Whether the header has an author.
     pub(super) author: bool,
     /// Whether the header has a committer.
     pub(super) committer: bool,
 }
 
-impl Known {
+impl CommitFacts {
     /// The number of bytes of `placeholder` that come to nothing, since the commit lacks what it stands for. `None` if git
     /// finds that in the text, or looks for it beyond.
     fn absent(self, placeholder: &[u8]) -> Option<usize> {
-        let is_open = self.header == Header::Open;
+        let is_open = self.header == CommitHeader::Open;
         // Without a person, git takes the newer ones among the placeholders for text.
         let person = |kind: &u8| if b"netdDri".contains(kind) { 2 } else { 0 };
         match placeholder {
-            [b'B', ..] => (self.header != Header::Ended).then_some(1),
+            [b'B', ..] => (self.header != CommitHeader::Ended).then_some(1),
             [b's' | b'f' | b'b', ..] => is_open.then_some(1),
             [b'a', kind, ..] => (is_open && !self.author).then(|| person(kind)),
             [b'c', kind, ..] => (is_open && !self.committer).then(|| person(kind)),
@@ -53,11 +53,11 @@ impl Known {
 
 /// What the formats of one archive have in common.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedFormatState {
     /// Whether a format before had a `%(describe`: git expands only one per archive.
     pub(super) described: bool,
     /// The text of the commit.
-    pub(super) known: Known,
+    pub(super) known: CommitFacts,
 }
 
 /// A parsed format.
@@ -66,7 +66,7 @@ pub(super) struct Format {
     /// The format for git, without a second `%(describe`: git expands only one per archive.
     pub(super) text: Vec<u8>,
     /// The pieces of the format, if no placeholder depends on the text around it.
-    pub(super) pieces: Option<Vec<Piece>>,
+    pub(super) pieces: Option<Vec<FormatPiece>>,
     /// Whether a placeholder makes git read the head of the commit.
     pub(super) reads_head: bool,
     /// Whether a placeholder may show more than the commit.
@@ -89,7 +89,7 @@ pub(super) struct Format {
 
 /// A part of a format.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum FormatPiece {
     /// Literal text.
     Text(Vec<u8>),
     /// A placeholder without its `%`.
@@ -98,7 +98,7 @@ pub(super) enum Piece {
 
 impl Format {
     /// Parse `format`, one of several in an archive.
-    pub(super) fn parse(format: &[u8], shared: &mut Shared) -> Result<Self> {
+    pub(super) fn parse(format: &[u8], shared: &mut SharedFormatState) -> Result<Self> {
         let mut parsed = Self {
             pieces: Some(Vec::new()),
             ..Self::default()
@@ -118,7 +118,7 @@ impl Format {
     }
 
     /// Parse the placeholder at the start of `rest`, after its `%`, and return the number of parsed bytes.
-    fn placeholder(&mut self, rest: &[u8], shared: &mut Shared) -> Result<usize> {
+    fn placeholder(&mut self, rest: &[u8], shared: &mut SharedFormatState) -> Result<usize> {
         if let Some((byte, len)) = literal(rest) {
             self.push(&[byte]);
             self.text.extend(&rest[..len]);
@@ -148,10 +148,12 @@ impl Format {
             }
             None => {}
         }
-        self.leaves_text |= shared.known.header == Header::Open && reads_lines(bare);
+        self.leaves_text |= shared.known.header == CommitHeader::Open && reads_lines(bare);
         let len = plain(rest);
         match (&mut self.pieces, len) {
-            (Some(pieces), Some(len)) => pieces.push(Piece::Placeholder(rest[..len].to_vec())),
+            (Some(pieces), Some(len)) => {
+                pieces.push(FormatPiece::Placeholder(rest[..len].to_vec()))
+            }
             _ => self.pieces = None,
         }
         let len = len.unwrap_or(0);
@@ -197,13 +199,14 @@ impl Format {
         if let Some(pieces) = &mut self.pieces
             && !text.is_empty()
         {
-            pieces.push(Piece::Text(text.to_vec()));
+            pieces.push(FormatPiece::Text(text.to_vec()));
         }
     }
 
     /// Whether git may expand this format together with others, separated by NUL.
     pub(super) fn stands_alone(&self) -> bool {
-        let ends = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(&0));
+        let ends =
+            |piece: &FormatPiece| matches!(piece, FormatPiece::Text(text) if text.contains(&0));
         self.pieces
             .as_ref()
             .is_some_and(|pieces| !pieces.iter().any(ends))
@@ -307,10 +310,10 @@ fn counts_columns(placeholder: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Header, Known, Piece, Shared};
+    use super::{CommitFacts, CommitHeader, Format, FormatPiece, SharedFormatState};
 
     fn parse(format: &str) -> Format {
-        Format::parse(format.as_bytes(), &mut Shared::default()).expect(format)
+        Format::parse(format.as_bytes(), &mut SharedFormatState::default()).expect(format)
     }
 
     #[test]
@@ -318,8 +321,8 @@ mod tests {
         let parsed = parse("a%%b %H%n%x41%an%(trailers:key=a)");
         let pieces = parsed.pieces.as_deref().unwrap_or_default();
         let shown = pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
-            Piece::Placeholder(name) => format!("<{}>", String::from_utf8_lossy(name)),
+            FormatPiece::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            FormatPiece::Placeholder(name) => format!("<{}>", String::from_utf8_lossy(name)),
         });
         let shown: Vec<_> = shown.collect();
         let expected = [
@@ -417,7 +420,7 @@ mod tests {
 
     #[test]
     fn an_archive_is_described_once() {
-        let mut shared = Shared::default();
+        let mut shared = SharedFormatState::default();
         for (format, expected) in [
             ("%%(describe) %h", "%%(describe) %h"),
             ("%(describe) %-(describe)", "%(describe) %-gd(describe)"),
@@ -433,33 +436,37 @@ mod tests {
     fn git_is_not_asked_for_what_lies_beyond_the_commit() {
         for (header, format, expected) in [
             (
-                Header::Ended,
+                CommitHeader::Ended,
                 "%s %B %an %cI %(trailers)",
                 Some("%s %B %an %cI %(trailers)"),
             ),
             (
-                Header::Alone,
+                CommitHeader::Alone,
                 "%s %B %an%(trailers)",
                 Some("%s %gd %an%(trailers)"),
             ),
             (
-                Header::Open,
+                CommitHeader::Open,
                 "%h %s%+B %-b%f %an %e",
                 Some("%h %gd%+gd %-gd%gd %gd %e"),
             ),
-            (Header::Open, "%ct", None),
-            (Header::Open, "%aI%+aN%(trailers)", Some("%%aI%%+aN%gd")),
-            (Header::Open, "%cI", None),
-            (Header::Open, "%(trailers:only)", None),
+            (CommitHeader::Open, "%ct", None),
+            (
+                CommitHeader::Open,
+                "%aI%+aN%(trailers)",
+                Some("%%aI%%+aN%gd"),
+            ),
+            (CommitHeader::Open, "%cI", None),
+            (CommitHeader::Open, "%(trailers:only)", None),
         ] {
-            let known = Known {
+            let known = CommitFacts {
                 header,
                 author: false,
                 committer: true,
             };
-            let mut shared = Shared {
+            let mut shared = SharedFormatState {
                 known,
-                ..Shared::default()
+                ..SharedFormatState::default()
             };
             let parsed = Format::parse(format.as_bytes(), &mut shared).expect(format);
             let asked = (!parsed.leaves_text).then_some(parsed.text);

@@ -21,7 +21,7 @@ use super::{
     commit_text::CommitText,
     context::{Context, cannot_expand},
     encoding::encode,
-    format::{Format, Piece, Shared},
+    format::{Format, FormatPiece, SharedFormatState},
     shareable::Shareable,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub(super) struct Substitution {
     encoding: Option<String>,
     /// The repository of the commit.
     location: GitLocation,
-    shared: Shared,
+    shared: SharedFormatState,
     shareable: Shareable,
     /// What git said to each format.
     answers: HashMap<Vec<u8>, Vec<u8>>,
@@ -70,9 +70,9 @@ impl Substitution {
         shareable: Shareable,
     ) -> Self {
         let text = CommitText::of(content);
-        let shared = Shared {
+        let shared = SharedFormatState {
             known: text.known(),
-            ..Shared::default()
+            ..SharedFormatState::default()
         };
         Self {
             commit,
@@ -142,8 +142,8 @@ impl Substitution {
         let mut expanded = Vec::new();
         for piece in format.pieces.as_ref()? {
             match piece {
-                Piece::Text(text) => expanded.extend(text),
-                Piece::Placeholder(name) => match &name[..] {
+                FormatPiece::Text(text) => expanded.extend(text),
+                FormatPiece::Placeholder(name) => match &name[..] {
                     b"H" => expanded.extend(self.commit.to_hex().to_string().into_bytes()),
                     b"T" => expanded.extend(self.tree.to_hex().to_string().into_bytes()),
                     [b'a', kind] => expanded.extend(self.author.as_ref()?.show(*kind)?.bytes()),

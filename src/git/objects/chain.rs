@@ -12,12 +12,12 @@ use rustc_hash::FxHasher;
 
 use super::{
     repeated::{LARGE, Repeated},
-    slot::{Allowance, Kept, Slot},
+    slot::{Allowance, DecodedObject, Slot},
 };
 use crate::{
     base::{buffer::Buffer, error::Error},
     git::odb::{
-        Odb, PackId, Place,
+        ObjectLocation, Odb, PackId,
         pack::{Damage, EntryKind, Pack},
     },
 };
@@ -153,7 +153,7 @@ impl ChainBuilder {
                 }
                 EntryKind::OfsDelta(base) => (pack, base),
                 EntryKind::RefDelta(base) => match odb.find(&base) {
-                    Some(Place::Packed(pack, offset)) => (pack, offset),
+                    Some(ObjectLocation::Packed(pack, offset)) => (pack, offset),
                     _ => return Err(Damage("delta base is in no pack")),
                 },
             };
@@ -265,7 +265,7 @@ impl Chains {
     }
 
     /// The result in the slot of `node`, if there is one.
-    pub fn kept(&self, node: &Node) -> Option<Arc<Kept>> {
+    pub fn kept(&self, node: &Node) -> Option<Arc<DecodedObject>> {
         self.slot(node)?.kept()
     }
 
@@ -280,7 +280,7 @@ impl Chains {
         node: &Node,
         bytes: Buffer,
         allowance: &Arc<Allowance>,
-    ) -> Result<Arc<Kept>, Buffer> {
+    ) -> Result<Arc<DecodedObject>, Buffer> {
         let Some(slot) = self.slot(node) else {
             return Err(bytes);
         };

@@ -26,7 +26,7 @@ pub enum Instruction<'a> {
 }
 
 /// A delta: its two sizes in bytes, and its instructions.
-pub struct Delta<'a> {
+pub struct PackDelta<'a> {
     /// The size of the base.
     pub base_size: u64,
     /// The size of the result.
@@ -35,7 +35,7 @@ pub struct Delta<'a> {
     pub instructions: &'a [u8],
 }
 
-impl<'a> Delta<'a> {
+impl<'a> PackDelta<'a> {
     /// Read the sizes at the start of `delta`.
     pub fn parse(mut delta: &'a [u8]) -> Result<Self, Damage> {
         if delta.len() < MIN_LEN {
@@ -148,10 +148,10 @@ fn varint(bytes: &mut &[u8]) -> Result<u64, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::Delta;
+    use super::PackDelta;
 
     fn apply(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
-        let delta = Delta::parse(delta).ok()?;
+        let delta = PackDelta::parse(delta).ok()?;
         let mut out = vec![0; delta.size as usize];
         delta.apply(base, &mut out).ok().map(|()| out)
     }

@@ -29,9 +29,9 @@ use crate::{
     git::odb::{loose, pack::Damage},
 };
 use chain::{Chains, Node, NodeId};
-use delta::Delta;
+use delta::PackDelta;
 use recent::{Recent, suits};
-use slot::{Allowance, Kept};
+use slot::{Allowance, DecodedObject};
 
 /// The most buffers kept for results that other threads wait for.
 const SPARE_BUFFERS: usize = 32;
@@ -144,9 +144,9 @@ pub struct Decoder {
 }
 
 /// Where the result of the last step lies.
-enum Step {
+enum DecodeStep {
     Scratch(usize),
-    Kept(Arc<Kept>),
+    Kept(Arc<DecodedObject>),
 }
 
 impl Decoder {
@@ -205,8 +205,8 @@ impl Decoder {
             step = Some(result);
         }
         match &step {
-            Some(Step::Kept(kept)) => out.extend(&kept.bytes),
-            Some(Step::Scratch(at)) => out.extend(&self.scratch[*at]),
+            Some(DecodeStep::Kept(kept)) => out.extend(&kept.bytes),
+            Some(DecodeStep::Scratch(at)) => out.extend(&self.scratch[*at]),
             None => {}
         }
         chains.release(chains.node(wanted));
@@ -254,7 +254,7 @@ impl Decoder {
         chains: &Chains,
         wanted: NodeId,
         limit: u64,
-    ) -> Result<Option<Step>, Failure> {
+    ) -> Result<Option<DecodeStep>, Failure> {
         self.path.clear();
         let mut at = Some(wanted);
         while let Some(id) = at {
@@ -264,7 +264,7 @@ impl Decoder {
                 kept.filter(|kept| kept.bytes.len() as u64 <= limit)
             };
             if let Some(kept) = chains.kept(node).or_else(recent) {
-                return Ok(Some(Step::Kept(kept)));
+                return Ok(Some(DecodeStep::Kept(kept)));
             }
             if node.size > limit {
                 return Err(Failure::TooLarge);
@@ -280,12 +280,12 @@ impl Decoder {
         &mut self,
         chains: &Chains,
         node: &Node,
-        base: Option<&Step>,
+        base: Option<&DecodeStep>,
         limit: u64,
         keep: bool,
-    ) -> Result<Step, Failure> {
+    ) -> Result<DecodeStep, Failure> {
         let free = match base {
-            Some(Step::Scratch(0)) => 1,
+            Some(DecodeStep::Scratch(0)) => 1,
             _ => 0,
         };
         let size = node.estimate as usize;
@@ -298,17 +298,17 @@ impl Decoder {
         self.produce(chains, node, base, limit, &mut result)?;
         if keep {
             match chains.keep(node, result, &self.allowance) {
-                Ok(kept) => return Ok(Step::Kept(kept)),
+                Ok(kept) => return Ok(DecodeStep::Kept(kept)),
                 Err(refused) => result = refused,
             }
         } else if let Some(recent) = &mut self.recent {
             match recent.keep(chains.pack(node), node.data, result) {
-                Ok(kept) => return Ok(Step::Kept(kept)),
+                Ok(kept) => return Ok(DecodeStep::Kept(kept)),
                 Err(refused) => result = refused,
             }
         }
         self.scratch[free] = result;
-        Ok(Step::Scratch(free))
+        Ok(DecodeStep::Scratch(free))
     }
 
     /// Decode `node`, which is a delta against `base` if there is one, and append the result to `out`.
@@ -316,7 +316,7 @@ impl Decoder {
         &mut self,
         chains: &Chains,
         node: &Node,
-        base: Option<&Step>,
+        base: Option<&DecodeStep>,
         limit: u64,
         out: &mut Buffer,
     ) -> Result<(), Failure> {
@@ -327,19 +327,19 @@ impl Decoder {
         self.delta.clear();
         self.inflater
             .whole(chains.stream(node), size, &mut self.delta)?;
-        let delta = Delta::parse(&self.delta)?;
+        let delta = PackDelta::parse(&self.delta)?;
         if delta.size > limit {
             return Err(Failure::TooLarge);
         }
         let base = match base {
-            Step::Scratch(at) => &self.scratch[*at],
-            Step::Kept(kept) => &kept.bytes,
+            DecodeStep::Scratch(at) => &self.scratch[*at],
+            DecodeStep::Kept(kept) => &kept.bytes,
         };
         Ok(delta.apply(base, out.space(delta.size as usize))?)
     }
 
     /// Count one use of the base of `node`, which lies in `step`.
-    fn leave(&mut self, chains: &Chains, node: &Node, step: Option<Step>) {
+    fn leave(&mut self, chains: &Chains, node: &Node, step: Option<DecodeStep>) {
         if let (Some(base), Some(step)) = (node.base(), step) {
             chains.release(chains.node(base));
             self.reclaim(step);
@@ -357,8 +357,8 @@ impl Decoder {
     }
 
     /// Reuse the memory of a result that has no other holder.
-    fn reclaim(&mut self, step: Step) {
-        let Step::Kept(kept) = step else { return };
+    fn reclaim(&mut self, step: DecodeStep) {
+        let DecodeStep::Kept(kept) = step else { return };
         if let Some(mut kept) = Arc::into_inner(kept)
             && self.spare.len() < SPARE_BUFFERS
             && self.spare_bytes + kept.bytes.capacity() <= SPARE_BYTES

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     base::buffer::Buffer,
-    git::odb::{Odb, PackId, Place, loose, pack::Damage},
+    git::odb::{ObjectLocation, Odb, PackId, loose, pack::Damage},
 };
 
 /// The largest commit, tree or attribute file in bytes. git ignores larger attribute files.
@@ -153,13 +153,13 @@ impl Reader {
     pub fn read_at(
         &mut self,
         id: &ObjectId,
-        place: Place,
+        place: ObjectLocation,
         limit: u64,
         out: &mut Buffer,
     ) -> Result<ObjectKind, Failure> {
         let kind = match place {
-            Place::Packed(pack, offset) => self.packed(pack, offset, limit, out),
-            Place::Loose(dir) => {
+            ObjectLocation::Packed(pack, offset) => self.packed(pack, offset, limit, out),
+            ObjectLocation::Loose(dir) => {
                 let path = self.odb.config().loose_path(dir, id);
                 self.decoder.loose(&path, limit, out)
             }
@@ -184,16 +184,16 @@ impl Reader {
     fn stream_at(
         &mut self,
         id: &ObjectId,
-        place: Place,
+        place: ObjectLocation,
         taker: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match place {
-            Place::Packed(pack, offset) => {
+            ObjectLocation::Packed(pack, offset) => {
                 let mut chains = ChainBuilder::default();
                 let node = chains.add(&mut self.odb, pack, offset)?;
                 stream::packed(&chains.finish(), node, taker)
             }
-            Place::Loose(dir) => {
+            ObjectLocation::Loose(dir) => {
                 let path = self.odb.config().loose_path(dir, id);
                 loose::Reader::default().open(&path)?.stream(taker)
             }

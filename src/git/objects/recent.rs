@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::slot::{Allowance, Kept};
+use super::slot::{Allowance, DecodedObject};
 use crate::{base::buffer::Buffer, git::odb::pack::Pack};
 
 /// The most cached objects: a linear search is quick.
@@ -25,7 +25,7 @@ struct Base {
     pack: Arc<Pack>,
     /// The offset of the entry's zlib stream.
     data: u64,
-    kept: Arc<Kept>,
+    kept: Arc<DecodedObject>,
 }
 
 impl Recent {
@@ -44,7 +44,7 @@ impl Recent {
     }
 
     /// The decoded entry of `pack` whose stream begins at `data`, if it is cached.
-    pub(super) fn find(&self, pack: &Arc<Pack>, data: u64) -> Option<Arc<Kept>> {
+    pub(super) fn find(&self, pack: &Arc<Pack>, data: u64) -> Option<Arc<DecodedObject>> {
         let is_it = |base: &&Base| base.data == data && Arc::ptr_eq(&base.pack, pack);
         self.bases
             .iter()
@@ -72,7 +72,7 @@ impl Recent {
         pack: &Arc<Pack>,
         data: u64,
         mut bytes: Buffer,
-    ) -> Result<Arc<Kept>, Buffer> {
+    ) -> Result<Arc<DecodedObject>, Buffer> {
         if bytes.capacity() > self.max {
             return Err(bytes);
         }

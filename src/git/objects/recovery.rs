@@ -22,7 +22,7 @@ use super::{
 use crate::{
     base::buffer::{Buffer, spool::Spooled},
     git::odb::{
-        Config, Odb, PackId, Place, loose,
+        Config, ObjectLocation, Odb, PackId, loose,
         pack::{Damage, EntryHeader, EntryKind, Pack},
     },
 };
@@ -105,16 +105,16 @@ struct Link {
     at: Option<(PackId, u64)>,
     /// The object id, if the entry above names it.
     id: Option<ObjectId>,
-    entry: Result<Entry, Damage>,
+    entry: Result<PackEntry, Damage>,
 }
 
 /// A pack entry whose header is sound.
-struct Entry {
+struct PackEntry {
     pack: Arc<Pack>,
     header: EntryHeader,
 }
 
-impl Entry {
+impl PackEntry {
     fn stream(&self) -> &[u8] {
         self.pack.stream(self.header.data)
     }
@@ -129,7 +129,7 @@ impl Entry {
 }
 
 impl Link {
-    fn entry(&self) -> Result<&Entry, Damage> {
+    fn entry(&self) -> Result<&PackEntry, Damage> {
         self.entry.as_ref().map_err(|damage| *damage)
     }
 }
@@ -167,9 +167,11 @@ impl Recovery {
         let mut last = failure;
         for place in self.odb.copies(id) {
             let attempt = match place {
-                Place::Packed(pack, offset) if self.tried.contains(&(pack, offset)) => continue,
-                Place::Packed(pack, offset) => self.packed((pack, offset), limit),
-                Place::Loose(dir) => self.loose(dir, id, limit),
+                ObjectLocation::Packed(pack, offset) if self.tried.contains(&(pack, offset)) => {
+                    continue;
+                }
+                ObjectLocation::Packed(pack, offset) => self.packed((pack, offset), limit),
+                ObjectLocation::Loose(dir) => self.loose(dir, id, limit),
             };
             match attempt {
                 Ok(_) => return attempt,
@@ -227,7 +229,7 @@ impl Recovery {
             EntryKind::Object(_) => None,
             EntryKind::OfsDelta(base) => Some(self.link((pack, base), None)),
             EntryKind::RefDelta(base) => Some(match self.odb.find(&base) {
-                Some(Place::Packed(pack, offset)) => self.link((pack, offset), Some(base)),
+                Some(ObjectLocation::Packed(pack, offset)) => self.link((pack, offset), Some(base)),
                 _ => Link {
                     at: None,
                     id: Some(base),
@@ -250,13 +252,13 @@ impl Recovery {
         }
     }
 
-    fn entry(&mut self, (id, offset): (PackId, u64)) -> Result<Entry, Damage> {
+    fn entry(&mut self, (id, offset): (PackId, u64)) -> Result<PackEntry, Damage> {
         let pack = Arc::clone(self.odb.pack(id).ok_or(Damage("pack is gone"))?);
         if self.packs.insert(id) {
             self.backing += pack.size();
         }
         let header = pack.header(offset)?;
-        Ok(Entry { pack, header })
+        Ok(PackEntry { pack, header })
     }
 
     /// Decode `link` against its `base`.

@@ -7,8 +7,8 @@
 use gix::ObjectId;
 use sirocco::{Format, inflate::Decoder};
 
-use super::{delta::Delta, inflate};
-use crate::git::odb::{Odb, PackId, Place, loose, pack::EntryKind};
+use super::{delta::PackDelta, inflate};
+use crate::git::odb::{ObjectLocation, Odb, PackId, loose, pack::EntryKind};
 
 /// A delta whose chain is smaller than a limit by this factor yields no larger object, unless the delta was
 /// made for that purpose.
@@ -64,12 +64,18 @@ impl Sizer {
     }
 
     /// The size of the object `id` itself, which was found at `place`.
-    pub fn size_of(&mut self, odb: &mut Odb, id: &ObjectId, place: Place) -> Size {
+    pub fn size_of(&mut self, odb: &mut Odb, id: &ObjectId, place: ObjectLocation) -> Size {
         self.size_of_any(odb, id, place, None)
     }
 
     /// The size of the object `id` itself, which was found at `place`, as exactly as `limit` requires.
-    pub fn size_near(&mut self, odb: &mut Odb, id: &ObjectId, place: Place, limit: u64) -> Size {
+    pub fn size_near(
+        &mut self,
+        odb: &mut Odb,
+        id: &ObjectId,
+        place: ObjectLocation,
+        limit: u64,
+    ) -> Size {
         self.size_of_any(odb, id, place, Some(limit))
     }
 
@@ -77,7 +83,7 @@ impl Sizer {
         &mut self,
         odb: &mut Odb,
         id: &ObjectId,
-        place: Place,
+        place: ObjectLocation,
         limit: Option<u64>,
     ) -> Size {
         let size = self.size_at(odb, id, place, limit).or_else(|| {
@@ -91,12 +97,12 @@ impl Sizer {
         &mut self,
         odb: &mut Odb,
         id: &ObjectId,
-        place: Place,
+        place: ObjectLocation,
         limit: Option<u64>,
     ) -> Option<Size> {
         let (pack, offset) = match place {
-            Place::Packed(pack, offset) => (pack, offset),
-            Place::Loose(dir) => {
+            ObjectLocation::Packed(pack, offset) => (pack, offset),
+            ObjectLocation::Loose(dir) => {
                 let path = odb.config().loose_path(dir, id);
                 let opened = self.loose.open(&path).ok()?;
                 return Some(Size::Exactly(opened.size));
@@ -118,7 +124,7 @@ impl Sizer {
     fn size_of_delta(&mut self, stream: &[u8]) -> Option<u64> {
         let mut head = [0; SIZES_MAX];
         if let Ok(len) = inflate::literals(stream, &mut head[..SIZES_USUAL])
-            && let Ok(delta) = Delta::parse(&head[..len])
+            && let Ok(delta) = PackDelta::parse(&head[..len])
         {
             return Some(delta.size);
         }
@@ -126,7 +132,7 @@ impl Sizer {
         let decoder = self.decoder.get_or_insert_with(new);
         decoder.reset();
         let progress = decoder.decompress(stream, &mut head, false).ok()?;
-        let delta = Delta::parse(progress.output).ok()?;
+        let delta = PackDelta::parse(progress.output).ok()?;
         Some(delta.size)
     }
 }
@@ -146,7 +152,7 @@ fn is_far_below(odb: &mut Odb, pack: PackId, offset: u64, limit: u64) -> bool {
             EntryKind::Object(_) => return true,
             EntryKind::OfsDelta(base) => (pack, base),
             EntryKind::RefDelta(base) => match odb.find(&base) {
-                Some(Place::Packed(pack, offset)) => (pack, offset),
+                Some(ObjectLocation::Packed(pack, offset)) => (pack, offset),
                 _ => return false,
             },
         };

@@ -12,7 +12,7 @@ use crate::base::{buffer::Buffer, threads::Lock};
 /// Holds a result that several nodes or entries need.
 pub struct Slot {
     remaining: AtomicU32,
-    kept: Lock<Option<Arc<Kept>>>,
+    kept: Lock<Option<Arc<DecodedObject>>>,
 }
 
 impl Slot {
@@ -30,12 +30,12 @@ impl Slot {
     }
 
     /// The result, if there is one.
-    pub(super) fn kept(&self) -> Option<Arc<Kept>> {
+    pub(super) fn kept(&self) -> Option<Arc<DecodedObject>> {
         self.kept.lock().clone()
     }
 
     /// Store the result for the other users.
-    pub(super) fn put(&self, kept: Arc<Kept>) {
+    pub(super) fn put(&self, kept: Arc<DecodedObject>) {
         *self.kept.lock() = Some(kept);
     }
 
@@ -58,14 +58,14 @@ impl Slot {
 }
 
 /// Decoded bytes in a slot, counted against the common allowance.
-pub struct Kept {
+pub struct DecodedObject {
     /// The object.
     pub bytes: Buffer,
     allowance: Arc<Allowance>,
     charged: usize,
 }
 
-impl Drop for Kept {
+impl Drop for DecodedObject {
     fn drop(&mut self) {
         self.allowance
             .used
@@ -89,12 +89,12 @@ impl Allowance {
     }
 
     /// Charge `bytes` until the last holder drops them, or return them if the limit is reached.
-    pub(super) fn keep(self: &Arc<Self>, bytes: Buffer) -> Result<Arc<Kept>, Buffer> {
+    pub(super) fn keep(self: &Arc<Self>, bytes: Buffer) -> Result<Arc<DecodedObject>, Buffer> {
         let charged = bytes.capacity();
         if !self.charge(charged) {
             return Err(bytes);
         }
-        Ok(Arc::new(Kept {
+        Ok(Arc::new(DecodedObject {
             bytes,
             allowance: Arc::clone(self),
             charged,

@@ -12,7 +12,7 @@ use sirocco::{Format, inflate::Decoder};
 use super::{
     Failure,
     chain::{Chains, NodeId},
-    delta::{Delta, Instruction, next_instruction},
+    delta::{Instruction, PackDelta, next_instruction},
 };
 use crate::{
     base::buffer::{
@@ -56,7 +56,7 @@ pub(super) fn head(stream: &[u8]) -> Result<(u64, u64), Failure> {
     let progress = Decoder::new(Format::Zlib)
         .decompress(stream, &mut head, false)
         .map_err(|_| Damage("pack entry does not inflate"))?;
-    let delta = Delta::parse(progress.output)?;
+    let delta = PackDelta::parse(progress.output)?;
     Ok((delta.base_size, delta.size))
 }
 
@@ -245,7 +245,7 @@ impl<'a> Applier<'a> {
         let pending = std::mem::take(&mut self.pending);
         let mut rest = &pending[..];
         if self.size.is_none() && rest.len() > reserve {
-            let delta = Delta::parse(rest)?;
+            let delta = PackDelta::parse(rest)?;
             if delta.base_size != self.base.spooled.size() {
                 return Err(Damage("delta was made against another base").into());
             }

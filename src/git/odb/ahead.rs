@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use gix::{ObjectId, hash::oid};
 
 use super::{
-    Odb, PackId, Place, loose_ahead,
+    ObjectLocation, Odb, PackId, loose_ahead,
     pack::{EntryHeader, EntryKind},
     table::ObjectTable,
 };
@@ -45,7 +45,7 @@ impl Odb {
         self.ask_for_lookups(&ids);
         let mut loose = 0;
         ids.iter().all(|id| match self.find_in_packs(id) {
-            Some(Place::Packed(pack, offset)) => {
+            Some(ObjectLocation::Packed(pack, offset)) => {
                 let pack = self.pack(pack);
                 pack.is_none_or(|file| file.map().has_in_memory(offset as usize))
             }
@@ -95,7 +95,7 @@ impl Odb {
         let (mut round, mut loose) = (Vec::new(), Vec::new());
         for id in ids {
             match self.find_in_packs(id) {
-                Some(Place::Packed(pack, offset)) if seen.insert((pack, offset)) => {
+                Some(ObjectLocation::Packed(pack, offset)) if seen.insert((pack, offset)) => {
                     round.push((pack, offset));
                 }
                 Some(_) => {}
@@ -134,8 +134,8 @@ impl Odb {
             EntryKind::Object(_) => None,
             EntryKind::OfsDelta(base) => Some((pack, base)),
             EntryKind::RefDelta(base) => match self.find_in_packs(&base)? {
-                Place::Packed(pack, offset) => Some((pack, offset)),
-                Place::Loose(_) => None,
+                ObjectLocation::Packed(pack, offset) => Some((pack, offset)),
+                ObjectLocation::Loose(_) => None,
             },
         }
     }

@@ -23,7 +23,7 @@ use std::{
 };
 
 /// The mappings that are watched, as a list that only grows. A slot is used again when its mapping is gone.
-static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
+static SLOTS: AtomicPtr<MappingSlot> = AtomicPtr::new(ptr::null_mut());
 /// The handler that was there before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 /// Whether reads of mappings that nobody watches are survived, too.
@@ -50,13 +50,13 @@ pub fn failed_elsewhere() -> usize {
 }
 
 /// A mapping whose failing reads are noted, until this value is dropped.
-pub(super) struct Watch(&'static Slot);
+pub(super) struct Watch(&'static MappingSlot);
 
 impl Watch {
     /// Watches the `len` bytes at `start`, which must stay mapped until the value is dropped.
     pub(super) fn new(start: *const u8, len: usize) -> Self {
         install();
-        let slot = Slot::take();
+        let slot = MappingSlot::take();
         slot.set(start as usize, len);
         Self(slot)
     }
@@ -77,8 +77,8 @@ impl Drop for Watch {
 }
 
 /// The range of one mapping.
-struct Slot {
-    next: Option<&'static Slot>,
+struct MappingSlot {
+    next: Option<&'static MappingSlot>,
     is_taken: AtomicBool,
     /// Odd while the range changes, so that the handler never combines the halves of two ranges.
     version: AtomicUsize,
@@ -87,10 +87,10 @@ struct Slot {
     failed_at: AtomicUsize,
 }
 
-impl Slot {
+impl MappingSlot {
     /// A slot that nobody uses.
     fn take() -> &'static Self {
-        let is_free = |slot: &&Slot| {
+        let is_free = |slot: &&MappingSlot| {
             let (before, after) = (Ordering::Acquire, Ordering::Relaxed);
             // The first look is cheap: a repository may have thousands of packs.
             !slot.is_taken.load(after)
@@ -185,12 +185,12 @@ unsafe fn put_zeros(start: usize, len: usize) -> bool {
 }
 
 /// All slots.
-fn slots() -> impl Iterator<Item = &'static Slot> {
+fn slots() -> impl Iterator<Item = &'static MappingSlot> {
     std::iter::successors(first(), |slot| slot.next)
 }
 
 /// The slot that was added last.
-fn first() -> Option<&'static Slot> {
+fn first() -> Option<&'static MappingSlot> {
     // SAFETY: the list holds leaked slots only, and a slot is complete before it is in the list.
     unsafe { SLOTS.load(Ordering::Acquire).as_ref() }
 }

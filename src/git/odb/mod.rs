@@ -50,7 +50,7 @@ const FEW: usize = 64;
 
 /// The location of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ObjectLocation {
     /// A pack, and the offset in the pack.
     Packed(PackId, u64),
     /// The loose file in this object directory.
@@ -131,7 +131,7 @@ impl Odb {
     }
 
     /// Find `id` itself, ignoring replacements.
-    pub fn find(&mut self, id: &oid) -> Option<Place> {
+    pub fn find(&mut self, id: &oid) -> Option<ObjectLocation> {
         if let Some(place) = self.find_once(id) {
             return Some(place);
         }
@@ -140,7 +140,7 @@ impl Odb {
     }
 
     /// Find `id`, which was not found, among packs that are new (if `is_new`) or covered.
-    fn find_again(&mut self, id: &oid, is_new: bool) -> Option<Place> {
+    fn find_again(&mut self, id: &oid, is_new: bool) -> Option<ObjectLocation> {
         let place = is_new.then(|| self.find_once(id)).flatten();
         let place = place.or_else(|| self.covered.iter().find_map(|it| self.find_in(it, id)));
         self.missed |= place.is_none() && self.refused().is_some();
@@ -149,11 +149,11 @@ impl Odb {
 
     /// Find each of `ids` itself, in their order. Faster than single lookups where the objects lie in one
     /// pack. The headers of the entries are then in the processor's cache.
-    pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<Place>>) {
+    pub fn find_all(&mut self, ids: &[ObjectId], places: &mut Vec<Option<ObjectLocation>>) {
         places.clear();
         if let Some((id, pack, offsets)) = self.lookup_recent(ids) {
             pack.touch(offsets.iter().flatten());
-            let place = |offset| Place::Packed(id, offset);
+            let place = |offset| ObjectLocation::Packed(id, offset);
             places.extend(offsets.into_iter().map(|found| found.map(place)));
         }
         places.resize(ids.len(), None);
@@ -219,7 +219,7 @@ impl Odb {
     }
 
     /// Every copy of `id`, in lookup order, for recovery from damage.
-    pub fn copies(&mut self, id: &oid) -> Vec<Place> {
+    pub fn copies(&mut self, id: &oid) -> Vec<ObjectLocation> {
         let mut places = Vec::new();
         for source in self.sources.iter().chain(&self.covered) {
             let place = self.find_in(source, id);
@@ -258,11 +258,11 @@ impl Odb {
             .for_each(|pack| pack.release());
     }
 
-    fn find_once(&mut self, id: &oid) -> Option<Place> {
+    fn find_once(&mut self, id: &oid) -> Option<ObjectLocation> {
         self.find_in_packs(id).or_else(|| self.find_loose(id))
     }
 
-    fn find_in_packs(&mut self, id: &oid) -> Option<Place> {
+    fn find_in_packs(&mut self, id: &oid) -> Option<ObjectLocation> {
         if let Some(place) = self.find_packed(self.recent, id) {
             return Some(place);
         }
@@ -278,11 +278,11 @@ impl Odb {
         None
     }
 
-    fn find_packed(&self, at: usize, id: &oid) -> Option<Place> {
+    fn find_packed(&self, at: usize, id: &oid) -> Option<ObjectLocation> {
         self.find_in(self.sources.get(at)?, id)
     }
 
-    fn find_in(&self, source: &PackSource, id: &oid) -> Option<Place> {
+    fn find_in(&self, source: &PackSource, id: &oid) -> Option<ObjectLocation> {
         match &source.kind {
             SourceKind::Single(index, pack) => {
                 let is_new = index.get().is_none();
@@ -292,13 +292,13 @@ impl Odb {
                 }
                 let offset = index.lookup(id)?;
                 self.pack_of(index, *pack)?;
-                Some(Place::Packed(*pack, offset))
+                Some(ObjectLocation::Packed(*pack, offset))
             }
             SourceKind::Multi(index, packs) => {
                 let (pack, offset) = index.lookup(id)?;
                 let pack = packs[pack];
                 self.pack(pack)?;
-                Some(Place::Packed(pack, offset))
+                Some(ObjectLocation::Packed(pack, offset))
             }
         }
     }
@@ -327,7 +327,7 @@ impl Odb {
         Some((*id, self.pack_of(index, *id)?, offsets))
     }
 
-    fn find_loose(&mut self, id: &oid) -> Option<Place> {
+    fn find_loose(&mut self, id: &oid) -> Option<ObjectLocation> {
         let config = Arc::clone(&self.config);
         let position = config.dirs.iter().position(|dir| {
             let path = loose::path(dir, id);
@@ -339,7 +339,7 @@ impl Odb {
                 }
             }
         });
-        position.map(|dir| Place::Loose(dir as u32))
+        position.map(|dir| ObjectLocation::Loose(dir as u32))
     }
 
     /// Remember that access to `path` failed, unless nothing is there.

@@ -9,7 +9,7 @@ use std::{
 use gix::{ObjectId, hash::Kind};
 use tempfile::TempDir;
 
-use super::{Config, Odb, PackId, Place, SourceKind, loose};
+use super::{Config, ObjectLocation, Odb, PackId, SourceKind, loose};
 use crate::base::temporary;
 
 /// The object number `number` of pack `pack`.
@@ -95,8 +95,8 @@ fn opened(odb: &Odb) -> (usize, usize) {
     (indices.count(), packs.count())
 }
 
-fn packed(pack: u8, number: u8) -> Option<Place> {
-    Some(Place::Packed(PackId(pack.into()), number.into()))
+fn packed(pack: u8, number: u8) -> Option<ObjectLocation> {
+    Some(ObjectLocation::Packed(PackId(pack.into()), number.into()))
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_pack_is_opened_when_an_object_of_it_is_wanted() {
     let fixture = Fixture::new();
     let mut odb = fixture.open();
     assert_eq!(opened(&odb), (0, 0));
-    assert_eq!(odb.find(&id(LOOSE, 0)), Some(Place::Loose(0)));
+    assert_eq!(odb.find(&id(LOOSE, 0)), Some(ObjectLocation::Loose(0)));
     assert_eq!(opened(&odb), (6, 0));
     assert_eq!(odb.find(&id(LOOSE, 1)), None);
     assert_eq!(opened(&odb), (6, 0));
@@ -118,7 +118,7 @@ fn many_at_once_open_no_more_than_one_by_one() {
     let mut odb = fixture.open();
     let mut places = Vec::new();
     odb.find_all(&[id(LOOSE, 0)], &mut places);
-    assert_eq!(places, [Some(Place::Loose(0))]);
+    assert_eq!(places, [Some(ObjectLocation::Loose(0))]);
     assert_eq!(opened(&odb), (6, 0));
 
     let mut odb = fixture.open();
@@ -147,7 +147,7 @@ fn a_pack_may_be_anything_while_no_object_of_it_is_wanted() {
     }
     let mut odb = fixture.open();
     assert_eq!(odb.find(&id(4, 7)), packed(4, 7));
-    assert_eq!(odb.find(&id(LOOSE, 0)), Some(Place::Loose(0)));
+    assert_eq!(odb.find(&id(LOOSE, 0)), Some(ObjectLocation::Loose(0)));
     // The object is missing, whatever the state of the other packs.
     assert_eq!(odb.find(&id(LOOSE, 1)), None);
     assert!(odb.refusal().is_none());
@@ -179,7 +179,7 @@ fn loose_objects_are_found_among_many() {
     fixture.open().find_all(&ids, &mut places);
     assert_eq!(
         (places[50], places[51]),
-        (Some(Place::Loose(0)), packed(3, 7))
+        (Some(ObjectLocation::Loose(0)), packed(3, 7))
     );
     assert_eq!(places.iter().flatten().count(), 2);
 }

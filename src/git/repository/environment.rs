@@ -12,7 +12,7 @@ use super::settings::truth;
 use crate::{
     base::{
         error::{Error, Result, format_bytes},
-        working_directory::Directory,
+        working_directory::WorkingDirectory,
     },
     git::{
         pathspec::Defaults,
@@ -124,7 +124,7 @@ impl Environment {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self> {
         let location = GitLocation {
-            directory: Directory::Other(cwd.clone()),
+            directory: WorkingDirectory::Other(cwd.clone()),
             git_dir: git_dir.map(|git_dir| cwd.join(git_dir)),
             work_tree: None,
         };
@@ -156,7 +156,7 @@ impl Environment {
     }
 
     /// The current directory, for files that are named from there.
-    pub fn directory(&self) -> &Directory {
+    pub fn directory(&self) -> &WorkingDirectory {
         &self.location.directory
     }
 

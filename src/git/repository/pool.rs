@@ -42,7 +42,7 @@ const MAX_PACKS: usize = 16_384;
 
 /// The repositories, the last one that was used at the end.
 pub struct RepositoryPool {
-    kept: Lock<Vec<Kept>>,
+    kept: Lock<Vec<PooledRepository>>,
     max: usize,
     max_memory: u64,
 }
@@ -56,7 +56,7 @@ struct Key {
 
 /// A repository and what was seen of it.
 #[derive(Clone)]
-struct Kept {
+struct PooledRepository {
     key: Key,
     traces: Arc<FileStamps>,
     /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
@@ -79,8 +79,8 @@ impl RepositoryPool {
             cwd: environment.cwd.clone(),
             git_dir: environment.git_dir.clone(),
         };
-        let known = self.find(&key).filter(Kept::is_current);
-        if let Some(Kept {
+        let known = self.find(&key).filter(PooledRepository::is_current);
+        if let Some(PooledRepository {
             traces,
             repository: Some(mut repository),
             ..
@@ -88,7 +88,7 @@ impl RepositoryPool {
         {
             if repository.renew_odb() {
                 let repository = Some(repository.clone());
-                self.put(Kept {
+                self.put(PooledRepository {
                     key,
                     traces,
                     repository,
@@ -101,7 +101,7 @@ impl RepositoryPool {
             && let Some(traces) = FileStamps::of(repository, environment)
         {
             let is_steady = known.is_some_and(|known| *known.traces == traces);
-            self.put(Kept {
+            self.put(PooledRepository {
                 key,
                 traces: Arc::new(traces),
                 repository: is_steady.then(|| repository.clone()),
@@ -111,7 +111,7 @@ impl RepositoryPool {
     }
 
     /// The repository of `key`, which becomes the last one that was used.
-    fn find(&self, key: &Key) -> Option<Kept> {
+    fn find(&self, key: &Key) -> Option<PooledRepository> {
         let mut kept = self.kept.lock();
         let at = kept.iter().position(|it| it.key == *key)?;
         // The caller gets the clone: blocks that stay where they are leave no holes between those of requests.
@@ -119,7 +119,7 @@ impl RepositoryPool {
         kept.last().cloned()
     }
 
-    fn put(&self, repository: Kept) {
+    fn put(&self, repository: PooledRepository) {
         let mut kept = self.kept.lock();
         kept.retain(|it| it.key != repository.key);
         kept.push(repository);
@@ -128,14 +128,14 @@ impl RepositoryPool {
         }
     }
 
-    fn have_room(&self, kept: &[Kept]) -> bool {
-        let packs: usize = kept.iter().map(Kept::packs).sum();
+    fn have_room(&self, kept: &[PooledRepository]) -> bool {
+        let packs: usize = kept.iter().map(PooledRepository::packs).sum();
         let memory = kept.len() as u64 * REPOSITORY_MEMORY + packs as u64 * PACK_MEMORY;
         kept.len() <= self.max && packs <= MAX_PACKS && memory <= self.max_memory
     }
 }
 
-impl Kept {
+impl PooledRepository {
     /// Whether the repository is as it was, and all that was read of it is right.
     fn is_current(&self) -> bool {
         let mut repository = self.repository.iter();

@@ -24,7 +24,7 @@ use crate::{
 const DEFAULT_BASE: &[u8] = b"refs/replace/";
 
 /// A ref, and the id at its end. A ref without an id makes its object unreadable.
-struct Target {
+struct RefTarget {
     name: BString,
     id: Option<ObjectId>,
 }
@@ -53,7 +53,7 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
 }
 
 /// The refs below `base`, in the order of their names.
-fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
+fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<RefTarget>> {
     let unread = |cause: gix::Error| {
         Error::fatal(format_bytes("cannot read the refs below {}", &[base]))
             .caused_by(cause.to_string())
@@ -62,7 +62,7 @@ fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<Target>> {
     let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
     // All refs are listed before they are followed: the list holds the packed refs.
     let refs = refs.collect::<gix::Result<Vec<_>>>().map_err(unread)?;
-    let target = |reference: gix::Reference<'_>| Target {
+    let target = |reference: gix::Reference<'_>| RefTarget {
         name: reference.name().as_bstr().to_owned(),
         id: followed(reference).and_then(|it| Some(it.try_id()?.detach())),
     };
@@ -82,17 +82,17 @@ fn list(base: &BString, location: &GitLocation) -> Result<Vec<u8>> {
     }
 }
 
-fn target(line: &[u8]) -> Option<Target> {
+fn target(line: &[u8]) -> Option<RefTarget> {
     let (name, id) = line.rsplit_once_str(" ")?;
     let (name, id) = (name.into(), ObjectId::from_hex(id).ok());
-    Some(Target { name, id })
+    Some(RefTarget { name, id })
 }
 
 /// Pairs of object and replacement. Refs whose names are no ids are ignored.
-fn pairs(targets: &[Target], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, ObjectId)>> {
+fn pairs(targets: &[RefTarget], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, ObjectId)>> {
     let mut pairs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for Target { name, id } in targets {
+    for RefTarget { name, id } in targets {
         let last = name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         let Ok(object) = ObjectId::from_hex(&name[last..]) else {
             continue;

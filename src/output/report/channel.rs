@@ -27,7 +27,7 @@ use serde::Serialize;
 use crate::{
     base::{
         error::{Error, Result, format_bytes, strerror},
-        working_directory::{Directory, NamedFile},
+        working_directory::{NamedFile, WorkingDirectory},
     },
     output::Destination,
 };
@@ -51,7 +51,7 @@ pub enum Channel {
 
 impl Channel {
     /// Parse an argument, given in `directory`.
-    pub fn parse(text: &OsStr, directory: &Directory) -> Result<Self, String> {
+    pub fn parse(text: &OsStr, directory: &WorkingDirectory) -> Result<Self, String> {
         let bytes = text.as_encoded_bytes();
         if let Some(number) = bytes.strip_prefix(b"band:") {
             let number = number.to_str().ok().and_then(|number| number.parse().ok());
@@ -256,18 +256,18 @@ mod tests {
     use tempfile::{NamedTempFile, tempfile};
 
     use super::{Bands, Channel};
-    use crate::base::working_directory::{Directory, NamedFile};
+    use crate::base::working_directory::{NamedFile, WorkingDirectory};
 
     const NO_BANDS: Bands<'static> = &|_| unreachable!("no channel here is a band");
     /// A number that no process can have open.
     const CLOSED: i32 = i32::MAX;
 
     fn parse(text: &str) -> Result<Channel, String> {
-        Channel::parse(OsStr::new(text), &Directory::Current)
+        Channel::parse(OsStr::new(text), &WorkingDirectory::Current)
     }
 
     fn named(path: impl AsRef<Path>) -> NamedFile {
-        Directory::Current.file(path)
+        WorkingDirectory::Current.file(path)
     }
 
     /// The channel of `file`, as if the file was inherited.

@@ -116,14 +116,14 @@ impl Record<'_> {
 /// Where an entry is in the archive: bytes, counted from the beginning of the piece of the archive that belongs to the line. An
 /// entry that is streamed begins before its last piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EntryPosition {
     /// The first header of the entry.
     pub header: i64,
     /// The first byte and the length of the content, in formats that store it as it is.
     pub content: Option<(i64, u64)>,
 }
 
-impl Place {
+impl EntryPosition {
     /// Append the fields, for a piece that begins at byte `start` of the archive.
     fn write(&self, start: u64, frame: Option<u64>, out: &mut Buffer) {
         let mut field = |name: &[u8], value: u64| {
@@ -158,12 +158,12 @@ pub enum Positions {
 pub struct Lines {
     text: Buffer,
     /// Positions, each with the offset in the text of the end of its line.
-    places: Vec<(usize, Place)>,
+    places: Vec<(usize, EntryPosition)>,
 }
 
 impl Lines {
     /// Append the line of an entry that is at `place` in the archive, if it is in the archive.
-    pub fn add(&mut self, record: &Record<'_>, place: Option<Place>) {
+    pub fn add(&mut self, record: &Record<'_>, place: Option<EntryPosition>) {
         record.write(&mut self.text);
         let end = self.text.len() - LINE_END.len();
         self.places.extend(place.map(|place| (end, place)));
@@ -177,7 +177,7 @@ impl Lines {
 
     /// The memory held, in bytes.
     pub fn capacity(&self) -> usize {
-        self.text.capacity() + self.places.capacity() * size_of::<(usize, Place)>()
+        self.text.capacity() + self.places.capacity() * size_of::<(usize, EntryPosition)>()
     }
 }
 

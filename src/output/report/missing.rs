@@ -19,7 +19,7 @@ use crate::{
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Header<'a> {
+struct MissingHeader<'a> {
     missing: u32,
     #[serde(flatten)]
     subject: Option<&'a Subject>,
@@ -46,7 +46,7 @@ impl<'a> MissingList<'a> {
     /// Writes the header to `out`. The `subject` may be among the missing.
     pub fn begin(out: &'a mut dyn Write, subject: Option<&Subject>) -> Result<Self> {
         let missing = VERSION;
-        json_line(&Header { missing, subject }, out)?;
+        json_line(&MissingHeader { missing, subject }, out)?;
         let end = End {
             end: true,
             objects: 0,

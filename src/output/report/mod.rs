@@ -22,7 +22,7 @@ mod trace2;
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
 pub use manifest::{
-    Lines, Manifest, ManifestChange, ManifestHeader, Place, Positions, Record, gone,
+    EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader, Positions, Record, gone,
 };
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::base::{
     error::{Error, Result, format_bytes},
-    working_directory::Directory,
+    working_directory::WorkingDirectory,
 };
 
 /// The requested reports.
@@ -27,7 +27,7 @@ impl Reports {
         manifest: Option<&OsStr>,
         summary: Option<&OsStr>,
         output: Option<&Path>,
-        directory: &Directory,
+        directory: &WorkingDirectory,
         bands: Bands<'_>,
     ) -> Result<Self> {
         let output = output.map(|output| directory.file(output).path);

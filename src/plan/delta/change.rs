@@ -27,7 +27,7 @@ pub struct Change {
 }
 
 /// The result of one step.
-pub enum Step {
+pub enum DiffStep {
     /// No change.
     Nothing,
     /// A path that differs.
@@ -39,17 +39,17 @@ pub enum Step {
 }
 
 /// The change of a path from its `old` to its `new` entry.
-pub(super) fn change(old: Option<Shown>, new: Option<Shown>) -> Step {
+pub(super) fn change(old: Option<Shown>, new: Option<Shown>) -> DiffStep {
     let kind = |shown: &Shown| match shown.leaf.kind {
         MemberKind::Executable => MemberKind::File,
         kind => kind,
     };
     let status = match (&old, &new) {
-        (None, None) => return Step::Nothing,
+        (None, None) => return DiffStep::Nothing,
         (None, Some(_)) => Status::Added,
         (Some(_), None) => Status::Deleted,
         (Some(old), Some(new)) if kind(old) != kind(new) => Status::TypeChanged,
         (Some(_), Some(_)) => Status::Modified,
     };
-    Step::Changed(Box::new(Change { status, old, new }))
+    DiffStep::Changed(Box::new(Change { status, old, new }))
 }

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 use gix::ObjectId;
 
 use super::{
-    change::{Change, Shown, Step},
+    change::{Change, DiffStep, Shown},
     diff::Diff,
 };
 use crate::{
@@ -44,9 +44,9 @@ pub(super) struct NewLeaf {
 
 impl NewEntry {
     /// The new entry of `step`, the last step of `diff`. The directories above come first.
-    fn last(diff: &Diff, step: Step) -> Option<Self> {
+    fn last(diff: &Diff, step: DiffStep) -> Option<Self> {
         match step {
-            Step::Changed(change) => {
+            DiffStep::Changed(change) => {
                 let Change { status, old, new } = *change;
                 let new = new?;
                 let past = ChangeRecord {
@@ -59,10 +59,10 @@ impl NewEntry {
                     new,
                 }))
             }
-            Step::Directory(Status::Added, id) => {
+            DiffStep::Directory(Status::Added, id) => {
                 Some(Self::Directory(id, diff.name(Mode::Directory)))
             }
-            Step::Directory(..) | Step::Nothing | Step::End => None,
+            DiffStep::Directory(..) | DiffStep::Nothing | DiffStep::End => None,
         }
     }
 
@@ -101,7 +101,7 @@ impl CachedChanges {
     }
 
     /// Add the new entries of `step`, the last step of `diff`.
-    pub(super) fn add(&mut self, diff: &mut Diff, step: Step) {
+    pub(super) fn add(&mut self, diff: &mut Diff, step: DiffStep) {
         let mut pending = NewEntry::last(diff, step);
         while let Some(entry) = NewEntry::next(diff, &mut pending) {
             if let Some(entries) = self.make_room(entry.len()) {
@@ -207,7 +207,7 @@ impl Changes {
             return Ok(ControlFlow::Continue(Some(entry)));
         }
         let step = self.diff.step(reader)?;
-        if matches!(step, Step::End) {
+        if matches!(step, DiffStep::End) {
             return Ok(ControlFlow::Break(()));
         }
         // The summary pass has reported the complaints.

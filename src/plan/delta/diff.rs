@@ -3,7 +3,7 @@
 use gix::ObjectId;
 
 use super::{
-    change::{Shown, Step, change},
+    change::{DiffStep, Shown, change},
     frames::{Frame, Frames},
     side::{Order, Side, order},
 };
@@ -113,7 +113,7 @@ impl Diff {
     }
 
     /// Advance by one step.
-    pub fn step(&mut self, reader: &mut Reader) -> Result<Step> {
+    pub fn step(&mut self, reader: &mut Reader) -> Result<DiffStep> {
         self.make_ready(reader)?;
         let order = order(&self.old, &self.new);
         let leading = match order {
@@ -128,7 +128,7 @@ impl Diff {
             (Order::Both, Some(old), Some(new)) => self.both(reader, old, new),
             _ => {
                 self.stage = Stage::Beginning;
-                Ok(Step::End)
+                Ok(DiffStep::End)
             }
         }
     }
@@ -176,7 +176,7 @@ impl Diff {
         });
     }
 
-    fn old_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<Step> {
+    fn old_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<DiffStep> {
         let advance = |side: &mut Side, reader: &mut Reader| {
             side.advance(reader).map_err(Error::without_base)
         };
@@ -195,7 +195,7 @@ impl Diff {
                     }
                     Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old, reader)?,
                 }
-                Ok(Step::Nothing)
+                Ok(DiffStep::Nothing)
             }
             TreeStep::Leaf { mode, id } => {
                 let old = self.old.show(reader, &self.path, mode, id)?;
@@ -206,7 +206,7 @@ impl Diff {
         }
     }
 
-    fn new_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<Step> {
+    fn new_only(&mut self, reader: &mut Reader, found: TreeStep) -> Result<DiffStep> {
         match found {
             TreeStep::End => {
                 self.new.view.leave();
@@ -223,7 +223,7 @@ impl Diff {
                     }
                     Directory::Omitted(_) | Directory::Hidden => self.new.advance(reader)?,
                 }
-                Ok(Step::Nothing)
+                Ok(DiffStep::Nothing)
             }
             TreeStep::Leaf { mode, id } => {
                 let new = self.new.show(reader, &self.path, mode, id)?;
@@ -234,18 +234,18 @@ impl Diff {
         }
     }
 
-    fn both(&mut self, reader: &mut Reader, old: TreeStep, new: TreeStep) -> Result<Step> {
+    fn both(&mut self, reader: &mut Reader, old: TreeStep, new: TreeStep) -> Result<DiffStep> {
         if old == new && old != TreeStep::End && !self.reads_equal(old) {
             self.frames.skip();
             let enters = self.rules.other_commit;
             Trees::skip_equal(&mut self.old.trees, &mut self.new.trees, enters);
             self.advance_both(reader)?;
-            return Ok(Step::Nothing);
+            return Ok(DiffStep::Nothing);
         }
         match (old, new) {
             (TreeStep::Directory(old), TreeStep::Directory(new)) => {
                 self.both_directories(reader, old, new)?;
-                Ok(Step::Nothing)
+                Ok(DiffStep::Nothing)
             }
             (
                 TreeStep::Leaf { mode, id },
@@ -307,7 +307,7 @@ impl Diff {
         reader: &mut Reader,
         old: (Mode, ObjectId),
         new: (Mode, ObjectId),
-    ) -> Result<Step> {
+    ) -> Result<DiffStep> {
         let shown = self.new.show(reader, &self.path, new.0, new.1)?;
         let was = match old == new && !self.frames.is_wide() {
             true => shown.clone(),
@@ -316,7 +316,7 @@ impl Diff {
         self.advance_both(reader)?;
         self.frames.show(was.in_directory, shown.in_directory);
         Ok(match (was.shown, shown.shown) {
-            (Some(old), Some(new)) if self.is_same(&old, &new) => Step::Nothing,
+            (Some(old), Some(new)) if self.is_same(&old, &new) => DiffStep::Nothing,
             (old, new) => self.step_about(old, new),
         })
     }
@@ -335,10 +335,10 @@ impl Diff {
     }
 
     /// Leave the directory that both sides entered.
-    fn ends(&mut self, reader: &mut Reader) -> Result<Step> {
+    fn ends(&mut self, reader: &mut Reader) -> Result<DiffStep> {
         self.complete_visibility(reader)?;
         let Some(frame) = self.frames.leave() else {
-            return Ok(Step::End);
+            return Ok(DiffStep::End);
         };
         self.old.view.leave();
         self.new.view.leave();
@@ -346,7 +346,7 @@ impl Diff {
         Ok(match (frame.old_shown, frame.new_shown) {
             (true, false) => self.directory(Status::Deleted, frame.old),
             (false, true) if !frame.written => self.directory(Status::Added, frame.new),
-            _ => Step::Nothing,
+            _ => DiffStep::Nothing,
         })
     }
 
@@ -372,17 +372,19 @@ impl Diff {
 
     /// The step about the directory at the current path. The root has no entry, and neither have the
     /// directories above the archived directory.
-    fn directory(&self, status: Status, id: Option<ObjectId>) -> Step {
+    fn directory(&self, status: Status, id: Option<ObjectId>) -> DiffStep {
         match id {
-            Some(id) if self.path.len() > self.new.view.below_len() => Step::Directory(status, id),
-            _ => Step::Nothing,
+            Some(id) if self.path.len() > self.new.view.below_len() => {
+                DiffStep::Directory(status, id)
+            }
+            _ => DiffStep::Nothing,
         }
     }
 
     /// The step about the current path, with its `old` and its `new` entry.
-    fn step_about(&mut self, old: Option<Shown>, new: Option<Shown>) -> Step {
+    fn step_about(&mut self, old: Option<Shown>, new: Option<Shown>) -> DiffStep {
         let step = change(old, new);
-        if matches!(step, Step::Changed(_)) {
+        if matches!(step, DiffStep::Changed(_)) {
             self.frames.change();
         }
         step

@@ -20,7 +20,7 @@ mod side;
 mod summary;
 mod walk;
 
-pub use change::{Change, Shown, Step};
+pub use change::{Change, DiffStep, Shown};
 pub use changes::Changes;
 pub use deletions::{Deletion, Deletions};
 pub use diff::{DeltaRules, Diff};

@@ -6,7 +6,7 @@
 use gix::ObjectId;
 
 use super::{
-    change::{Change, Step},
+    change::{Change, DiffStep},
     changes::CachedChanges,
     deletions::{Deletion, DeletionLog, Deletions},
     diff::Diff,
@@ -25,11 +25,11 @@ pub struct DiffSummary {
     /// Paths of the old tree that the new tree lacks.
     pub deletions: Deletions,
     /// The number of changes and all other facts.
-    pub found: Part,
+    pub found: DeltaPart,
 }
 
 /// A part of the changes.
-pub struct Part {
+pub struct DeltaPart {
     /// Deletions in the order of trees. A directory follows its entries.
     deletions: Vec<Deletion>,
     /// Bytes of the names of the deletions.
@@ -48,7 +48,7 @@ pub struct Part {
 /// The sum of the parts so far.
 struct Total {
     /// The sum without the deletions.
-    found: Part,
+    found: DeltaPart,
     deletions: DeletionLog,
 }
 
@@ -86,7 +86,7 @@ impl DiffSummary {
             queued: bounds.cached_bytes / PART_BYTES,
         };
         let mut total = Total {
-            found: Part::new(bounds),
+            found: DeltaPart::new(bounds),
             deletions: DeletionLog::new(bounds.cached_bytes),
         };
         let (_, outcome) = pipeline::run(source, &Parts, &mut total, limits);
@@ -100,7 +100,7 @@ impl DiffSummary {
 
 impl Total {
     /// Append the facts of `part`.
-    fn append(&mut self, part: Part) -> Result<()> {
+    fn append(&mut self, part: DeltaPart) -> Result<()> {
         for deletion in &part.deletions {
             self.deletions.add(deletion)?;
         }
@@ -113,7 +113,7 @@ impl Total {
     }
 }
 
-impl Part {
+impl DeltaPart {
     fn new(bounds: Bounds) -> Self {
         Self {
             deletions: Vec::new(),
@@ -189,19 +189,19 @@ struct Summariser {
 
 impl Summariser {
     /// Add the next changes to `part`. True after the last change.
-    fn summarise(&mut self, part: &mut Part) -> Result<bool> {
+    fn summarise(&mut self, part: &mut DeltaPart) -> Result<bool> {
         let read = self.diff.directories();
         loop {
             let step = self.diff.step(&mut self.reader)?;
             part.directories = self.diff.directories() - read;
             match &step {
-                Step::Nothing => {}
-                Step::End => return Ok(true),
-                Step::Changed(change) => {
+                DiffStep::Nothing => {}
+                DiffStep::End => return Ok(true),
+                DiffStep::Changed(change) => {
                     part.changed(&mut self.diff, change);
                     part.within_bounds()?;
                 }
-                Step::Directory(status, id) => part.directory(&self.diff, *status, *id),
+                DiffStep::Directory(status, id) => part.directory(&self.diff, *status, *id),
             }
             part.cached.add(&mut self.diff, step);
             if part.directories.max(part.changes.total()) >= PART_LEN || part.bytes() >= PART_BYTES
@@ -213,10 +213,10 @@ impl Summariser {
 }
 
 impl Source for Summariser {
-    type Batch = Part;
+    type Batch = DeltaPart;
 
-    fn next(&mut self) -> Result<Made<Part>> {
-        let mut batch = Part::new(self.bounds);
+    fn next(&mut self) -> Result<Made<DeltaPart>> {
+        let mut batch = DeltaPart::new(self.bounds);
         let last = self.summarise(&mut batch);
         // An object that was not found may exist in a place without permission.
         if let Some(refusal) = self.reader.odb.refusal() {
@@ -239,43 +239,48 @@ impl Source for Summariser {
 struct Parts;
 
 impl Worker for Parts {
-    type Batch = Part;
-    type Job = Part;
-    type Output = Option<Part>;
+    type Batch = DeltaPart;
+    type Job = DeltaPart;
+    type Output = Option<DeltaPart>;
     type Scratch = ();
 
     fn scratch(&self) {}
 
-    fn split(&self, batch: Part) -> Result<Vec<Part>> {
+    fn split(&self, batch: DeltaPart) -> Result<Vec<DeltaPart>> {
         Ok(vec![batch])
     }
 
-    fn cost(&self, part: &Part) -> usize {
+    fn cost(&self, part: &DeltaPart) -> usize {
         part.bytes()
     }
 
-    fn held(&self, part: &Option<Part>) -> usize {
-        part.as_ref().map_or(0, Part::bytes)
+    fn held(&self, part: &Option<DeltaPart>) -> usize {
+        part.as_ref().map_or(0, DeltaPart::bytes)
     }
 
-    fn len(&self, part: &Option<Part>) -> usize {
+    fn len(&self, part: &Option<DeltaPart>) -> usize {
         self.held(part)
     }
 
-    fn work(&self, (): &mut (), part: Part, out: &mut Option<Part>) -> Result<Option<Part>> {
+    fn work(
+        &self,
+        (): &mut (),
+        part: DeltaPart,
+        out: &mut Option<DeltaPart>,
+    ) -> Result<Option<DeltaPart>> {
         *out = Some(part);
         Ok(None)
     }
 
-    fn finish(&self, (): &mut (), _: Part, _: &mut dyn Sink<Option<Part>>) -> Result<()> {
+    fn finish(&self, (): &mut (), _: DeltaPart, _: &mut dyn Sink<Option<DeltaPart>>) -> Result<()> {
         unreachable!("no work is left to the writer")
     }
 }
 
-impl Sink<Option<Part>> for Total {
-    fn write(&mut self, part: &mut Option<Part>) -> Result<()> {
+impl Sink<Option<DeltaPart>> for Total {
+    fn write(&mut self, part: &mut Option<DeltaPart>) -> Result<()> {
         part.take().map_or(Ok(()), |part| self.append(part))
     }
 
-    fn abandon(&mut self, _: &mut Option<Part>) {}
+    fn abandon(&mut self, _: &mut Option<DeltaPart>) {}
 }

@@ -10,12 +10,14 @@ use git_sluice::{
     base::{
         buffer::spool::{Spool, Spooled},
         error::{Error, Result},
-        working_directory::{Directory, NamedFile},
+        working_directory::{NamedFile, WorkingDirectory},
     },
     directory::{
         apply::{self, Archive, Check, Reports},
         bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
-        channels::{self, ArchiveMaker, Conditions, Limits, Made, Place, Target, Update},
+        channels::{
+            self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit, Update,
+        },
     },
     output::report::{Console, Terminal},
 };
@@ -154,7 +156,7 @@ impl Read for Slow<'_> {
 }
 
 fn tree(top: &Repo) -> NamedFile {
-    Directory::Current.file(top.path().join("tree"))
+    WorkingDirectory::Current.file(top.path().join("tree"))
 }
 
 #[test]
@@ -246,8 +248,8 @@ struct Archives {
 }
 
 impl ArchiveMaker for Archives {
-    fn target(&self) -> Target {
-        Target {
+    fn target(&self) -> PublishedCommit {
+        PublishedCommit {
             commit: self.commit.clone(),
             tree: self.commit.clone(),
             time: 0,
@@ -272,7 +274,7 @@ impl ArchiveMaker for Archives {
         })
     }
 
-    fn is_behind(&self, _other: &git_sluice::directory::channels::Target) -> Result<bool> {
+    fn is_behind(&self, _other: &git_sluice::directory::channels::PublishedCommit) -> Result<bool> {
         Ok(false)
     }
 }
@@ -280,11 +282,12 @@ impl ArchiveMaker for Archives {
 #[test]
 fn uploads_and_downloads() {
     let (repo, top) = (Repo::from("basic"), Repo::scratch_in_memory());
-    let place = Place {
+    let place = ChannelAddress {
         bucket: BucketUrl::new(top.path().to_str().expect("our own")),
-        ..Place::parse("bucket/main").expect("it is one")
+        ..ChannelAddress::parse("bucket/main").expect("it is one")
     };
-    let bucket = bucket::open(&place.bucket, &Directory::Current, LONG).expect("a directory");
+    let bucket =
+        bucket::open(&place.bucket, &WorkingDirectory::Current, LONG).expect("a directory");
     let bucket = SlowBucket(bucket);
     let mut archives = Archives {
         commit: repo.git(["rev-parse", "HEAD"]),

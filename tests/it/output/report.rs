@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use git_sluice::base::buffer::Buffer;
 use git_sluice::base::error::Error;
-use git_sluice::base::working_directory::Directory;
+use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::cache::{Account, Role};
 use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
 use git_sluice::git::lfs::Hash;
 use git_sluice::git::repository::promisor::FetchSums;
 use git_sluice::output::report::{
-    ChangeCounts, Channel, Counts, Lines, Manifest, ManifestChange, ManifestHeader, Place,
+    ChangeCounts, Channel, Counts, EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader,
     Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary, gone,
 };
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn written(write: impl FnOnce(ReportWriter)) -> String {
     let directory = temporary_directory();
     let path: PathBuf = directory.path().join("report");
     write(
-        Channel::File(Directory::Current.file(&path))
+        Channel::File(WorkingDirectory::Current.file(&path))
             .open(&|_| unreachable!("a file"))
             .expect("opened"),
     );
@@ -129,7 +129,7 @@ fn records() -> Vec<Record<'static>> {
 fn manifest(subject: &Subject) -> String {
     written(|outlet| {
         let mut lines = Lines::default();
-        let place = Place {
+        let place = EntryPosition {
             header: 512,
             content: Some((1024, 5)),
         };

@@ -91,7 +91,7 @@ mod modern {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn turns(
         codes: &Codes,
-        place: &mut Place,
+        place: &mut StreamPosition,
         start: *mut u8,
         full: *mut u8,
     ) -> Option<Stop> {
@@ -107,7 +107,7 @@ fn decode(
     bits: &mut Bits<'_>,
     out: &mut [u8],
     at: &mut usize,
-    turns: impl Fn(&mut Place, *mut u8, *mut u8) -> Option<Stop>,
+    turns: impl Fn(&mut StreamPosition, *mut u8, *mut u8) -> Option<Stop>,
 ) -> Stop {
     let Some(size) = out.len().checked_sub(SLACK) else {
         return Stop::Damage;
@@ -123,7 +123,7 @@ fn decode(
     // or more up to 48. So `AHEAD` bytes of input are left as long as the output ends within `most`.
     let most = (size - *at).min((left - AHEAD) / 2);
     let input = bits.input.as_ptr();
-    let mut place = Place {
+    let mut place = StreamPosition {
         held: bits.held << SCALE,
         count: bits.count + SCALE,
         next: input.wrapping_add(bits.next),
@@ -147,7 +147,7 @@ fn decode(
 #[inline(always)]
 unsafe fn turns<const MODERN: bool>(
     codes: &Codes,
-    place: &mut Place,
+    place: &mut StreamPosition,
     start: *mut u8,
     full: *mut u8,
 ) -> Option<Stop> {
@@ -171,7 +171,7 @@ unsafe fn turns<const MODERN: bool>(
 
 /// A position in the input and in the output.
 #[derive(Clone, Copy)]
-struct Place {
+struct StreamPosition {
     /// The fetched bits, above [`SCALE`] others.
     held: u64,
     /// The number of bits in `held`. Only the lowest byte counts, so that whole entries can be subtracted.
@@ -182,7 +182,7 @@ struct Place {
     entry: u32,
 }
 
-impl Place {
+impl StreamPosition {
     /// Fetch bytes until at least [`FETCHED`] bits are held.
     ///
     /// # Safety There are eight bytes at `next`.
@@ -296,7 +296,7 @@ fn number<const MODERN: bool>(entry: u32, held: u64) -> usize {
 #[inline(always)]
 unsafe fn turn<const MODERN: bool>(
     tables: &Tables<'_>,
-    place: &mut Place,
+    place: &mut StreamPosition,
     start: *mut u8,
 ) -> Option<Stop> {
     let mut entry = place.entry;

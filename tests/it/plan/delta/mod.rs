@@ -16,7 +16,7 @@ mod submodules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_sluice::base::working_directory::Directory;
+use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::{
     directory::apply::{Archive, Check, Reports},
     output::report::Console,
@@ -257,7 +257,7 @@ fn apply(directory: &Path, archive: &[u8]) {
         console: Console::new(&mut messages, None),
         verbose: false,
     };
-    let directory = Directory::Current.file(directory);
+    let directory = WorkingDirectory::Current.file(directory);
     let archive = Archive {
         content: archive,
         len: None,

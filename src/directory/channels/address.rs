@@ -18,7 +18,7 @@ const MAX_NAME: usize = 200;
 
 /// A channel in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ChannelAddress {
     /// The bucket.
     pub bucket: BucketUrl,
     /// The channel.
@@ -57,7 +57,7 @@ impl fmt::Display for ChannelName {
     }
 }
 
-impl Place {
+impl ChannelAddress {
     /// Parse `<bucket>/<channel>`.
     pub fn parse(text: &str) -> Result<Self> {
         let (bucket, name) = text.rsplit_once('/').unwrap_or((".", text));
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ChannelAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.bucket, self.channel)
     }
@@ -104,12 +104,12 @@ const SUFFIX: &str = ".tar.zst";
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::ChannelAddress;
 
     #[test]
     fn places_are_a_bucket_and_a_channel() {
         let parsed = |text: &str| {
-            let place = Place::parse(text).ok()?;
+            let place = ChannelAddress::parse(text).ok()?;
             Some((place.bucket.to_string(), place.channel.to_string()))
         };
         let is = |bucket: &str, channel: &str| Some((bucket.to_owned(), channel.to_owned()));
