@@ -9,7 +9,7 @@ use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
     base::working_directory::WorkingDirectory,
-    directory::apply::{Archive, Check, Reports},
+    directory::apply::{Archive, Check, Reports, TargetDirectory},
     output::report::Console,
 };
 use libfuzzer_sys::fuzz_target;
@@ -63,7 +63,10 @@ fuzz_target!(|input: &[u8]| {
         };
         let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
         let _ = git_sluice::directory::apply::apply(
-            &WorkingDirectory::Current.file(&directory),
+            &TargetDirectory {
+                directory: WorkingDirectory::Current.file(&directory),
+                threads: None,
+            },
             archive,
             check,
             reports,

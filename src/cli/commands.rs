@@ -17,7 +17,7 @@ use super::{
     filters::{Filters, Profile},
     names::{BEYOND, OF_GIT},
     reports::ReportOptions,
-    run::{BucketOptions, ProgressOptions, RunOptions, Verbosity},
+    run::{BucketOptions, DirectoryThreads, ProgressOptions, RunOptions, Verbosity},
     serving::{Condition, Range},
     sharing::{Sharing, duration},
 };
@@ -316,6 +316,10 @@ pub struct Apply {
     #[arg(long, help_heading = BEYOND)]
     pub repair: bool,
 
+    /// Threads.
+    #[command(flatten)]
+    pub threads: DirectoryThreads,
+
     /// Bucket.
     #[command(flatten)]
     pub bucket: BucketOptions,
@@ -335,6 +339,10 @@ pub struct Verify {
     /// The directory to compare
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
+
+    /// Threads.
+    #[command(flatten)]
+    pub threads: DirectoryThreads,
 
     /// Whether progress is shown.
     #[command(flatten)]

@@ -13,6 +13,17 @@ use super::{
 /// The default of `--memory`, in bytes.
 const DEFAULT_MEMORY: u64 = 128 << 20;
 
+/// The threads of commands that work on a directory.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = BEYOND)]
+pub struct DirectoryThreads {
+    /// Use this many threads
+    ///
+    /// By default, there is one for each processor, up to 8.
+    #[arg(short = 'j', long = "threads", value_name = "count", value_parser = number::<u16>(1..=1024))]
+    pub count: Option<u16>,
+}
+
 /// Threads and memory.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = BEYOND)]

@@ -16,7 +16,7 @@ use crate::{
     },
     cli::{self, CliError, RawArgs},
     directory::{
-        apply::{self, Archive, Check, Id, Reports},
+        apply::{self, Archive, Check, Id, Reports, TargetDirectory},
         bucket::{self, BucketUrl},
         channels::{self, ChannelAddress, Update},
     },
@@ -72,7 +72,10 @@ fn apply(
     context: &mut Context<'_>,
     mut destination: Destination,
 ) -> Result<()> {
-    let target = context.directory().file(&options.directory);
+    let target = TargetDirectory {
+        directory: context.directory().file(&options.directory),
+        threads: options.threads.count,
+    };
     let check = match (options.repair, options.verify) {
         (true, _) => Check::Repair,
         (false, true) => Check::Verify,

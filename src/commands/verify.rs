@@ -3,7 +3,7 @@
 use super::Context;
 use crate::{
     cli::{self, CliError, RawArgs},
-    directory::apply,
+    directory::apply::{self, TargetDirectory},
     output::report::Console,
 };
 
@@ -11,7 +11,10 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     let options: cli::Verify = words.options()?;
     let mut destination = (context.output)()?;
     let screen = context.screen(&options.progress);
-    let directory = context.directory().file(&options.directory);
+    let directory = TargetDirectory {
+        directory: context.directory().file(&options.directory),
+        threads: options.threads.count,
+    };
     let mut console = Console::new(context.messages, screen);
     Ok(apply::check(&directory, &mut destination, &mut console)?)
 }

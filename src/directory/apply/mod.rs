@@ -71,10 +71,7 @@ mod writers;
 use std::io::{Read, Write};
 
 use crate::{
-    base::{
-        error::{Error, Result, format_bytes, printable_path, push_line},
-        working_directory::NamedFile,
-    },
+    base::error::{Error, Result, format_bytes, printable_path, push_line},
     output::report::Console,
 };
 
@@ -88,6 +85,7 @@ use progress::{Count, Progress};
 use reader::{ArchiveReader, Item};
 use recording::Recording;
 use root::Root;
+pub use root::TargetDirectory;
 use state::Verdict;
 pub use state::{Content, DirectoryState};
 use state_files::{LIST, NEW_LIST};
@@ -130,7 +128,7 @@ pub struct Archive<R> {
 
 /// Apply `archive` to `directory`, which is created for a full archive.
 pub fn apply(
-    directory: &NamedFile,
+    directory: &TargetDirectory,
     archive: Archive<impl Read>,
     check: Check,
     mut reports: Reports<'_>,
@@ -225,8 +223,8 @@ fn is_listed(root: &Root, state: Option<&DirectoryState>) -> Result<bool> {
 }
 
 /// What `directory` says that it holds. `None` if it says nothing, or is not there.
-pub fn state(directory: &NamedFile) -> Result<Option<DirectoryState>> {
-    match directory.path.exists() {
+pub fn state(directory: &TargetDirectory) -> Result<Option<DirectoryState>> {
+    match directory.directory.path.exists() {
         true => DirectoryState::read(Root::open(directory, false)?.directory()),
         false => Ok(None),
     }
@@ -234,7 +232,7 @@ pub fn state(directory: &NamedFile) -> Result<Option<DirectoryState>> {
 
 /// Compare `directory` with what archives have brought into it, and report each path that differs.
 pub fn check(
-    directory: &NamedFile,
+    directory: &TargetDirectory,
     differences: &mut dyn Write,
     console: &mut Console<'_>,
 ) -> Result<()> {

@@ -19,6 +19,7 @@ use crate::base::{
 use super::{
     cursor::{Cursor, DIRECTORY_MODE, failed},
     state_files::{self, StateDirectory},
+    threads,
 };
 
 /// How long an application waits for another one. One that was killed may hold the lock until its last write to the disk
@@ -27,9 +28,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// A directory that archives are applied to.
+pub struct TargetDirectory {
+    /// The directory.
+    pub directory: NamedFile,
+    /// The number of threads that write or compare files. By default there is one for each processor.
+    pub threads: Option<u16>,
+}
+
 /// A directory that is locked.
 pub(super) struct Root {
     directory: StateDirectory,
+    threads: Option<u16>,
     /// The directory, for operations without a path. Holds the lock.
     handle: fs::File,
 }
@@ -44,8 +54,8 @@ impl Drop for Root {
 
 impl Root {
     /// Open and lock the directory, which is created first if it is `new`.
-    pub(super) fn open(directory: &NamedFile, new: bool) -> Result<Self> {
-        let NamedFile { name, path } = directory;
+    pub(super) fn open(target: &TargetDirectory, new: bool) -> Result<Self> {
+        let NamedFile { name, path } = &target.directory;
         let failed = |error: io::Error| {
             let why = strerror(&error);
             let values = [name.as_os_str().as_bytes(), why.as_bytes()];
@@ -70,6 +80,7 @@ impl Root {
                 dir: Dir::from_std_file(handle.try_clone().map_err(failed)?),
                 name: name.clone(),
             },
+            threads: target.threads,
             handle,
         })
     }
@@ -77,6 +88,11 @@ impl Root {
     /// The directory itself, for the files of the state.
     pub(super) fn directory(&self) -> &StateDirectory {
         &self.directory
+    }
+
+    /// The number of threads that work on the directory in addition to the calling one.
+    pub(super) fn helpers(&self) -> usize {
+        threads::helpers(self.threads)
     }
 
     /// A cursor at the top.

@@ -32,7 +32,6 @@ use super::{
     path::ArchivePath,
     record::{PathRecord, RecordKind},
     root::Root,
-    threads,
 };
 
 /// A thread gets records of this many bytes at a time: few, so that no thread waits long for the last one.
@@ -103,7 +102,7 @@ fn compare(
     thread::scope(|scope| {
         let compared = progress.compared;
         let mut own = Verifier::new(root, latest, compared);
-        let threads = Workers::start(scope, threads::helpers(), || {
+        let threads = Workers::start(scope, root.helpers(), || {
             let mut verifier = Verifier::new(root, latest, compared);
             move |batches: Receiver<Batch>| {
                 let compared = batches

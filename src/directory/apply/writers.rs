@@ -24,7 +24,6 @@ use super::{
     path::ArchivePath,
     record::PathRecord,
     root::Root,
-    threads,
     writer::DirectoryWriter,
 };
 
@@ -123,7 +122,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     fn send(&mut self) -> Result<()> {
         let batch = mem::take(&mut self.batch);
         let threads = self.threads.get_or_insert_with(|| {
-            Workers::start(self.scope, threads::helpers(), || {
+            Workers::start(self.scope, self.root.helpers(), || {
                 let mut writer = DirectoryWriter::new(self.root, self.list);
                 move |batches: Receiver<Batch>| {
                     batches.iter().try_for_each(|batch| writer.write(&batch))

@@ -23,10 +23,9 @@ use crate::{
         buffer::spool::{Spool, Spooled},
         error::{Error, ExitKind, Result},
         io::print_line,
-        working_directory::NamedFile,
     },
     directory::{
-        apply::{self, Archive, Check, Content, Id, Origin, Reports},
+        apply::{self, Archive, Check, Content, Id, Origin, Reports, TargetDirectory},
         bucket::{Bucket, Digest, Hashing},
     },
     output::report::{Console, Done, Meter, Total},
@@ -44,7 +43,7 @@ pub struct Update<'a> {
     /// The channel.
     pub place: &'a ChannelAddress,
     /// The directory that is brought to a commit.
-    pub directory: &'a NamedFile,
+    pub directory: &'a TargetDirectory,
     /// The commit; by default the newest one.
     pub commit: Option<Id>,
     /// Whether the directory is compared, first, with what archives have brought there.
@@ -176,7 +175,7 @@ impl Update<'_> {
 /// The application of some archives.
 struct Journey<'a> {
     bucket: &'a dyn Bucket,
-    directory: &'a NamedFile,
+    directory: &'a TargetDirectory,
     origin: Option<Origin>,
 }
 

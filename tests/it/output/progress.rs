@@ -10,10 +10,10 @@ use git_sluice::{
     base::{
         buffer::spool::{Spool, Spooled},
         error::{Error, Result},
-        working_directory::{NamedFile, WorkingDirectory},
+        working_directory::WorkingDirectory,
     },
     directory::{
-        apply::{self, Archive, Check, Reports},
+        apply::{self, Archive, Check, Reports, TargetDirectory},
         bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
         channels::{
             self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit, Update,
@@ -155,8 +155,11 @@ impl Read for Slow<'_> {
     }
 }
 
-fn tree(top: &Repo) -> NamedFile {
-    WorkingDirectory::Current.file(top.path().join("tree"))
+fn tree(top: &Repo) -> TargetDirectory {
+    TargetDirectory {
+        directory: WorkingDirectory::Current.file(top.path().join("tree")),
+        threads: None,
+    }
 }
 
 #[test]

@@ -583,20 +583,40 @@ fn a_path_that_comes_twice() {
     }
 }
 
-/// Around the length that is read at once, and around that of a batch.
-#[test]
-fn many_files_of_all_lengths() {
-    let [from, _] = &ids();
+/// Files around the length that is read at once, and around that of a batch.
+fn files_of_all_lengths() -> Tree {
     let lengths = [0, 1, 512, 513, 131_071, 131_072, 131_073, 262_144, 900_000];
     let content = |number: usize| {
         let text = format!("{number}\n").repeat(lengths[number % 9]);
         file(&text[..lengths[number % 9]])
     };
     let path = |number: usize| format!("{}/{number:03}", number % 7).into_bytes();
-    let holds = BTreeMap::from_iter((0..200).map(|number| (path(number), content(number))));
+    (0..200)
+        .map(|number| (path(number), content(number)))
+        .collect()
+}
+
+#[test]
+fn many_files_of_all_lengths() {
+    let [from, _] = &ids();
+    let holds = files_of_all_lengths();
     let directory = laid_down(from, &holds);
     directory.assert_holds(from, &holds);
     directory.assert_sound();
+}
+
+#[test]
+fn any_number_of_threads() {
+    let [from, _] = &ids();
+    let holds = files_of_all_lengths();
+    for threads in ["-j1", "-j2", "--threads=30"] {
+        let directory = Target::empty();
+        let archive = Archive::of_tree(from, &holds);
+        let _ = directory.apply_with(&[threads], &archive).success();
+        directory.assert_holds(from, &holds);
+        let verified = directory.repo.sluice(["verify", threads, "dir"]);
+        assert_eq!(verified.success(), b"");
+    }
 }
 
 /// Many batches wait at once, and each brings the path again: the last content counts all the same.

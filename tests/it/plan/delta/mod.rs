@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::{
-    directory::apply::{Archive, Check, Reports},
+    directory::apply::{Archive, Check, Reports, TargetDirectory},
     output::report::Console,
 };
 use serde_json::Value;
@@ -257,7 +257,10 @@ fn apply(directory: &Path, archive: &[u8]) {
         console: Console::new(&mut messages, None),
         verbose: false,
     };
-    let directory = WorkingDirectory::Current.file(directory);
+    let directory = TargetDirectory {
+        directory: WorkingDirectory::Current.file(directory),
+        threads: None,
+    };
     let archive = Archive {
         content: archive,
         len: None,
