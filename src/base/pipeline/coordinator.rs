@@ -8,11 +8,8 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    thread::{self, Scope},
     time::{Duration, Instant},
 };
-
-use crossbeam_channel::{Receiver, Sender, select_biased, unbounded};
 
 use super::{
     Limits, Made, Sink, Source, Times, Worker,
@@ -20,7 +17,13 @@ use super::{
     queue::{Queue, Ticket},
     window::{Admitted, Done, Window},
 };
-use crate::base::error::{Error, Result};
+use crate::base::{
+    error::{Error, Result},
+    sync::{
+        channel::{Receiver, Sender, select_biased, unbounded},
+        thread::{self, Scope},
+    },
+};
 
 /// The stack of a helper, in bytes. A limit of memory counts stacks whole, so the 2 MiB of the standard library times
 /// many threads would take the memory of the archive.
