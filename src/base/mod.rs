@@ -9,7 +9,7 @@ pub mod io;
 pub mod read_ahead;
 pub mod working_directory;
 pub mod error;
-mod sync;
+pub(crate) mod sync;
 #[cfg(test)]
 pub(crate) mod temporary;
 

@@ -1,6 +1,6 @@
 //! The threads and channels of the pipeline. `tests/schedules` compiles the pipeline with others in their place, whose order
 //! it chooses. Must only name what exists elsewhere.
 
-pub(crate) use std::thread;
+pub(crate) use std::{sync::Condvar, thread};
 
 pub(crate) use crossbeam_channel as channel;

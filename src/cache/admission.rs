@@ -37,3 +37,48 @@ pub(super) fn record_request(directory: &Directory, key: &Key, age: Duration) ->
         .and_then(|()| file.write_all_at(&slot, place));
     known && is_young
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::FileExt, time::Duration};
+
+    use super::{Key, NAME, SLOT, SLOTS, record_request};
+    use crate::{base::temporary, cache::directory::Directory};
+
+    const AGE: Duration = Duration::from_secs(60);
+
+    /// A key with this start, whose place is the first one.
+    fn key(start: u8) -> Key {
+        let mut key = Key([0; 32]);
+        key.0[0] = start;
+        key
+    }
+
+    #[test]
+    fn the_second_request_is_known() {
+        let top = temporary::directory();
+        let directory = Directory::open(&top.path().join("cache")).expect("ours");
+        let asked = |start| record_request(&directory, &key(start), AGE);
+        assert_eq!([asked(1), asked(1), asked(1)], [false, true, true]);
+        assert_eq!([asked(2), asked(1)], [false, false], "they share a place");
+        let other = Key([9; 32]);
+        assert!(!record_request(&directory, &other, AGE));
+        assert!(asked(1), "the other one has another place");
+        let file = directory.open_file(NAME).expect("readable").expect("made");
+        assert_eq!(file.metadata().expect("ours").len(), SLOTS * SLOT);
+    }
+
+    #[test]
+    fn an_old_request_does_not_count() {
+        let top = temporary::directory();
+        let directory = Directory::open(&top.path().join("cache")).expect("ours");
+        let asked = || record_request(&directory, &key(1), AGE);
+        assert!(!asked());
+        let file = directory.open_file(NAME).expect("readable").expect("made");
+        let mut time = [0; 8];
+        file.read_exact_at(&mut time, 8).expect("our own");
+        let old = u64::from_le_bytes(time) - AGE.as_secs() - 1;
+        file.write_all_at(&old.to_le_bytes(), 8).expect("our own");
+        assert_eq!([asked(), asked()], [false, true]);
+    }
+}

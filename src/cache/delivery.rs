@@ -10,7 +10,7 @@ use super::{
     error::CacheError,
     follow::{Ending, follow},
     jobs::{Busy, Job},
-    producer::Producer,
+    producer::{self, Claim},
     request::{Account, CacheRequest, Failure, Key, Produce, Role},
     settings::{SMALLEST, Settings},
     stored::Stored,
@@ -230,15 +230,15 @@ impl<'a> Delivery<'a> {
         let name = key.hex();
         let was_seen = admission::record_request(directory, key, self.settings.age);
         let keep = self.settings.always || was_seen;
-        let lead = match Producer::begin(directory, self.settings, &name, file, keep) {
-            Ok(lead) => lead,
+        let claim = match Claim::begin(directory, self.settings, &name, file, keep) {
+            Ok(claim) => claim,
             Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
         };
         self.account.role = Role::Producer;
         let job = match self.job(directory) {
             Ok(job) => job,
             Err(Busy) => {
-                lead.leave();
+                claim.leave();
                 return Err(Failure::Busy);
             }
         };
@@ -248,7 +248,13 @@ impl<'a> Delivery<'a> {
             drop(job);
             notes
         };
-        lead.run(&mut self.client, self.is_shareable, produce, self.account)
+        producer::run(
+            claim,
+            &mut self.client,
+            self.is_shareable,
+            produce,
+            self.account,
+        )
     }
 
     /// Produces for the client alone, if there is one.

@@ -274,3 +274,115 @@ impl Contents {
         Ok((start, &self.chunk))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, os::unix::fs::FileExt};
+
+    use super::{CHUNK, Contents, DATA, Damaged, HEADER, Progress, State, Sums};
+    use crate::base::temporary;
+
+    fn file() -> File {
+        tempfile::tempfile().expect("a file")
+    }
+
+    #[test]
+    fn a_header_comes_back() {
+        let file = file();
+        assert_eq!(Progress::read(&file), Ok(None));
+        for state in [State::Growing, State::Complete, State::Abandoned] {
+            let progress = Progress {
+                state,
+                produced: u64::MAX - 7,
+                trailer: 5,
+            };
+            progress.write(&file).expect("our own");
+            assert_eq!(Progress::read(&file), Ok(Some(progress)));
+        }
+        file.write_all_at(&[0; HEADER], 0).expect("our own");
+        assert_eq!(Progress::read(&file), Ok(None), "room that is set aside");
+    }
+
+    #[test]
+    fn no_other_header_is_believed() {
+        let header = Progress::growing(77).encode();
+        for at in 0..HEADER {
+            let (file, mut damaged) = (file(), header);
+            damaged[at] ^= 0x40;
+            file.write_all_at(&damaged, 0).expect("our own");
+            assert_eq!(Progress::read(&file), Err(Damaged), "byte {at}");
+            file.set_len(0).expect("our own");
+            file.write_all_at(&header[..at], 0).expect("our own");
+            let expected = if at == 0 { Ok(None) } else { Err(Damaged) };
+            assert_eq!(Progress::read(&file), expected, "{at} bytes");
+        }
+    }
+
+    /// A complete file of `bytes`, whose sums come in pieces of `step` bytes.
+    fn complete(bytes: &[u8], notes: &[u8], step: usize) -> File {
+        let file = file();
+        let mut sums = Sums::default();
+        bytes.chunks(step).for_each(|piece| sums.push(piece));
+        let trailer = sums.trailer(notes);
+        file.write_all_at(bytes, DATA).expect("our own");
+        let end = DATA + bytes.len() as u64;
+        file.write_all_at(&trailer, end).expect("our own");
+        let progress = Progress {
+            state: State::Complete,
+            produced: bytes.len() as u64,
+            trailer: trailer.len() as u64,
+        };
+        progress.write(&file).expect("our own");
+        file
+    }
+
+    #[test]
+    fn a_chunk_that_is_damaged_is_noticed() {
+        let bytes = vec![7; 2 * CHUNK as usize + 100];
+        for step in [1 << 10, 3 << 19, bytes.len()] {
+            let file = complete(&bytes, b"notes", step);
+            let mut contents = Contents::read(&file).expect("complete");
+            assert_eq!(contents.notes, b"notes");
+            assert_eq!(contents.produced, bytes.len() as u64);
+            file.write_all_at(&[8], DATA + CHUNK).expect("our own");
+            let found = [(); 3].map(|()| contents.verify(&file));
+            assert_eq!(found, [Ok(()), Err(Damaged), Ok(())]);
+            assert_eq!(contents.next_end(), None);
+            let last = contents.chunk_with(&file, 2 * CHUNK + 99);
+            assert_eq!(last.expect("sound"), (2 * CHUNK, &[7; 100][..]));
+        }
+    }
+
+    #[test]
+    fn no_other_trailer_is_believed() {
+        let bytes = [1; 1000];
+        for at in 0..4 + 5 + 4 {
+            let file = complete(&bytes, b"notes", 1000);
+            let mut byte = [0];
+            let place = DATA + 1000 + at;
+            file.read_exact_at(&mut byte, place).expect("our own");
+            file.write_all_at(&[byte[0] ^ 1], place).expect("our own");
+            assert_eq!(Contents::read(&file).err(), Some(Damaged), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn only_the_own_file_is_discarded() {
+        let top = temporary::directory();
+        let path = top.path().join("cache");
+        let directory = super::Directory::open(&path).expect("ours");
+        let old = directory
+            .create_file("key.part")
+            .expect("new")
+            .expect("new");
+        directory.remove("key.part").expect("there");
+        let new = directory
+            .create_file("key.part")
+            .expect("new")
+            .expect("new");
+        super::discard_partial(&directory, "key", &old).expect("nothing");
+        assert!(directory.exists("key.part").expect("readable"));
+        super::discard_partial(&directory, "key", &new).expect("there");
+        assert!(!directory.exists("key.part").expect("readable"));
+    }
+}

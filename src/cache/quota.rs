@@ -144,3 +144,119 @@ fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, Ca
         _ => Ok(false),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        path::PathBuf,
+        time::{Duration, SystemTime},
+    };
+
+    use super::{Directory, Quota, SLACK, Settings};
+    use crate::base::temporary;
+
+    const MIB: u64 = 1 << 20;
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    /// A directory that may hold 8 MiB.
+    struct Room {
+        _top: tempfile::TempDir,
+        directory: Directory,
+    }
+
+    impl Room {
+        fn new() -> Self {
+            let top = temporary::directory();
+            let directory = Directory::open(&top.path().join("cache")).expect("ours");
+            Self {
+                _top: top,
+                directory,
+            }
+        }
+
+        fn quota() -> Quota {
+            Quota::new(&Settings {
+                directory: PathBuf::new(),
+                size: 8 * MIB + SLACK,
+                age: DAY,
+                always: false,
+                finish: false,
+                jobs: None,
+                wait: None,
+            })
+        }
+
+        fn file(&self, name: &str, len: u64) -> File {
+            let file = self.directory.create_file(name).expect("ours");
+            let file = file.expect("a new one");
+            file.set_len(len).expect("room");
+            file
+        }
+
+        /// A complete archive of 2 MiB, whose key has this `digit`, last asked for so many `hours` ago.
+        fn archive(&self, digit: &str, hours: u64) {
+            let used = SystemTime::now() - Duration::from_secs(hours * 3600);
+            let file = self.file(&digit.repeat(64), 2 * MIB);
+            file.set_modified(used).expect("our own");
+        }
+
+        /// The first letters of all names but that of the lock.
+        fn names(&self) -> String {
+            let listed = self.directory.list().expect("ours");
+            let names = listed.iter().map(|file| &file.name[..]);
+            let mut letters: Vec<&str> = names.filter(|name| *name != "lock").collect();
+            letters.sort_unstable();
+            letters.iter().map(|name| &name[..1]).collect()
+        }
+    }
+
+    #[test]
+    fn archives_that_nobody_asked_for_lately_give_way() {
+        let room = Room::new();
+        for (digit, hours) in [("a", 3), ("b", 1), ("c", 2)] {
+            room.archive(digit, hours);
+        }
+        let (mut quota, file) = (Room::quota(), room.file("x", 0));
+        let mut extend = |len| quota.extend(&room.directory, &file, len).is_ok();
+        assert!(extend(MIB));
+        assert_eq!(room.names(), "abcx");
+        let set_aside = file.metadata().expect("ours").len();
+        assert!((MIB..=2 * MIB).contains(&set_aside), "{set_aside}");
+        assert!(extend(3 * MIB));
+        assert_eq!(room.names(), "bcx");
+        assert!(extend(6 * MIB + 1));
+        assert_eq!(room.names(), "x");
+        assert!(extend(8 * MIB));
+        assert!(!extend(8 * MIB + 1), "there is no room");
+        assert!(extend(8 * MIB), "what was set aside stays");
+    }
+
+    #[test]
+    fn archives_in_the_making_stay() {
+        let room = Room::new();
+        let name = format!("{}.part", "d".repeat(64));
+        let making = room.file(&name, 5 * MIB);
+        making.lock().expect("our own");
+        room.archive("a", 0);
+        let (mut quota, file) = (Room::quota(), room.file("x", 0));
+        assert!(quota.extend(&room.directory, &file, 4 * MIB).is_err());
+        assert_eq!(room.names(), "adx", "nothing is removed in vain");
+        assert!(quota.extend(&room.directory, &file, 2 * MIB).is_ok());
+        assert_eq!(room.names(), "dx");
+        making.unlock().expect("our own");
+        assert!(quota.extend(&room.directory, &file, 4 * MIB).is_ok());
+        assert_eq!(room.names(), "x", "its process is dead");
+    }
+
+    #[test]
+    fn what_is_left_behind_is_swept() {
+        let room = Room::new();
+        room.archive("a", 25);
+        room.file(&format!("{}.read", "e".repeat(64)), 8);
+        room.file("other", 8);
+        let (mut quota, file) = (Room::quota(), room.file("x", 0));
+        assert!(quota.extend(&room.directory, &file, 1).is_ok());
+        assert_eq!(room.names(), "ox");
+    }
+}

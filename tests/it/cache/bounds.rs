@@ -1,6 +1,8 @@
 //! What the directory may hold, and how many may produce.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     fs,
     io::Read,
     os::unix::fs::MetadataExt,
@@ -12,17 +14,25 @@ use std::{
 use super::{Cache, noisy};
 use crate::support::Repo;
 
-/// Bytes that the directory holds: the longest and the most blocks.
-fn held(cache: &Cache) -> u64 {
-    let Ok(files) = fs::read_dir(cache.path()) else {
-        return 0;
-    };
-    let sizes = files.filter_map(|file| {
-        let metadata = file.ok()?.metadata().ok()?;
-        Some((metadata.len(), metadata.blocks() * 512))
+/// The files of the directory by their names: each with its identity, its length and the bytes of its blocks.
+fn files(cache: &Cache) -> BTreeMap<OsString, (u64, u64, u64)> {
+    let listed = fs::read_dir(cache.path()).into_iter().flatten();
+    let described = listed.filter_map(|file| {
+        let file = file.ok()?;
+        let metadata = file.metadata().ok()?;
+        let blocks = metadata.blocks() * 512;
+        Some((file.file_name(), (metadata.ino(), metadata.len(), blocks)))
     });
-    let (lengths, blocks) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
-    lengths.max(blocks)
+    described.collect()
+}
+
+/// Bytes that the directory holds: the longest and the most blocks. `None` if it changes meanwhile: a file that is removed and
+/// one that takes its room would count both.
+fn held(cache: &Cache) -> Option<u64> {
+    let files_before = files(cache);
+    let sizes = files_before.values();
+    let (lengths, blocks) = sizes.fold((0, 0), |sum, size| (sum.0 + size.1, sum.1 + size.2));
+    (files(cache) == files_before).then(|| lengths.max(blocks))
 }
 
 /// The directory is watched while five hundred archives are made, more than it may hold.
@@ -35,7 +45,7 @@ fn the_cap_holds_at_every_moment() {
         let watch = scope.spawn(|| {
             let mut most = 0;
             while !is_over.load(Ordering::Acquire) {
-                most = most.max(held(&cache));
+                most = most.max(held(&cache).unwrap_or(0));
                 thread::sleep(Duration::from_millis(1));
             }
             most

@@ -1,13 +1,21 @@
-//! The pipeline, compiled with threads and channels of [shuttle](https://docs.rs/shuttle), so that a test can run it in many
-//! orders. A run in which all threads wait for each other fails.
+//! Files of git-sluice, compiled with threads of [shuttle](https://docs.rs/shuttle), so that a test can run them in many orders.
+//! A run in which all threads wait for each other fails.
 //!
-//! The files of the pipeline are those of git-sluice. Only what they import is replaced: `base::sync` and `base::error`.
+//! Only what the files import is replaced: threads, channels, locks, errors, and the client of the cache.
 
-/// What the pipeline imports, by the same names.
+/// What the files import, by the same names.
 mod base {
-    pub(crate) use crate::{error, sync};
+    pub(crate) use crate::{error, sync, threads};
 }
+mod cache {
+    pub(crate) use crate::client;
+}
+mod client;
 pub mod error;
 #[path = "../../../src/base/pipeline/mod.rs"]
 pub mod pipeline;
+#[path = "../../../src/cache/producer/sending.rs"]
+mod sending;
+pub mod sharing;
 mod sync;
+mod threads;

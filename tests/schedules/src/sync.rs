@@ -1,5 +1,7 @@
 //! Threads and channels for the pipeline, in place of those in `src/base/sync.rs`.
 
+pub(crate) use shuttle::sync::Condvar;
+
 /// The threads of shuttle.
 pub(crate) mod thread {
     use std::io;
