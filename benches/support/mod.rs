@@ -15,8 +15,8 @@ use git_sluice::{
         objects::repeated::Repeated,
         repository::{Repository, environment::Environment, promisor::FetchAccount},
     },
-    plan::{Job, Locators, Planner, walk::Walk},
-    request::{Access, Inputs, Purpose, Request, Scope, format::Formats},
+    plan::{Job, Locators, Planner},
+    request::{Access, Inputs, Purpose, Request, format::Formats},
 };
 use tempfile::TempDir;
 
@@ -121,17 +121,11 @@ impl Shape {
     #[allow(dead_code, reason = "not every bench plans by itself")]
     pub(crate) fn plan(&self, arguments: &[&str]) -> (Planner, Locators) {
         let request = self.request(arguments);
-        let tree = request.treeish.tree;
-        let Scope::Whole(view) = request.scope else {
-            unreachable!("there is no base");
-        };
-        let locators = Locators::new(
-            request.reader.odb.clone(),
-            request.blob_policy,
-            Repeated::new(4 << 20),
-        );
-        let walk = Walk::new(tree, *view, request.rules, request.extras);
-        (Planner::new(walk, request.reader), locators)
+        let odb = request.archived().tree.reader.odb.clone();
+        let locators = Locators::new(odb, request.blob_policy, Repeated::new(4 << 20));
+        let repositories = request.repositories.into_iter();
+        let trees = repositories.map(|repository| repository.tree);
+        (Planner::new(trees, request.extras), locators)
     }
 }
 

@@ -7,8 +7,6 @@
 
 use std::{collections::HashSet, io::Write};
 
-use gix::bstr::{BStr, ByteSlice};
-
 use super::survey::survey;
 use crate::{
     base::error::Result,
@@ -18,10 +16,9 @@ use crate::{
             wanted::{Missing, MissingObjects, Role},
         },
         odb::Odb,
-        program::GitLocation,
         repository::promisors::{Fetched, Promisors},
     },
-    request::{Request, Scope},
+    request::Request,
 };
 
 /// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
@@ -41,9 +38,8 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
             Fetched::Lost(lost) if next.has_rules && lost.iter().all(is_content) => {}
             Fetched::Lost(lost) => return Err(promisors.could_not_fetch(&lost)),
         }
-        reopen(&mut request.reader);
-        for submodule in &mut request.submodules.all {
-            reopen(&mut submodule.tree.reader);
+        for repository in &mut request.repositories {
+            reopen(&mut repository.tree.reader);
         }
         if next.is_last {
             return Ok(request);
@@ -70,20 +66,17 @@ impl Next {
     fn of(request: &Request, promisors: &Promisors) -> Result<Self> {
         let wanted = MissingObjects::within(request.budget.wanted());
         let mut planned = request.clone();
-        let redacted = wanted.clone().redacted(request.rules.redacted);
+        let redacted = wanted
+            .clone()
+            .redacted(request.archived().tree.rules.redacted);
         let mut paths = HashSet::new();
-        let mut noting = |reader: &mut Reader, path: &BStr, location: &GitLocation| {
+        for repository in &mut planned.repositories {
+            let (path, location) = (repository.path(), &repository.command_context.location);
             if let Some(noted) = promisors.noted(path, location, &redacted) {
                 paths.insert(path.to_owned());
+                let reader = &mut repository.tree.reader;
                 *reader = reader.clone().recording_missing(&noted);
             }
-        };
-        let location = &request.command_context.location;
-        noting(&mut planned.reader, BStr::new(""), location);
-        for submodule in &mut planned.submodules.all {
-            let path = submodule.path().to_owned();
-            let location = &submodule.command_context.location;
-            noting(&mut submodule.tree.reader, path.as_bstr(), location);
         }
         // A run of the same plan reports a failure, behind the entries before it.
         let _ = survey(planned, &wanted)?;
@@ -93,7 +86,7 @@ impl Next {
         let has_rules = missing.iter().any(is_rules);
         let is_last = !was_full && missing.iter().all(is_content);
         // Changes cannot be told without the attribute files of both sides.
-        let is_whole = matches!(request.scope, Scope::Whole(_));
+        let is_whole = request.delta.is_none();
         let is_ready = |it: &Missing| is_content(it) || is_whole && is_rules(it);
         if !missing.iter().all(is_ready) {
             missing.retain(|it| !is_content(it));

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::ObjectId;
 
 use super::{
     archiver::Archiver,
@@ -17,16 +14,12 @@ use crate::{
     format::tar::{Globals, Tar},
     git::{
         convert::{Converter, Origin, Shareable},
-        objects::{reader::Reader, repeated::Repeated, slot::Allowance},
+        objects::{repeated::Repeated, slot::Allowance},
         repository::{settings::Umask, treeish::Treeish},
     },
     output,
-    plan::{
-        Locators, Planner, ReadAhead, TreeSource,
-        delta::{Deletion, DeltaWalk},
-        walk::Walk,
-    },
-    request::{Delta, Request, Scope, format::Format},
+    plan::{Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
+    request::{Delta, Request, format::Format},
 };
 
 /// Threads for a repository that is not in memory, if the user does not choose: a thread that waits for storage leaves its
@@ -48,38 +41,27 @@ impl<F> Prepared<F> {
     /// wanted.
     pub(super) fn new(format: F, request: Request, manifest: bool) -> Result<Self> {
         let limits = limits(&request);
-        let tree = request.treeish.tree;
         let shareable = request.shareable;
         let repeated = Repeated::new(request.budget.repeated_blobs());
-        let locators = |reader: &Reader| {
-            let (odb, policy) = (reader.odb.clone(), Arc::clone(&request.blob_policy));
-            Locators::new(odb, policy, Arc::clone(&repeated))
-        };
-        let converter =
-            |treeish, context| Converter::new(origin(treeish), context, shareable.clone());
-        let naming = &request.blob_policy.naming;
-        let mut stores = vec![Store {
-            locators: locators(&request.reader),
-            odb: request.reader.odb.config().clone(),
-            big_file: request.big_file,
-            converter: converter(request.treeish, request.command_context),
-            prefix_len: naming.prefix_len,
-            below: naming.below.clone(),
-            submodule: BString::default(),
-            entered: Arc::clone(&request.submodules.entered),
-        }];
-        let mut trees = Vec::new();
-        for submodule in request.submodules.all {
-            let tree = submodule.tree;
-            let mount = tree.view.filter.mount.prefix();
+        let PlannedTree { tree, rules, .. } = request.repositories[0].tree;
+        let (mut stores, mut trees) = (Vec::new(), Vec::new());
+        for repository in request.repositories {
+            let submodule = repository.path().to_owned();
+            let tree = repository.tree;
+            let odb = &tree.reader.odb;
+            let (policy, repeated) = (Arc::clone(&request.blob_policy), Arc::clone(&repeated));
             stores.push(Store {
-                locators: locators(&tree.reader),
-                odb: tree.reader.odb.config().clone(),
-                big_file: submodule.big_file,
-                converter: converter(submodule.treeish, submodule.command_context),
+                locators: Locators::new(odb.clone(), policy, repeated),
+                odb: odb.config().clone(),
+                big_file: repository.big_file,
+                converter: Converter::new(
+                    origin(repository.treeish),
+                    repository.command_context,
+                    shareable.clone(),
+                ),
                 prefix_len: tree.view.prefix.len(),
-                below: BString::default(),
-                submodule: mount.trim_end_with(|c| c == '/').into(),
+                below: tree.view.selection.below.clone(),
+                submodule,
                 entered: Arc::clone(&tree.entered),
             });
             trees.push(tree);
@@ -91,24 +73,16 @@ impl<F> Prepared<F> {
             in_memory: request.budget.whole_object(),
             blob_policy: request.blob_policy,
             pax_notes: request.pax_notes,
-            redacted: request.rules.redacted,
-            verified: request.rules.protect.map(|_| (tree, request.rules)),
+            redacted: rules.redacted,
+            verified: rules.protect.map(|_| (tree, rules)),
             manifest,
             allowance: Allowance::new(request.budget.delta_bases()),
             scratch_max: request.budget.scratch(),
             verbose: request.verbose,
         };
-        let route: TreeSource = match request.scope {
-            Scope::Whole(view) => Walk::new(tree, *view, request.rules, request.extras)
-                .entering(request.submodules.entered)
-                .into(),
-            Scope::Delta(delta) => DeltaWalk::new(delta.changes, request.extras)
-                .entering(request.submodules.entered)
-                .into(),
-        };
         Ok(Self {
             archiver,
-            planner: Planner::new(route, request.reader).with_submodules(trees.into()),
+            planner: Planner::new(trees, request.extras),
             limits,
             shareable,
             read_ahead: request.read_ahead,
@@ -126,7 +100,7 @@ fn origin(treeish: Treeish) -> Origin {
 }
 
 fn limits(request: &Request) -> Limits {
-    let reads_ahead = request.reader.odb.reads_ahead();
+    let reads_ahead = request.archived().tree.reader.odb.reads_ahead();
     Limits {
         threads: request.threads.or(reads_ahead.then_some(COLD_THREADS)),
         max_threads: usize::MAX,
@@ -140,22 +114,23 @@ fn limits(request: &Request) -> Limits {
 
 /// The comment of the archive: the id of the commit.
 pub(super) fn comment(request: &Request) -> Option<String> {
-    request.treeish.commit.map(|id| id.to_hex().to_string())
+    let commit = request.archived().treeish.commit;
+    commit.map(|id| id.to_hex().to_string())
 }
 
 /// The tar that `request` asks for, before any compression.
 pub(super) fn tar(request: &Request) -> Tar {
     Tar {
-        mtime: request.treeish.time,
+        mtime: request.archived().treeish.time,
         umask: match request.umask {
             Umask::Bits(bits) => bits,
             Umask::User => output::umask(),
         },
         comment: comment(request),
-        globals: match &request.scope {
-            Scope::Whole(_) => Globals::default(),
-            Scope::Delta(delta) => globals(delta),
-        },
+        globals: request
+            .delta
+            .as_deref()
+            .map_or_else(Globals::default, globals),
     }
 }
 

@@ -36,7 +36,7 @@ use crate::{
         Window,
         part::{Entries, Part},
     },
-    request::{Delta, Request, Scope, format::Format},
+    request::{Delta, Request, format::Format},
 };
 
 /// Bytes of lines of the manifest that are written at once.
@@ -192,9 +192,9 @@ fn stream<F: format::Format>(
     diagnostics: Diagnostics<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    if let Scope::Delta(delta) = &request.scope {
+    if let Some(delta) = &request.delta {
         stats.summary.changes = Some(delta.counts);
-        list_deletions(delta, request.rules.redacted, stats)?;
+        list_deletions(delta, request.archived().tree.rules.redacted, stats)?;
     }
     let mut manifest = stats.manifest.take();
     if let Some(manifest) = &mut manifest {

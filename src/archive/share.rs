@@ -7,7 +7,7 @@ use crate::{
     base::error::{Error, Result},
     cache::{self, Account, CacheRequest, Failure, Settings, Stored},
     output::report::{Console, Counts, Meter},
-    request::{Request, Scope, format::Format},
+    request::{Request, format::Format},
 };
 
 /// Bytes of a record of a tar. A tar that ends between two records may pass for a whole one.
@@ -29,7 +29,7 @@ pub fn share(
         is_shareable: &|| shareable.holds(),
     };
     let is_tar = matches!(request.format, Format::Tar | Format::Filtered(_));
-    if let Scope::Delta(delta) = &request.scope {
+    if let Some(delta) = &request.delta {
         stats.summary.changes = Some(delta.counts);
     }
     let mut account = Account::default();

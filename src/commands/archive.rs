@@ -180,7 +180,7 @@ impl Run<'_> {
         }
         let mut filter = match &request.format {
             Format::Filtered(command) => {
-                Some(destination.filter(command.as_ref(), &request.command_context)?)
+                Some(destination.filter(command.as_ref(), &request.archived().command_context)?)
             }
             _ => None,
         };

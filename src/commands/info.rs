@@ -75,7 +75,7 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         subject: request.subject(),
         file_name: file_name(&request),
         media_type: media_type(&request.format),
-        time: request.treeish.time,
+        time: request.archived().treeish.time,
         filters: None,
         filters_reason: None,
         etag: None,
@@ -115,7 +115,7 @@ fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {
 
 /// The last part of the prefix, or `archive`, with the name of the format behind it.
 fn file_name(request: &Request) -> String {
-    let prefix = request.prefix.to_string();
+    let prefix = request.archived().tree.view.prefix.to_string();
     let last = prefix.trim_end_matches('/').rsplit('/').next();
     let stem = last.filter(|name| !name.is_empty()).unwrap_or("archive");
     format!("{stem}.{}", request.format_name)

@@ -12,8 +12,8 @@ use crate::{
     cli::{CliError, Ls, RawArgs},
     filter::Disposition,
     format::MemberKind,
-    plan::{Entry, Planner, TreeSource, delta::DeltaWalk, view::Sizes, walk::Walk},
-    request::{Delta, Purpose, Request, Scope},
+    plan::{Entry, Planner, view::Sizes},
+    request::{Delta, Purpose, Request},
 };
 
 /// The word for a file that is sent with its content unless the content turns out to be binary.
@@ -41,23 +41,12 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
     let content_decides = request.blob_policy.policy.binary.is_some();
-    let tree = request.treeish.tree;
-    let route: TreeSource = match request.scope {
-        Scope::Whole(view) => Walk::new(tree, view.with(Sizes::All), request.rules, request.extras)
-            .entering(request.submodules.entered)
-            .into(),
-        Scope::Delta(delta) => {
-            gone(&delta, out)?;
-            let changes = delta.changes.with(Sizes::All);
-            DeltaWalk::new(changes, request.extras)
-                .entering(request.submodules.entered)
-                .into()
-        }
-    };
-    let submodules = request.submodules.all.into_iter();
-    let submodules = submodules.map(|submodule| submodule.tree.with(Sizes::All));
-    let planner = Planner::new(route, request.reader);
-    let mut planner = planner.with_submodules(submodules.collect());
+    if let Some(delta) = &request.delta {
+        gone(delta, out)?;
+    }
+    let repositories = request.repositories.into_iter();
+    let trees = repositories.map(|repository| repository.tree.with(Sizes::All));
+    let mut planner = Planner::new(trees, request.extras);
     let mut out = BufWriter::new(out);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);

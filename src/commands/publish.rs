@@ -116,7 +116,7 @@ impl<'a> Archives<'a> {
             target: PublishedCommit {
                 commit,
                 tree: subject.tree,
-                time: request.treeish.time,
+                time: request.archived().treeish.time,
             },
             has_warned: false,
             inputs,

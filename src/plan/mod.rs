@@ -17,6 +17,7 @@ mod naming;
 mod pointer;
 mod ahead;
 mod blob_policy;
+mod planned_tree;
 mod planner;
 pub mod submodules;
 pub mod extra;
@@ -36,11 +37,12 @@ pub use ahead::{ReadAhead, read_ahead_if_cold};
 pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
 pub use entry::{Blob, ChangeRecord, Entry};
+use extra::Extra;
 pub use locate::Locators;
 pub use naming::Naming;
+pub use planned_tree::PlannedTree;
 use planner::TreePlanner;
 pub use planner::TreeSource;
-use submodules::PlannedTree;
 pub use window::{Job, StoreId, Window};
 
 /// Estimated bytes of archive after which the pages read from packs are released: typically less than a
@@ -53,27 +55,23 @@ const LOOSE_RATIO: u64 = 3;
 pub struct Planner {
     /// From the archived tree to that of the innermost submodule that is planned.
     trees: Vec<TreePlanner>,
-    /// All submodules that are planned, behind the store of number 0.
+    /// The trees of submodules: element `n` is in store `n + 1`.
     submodules: Arc<[PlannedTree]>,
     directories: Arc<AtomicU64>,
 }
 
 impl Planner {
-    /// Plan the entries of `route`.
-    pub fn new(route: impl Into<TreeSource>, reader: Reader) -> Self {
-        let directories = Arc::default();
-        let (route, store) = (route.into(), StoreId::default());
-        let tree = TreePlanner::new(route, reader, store, Arc::clone(&directories));
-        Self {
-            trees: vec![tree],
-            submodules: Arc::default(),
-            directories,
-        }
-    }
-
-    /// Plan the contents of `submodules`, too, where the walk meets them.
-    pub fn with_submodules(self, submodules: Arc<[PlannedTree]>) -> Self {
-        Self { submodules, ..self }
+    /// Plan the first of `trees` with the `extras` after it, and each of the other trees where the walk meets its submodule.
+    pub fn new(trees: impl IntoIterator<Item = PlannedTree>, extras: Arc<[Extra]>) -> Self {
+        let mut trees = trees.into_iter();
+        let archived = trees.next().expect("the archived tree comes first");
+        let mut planner = Self {
+            trees: Vec::new(),
+            submodules: trees.collect(),
+            directories: Arc::default(),
+        };
+        planner.begin(archived.into_route(extras), StoreId::default());
+        planner
     }
 
     /// The number of directories read so far by this planner and by all planners split off it.
@@ -82,9 +80,13 @@ impl Planner {
     }
 
     fn enter(&mut self, store: StoreId) {
-        let submodule = &self.submodules[store.0 - 1];
-        let (reader, directories) = (submodule.reader.clone(), self.directories());
-        let tree = TreePlanner::new(submodule.route(), reader, store, directories);
+        let submodule = self.submodules[store.0 - 1].clone();
+        let (route, reader) = submodule.into_route(Arc::default());
+        self.begin((route.of_submodule(), reader), store);
+    }
+
+    fn begin(&mut self, (route, reader): (TreeSource, Reader), store: StoreId) {
+        let tree = TreePlanner::new(route, reader, store, self.directories());
         self.trees.push(tree);
     }
 }

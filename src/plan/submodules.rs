@@ -1,15 +1,8 @@
-//! The trees of submodules in the plan: each stands behind the entry of its submodule.
-
-use std::sync::Arc;
+//! Finds the submodules that a view reaches in a tree.
 
 use gix::{ObjectId, bstr::BString};
 
-use super::{
-    delta::{Changes, DeltaWalk},
-    planner::TreeSource,
-    view::{Directory, Sizes, View},
-    walk::{Entered, Walk},
-};
+use super::view::{Directory, View};
 use crate::{
     base::error::Result,
     git::{
@@ -17,51 +10,6 @@ use crate::{
         tree::{Mode, TreeRules, TreeStep, Trees},
     },
 };
-
-/// A tree, ready to be walked.
-#[derive(Clone)]
-pub struct PlannedTree {
-    /// The tree.
-    pub tree: ObjectId,
-    /// The entries that are archived, with their names in the archive.
-    pub view: View,
-    /// The changes, if nothing else is archived.
-    pub changes: Option<Box<Changes>>,
-    /// How trees are read.
-    pub rules: TreeRules,
-    /// The submodules in this tree.
-    pub entered: Arc<Entered>,
-    /// Reads the objects of the repository.
-    pub reader: Reader,
-}
-
-impl PlannedTree {
-    /// Chooses the `sizes` that are looked up.
-    pub fn with(self, sizes: Sizes) -> Self {
-        let changes = self.changes.map(|changes| Box::new(changes.with(sizes)));
-        Self {
-            view: self.view.with(sizes),
-            changes,
-            ..self
-        }
-    }
-
-    /// A walk over the tree, or over its changes.
-    pub(super) fn route(&self) -> TreeSource {
-        let entered = Arc::clone(&self.entered);
-        match &self.changes {
-            None => {
-                let view = self.view.clone();
-                let walk = Walk::new(self.tree, view, self.rules, Arc::default());
-                walk.of_submodule().entering(entered).into()
-            }
-            Some(changes) => {
-                let walk = DeltaWalk::new((**changes).clone(), Arc::default());
-                walk.of_submodule().entering(entered).into()
-            }
-        }
-    }
-}
 
 /// A submodule that the archive may hold something of.
 pub struct Gitlink {

@@ -4,7 +4,7 @@ use std::{io::Write, sync::Arc};
 
 use gix::{ObjectId, bstr::BStr};
 
-use super::{profile::word, submodules::ComparedTree};
+use super::{archived::ArchivedRepository, profile::word};
 use crate::{
     base::error::{Error, Result, format_bytes},
     cache::Key,
@@ -14,11 +14,9 @@ use crate::{
     plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side},
 };
 
-/// A delta to be sent.
+/// A delta to be sent. Its changes are in the archived repositories.
 #[derive(Clone)]
 pub struct Delta {
-    /// The changes, for the archive.
-    pub changes: Changes,
     /// The number of changes.
     pub counts: ChangeCounts,
     /// The deleted paths, in order.
@@ -29,35 +27,37 @@ pub struct Delta {
     pub target: ObjectId,
     /// How the archive lists the deleted paths.
     pub deletion_format: cli::Deletions,
-    /// The trees of base and target, if their paths are asked about.
-    pub sides: Option<Box<[ComparedTree; 2]>>,
+    /// The repositories of base and target, with and without changes.
+    pub sides: Arc<[Vec<ArchivedRepository>; 2]>,
 }
 
-impl Delta {
-    /// Compare `old` with `new`, the sides of `base` and `target`, and find the deletions. Changes
-    /// are cached as far as they fit.
-    pub(super) fn compare(
-        args: &Args,
-        (base, old): (ObjectId, Side),
-        (target, new): (ObjectId, Side),
+/// The changes between two trees of one repository.
+pub(super) struct Comparison {
+    /// The changes, for the archive.
+    pub(super) changes: Changes,
+    /// The number of changes.
+    pub(super) counts: ChangeCounts,
+    /// The deleted paths, in order.
+    pub(super) deletions: Arc<Deletions>,
+}
+
+impl Comparison {
+    /// Compares the sides `old` and `new`, whose objects `reader` reads, and finds the deletions. Changes are cached as far as
+    /// they fit.
+    pub(super) fn new(
+        [old, new]: [Side; 2],
         (rules, bounds): (DeltaRules, Bounds),
-        reader: &mut Reader,
+        reader: Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<Self> {
         let diff = Diff::new(old, new, rules);
-        let deletion_format = args.deletions.unwrap_or(cli::Deletions::Pax);
-        let DiffSummary { deletions, found } =
-            DiffSummary::take(diff.another(), reader.clone(), bounds)?;
+        let DiffSummary { deletions, found } = DiffSummary::take(diff.another(), reader, bounds)?;
         // As git does not mind whether anybody reads it.
         let _ = diagnostics.write_all(&found.complaints);
         Ok(Self {
             changes: Changes::new(diff, found.cached, found.directories),
             counts: found.changes,
             deletions: Arc::new(deletions),
-            base,
-            target,
-            deletion_format,
-            sides: None,
         })
     }
 

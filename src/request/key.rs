@@ -13,7 +13,9 @@ use gix::{
     hash::{Hasher, Kind, hasher, oid},
 };
 
-use super::{Scope, Submodule, Submodules, filter::FilterRules, format::Format};
+use super::{
+    archived::ArchivedRepository, delta::Delta, filter::FilterRules, format::Format, scope::Scope,
+};
 use crate::{
     base::error::Result,
     cache::Key,
@@ -49,7 +51,6 @@ pub(super) struct KeyInputs<'a> {
     pub(super) attributes: &'a AttributeSettings,
     pub(super) treeish: &'a Treeish,
     pub(super) scope: &'a Scope,
-    pub(super) submodules: &'a Submodules,
     pub(super) format: &'a Format,
     pub(super) rules: TreeRules,
     pub(super) times: Times,
@@ -72,7 +73,7 @@ impl KeyInputs<'_> {
         self.add_filters(&mut encoder);
         self.add_attributes(self.attributes, &mut encoder)
             .map_err(|error| error.to_string())?;
-        for submodule in &self.submodules.all {
+        for submodule in &self.scope.repositories[1..] {
             self.add_submodule(submodule, &mut encoder)
                 .map_err(|error| error.to_string())?;
         }
@@ -106,8 +107,11 @@ impl KeyInputs<'_> {
     /// A key for each way in which submodules are read, whether or not they have changed. Most often all are read in the same way,
     /// however many there are.
     fn keys_of_submodules(&self) -> Result<BTreeSet<Key>, String> {
-        let Submodules { all, of_target, .. } = self.submodules;
-        let keys = all.iter().chain(of_target).map(|submodule| {
+        let repositories = match &self.scope.delta {
+            Some(delta) => &delta.sides[1],
+            None => &self.scope.repositories,
+        };
+        let keys = repositories[1..].iter().map(|submodule| {
             let mut encoder = Encoder::new();
             self.add_reading(submodule, &mut encoder)
                 .map_err(|error| error.to_string())?;
@@ -140,7 +144,7 @@ impl KeyInputs<'_> {
             () if !is_dated => Some("the time of a tree is that of the request"),
             () if self.reads_work_tree() => Some("attributes come from the work tree"),
             () if args.verbosity.is_verbose() => Some("names are told on standard error"),
-            () if matches!(self.scope, Scope::Delta(_)) && self.filters.enters_submodules() => {
+            () if self.scope.delta.is_some() && self.filters.enters_submodules() => {
                 Some("changes in submodules are archived")
             }
             () if args.has_manifest => Some("a manifest is written"),
@@ -192,10 +196,16 @@ impl KeyInputs<'_> {
     fn add_tree(&self, encoder: &mut Encoder) {
         add_treeish(self.treeish, encoder);
         encoder.number("time", self.treeish.time);
-        if let Scope::Delta(delta) = self.scope {
-            encoder.id("base", &delta.base);
-            encoder.id("target", &delta.target);
-            encoder.debug("deletions", &delta.deletion_format);
+        if let Some(Delta {
+            base,
+            target,
+            deletion_format,
+            ..
+        }) = self.scope.delta.as_deref()
+        {
+            encoder.id("base", base);
+            encoder.id("target", target);
+            encoder.debug("deletions", deletion_format);
             encoder.flag("ignore mode", self.args.delta.ignore_mode_changes);
         }
         add_replacements(self.replacements, encoder);
@@ -203,7 +213,7 @@ impl KeyInputs<'_> {
     }
 
     /// The content of a submodule, and all that decides about its files.
-    fn add_submodule(&self, submodule: &Submodule, encoder: &mut Encoder) -> Result<()> {
+    fn add_submodule(&self, submodule: &ArchivedRepository, encoder: &mut Encoder) -> Result<()> {
         let mount = &submodule.tree.view.filter.mount;
         encoder.bytes("submodule", mount.prefix());
         add_treeish(&submodule.treeish, encoder);
@@ -211,7 +221,7 @@ impl KeyInputs<'_> {
     }
 
     /// How files of a submodule are read.
-    fn add_reading(&self, submodule: &Submodule, encoder: &mut Encoder) -> Result<()> {
+    fn add_reading(&self, submodule: &ArchivedRepository, encoder: &mut Encoder) -> Result<()> {
         let tree = &submodule.tree;
         add_replacements(&tree.reader.odb.config().replacements, encoder);
         add_rules(tree.rules, encoder);

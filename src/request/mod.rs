@@ -3,6 +3,7 @@
 //! The caller passes arguments and environment. No later module looks at a flag. This module must not read arguments or
 //! variables itself, nor write to standard streams.
 
+mod archived;
 mod budget;
 pub mod format;
 mod clock;
@@ -20,19 +21,18 @@ mod run_log;
 mod scope;
 mod view_builder;
 
+pub use archived::ArchivedRepository;
 pub use budget::Budget;
 pub use delta::Delta;
 pub use profile::options as profile_options;
 pub use purpose::Purpose;
 pub use resolve::{Inputs, PartialRequest};
 pub use run_log::{log_file, run_log};
-pub use scope::Scope;
 pub use sharing::settings as cache_settings;
-pub use submodules::{ComparedTree, Submodule, Submodules};
 
 use std::{io::Write, sync::Arc};
 
-use gix::bstr::BString;
+use gix::{ObjectId, bstr::BString};
 
 use crate::{
     base::{error::format_bytes, io::print_line},
@@ -40,11 +40,8 @@ use crate::{
     cli::{ByteRange, Condition},
     format::zip::Times,
     git::{
-        command::CommandContext,
         convert::Shareable,
-        objects::reader::Reader,
-        repository::{promisors::Promisors, settings::Umask, treeish::Treeish},
-        tree::TreeRules,
+        repository::{promisors::Promisors, settings::Umask},
     },
     output::report::{ManifestHeader, Subject},
     plan::{BlobPolicy, ReadAhead, extra::Extra},
@@ -67,16 +64,10 @@ pub struct Request {
     pub format: Format,
     /// The name of the format.
     pub format_name: BString,
-    /// The prefix of every name.
-    pub prefix: BString,
-    /// The commit or tree that is archived.
-    pub treeish: Treeish,
-    /// Where commands run.
-    pub command_context: CommandContext,
-    /// The paths that are archived, their kinds and their names in the archive.
-    pub scope: Scope,
-    /// The submodules whose contents are archived.
-    pub submodules: Submodules,
+    /// The repository that was asked for, then those of submodules whose contents are archived.
+    pub repositories: Vec<ArchivedRepository>,
+    /// The delta, if only changes are archived.
+    pub delta: Option<Box<Delta>>,
     /// The decisions about large, missing and binary blobs.
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether the archive notes size, reason and id of entries.
@@ -85,12 +76,8 @@ pub struct Request {
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.
     pub times: Times,
-    /// How trees are read.
-    pub rules: TreeRules,
     /// Permission bits that are withheld.
     pub umask: Umask,
-    /// Files above this many bytes are not converted.
-    pub big_file: u64,
     /// Threads, the calling one included; by default as many as have a processor to spare.
     pub threads: Option<usize>,
     /// Limit of buffers and caches.
@@ -114,11 +101,14 @@ pub struct Request {
     pub read_ahead: Arc<[ReadAhead]>,
     /// Ignore files that the user has named and no tree has.
     pub absent_rules: Vec<BString>,
-    /// Reads the objects of the repository.
-    pub reader: Reader,
 }
 
 impl Request {
+    /// The repository that was asked for.
+    pub fn archived(&self) -> &ArchivedRepository {
+        &self.repositories[0]
+    }
+
     /// The key of the bytes that the caller gets, or why there is none. A command of the configuration gets the archive of
     /// [`key`](Self::key), and may send any bytes.
     pub fn tag(&self) -> Result<cache::Key, String> {
@@ -152,20 +142,19 @@ impl Request {
     pub fn manifest_header(&self) -> ManifestHeader {
         ManifestHeader {
             subject: self.subject(),
-            commit_time: self.treeish.commit_time(),
+            commit_time: self.archived().treeish.commit_time(),
             filters: self.filters_hash.as_ref().ok().map(cache::Key::hex),
         }
     }
 
     /// The ids of the archived commit, tree and base, for reports.
     pub fn subject(&self) -> Subject {
+        let treeish = &self.archived().treeish;
+        let hex = |id: ObjectId| id.to_hex().to_string();
         Subject {
-            commit: self.treeish.commit.map(|id| id.to_hex().to_string()),
-            tree: self.treeish.tree.to_hex().to_string(),
-            base: match &self.scope {
-                Scope::Whole(_) => None,
-                Scope::Delta(delta) => Some(delta.base.to_hex().to_string()),
-            },
+            commit: treeish.commit.map(hex),
+            tree: hex(treeish.tree),
+            base: self.delta.as_ref().map(|delta| hex(delta.base)),
         }
     }
 }

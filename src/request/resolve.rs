@@ -14,7 +14,9 @@ use gix::{
 };
 
 use super::{
-    Access, Budget, Request, clock, delta, filter,
+    Access, Budget, Request,
+    archived::{ArchivedRepository, command_context},
+    clock, delta, filter,
     format::{Format, Formats, NamedFormat},
     gzip, key,
     purpose::Purpose,
@@ -32,7 +34,6 @@ use crate::{
     format::{MemberKind, zip::Times},
     git::{
         attributes::{AttributeSettings, AttributeSource},
-        command::CommandContext,
         convert::Shareable,
         objects::{
             reader::Reader,
@@ -202,11 +203,14 @@ impl<'a> Inputs<'a> {
             let missing = wanted.take();
             if missing.is_empty() {
                 let _ = diagnostics.write_all(&told);
-                return request.map(|request| Request {
-                    reader: request.reader.failing_on_missing(),
-                    submodules: request.submodules.failing_on_missing(),
-                    promisors: (!promisors.is_empty()).then_some(promisors),
-                    ..request
+                return request.map(|request| {
+                    let repositories = request.repositories.into_iter();
+                    let repositories = repositories.map(ArchivedRepository::failing_on_missing);
+                    Request {
+                        repositories: repositories.collect(),
+                        promisors: (!promisors.is_empty()).then_some(promisors),
+                        ..request
+                    }
                 });
             }
             match promisors.fetch(missing, diagnostics)? {
@@ -272,7 +276,7 @@ impl<'a> Inputs<'a> {
             read_ahead: RefCell::default(),
         };
         let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
-        let (scope, submodules) = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        let mut scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
         let times = times(format, treeish.time)?;
         let extras = args.content.extras.iter();
         let directory = self.environment.directory();
@@ -290,7 +294,6 @@ impl<'a> Inputs<'a> {
             attributes: &attributes,
             treeish: &treeish,
             scope: &scope,
-            submodules: &submodules,
             format: &format,
             rules,
             times,
@@ -304,6 +307,8 @@ impl<'a> Inputs<'a> {
         };
         let filters_hash = inputs.filters_hash(&decisive, &mut extras);
         delta::fit_filters(&args.delta, filters_hash.as_ref())?;
+        // It has found objects already, and knows of those that it was refused.
+        scope.repositories[0].tree.reader = reader;
         Ok(Request {
             promisors: None,
             read_ahead: view.read_ahead.into_inner().into(),
@@ -314,32 +319,20 @@ impl<'a> Inputs<'a> {
             cache,
             format,
             format_name,
-            prefix: args
-                .content
-                .prefix
-                .as_deref()
-                .unwrap_or_default()
-                .as_bytes()
-                .into(),
             extras: extras.into(),
             times,
-            treeish,
-            command_context: command_context(repository, below.clone()),
-            scope,
-            submodules,
+            repositories: scope.repositories,
+            delta: scope.delta,
             blob_policy: Arc::new(BlobPolicy {
                 policy: filters.policy(),
                 naming: inputs.naming(below),
             }),
             pax_notes: args.filters.pax_notes,
-            rules,
             umask: repository.settings.umask,
-            big_file: repository.settings.big_file,
             threads: args.run.threads.map(usize::from),
             budget,
             verbose: args.verbosity.is_verbose(),
             absent_rules: filters.absent(),
-            reader,
         })
     }
 }
@@ -576,17 +569,6 @@ fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
     match found.canonicalize().is_ok_and(|found| found == cwd) {
         true => cwd.join("."),
         false => found.to_owned(),
-    }
-}
-
-/// As git does, which changes to the top of the work tree if it is elsewhere in it.
-fn command_context(repository: &Repository, below: BString) -> CommandContext {
-    CommandContext {
-        directory: (!below.is_empty())
-            .then(|| repository.gix.workdir().map(ToOwned::to_owned))
-            .flatten(),
-        prefix: below,
-        location: repository.location.clone(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The scope of a request: one view of a tree, or two views where only the changes are sent.
+//! The scope of a request: a tree with its submodules, or the changes between two of them.
 
 use std::{io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
@@ -8,13 +8,14 @@ use gix::{
 };
 
 use super::{
+    archived::{ArchivedRepository, ResolvedTree},
     delta::{self, Delta},
     purpose::Purpose,
-    submodules::{ComparedTree, ResolvedTree, Submodule, Submodules},
     view_builder::ViewBuilder,
 };
 use crate::{
     base::error::Result,
+    cli,
     git::{
         objects::reader::Reader,
         repository::{
@@ -23,43 +24,38 @@ use crate::{
         },
         tree::Mount,
     },
-    plan::{
-        ReadAhead,
-        delta::{Bounds, Side},
-        select::Selection,
-        submodules::PlannedTree,
-        view::View,
-    },
+    plan::{ReadAhead, delta::Bounds, select::Selection, walk::Entered},
 };
 
 /// The trees of a request that are read ahead at a time, those of submodules included.
 const MAX_READ_AHEAD: usize = 8;
 
-/// The part of a tree that is archived.
-#[derive(Clone)]
-pub enum Scope {
-    /// Everything that the view shows.
-    Whole(Box<View>),
-    /// The changes between two views.
-    Delta(Box<Delta>),
+/// The files that are archived.
+pub(super) struct Scope {
+    /// The repository that was asked for, then those of submodules. Of a delta, only submodules with changes.
+    pub(super) repositories: Vec<ArchivedRepository>,
+    /// The delta, unless everything is archived that the repositories show.
+    pub(super) delta: Option<Box<Delta>>,
 }
 
 impl ViewBuilder<'_> {
-    /// The scope in `target` of `repository`, and the submodules whose contents or changes are archived. Warnings go to
-    /// `diagnostics`.
+    /// The scope in `target` of `repository`. Warnings go to `diagnostics`.
     pub(super) fn scope(
         &self,
         repository: &Repository,
         reader: &mut Reader,
         target: &Treeish,
         diagnostics: &mut dyn Write,
-    ) -> Result<(Scope, Submodules)> {
+    ) -> Result<Scope> {
         let name = self.args.content.treeish.as_deref().unwrap_or_default();
         let name = name.as_bytes().as_bstr();
         let new = self.seen(repository, (name, target), reader, diagnostics)?;
         let Some(base) = &self.args.delta.base else {
             new.matched?;
-            return Ok((Scope::Whole(Box::new(new.view)), new.submodules));
+            return Ok(Scope {
+                repositories: new.repositories,
+                delta: None,
+            });
         };
         let name = base.as_bytes().as_bstr();
         self.filters.fit_name(name)?;
@@ -76,72 +72,41 @@ impl ViewBuilder<'_> {
             // A pathspec without a match in the target may match in the base.
             old.matched.map_err(|_| error)?;
         }
-        let (old, new) = (
-            (&base, old.view, old.submodules),
-            (target, new.view, new.submodules),
-        );
-        let (delta, submodules) = self.delta(old, new, reader, diagnostics)?;
-        Ok((Scope::Delta(Box::new(delta)), submodules))
+        self.delta([old.repositories, new.repositories], diagnostics)
     }
 
-    /// The changes from `old` to `new`.
+    /// The changes from the first of `sides` to the second.
     fn delta(
         &self,
-        (base, old, old_submodules): (&Treeish, View, Submodules),
-        (target, new, new_submodules): (&Treeish, View, Submodules),
-        reader: &mut Reader,
+        sides: [Vec<ArchivedRepository>; 2],
         diagnostics: &mut dyn Write,
-    ) -> Result<(Delta, Submodules)> {
+    ) -> Result<Scope> {
+        let [old, new] = sides.each_ref().map(|side| &side[..]);
         let args = &self.args.delta;
-        let other_commit = base.commit != target.commit;
-        let rules = self.delta_rules(reader, (base.tree, target.tree), other_commit);
-        let sides = [
-            (base, &old, &old_submodules),
-            (target, &new, &new_submodules),
-        ];
-        let is_asked = self.purpose == Purpose::Explain;
-        let sides = is_asked.then(|| Box::new(sides.map(|side| self.compared(side, reader))));
-        let side = |treeish: &Treeish, view, submodules: &Submodules| {
-            let id = treeish.commit.unwrap_or(treeish.tree);
-            let side = Side::new(treeish.tree, view, self.rules);
-            (id, side.entering(Arc::clone(&submodules.entered)))
-        };
-        let mut new = side(target, new, &new_submodules);
-        let limit = delta::limit(args, || {
-            let inner: Result<u64> = new_submodules.all.iter().map(Submodule::count).sum();
-            Ok(new.1.count(reader)? + inner?)
-        })?;
+        let limit = delta::limit(args, || new.iter().map(ArchivedRepository::count).sum())?;
         let bounds = Bounds {
             changes: limit,
             cached_bytes: self.budget.changes(),
             threads: self.args.run.threads.map(usize::from),
         };
-        let between = (&old_submodules, &new_submodules);
-        let inner = self.submodule_changes(between, bounds, diagnostics)?;
-        let old = side(base, old, &old_submodules);
-        let delta = Delta::compare(args, old, new, (rules, bounds), reader, diagnostics)?;
-        let mut delta = delta.with_inner(inner.counts, inner.deletions, limit)?;
-        delta.sides = sides;
-        Ok((delta, inner.submodules))
-    }
-
-    /// The tree of `treeish` as `view` shows it, with `submodules`.
-    fn compared(
-        &self,
-        (treeish, view, submodules): (&Treeish, &View, &Submodules),
-        reader: &Reader,
-    ) -> ComparedTree {
-        ComparedTree {
-            tree: PlannedTree {
-                tree: treeish.tree,
-                view: view.clone(),
-                changes: None,
-                rules: self.rules,
-                entered: Arc::clone(&submodules.entered),
-                reader: reader.clone(),
-            },
-            submodules: submodules.all.clone(),
-        }
+        let inner = self.submodule_changes([old, new], bounds, diagnostics)?;
+        let own = self.compare((Some(&old[0]), Some(&new[0])), bounds, diagnostics)?;
+        let own = own.with_inner(inner.counts, inner.deletions, limit)?;
+        let mut archived = new[0].clone();
+        archived.tree.entered = Arc::new(inner.entered);
+        archived.tree.changes = Some(Box::new(own.changes));
+        let [base, target] = [old, new].map(|side| side[0].treeish.id());
+        Ok(Scope {
+            repositories: std::iter::once(archived).chain(inner.submodules).collect(),
+            delta: Some(Box::new(Delta {
+                counts: own.counts,
+                deletions: own.deletions,
+                base,
+                target,
+                deletion_format: args.deletions.unwrap_or(cli::Deletions::Pax),
+                sides: Arc::new(sides),
+            })),
+        })
     }
 
     /// Starts to read ahead below `selection` in `tree`, if its repository is not in memory. A delta by stored bytes reads only
@@ -192,9 +157,10 @@ impl ViewBuilder<'_> {
             );
         }
         let matched = selection.check(treeish.tree, self.rules, &filter, reader, diagnostics);
+        let view = self.view(selection, filter);
+        let archived = self.archived((repository, reader), treeish, view, Entered::new());
         Ok(ResolvedTree {
-            view: self.view(selection, filter),
-            submodules: Submodules::default(),
+            repositories: vec![archived],
             matched,
         })
     }

@@ -8,7 +8,12 @@ use gix::{
     bstr::{BString, ByteSlice},
 };
 
-use super::{Budget, filter, purpose::Purpose};
+use super::{
+    Budget,
+    archived::{ArchivedRepository, command_context},
+    filter,
+    purpose::Purpose,
+};
 use crate::{
     base::error::{Error, Result},
     cli::Args,
@@ -22,7 +27,9 @@ use crate::{
         },
         tree::{Mount, TreeRules},
     },
-    plan::{ReadAhead, delta::DeltaRules, select::Selection, view::View},
+    plan::{
+        PlannedTree, ReadAhead, delta::DeltaRules, select::Selection, view::View, walk::Entered,
+    },
 };
 
 /// The inputs of a view.
@@ -145,6 +152,29 @@ impl ViewBuilder<'_> {
     pub(super) fn view(&self, selection: Selection, filter: Filter) -> View {
         let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
         View::new(prefix.as_bytes().into(), selection, filter)
+    }
+
+    /// The `repository` that was asked for, whose `treeish` is seen through `view`, with the submodules in `entered`.
+    pub(super) fn archived(
+        &self,
+        (repository, reader): (&Repository, &Reader),
+        treeish: &Treeish,
+        view: View,
+        entered: Entered,
+    ) -> ArchivedRepository {
+        ArchivedRepository {
+            tree: PlannedTree {
+                tree: treeish.tree,
+                view,
+                changes: None,
+                rules: self.rules,
+                entered: Arc::new(entered),
+                reader: reader.clone(),
+            },
+            treeish: treeish.clone(),
+            command_context: command_context(repository, self.below.clone()),
+            big_file: repository.settings.big_file,
+        }
     }
 }
 

@@ -9,33 +9,28 @@ use super::{
 };
 use crate::{
     base::error::{Error, Result, format_bytes},
-    git::objects::reader::Reader,
     output::report::Status,
-    plan::view::View,
-    request::{Delta, Submodule},
+    plan::{PlannedTree, view::View},
+    request::{ArchivedRepository, Delta},
 };
 
 /// The changes of a request.
 pub(super) struct Comparison {
-    pub(super) delta: Delta,
-    /// The submodules with changes.
-    pub(super) submodules: Vec<Submodule>,
-    pub(super) reader: Reader,
+    pub(super) delta: Box<Delta>,
+    /// The repositories with changes.
+    pub(super) repositories: Vec<ArchivedRepository>,
 }
 
 impl Comparison {
     /// The verdict on `path`. `None` if the path is on neither side.
     pub(super) fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
-        let Some(sides) = &self.delta.sides else {
-            return Ok(None);
-        };
-        let [old, new] = sides.as_ref();
+        let [old, new] = self.delta.sides.as_ref();
         let was = explanation(old, path).map_err(Error::without_base)?;
         let is = explanation(new, path)?;
         if was.is_none() && is.is_none() {
             return Ok(None);
         }
-        let change = self.change(&new.tree.view, path)?;
+        let change = self.change(&new[0].tree.view, path)?;
         let mut words = of_target(change, was.is_some(), is.as_ref());
         if let Some(was) = was.filter(|was| decides(was, is.as_ref())) {
             words.extend_from_slice(&format_bytes("; in the base {}", &[&was.words]));
@@ -49,12 +44,14 @@ impl Comparison {
             return Ok(None);
         };
         let name = [&view.prefix[..], path].concat();
-        let inner = self.submodules.iter().filter_map(|submodule| {
-            let changes = submodule.tree.changes.as_deref()?;
-            Some((changes, &submodule.tree.reader))
-        });
-        for (changes, reader) in std::iter::once((&self.delta.changes, &self.reader)).chain(inner) {
-            let status = changes.clone().status_of(&name, &mut reader.clone())?;
+        for PlannedTree {
+            changes, reader, ..
+        } in self.repositories.iter().map(|repository| &repository.tree)
+        {
+            let Some(changes) = changes.clone() else {
+                continue;
+            };
+            let status = changes.status_of(&name, &mut reader.clone())?;
             if status.is_some() {
                 return Ok(status);
             }

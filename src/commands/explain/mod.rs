@@ -13,8 +13,7 @@ use crate::{
     base::error::{Error, Result, format_bytes, printable_path},
     cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
-    plan::submodules::PlannedTree,
-    request::{ComparedTree, Purpose, Request, Scope},
+    request::{ArchivedRepository, Purpose, Request},
 };
 use comparison::Comparison;
 use search::explanation;
@@ -76,36 +75,28 @@ fn not_there(path: &[u8]) -> Error {
 
 /// What is archived.
 enum Subject {
-    Whole(Box<ComparedTree>),
-    Delta(Box<Comparison>),
+    Whole(Vec<ArchivedRepository>),
+    Delta(Comparison),
 }
 
 impl Subject {
     fn new(request: Request) -> Self {
-        match request.scope {
-            Scope::Whole(view) => Self::Whole(Box::new(ComparedTree {
-                tree: PlannedTree {
-                    tree: request.treeish.tree,
-                    view: *view,
-                    changes: None,
-                    rules: request.rules,
-                    entered: request.submodules.entered,
-                    reader: request.reader,
-                },
-                submodules: request.submodules.all,
-            })),
-            Scope::Delta(delta) => Self::Delta(Box::new(Comparison {
-                delta: *delta,
-                submodules: request.submodules.all,
-                reader: request.reader,
-            })),
+        let repositories = request.repositories;
+        match request.delta {
+            None => Self::Whole(repositories),
+            Some(delta) => Self::Delta(Comparison {
+                delta,
+                repositories,
+            }),
         }
     }
 
     /// The verdict on `path`. `None` if the path does not exist.
     fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
         match self {
-            Self::Whole(tree) => Ok(explanation(tree, path)?.map(|found| found.words)),
+            Self::Whole(repositories) => {
+                Ok(explanation(repositories, path)?.map(|found| found.words))
+            }
             Self::Delta(comparison) => comparison.verdict(path),
         }
     }

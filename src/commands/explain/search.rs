@@ -12,13 +12,16 @@ use crate::{
         objects::reader::Reader,
         tree::{TreeStep, Trees},
     },
-    plan::{submodules::PlannedTree, view::Sizes, walk::Entered},
-    request::{ComparedTree, Submodule},
+    plan::{StoreId, view::Sizes, walk::Entered},
+    request::ArchivedRepository,
 };
 
-/// The explanation of `path` in an archive of `whole`. `None` if the path does not exist.
-pub(super) fn explanation(whole: &ComparedTree, path: &[u8]) -> Result<Option<Explanation>> {
-    PathSearch::new(whole.tree.clone(), &whole.submodules).explain(path)
+/// The explanation of `path` in an archive of everything in `repositories`. `None` if the path does not exist.
+pub(super) fn explanation(
+    repositories: &[ArchivedRepository],
+    path: &[u8],
+) -> Result<Option<Explanation>> {
+    PathSearch::new(repositories, StoreId::default()).explain(path)
 }
 
 struct PathSearch<'a> {
@@ -27,12 +30,13 @@ struct PathSearch<'a> {
     trees: Trees,
     reader: Reader,
     entered: Arc<Entered>,
-    submodules: &'a [Submodule],
+    repositories: &'a [ArchivedRepository],
 }
 
 impl<'a> PathSearch<'a> {
-    /// A search in `tree`, which may lead on to `submodules`.
-    fn new(tree: PlannedTree, submodules: &'a [Submodule]) -> Self {
+    /// A search in the repository of number `store`, which may lead on to others.
+    fn new(repositories: &'a [ArchivedRepository], store: StoreId) -> Self {
+        let tree = repositories[store.0].tree.clone();
         Self {
             root: tree.tree,
             explainer: Explainer {
@@ -41,7 +45,7 @@ impl<'a> PathSearch<'a> {
             trees: Trees::new(tree.tree, tree.rules),
             reader: tree.reader,
             entered: tree.entered,
-            submodules,
+            repositories,
         }
     }
 
@@ -76,8 +80,7 @@ impl<'a> PathSearch<'a> {
                 TreeStep::Leaf { .. } => {
                     let store = self.entered.get(&at[..]);
                     if let Some((inside, store)) = inside.zip(store) {
-                        let tree = self.submodules[store.0 - 1].tree.clone();
-                        return PathSearch::new(tree, self.submodules).explain(inside);
+                        return PathSearch::new(self.repositories, *store).explain(inside);
                     }
                 }
                 TreeStep::Directory(_) => {}

@@ -57,6 +57,11 @@ pub struct Treeish {
 }
 
 impl Treeish {
+    /// The commit, or the tree if no commit was named.
+    pub fn id(&self) -> ObjectId {
+        self.commit.unwrap_or(self.tree)
+    }
+
     /// The time of the commit, if there is one, in seconds since 1970. Unlike `time`, no option changes it.
     pub fn commit_time(&self) -> Option<u64> {
         self.commit.map(|_| commit_time(&self.content))

@@ -4,24 +4,25 @@ use std::{collections::BTreeSet, io::Write, sync::Arc};
 
 use gix::ObjectId;
 
-use super::{Submodule, Submodules};
 use crate::{
     base::error::Result,
     git::{objects::reader::Reader, odb::Odb},
     output::report::ChangeCounts,
     plan::{
         StoreId,
-        delta::{Bounds, Deletions, Side},
+        delta::{Bounds, Deletions},
         walk::Entered,
     },
-    request::{Delta, view_builder::ViewBuilder},
+    request::{archived::ArchivedRepository, delta::Comparison, view_builder::ViewBuilder},
 };
 
 /// The changes in all submodules.
 #[derive(Default)]
 pub(in crate::request) struct SubmoduleChanges {
-    /// The submodules of the target whose commit is another one.
-    pub(in crate::request) submodules: Submodules,
+    /// The submodules in the archived tree that have changes, and theirs.
+    pub(in crate::request) entered: Entered,
+    /// The submodules of the target whose commit is another one: element `n` is store `n + 1`.
+    pub(in crate::request) submodules: Vec<ArchivedRepository>,
     /// The number of changes.
     pub(in crate::request) counts: ChangeCounts,
     /// What is gone, submodule by submodule: the innermost ones first.
@@ -31,34 +32,60 @@ pub(in crate::request) struct SubmoduleChanges {
 /// Compares submodules.
 struct Comparer<'a> {
     viewing: &'a ViewBuilder<'a>,
-    old: &'a [Submodule],
-    new: &'a [Submodule],
+    old: &'a [ArchivedRepository],
+    new: &'a [ArchivedRepository],
     bounds: Bounds,
     found: SubmoduleChanges,
     diagnostics: &'a mut dyn Write,
 }
 
 impl ViewBuilder<'_> {
-    /// The changes from the `old` submodules to the `new` ones.
+    /// The changes in submodules from the `old` repositories to the `new` ones.
     pub(in crate::request) fn submodule_changes(
         &self,
-        (old, new): (&Submodules, &Submodules),
+        [old, new]: [&[ArchivedRepository]; 2],
         bounds: Bounds,
         diagnostics: &mut dyn Write,
     ) -> Result<SubmoduleChanges> {
         let mut comparer = Comparer {
             viewing: self,
-            old: &old.all,
-            new: &new.all,
+            old,
+            new,
             bounds,
             found: SubmoduleChanges::default(),
             diagnostics,
         };
-        let entered = comparer.level(&old.entered, &new.entered)?;
-        let mut found = comparer.found;
-        found.submodules.entered = Arc::new(entered);
-        found.submodules.of_target = new.all.clone();
-        Ok(found)
+        let entered = comparer.level(&old[0].tree.entered, &new[0].tree.entered)?;
+        Ok(SubmoduleChanges {
+            entered,
+            ..comparer.found
+        })
+    }
+
+    /// The changes from the content of `was` to that of `is`, of which there is at least one. The later one reads the objects of
+    /// both.
+    pub(in crate::request) fn compare(
+        &self,
+        (was, is): (Option<&ArchivedRepository>, Option<&ArchivedRepository>),
+        bounds: Bounds,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Comparison> {
+        let (Some(old), Some(new)) = (was.or(is), is.or(was)) else {
+            unreachable!("a repository is on one side at least");
+        };
+        let mut reader = new.tree.reader.clone();
+        let trees = (old.tree.tree, new.tree.tree);
+        let other_commit = old.treeish.commit != new.treeish.commit;
+        let rules = self.delta_rules(&mut reader, trees, other_commit);
+        let side = |repository: &ArchivedRepository, exists: bool| {
+            let tree = &repository.tree;
+            tree.side(match exists {
+                true => tree.tree,
+                false => ObjectId::empty_tree(tree.tree.kind()),
+            })
+        };
+        let sides = [side(old, was.is_some()), side(new, is.is_some())];
+        Comparison::new(sides, (rules, bounds), reader, diagnostics)
     }
 }
 
@@ -68,12 +95,13 @@ impl Comparer<'_> {
         let mut changed = Entered::new();
         let paths: BTreeSet<_> = old.keys().chain(new.keys()).collect();
         for path in paths {
-            let of = |entered: &Entered, all: &[Submodule]| {
+            let of = |entered: &Entered, all: &[ArchivedRepository]| {
                 let store = entered.get(path)?;
-                Some(all[store.0 - 1].clone())
+                Some(all[store.0].clone())
             };
             let (was, mut is) = (of(old, self.old), of(new, self.new));
-            let commit = |submodule: &Option<Submodule>| submodule.as_ref()?.treeish.commit;
+            let commit =
+                |submodule: &Option<ArchivedRepository>| submodule.as_ref()?.treeish.commit;
             if commit(&was) == commit(&is) {
                 continue;
             }
@@ -82,61 +110,29 @@ impl Comparer<'_> {
                 is.tree.reader = reader(was, is);
             }
             let none = Arc::default();
-            let entered = |submodule: &Option<Submodule>| {
+            let entered = |submodule: &Option<ArchivedRepository>| {
                 let entered = submodule.as_ref().map(|it| &it.tree.entered);
                 Arc::clone(entered.unwrap_or(&none))
             };
             let inner = self.level(&entered(&was), &entered(&is))?;
-            let delta = self.compare(was.as_ref(), is.as_ref())?;
-            self.found.counts += delta.counts;
-            self.found.deletions.push(Arc::clone(&delta.deletions));
+            let sides = (was.as_ref(), is.as_ref());
+            let changes = self.viewing.compare(sides, self.bounds, self.diagnostics)?;
+            self.found.counts += changes.counts;
+            self.found.deletions.push(changes.deletions);
             if let Some(mut submodule) = is {
                 submodule.tree.entered = Arc::new(inner);
-                submodule.tree.changes = Some(Box::new(delta.changes));
-                let all = &mut self.found.submodules.all;
+                submodule.tree.changes = Some(Box::new(changes.changes));
+                let all = &mut self.found.submodules;
                 all.push(submodule);
                 changed.insert(path.clone(), StoreId(all.len()));
             }
         }
         Ok(changed)
     }
-
-    /// The changes from the content of `was` to that of `is`, of which there is at least one.
-    fn compare(&mut self, was: Option<&Submodule>, is: Option<&Submodule>) -> Result<Delta> {
-        let viewing = self.viewing;
-        let (old, new) = (was.or(is), is.or(was));
-        let (Some(old), Some(new)) = (old, new) else {
-            unreachable!("a submodule is on one side at least");
-        };
-        let side = |submodule: &Submodule, is_there: bool| {
-            let tree = &submodule.tree;
-            let id = match is_there {
-                true => tree.tree,
-                false => ObjectId::empty_tree(tree.tree.kind()),
-            };
-            let side = Side::new(id, tree.view.clone(), tree.rules);
-            (id, side.entering(Arc::clone(&tree.entered)))
-        };
-        let mut reader = new.tree.reader.clone();
-        let (old_tree, new_tree) = (&old.tree.tree, &new.tree.tree);
-        let rules = viewing.delta_rules(
-            &mut reader,
-            (*old_tree, *new_tree),
-            old.treeish.commit != new.treeish.commit,
-        );
-        Delta::compare(
-            &viewing.args.delta,
-            side(old, was.is_some()),
-            side(new, is.is_some()),
-            (rules, self.bounds),
-            &mut reader,
-            self.diagnostics,
-        )
-    }
 }
 
 /// Reads the objects of both submodules: `.gitmodules` may call them by different names.
-fn reader(old: &Submodule, new: &Submodule) -> Reader {
+fn reader(old: &ArchivedRepository, new: &ArchivedRepository) -> Reader {
     let mut config = new.tree.reader.odb.config().clone();
     let others = &old.tree.reader.odb.config().dirs;
     let unknown: Vec<_> = others

@@ -13,7 +13,7 @@ use gix::{
     objs::Kind as ObjectKind,
 };
 
-use super::{super::purpose::Purpose, ResolvedTree, Submodule, Submodules, place::Place};
+use super::place::Place;
 use crate::{
     base::{
         error::{Error, Result, format_bytes},
@@ -36,14 +36,16 @@ use crate::{
         tree::{Mount, TreeRules},
     },
     plan::{
-        StoreId, read_ahead_if_cold,
+        PlannedTree, StoreId, read_ahead_if_cold,
         select::{Findings, Selection},
-        submodules::{Gitlink, Gitlinks, PlannedTree},
+        submodules::{Gitlink, Gitlinks},
         view::View,
         walk::Entered,
     },
     request::{
+        archived::{ArchivedRepository, ResolvedTree},
         profile::word,
+        purpose::Purpose,
         view_builder::{Fetching, ViewBuilder},
     },
 };
@@ -68,7 +70,8 @@ struct Survey<'a> {
     /// Whether a submodule that is not here stays empty.
     may_lack: bool,
     findings: Findings,
-    all: Vec<Submodule>,
+    /// Element `n` is store `n + 1`.
+    all: Vec<ArchivedRepository>,
     /// Which mappings have led to a submodule, or could have.
     used: Vec<bool>,
     diagnostics: &'a mut dyn Write,
@@ -110,14 +113,11 @@ impl ViewBuilder<'_> {
         let (entered, _) = survey.enter(&archived, reader)?;
         survey.refuse_unused()?;
         let Survey { findings, all, .. } = survey;
+        let matched = findings.verdict(&pathspecs, diagnostics);
+        let archived = self.archived((repository, reader), treeish, view, entered);
         Ok(ResolvedTree {
-            submodules: Submodules {
-                entered: Arc::new(entered),
-                all,
-                of_target: Vec::new(),
-            },
-            matched: findings.verdict(&pathspecs, diagnostics),
-            view,
+            repositories: std::iter::once(archived).chain(all).collect(),
+            matched,
         })
     }
 
@@ -226,7 +226,7 @@ impl Survey<'_> {
         (repository, mut reader): (&Repository, Reader),
         mount: Mount,
         link: &Gitlink,
-    ) -> Result<(Submodule, bool)> {
+    ) -> Result<(ArchivedRepository, bool)> {
         let rules = TreeRules {
             protect: outer.rules.protect.map(|_| repository.settings.protect),
             max_depth: repository.settings.max_tree_depth,
@@ -263,7 +263,7 @@ impl Survey<'_> {
             named_in: (tree, BString::default()),
         };
         let (entered, has_entries) = self.enter(&inner, &mut reader)?;
-        let submodule = Submodule {
+        let submodule = ArchivedRepository {
             treeish,
             command_context: command_context(repository),
             big_file: repository.settings.big_file,

@@ -5,11 +5,9 @@ use std::ffi::OsString;
 use git_sluice::cli::{OptionTables, RawArgs};
 use git_sluice::git::objects::reader::Reader;
 use git_sluice::git::repository::{Repository, environment::Environment, promisor::FetchAccount};
-use git_sluice::plan::delta::DeltaWalk;
 use git_sluice::plan::view::Sizes;
-use git_sluice::plan::walk::Walk;
 use git_sluice::plan::{TreeSource, Window, WindowBuilder};
-use git_sluice::request::{Access, Inputs, Purpose, Request, Scope, format::Formats};
+use git_sluice::request::{Access, Inputs, Purpose, Request, format::Formats};
 use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
@@ -26,7 +24,7 @@ struct Found {
 }
 
 /// What is found on `route`, divided every `often` steps in each part of it, or never; and how often it was.
-fn find(route: impl Into<TreeSource>, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
+fn find(route: TreeSource, reader: &mut Reader, often: Option<usize>) -> (Found, usize) {
     let mut found = Found {
         entries: Vec::new(),
         directories: 0,
@@ -35,7 +33,7 @@ fn find(route: impl Into<TreeSource>, reader: &mut Reader, often: Option<usize>)
     let mut divided = 0;
     let mut builder = WindowBuilder::default();
     // The earliest part is the last.
-    let mut parts = vec![route.into()];
+    let mut parts = vec![route];
     let mut steps = 0;
     while let Some(mut part) = parts.pop() {
         match part.step(reader, &mut builder) {
@@ -107,22 +105,18 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
 
 fn find_all(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {
     let mut request = request(repo, options, None)?;
-    let Scope::Whole(view) = request.scope else {
-        unreachable!("there is no base");
-    };
-    let walk = Walk::new(request.treeish.tree, *view, request.rules, request.extras);
-    Some(find(walk, &mut request.reader, often))
+    let archived = request.repositories.remove(0);
+    let (walk, mut reader) = archived.tree.into_route(request.extras);
+    Some(find(walk, &mut reader, often))
 }
 
 /// The same for what changed. Its trees are read again, as they are if much changed.
 fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {
     let mut request = request(repo, options, Some("old"))?;
-    let Scope::Delta(delta) = request.scope else {
-        unreachable!("there is a base");
-    };
-    let changes = delta.changes.with(Sizes::Limited);
-    let walk = DeltaWalk::new(changes, request.extras);
-    Some(find(walk, &mut request.reader, often))
+    let archived = request.repositories.remove(0);
+    let changes = archived.tree.with(Sizes::Limited);
+    let (walk, mut reader) = changes.into_route(request.extras);
+    Some(find(walk, &mut reader, often))
 }
 
 /// All that is found in a repository with these trees is found by parts as well.
@@ -246,13 +240,11 @@ fn where_a_link_leads_out() {
 /// earlier one.
 fn fail_later_first(repo: &Repo, steps: usize) -> Option<String> {
     let mut request = request(repo, &[], None).expect("there is something");
-    let Scope::Whole(view) = request.scope else {
-        unreachable!("there is no base");
-    };
-    let mut earlier = Walk::new(request.treeish.tree, *view, request.rules, request.extras);
-    let mut walk = |part: &mut Walk, steps| {
+    let archived = request.repositories.remove(0);
+    let (mut earlier, mut reader) = archived.tree.into_route(request.extras);
+    let mut walk = |part: &mut TreeSource, steps| {
         let mut builder = WindowBuilder::default();
-        let mut outcomes = (0..steps).map(|_| part.step(&mut request.reader, &mut builder));
+        let mut outcomes = (0..steps).map(|_| part.step(&mut reader, &mut builder));
         let failure = outcomes.find_map(Result::err);
         failure.map(|failure| failure.to_string())
     };

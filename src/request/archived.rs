@@ -1,0 +1,65 @@
+//! A repository of an archive: the one that was asked for, or that of a submodule whose contents are archived.
+
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use crate::{
+    base::error::Result,
+    git::{
+        command::CommandContext,
+        repository::{Repository, treeish::Treeish},
+    },
+    plan::PlannedTree,
+};
+
+/// A repository, and what is archived of it. Element `n` of a list of them is store `n`, and element 0 is the repository that
+/// was asked for.
+#[derive(Clone)]
+pub struct ArchivedRepository {
+    /// The tree.
+    pub tree: PlannedTree,
+    /// The commit or tree that is archived.
+    pub treeish: Treeish,
+    /// Where commands run for files of the repository.
+    pub command_context: CommandContext,
+    /// Files above this many bytes are not converted.
+    pub big_file: u64,
+}
+
+impl ArchivedRepository {
+    /// The path in the archived tree of the submodule that the repository belongs to. Empty for the one that was asked for.
+    pub fn path(&self) -> &BStr {
+        let mount = self.tree.view.filter.mount.prefix();
+        mount.trim_end_with(|c| c == '/').as_bstr()
+    }
+
+    /// The number of entries, directories not counted.
+    pub(super) fn count(&self) -> Result<u64> {
+        let (tree, mut reader) = (&self.tree, self.tree.reader.clone());
+        let count = tree.side(tree.tree).count(&mut reader);
+        count.map_err(|error| reader.odb.refusal().unwrap_or(error))
+    }
+
+    /// Makes a missing object a failure.
+    pub(super) fn failing_on_missing(mut self) -> Self {
+        self.tree.reader = self.tree.reader.failing_on_missing();
+        self
+    }
+}
+
+/// A tree with its submodules, as the options ask to see them.
+pub(super) struct ResolvedTree {
+    pub(super) repositories: Vec<ArchivedRepository>,
+    /// Whether each pathspec matches something.
+    pub(super) matched: Result<()>,
+}
+
+/// As git does, which changes to the top of the work tree if it is elsewhere in it.
+pub(super) fn command_context(repository: &Repository, below: BString) -> CommandContext {
+    CommandContext {
+        directory: (!below.is_empty())
+            .then(|| repository.gix.workdir().map(ToOwned::to_owned))
+            .flatten(),
+        prefix: below,
+        location: repository.location.clone(),
+    }
+}
