@@ -121,11 +121,11 @@ impl Shape {
     #[allow(dead_code, reason = "not every bench plans by itself")]
     pub(crate) fn plan(&self, arguments: &[&str]) -> (Planner, Locators) {
         let request = self.request(arguments);
-        let odb = request.archived().tree.reader.odb.clone();
-        let locators = Locators::new(odb, request.blob_policy, Repeated::new(4 << 20));
-        let repositories = request.repositories.into_iter();
+        let odb = request.content.archived().tree.reader.odb.clone();
+        let locators = Locators::new(odb, request.content.blob_policy, Repeated::new(4 << 20));
+        let repositories = request.content.repositories.into_iter();
         let trees = repositories.map(|repository| repository.tree);
-        (Planner::new(trees, request.extras), locators)
+        (Planner::new(trees, request.content.extras), locators)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
 
 /// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
 pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Result<Request> {
-    let Some(promisors) = request.promisors.take() else {
+    let Some(promisors) = request.run.promisors.take() else {
         return Ok(request);
     };
     loop {
@@ -38,7 +38,7 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
             Fetched::Lost(lost) if next.has_rules && lost.iter().all(is_content) => {}
             Fetched::Lost(lost) => return Err(promisors.could_not_fetch(&lost)),
         }
-        for repository in &mut request.repositories {
+        for repository in &mut request.content.repositories {
             reopen(&mut repository.tree.reader);
         }
         if next.is_last {
@@ -64,13 +64,13 @@ struct Next {
 impl Next {
     /// The next fetch for the archive that `request` asks for.
     fn of(request: &Request, promisors: &Promisors) -> Result<Self> {
-        let wanted = MissingObjects::within(request.budget.wanted());
+        let wanted = MissingObjects::within(request.run.budget.wanted());
         let mut planned = request.clone();
         let redacted = wanted
             .clone()
-            .redacted(request.archived().tree.rules.redacted);
+            .redacted(request.content.archived().tree.rules.redacted);
         let mut paths = HashSet::new();
-        for repository in &mut planned.repositories {
+        for repository in &mut planned.content.repositories {
             let (path, location) = (repository.path(), &repository.command_context.location);
             if let Some(noted) = promisors.noted(path, location, &redacted) {
                 paths.insert(path.to_owned());
@@ -86,7 +86,7 @@ impl Next {
         let has_rules = missing.iter().any(is_rules);
         let is_last = !was_full && missing.iter().all(is_content);
         // Changes cannot be told without the attribute files of both sides.
-        let is_whole = request.delta.is_none();
+        let is_whole = request.content.delta.is_none();
         let is_ready = |it: &Missing| is_content(it) || is_whole && is_rules(it);
         if !missing.iter().all(is_ready) {
             missing.retain(|it| !is_content(it));

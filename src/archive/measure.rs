@@ -51,7 +51,7 @@ const LONG_TARGET: &str = "the target of a symbolic link is long";
 /// The command of the configuration is not run for a measurement.
 const FILTERED: &str = "a filter of the configuration converts a file";
 
-/// Measures the archive that `request` asks for, as a tar. Withdraws [`Request::shareable`] if the archive depends on
+/// Measures the archive that `request` asks for, as a tar. Withdraws `Run::shareable` if the archive depends on
 /// more than the request.
 pub fn measure(request: Request) -> Result<Measurement> {
     let (measurer, planner, limits) = Measurer::new(request)?;
@@ -79,7 +79,7 @@ pub fn measure(request: Request) -> Result<Measurement> {
 
 /// The length of the archive that `request` asks for, if the length is known without the archive. Bytes.
 pub fn archive_length(request: &Request) -> Option<u64> {
-    match request.format {
+    match request.content.format {
         format::Format::Tar => tar_length(request.clone()),
         _ => None,
     }
@@ -88,8 +88,8 @@ pub fn archive_length(request: &Request) -> Option<u64> {
 /// The length of the tar that `request` asks for, before any compression, if the length is known. Bytes. Takes a part of
 /// the time of the archive, and none where the content of files decides.
 pub fn tar_length(request: Request) -> Option<u64> {
-    let is_tar = !matches!(request.format, format::Format::Zip(_));
-    let is_known = is_tar && request.blob_policy.policy.binary.is_none();
+    let is_tar = !matches!(request.content.format, format::Format::Zip(_));
+    let is_known = is_tar && request.content.blob_policy.policy.binary.is_none();
     is_known.then(|| measure(request).ok()?.bytes.ok())?
 }
 
@@ -134,7 +134,7 @@ pub(super) struct Tools {
 impl Measurer {
     /// What a pipeline needs to measure the tar that `request` asks for.
     pub(super) fn new(request: Request) -> Result<(Self, Planner, Limits)> {
-        let format = prepare::tar(&request);
+        let format = prepare::tar(&request.content);
         let prepared = Prepared::new(format, request, false)?;
         let measurer = Self {
             archiver: prepared.archiver,

@@ -19,7 +19,7 @@ use crate::{
     },
     output,
     plan::{Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
-    request::{Delta, Request, format::Format},
+    request::{ArchivedRepository, Content, Delta, Request, format::Format},
 };
 
 /// Threads for a repository that is not in memory, if the user does not choose: a thread that waits for storage leaves its
@@ -41,53 +41,66 @@ impl<F> Prepared<F> {
     /// wanted.
     pub(super) fn new(format: F, request: Request, manifest: bool) -> Result<Self> {
         let limits = limits(&request);
-        let shareable = request.shareable;
-        let repeated = Repeated::new(request.budget.repeated_blobs());
-        let PlannedTree { tree, rules, .. } = request.repositories[0].tree;
+        let Request { content, run, .. } = request;
+        let PlannedTree { tree, rules, .. } = content.archived().tree;
+        let repeated = Repeated::new(run.budget.repeated_blobs());
         let (mut stores, mut trees) = (Vec::new(), Vec::new());
-        for repository in request.repositories {
-            let submodule = repository.path().to_owned();
-            let tree = repository.tree;
-            let odb = &tree.reader.odb;
-            let (policy, repeated) = (Arc::clone(&request.blob_policy), Arc::clone(&repeated));
-            stores.push(Store {
-                locators: Locators::new(odb.clone(), policy, repeated),
-                odb: odb.config().clone(),
-                big_file: repository.big_file,
-                converter: Converter::new(
-                    origin(repository.treeish),
-                    repository.command_context,
-                    shareable.clone(),
-                ),
-                prefix_len: tree.view.prefix.len(),
-                below: tree.view.selection.below.clone(),
-                submodule,
-                entered: Arc::clone(&tree.entered),
-            });
+        for repository in content.repositories {
+            let policy = Arc::clone(&content.blob_policy);
+            let odb = repository.tree.reader.odb.clone();
+            let locators = Locators::new(odb, policy, Arc::clone(&repeated));
+            let (store, tree) = store(repository, locators, &run.shareable);
+            stores.push(store);
             trees.push(tree);
         }
         let archiver = Archiver {
             format,
             stores: Stores::new(stores),
-            extras: Arc::clone(&request.extras),
-            in_memory: request.budget.whole_object(),
-            blob_policy: request.blob_policy,
-            pax_notes: request.pax_notes,
+            extras: Arc::clone(&content.extras),
+            in_memory: run.budget.whole_object(),
+            blob_policy: content.blob_policy,
+            pax_notes: content.pax_notes,
             redacted: rules.redacted,
             verified: rules.protect.map(|_| (tree, rules)),
             manifest,
-            allowance: Allowance::new(request.budget.delta_bases()),
-            scratch_max: request.budget.scratch(),
-            verbose: request.verbose,
+            allowance: Allowance::new(run.budget.delta_bases()),
+            scratch_max: run.budget.scratch(),
+            verbose: run.verbose,
         };
         Ok(Self {
             archiver,
-            planner: Planner::new(trees, request.extras),
+            planner: Planner::new(trees, content.extras),
             limits,
-            shareable,
-            read_ahead: request.read_ahead,
+            shareable: run.shareable,
+            read_ahead: run.read_ahead,
         })
     }
+}
+
+/// The store of `repository`, and its tree.
+fn store(
+    repository: ArchivedRepository,
+    locators: Locators,
+    shareable: &Shareable,
+) -> (Store, PlannedTree) {
+    let submodule = repository.path().to_owned();
+    let ArchivedRepository {
+        tree,
+        treeish,
+        command_context,
+        big_file,
+    } = repository;
+    let store = Store {
+        locators,
+        odb: tree.reader.odb.config().clone(),
+        big_file,
+        converter: Converter::new(origin(treeish), command_context, shareable.clone()),
+        prefix_len: tree.view.prefix.len(),
+        below: tree.view.selection.below.clone(),
+        submodule,
+        entered: Arc::clone(&tree.entered),
+    };
+    (store, tree)
 }
 
 fn origin(treeish: Treeish) -> Origin {
@@ -99,38 +112,38 @@ fn origin(treeish: Treeish) -> Origin {
     }
 }
 
-fn limits(request: &Request) -> Limits {
-    let reads_ahead = request.archived().tree.reader.odb.reads_ahead();
+fn limits(Request { content, run, .. }: &Request) -> Limits {
+    let reads_ahead = content.archived().tree.reader.odb.reads_ahead();
     Limits {
-        threads: request.threads.or(reads_ahead.then_some(COLD_THREADS)),
+        threads: run.threads.or(reads_ahead.then_some(COLD_THREADS)),
         max_threads: usize::MAX,
-        budget: match request.format {
-            Format::TarGz(..) | Format::TarZst(_) => request.budget.in_flight_to_compressor(),
-            _ => request.budget.in_flight(),
+        budget: match content.format {
+            Format::TarGz(..) | Format::TarZst(_) => run.budget.in_flight_to_compressor(),
+            _ => run.budget.in_flight(),
         },
-        queued: request.budget.queued_windows(),
+        queued: run.budget.queued_windows(),
     }
 }
 
 /// The comment of the archive: the id of the commit.
-pub(super) fn comment(request: &Request) -> Option<String> {
-    let commit = request.archived().treeish.commit;
+pub(super) fn comment(content: &Content) -> Option<String> {
+    let commit = content.archived().treeish.commit;
     commit.map(|id| id.to_hex().to_string())
 }
 
-/// The tar that `request` asks for, before any compression.
-pub(super) fn tar(request: &Request) -> Tar {
+/// The tar with `content`, before any compression.
+pub(super) fn tar(content: &Content) -> Tar {
     Tar {
-        mtime: request.archived().treeish.time,
-        umask: match request.umask {
+        mtime: content.archived().treeish.time,
+        umask: match content.umask {
             Umask::Bits(bits) => bits,
             Umask::User => output::umask(),
         },
-        comment: comment(request),
-        globals: request
-            .delta
-            .as_deref()
-            .map_or_else(Globals::default, globals),
+        comment: comment(content),
+        globals: match &content.delta {
+            None => Globals::default(),
+            Some(delta) => globals(delta),
+        },
     }
 }
 

@@ -37,10 +37,10 @@ pub fn send_range(
     outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    if let Format::Filtered(_) = request.format {
+    if let Format::Filtered(_) = request.content.format {
         return Err(refused("a command of the configuration makes the archive"));
     }
-    let cache = request.cache.take();
+    let cache = request.run.cache.take();
     let key = request.key.clone().ok();
     let mut account = Account {
         role: Role::Hit,
@@ -63,7 +63,7 @@ pub fn send_range(
     let mut first = stored.map_or(0, |wanted| wanted.start);
     if let Some(rest) = rest {
         let begun = match &cache {
-            Some(settings) if request.format != Format::Tar => {
+            Some(settings) if request.content.format != Format::Tar => {
                 let completed = complete(settings, request, rest, outputs, stats, &mut account);
                 stats.summary.cache = Some(account.clone());
                 completed?
@@ -139,7 +139,7 @@ fn make(
     mut outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<u64> {
-    if request.format != Format::Tar {
+    if request.content.format != Format::Tar {
         return Err(refused("the archive is compressed")
             .hinted("--cache makes the whole archive, and sends parts of it"));
     }
@@ -211,7 +211,7 @@ struct Kept {
 impl Search {
     /// The part of the archive with `bytes`.
     fn run(request: Request, bytes: Range<u64>) -> Result<Slice> {
-        let max_bytes = request.budget.kept_windows();
+        let max_bytes = request.run.budget.kept_windows();
         let (measurer, planner, limits) = Measurer::new(request)?;
         let head = measurer.head()?;
         let mut search = Self {

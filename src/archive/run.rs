@@ -92,11 +92,11 @@ fn formatted(
     stats: &mut RunStats,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
-    match request.format {
+    match request.content.format {
         Format::Tar | Format::Filtered(_) => {
             let mut records = RecordWriter::new(destination);
             let outcome = stream(
-                prepare::tar(&request),
+                prepare::tar(&request.content),
                 request,
                 Slice::default(),
                 &mut records,
@@ -110,13 +110,16 @@ fn formatted(
             let settings = deflate::GzipSettings {
                 level,
                 dialect,
-                threads: request.threads.unwrap_or_else(pipeline::default_threads),
+                threads: request
+                    .run
+                    .threads
+                    .unwrap_or_else(pipeline::default_threads),
                 piece: None,
             };
-            let settings = settings.within(request.budget.compressors());
+            let settings = settings.within(request.run.budget.compressors());
             let mut gzip = Gzip::new(settings, destination);
             stream(
-                prepare::tar(&request),
+                prepare::tar(&request.content),
                 request,
                 Slice::default(),
                 &mut gzip,
@@ -126,11 +129,14 @@ fn formatted(
             gzip.finish().map(drop).map_err(failed)
         }
         Format::TarZst(level) => {
-            let threads = request.threads.unwrap_or_else(pipeline::default_threads);
-            let threads = level.threads_within(threads.max(1), request.budget.compressors());
+            let threads = request
+                .run
+                .threads
+                .unwrap_or_else(pipeline::default_threads);
+            let threads = level.threads_within(threads.max(1), request.run.budget.compressors());
             let mut zstd = Zstd::new(destination, level, threads);
             stream(
-                prepare::tar(&request),
+                prepare::tar(&request.content),
                 request,
                 Slice::default(),
                 &mut zstd,
@@ -141,10 +147,10 @@ fn formatted(
         }
         Format::Zip(level) => {
             let zip = Zip {
-                times: request.times,
+                times: request.content.times,
                 level,
-                comment: prepare::comment(&request),
-                directory_memory: request.budget.zip_directory(),
+                comment: prepare::comment(&request.content),
+                directory_memory: request.run.budget.zip_directory(),
             };
             stream(
                 zip,
@@ -180,7 +186,7 @@ pub(super) fn run_slice(
         console: outputs.console,
         meter: outputs.meter,
     };
-    let tar = prepare::tar(&request);
+    let tar = prepare::tar(&request.content);
     stream(tar, request, slice, outputs.destination, diagnostics, stats)
 }
 
@@ -192,13 +198,13 @@ fn stream<F: format::Format>(
     diagnostics: Diagnostics<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    if let Some(delta) = &request.delta {
+    if let Some(delta) = &request.content.delta {
         stats.summary.changes = Some(delta.counts);
-        list_deletions(delta, request.archived().tree.rules.redacted, stats)?;
+        list_deletions(delta, request.content.archived().tree.rules.redacted, stats)?;
     }
     let mut manifest = stats.manifest.take();
     if let Some(manifest) = &mut manifest {
-        manifest.tell(positions(&request.format));
+        manifest.tell(positions(&request.content.format));
     }
     let Prepared {
         archiver,

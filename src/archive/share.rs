@@ -23,13 +23,13 @@ pub fn share(
     meter: Meter,
     stats: &mut RunStats,
 ) -> Result<()> {
-    let shareable = request.shareable.clone();
+    let shareable = request.run.shareable.clone();
     let order = CacheRequest {
         key: request.key.clone(),
         is_shareable: &|| shareable.holds(),
     };
-    let is_tar = matches!(request.format, Format::Tar | Format::Filtered(_));
-    if let Some(delta) = &request.delta {
+    let is_tar = matches!(request.content.format, Format::Tar | Format::Filtered(_));
+    if let Some(delta) = &request.content.delta {
         stats.summary.changes = Some(delta.counts);
     }
     let mut account = Account::default();
@@ -62,7 +62,7 @@ pub(super) fn complete(
     meter: Meter,
     account: &mut Account,
 ) -> Result<Stored> {
-    let shareable = request.shareable.clone();
+    let shareable = request.run.shareable.clone();
     let order = CacheRequest {
         key: request.key.clone(),
         is_shareable: &|| shareable.holds(),

@@ -17,7 +17,7 @@ pub fn survey(request: Request, contents: &MissingObjects) -> Result<Option<Erro
         archiver,
         mut planner,
         ..
-    } = Prepared::new(prepare::tar(&request), request, false)?;
+    } = Prepared::new(prepare::tar(&request.content), request, false)?;
     while !contents.is_full() {
         let made = match planner.next() {
             Ok(made) => made,

@@ -24,11 +24,11 @@ pub struct Content {
 
     /// Add an untracked file below the last --prefix
     #[arg(long = "add-file", value_name = "file")]
-    _add_file: (),
+    pub _add_file: (),
 
     /// Add a file with this path and content
     #[arg(long = "add-virtual-file", value_name = "path:content")]
-    _add_virtual_file: (),
+    pub _add_virtual_file: (),
 
     /// All extra files, in order
     #[arg(skip)]

@@ -115,8 +115,8 @@ impl Run<'_> {
         let mut stats = RunStats::default();
         let request = Request::resolve(inputs, repository, self.context.messages);
         let outcome = request.and_then(|request| {
-            stats.summary.subject = Some(request.subject());
-            request.warn(self.context.messages);
+            stats.summary.subject = Some(request.content.subject());
+            request.run.warn(self.context.messages);
             match request.is_known(&self.args.condition) {
                 true => Err(Error::not_modified()),
                 false => self.archive(request, destination, &mut reports, &mut stats),
@@ -140,9 +140,9 @@ impl Run<'_> {
                 "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
             ));
         }
-        let is_filtered = matches!(request.format, Format::Filtered(_));
+        let is_filtered = matches!(request.content.format, Format::Filtered(_));
         stats.summary.is_filtered = is_filtered;
-        let mut destination = match request.cache.is_some() || is_filtered {
+        let mut destination = match request.run.cache.is_some() || is_filtered {
             true => destination.into_file()?,
             false => destination,
         };
@@ -170,7 +170,7 @@ impl Run<'_> {
     ) -> Result<()> {
         let screen = self.screen();
         let console = Console::new(&mut *self.context.messages, screen);
-        if let Some(range) = request.range {
+        if let Some(range) = request.run.range {
             let outputs = ArchiveOutputs {
                 destination,
                 console,
@@ -178,17 +178,18 @@ impl Run<'_> {
             };
             return archive::send_range(request, range, outputs, stats);
         }
-        let mut filter = match &request.format {
-            Format::Filtered(command) => {
-                Some(destination.filter(command.as_ref(), &request.archived().command_context)?)
-            }
+        let mut filter = match &request.content.format {
+            Format::Filtered(command) => Some(destination.filter(
+                command.as_ref(),
+                &request.content.archived().command_context,
+            )?),
             _ => None,
         };
         let file = match &filter {
             Some(filter) => filter.file(),
             None => destination.file(),
         };
-        match (request.cache.take(), file) {
+        match (request.run.cache.take(), file) {
             (Some(cache), Some(file)) => {
                 archive::share(&cache, request, file, console, meter, stats)?;
                 self.warn_of_cache(stats.summary.cache.as_ref());
@@ -236,6 +237,6 @@ impl Run<'_> {
 pub(super) fn total(request: &Request) -> Total {
     let mut request = request.clone();
     // The archive needs the other threads.
-    request.threads = Some(1);
+    request.run.threads = Some(1);
     Total::Measured(Box::new(|| archive::tar_length(request)))
 }

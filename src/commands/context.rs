@@ -179,7 +179,7 @@ impl Question {
         let fetches = FetchAccount::new(false);
         let inputs = context.inputs((&self.args, &self.formats), purpose, &fetches);
         let request = Request::resolve(inputs, self.repository, context.messages)?;
-        request.warn(context.messages);
+        request.run.warn(context.messages);
         Ok((request, self.destination))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     cache::Stored,
     cli::{Args, CliError, Info, RawArgs},
     output::report::{Subject, json_line},
-    request::{Purpose, Request, format::Format},
+    request::{Content, Purpose, Request, format::Format},
 };
 
 /// Counts changes that a reader must know of; see `schema/info.schema.json`.
@@ -63,19 +63,19 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 /// Writes to `out` what is known of the archive that `request` asks for: one JSON object in a line. Reads no blob but
 /// those that attributes convert.
 fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
-    let shareable = request.shareable.clone();
+    let shareable = request.run.shareable.clone();
     let tag = request.tag();
-    let stored = match (&request.cache, &tag) {
+    let stored = match (&request.run.cache, &tag) {
         (Some(settings), Ok(key)) => Stored::open(settings, key),
         _ => None,
     };
-    let is_tar = request.format == Format::Tar;
+    let is_tar = request.content.format == Format::Tar;
     let mut answer = Answer {
         info: VERSION,
-        subject: request.subject(),
-        file_name: file_name(&request),
-        media_type: media_type(&request.format),
-        time: request.archived().treeish.time,
+        subject: request.content.subject(),
+        file_name: file_name(&request.content),
+        media_type: media_type(&request.content.format),
+        time: request.content.archived().treeish.time,
         filters: None,
         filters_reason: None,
         etag: None,
@@ -114,11 +114,11 @@ fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {
 }
 
 /// The last part of the prefix, or `archive`, with the name of the format behind it.
-fn file_name(request: &Request) -> String {
-    let prefix = request.archived().tree.view.prefix.to_string();
+fn file_name(content: &Content) -> String {
+    let prefix = content.archived().tree.view.prefix.to_string();
     let last = prefix.trim_end_matches('/').rsplit('/').next();
     let stem = last.filter(|name| !name.is_empty()).unwrap_or("archive");
-    format!("{stem}.{}", request.format_name)
+    format!("{stem}.{}", content.format_name)
 }
 
 /// The type as IANA or custom has it.

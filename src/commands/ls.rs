@@ -40,13 +40,14 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 /// follows, with the length of a tar if the length is known.
 fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
-    let content_decides = request.blob_policy.policy.binary.is_some();
-    if let Some(delta) = &request.delta {
+    let content = request.content;
+    let content_decides = content.blob_policy.policy.binary.is_some();
+    if let Some(delta) = &content.delta {
         gone(delta, out)?;
     }
-    let repositories = request.repositories.into_iter();
+    let repositories = content.repositories.into_iter();
     let trees = repositories.map(|repository| repository.tree.with(Sizes::All));
-    let mut planner = Planner::new(trees, request.extras);
+    let mut planner = Planner::new(trees, content.extras);
     let mut out = BufWriter::new(out);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);

@@ -87,7 +87,7 @@ fn part(
     }
     let _ = diagnostics.write_all(&told);
     let request = request?;
-    let subject = request.subject();
+    let subject = request.content.subject();
     match survey(request, wanted)? {
         Some(failure) => Err(failure),
         None => Ok((Some(subject), wanted.take())),

@@ -108,7 +108,7 @@ impl<'a> Archives<'a> {
             .filters_hash
             .as_ref()
             .map_err(|reason| cannot(reason))?;
-        let subject = request.subject();
+        let subject = request.content.subject();
         let commit = subject.commit;
         let commit = commit.ok_or_else(|| cannot("a channel has commits, and this is a tree"))?;
         Ok(Self {
@@ -116,7 +116,7 @@ impl<'a> Archives<'a> {
             target: PublishedCommit {
                 commit,
                 tree: subject.tree,
-                time: request.archived().treeish.time,
+                time: request.content.archived().treeish.time,
             },
             has_warned: false,
             inputs,
@@ -134,16 +134,13 @@ impl<'a> Archives<'a> {
             args: &args,
             ..self.inputs
         };
-        let request = Request::resolve(inputs, Ok(self.repository.clone()), console)?;
-        Ok(Request {
-            format: match request.format {
-                // The configuration has a command for the format, which may make other bytes than readers know.
-                Format::Filtered(_) => Format::TarZst(Level::DEFAULT),
-                format => format,
-            },
-            cache: None,
-            ..request
-        })
+        let mut request = Request::resolve(inputs, Ok(self.repository.clone()), console)?;
+        if let Format::Filtered(_) = request.content.format {
+            // The configuration has a command for the format, which may make other bytes than readers know.
+            request.content.format = Format::TarZst(Level::DEFAULT);
+        }
+        request.run.cache = None;
+        Ok(request)
     }
 }
 
@@ -159,14 +156,14 @@ impl ArchiveMaker for Archives<'_> {
     fn make(&mut self, base: Option<&str>, mut console: Console<'_>) -> Result<Made> {
         let request = self.request(base, &mut console)?;
         if !std::mem::replace(&mut self.has_warned, true) {
-            request.warn(&mut console);
+            request.run.warn(&mut console);
         }
         let mut kept = HashedSpool {
             spool: Spool::new(IN_MEMORY),
             hashing: Hashing::default(),
         };
         let mut stats = RunStats::default();
-        let shareable = request.shareable.clone();
+        let shareable = request.run.shareable.clone();
         let outputs = ArchiveOutputs {
             destination: &mut kept,
             console,

@@ -6,34 +6,34 @@
 
 use std::{
     collections::BTreeSet, ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt,
+    sync::Arc,
 };
 
 use gix::{
-    bstr::{BString, ByteSlice},
+    bstr::ByteSlice,
     hash::{Hasher, Kind, hasher, oid},
 };
 
 use super::{
-    archived::ArchivedRepository, delta::Delta, filter::FilterRules, format::Format, scope::Scope,
+    Content, archived::ArchivedRepository, delta::Delta, filter::FilterRules, format::Format,
+    view_builder::ViewBuilder,
 };
 use crate::{
     base::error::Result,
     cache::Key,
-    cli::Args,
+    cli,
     format::zip::Times,
     git::{
         attributes::{AttributeSettings, AttributeSource},
         odb::Replacements,
-        pathspec::Top,
-        repository::{
-            environment::Environment,
-            settings::{RepositorySettings, Umask},
-            treeish::Treeish,
-        },
+        repository::{settings::Umask, treeish::Treeish},
         tree::TreeRules,
     },
     output,
-    plan::extra::{Content, Extra},
+    plan::{
+        PlannedTree,
+        extra::{self, Extra},
+    },
 };
 
 /// Changes whenever the same request makes other bytes.
@@ -41,83 +41,88 @@ const ENCODING: u64 = 3;
 /// The most bytes of an extra file that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 
-/// All that decides the bytes of an archive.
+/// A content, and the options and settings that it follows from.
 pub(super) struct KeyInputs<'a> {
-    pub(super) args: &'a Args,
-    pub(super) environment: &'a Environment,
-    pub(super) settings: &'a RepositorySettings,
-    pub(super) replacements: &'a Replacements,
-    pub(super) filters: &'a FilterRules<'a>,
-    pub(super) attributes: &'a AttributeSettings,
-    pub(super) treeish: &'a Treeish,
-    pub(super) scope: &'a Scope,
-    pub(super) format: &'a Format,
-    pub(super) rules: TreeRules,
-    pub(super) times: Times,
-    pub(super) below: &'a BString,
-    pub(super) top: Top<'a>,
+    pub(super) content: &'a mut Content,
+    pub(super) view: &'a ViewBuilder<'a>,
+}
+
+/// What a hash stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Covered {
+    /// The bytes of the archive.
+    Archive,
+    /// The choice of the files, and how each of them is sent.
+    Filters,
 }
 
 impl KeyInputs<'_> {
-    /// The key, or why there is none. Small files among `extras` are read, so that the archive holds the bytes that
-    /// the key stands for.
-    pub(super) fn key(&self, extras: &mut [Extra]) -> Result<Key, String> {
+    /// The key, or why there is none. Small extra files are read, so that the archive holds the bytes that the key stands for.
+    pub(super) fn key(&mut self) -> Result<Key, String> {
         if let Some(reason) = self.obstacle() {
             return Err(reason.to_owned());
         }
         self.refuse_incomplete()?;
-        let mut encoder = Encoder::new();
-        self.add_format(&mut encoder);
-        self.add_tree(&mut encoder);
-        self.add_pathspecs(&mut encoder);
-        self.add_filters(&mut encoder);
-        self.add_attributes(self.attributes, &mut encoder)
-            .map_err(|error| error.to_string())?;
-        for submodule in &self.scope.repositories[1..] {
-            self.add_submodule(submodule, &mut encoder)
-                .map_err(|error| error.to_string())?;
-        }
-        add_extras(extras, &mut encoder)?;
-        encoder.finish()
+        self.hash(Covered::Archive)
     }
 
     /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
     /// Deltas with equal hashes can follow each other.
-    pub(super) fn filters(&self, extras: &mut [Extra]) -> Result<Key, String> {
+    pub(super) fn filters(&mut self) -> Result<Key, String> {
         if self.reads_work_tree() {
             return Err("attributes come from the work tree".to_owned());
         }
-        let mut encoder = Encoder::new();
-        encoder.number("encoding of files", ENCODING);
-        encoder.flag("commit", self.treeish.commit.is_some());
-        self.add_stored(&mut encoder);
-        add_replacements(self.replacements, &mut encoder);
-        add_rules(self.rules, &mut encoder);
-        self.add_pathspecs(&mut encoder);
-        self.add_filters(&mut encoder);
-        self.add_attributes(self.attributes, &mut encoder)
-            .map_err(|error| error.to_string())?;
-        for key in self.keys_of_submodules()? {
-            encoder.bytes("submodules", key.0);
-        }
-        add_extras(extras, &mut encoder)?;
-        encoder.finish()
+        self.hash(Covered::Filters)
     }
 
-    /// A key for each way in which submodules are read, whether or not they have changed. Most often all are read in the same way,
-    /// however many there are.
-    fn keys_of_submodules(&self) -> Result<BTreeSet<Key>, String> {
-        let repositories = match &self.scope.delta {
-            Some(delta) => &delta.sides[1],
-            None => &self.scope.repositories,
+    /// Hashes every field of the content that decides bytes. A field that is named `_` follows from others, or decides none.
+    fn hash(&mut self, covered: Covered) -> Result<Key, String> {
+        let Content {
+            format,
+            // Names a file for the archive.
+            format_name: _,
+            repositories,
+            delta,
+            // Follows from the filters, the prefix and the directory.
+            blob_policy: _,
+            pax_notes,
+            extras,
+            times,
+            umask,
+        } = &mut *self.content;
+        let submodules = match (covered, delta.as_deref()) {
+            // Whether or not they have changed.
+            (Covered::Filters, Some(delta)) => &delta.sides[1][1..],
+            _ => &repositories[1..],
         };
-        let keys = repositories[1..].iter().map(|submodule| {
-            let mut encoder = Encoder::new();
-            self.add_reading(submodule, &mut encoder)
-                .map_err(|error| error.to_string())?;
-            encoder.finish()
-        });
-        keys.collect()
+        let archived = Reading::of(&repositories[0]);
+        let mut encoder = Encoder::new();
+        match covered {
+            Covered::Archive => add_format(format, times, &mut encoder),
+            Covered::Filters => {
+                encoder.number("encoding of files", ENCODING);
+                encoder.flag("commit", archived.treeish.commit.is_some());
+            }
+        }
+        add_stored((*umask, *pax_notes, archived.big_file), &mut encoder);
+        if covered == Covered::Archive {
+            add_treeish(archived.treeish, &mut encoder);
+            encoder.number("time", archived.treeish.time);
+            if let Some(delta) = delta.as_deref() {
+                self.view.add_delta(delta, &mut encoder);
+            }
+        }
+        archived.add_trees(&mut encoder);
+        self.view.add_pathspecs(&mut encoder);
+        self.view.add_filters(&mut encoder);
+        self.view
+            .add_attributes(archived.attributes, &mut encoder)?;
+        match covered {
+            Covered::Archive => self.view.add_submodules(submodules, &mut encoder)?,
+            Covered::Filters => self.view.add_ways(submodules, &mut encoder)?,
+        }
+        add_extras(Arc::make_mut(extras), &mut encoder)?;
+        encoder.finish()
     }
 
     /// Whether files next to the repository decide about attributes. In a bare repository, there are none, but a pathspec may
@@ -127,24 +132,25 @@ impl KeyInputs<'_> {
             let path = path.as_bytes();
             path.starts_with(b":(") && path.contains_str(b"attr:")
         };
-        match &self.attributes.source {
+        match &self.view.attributes.source {
             AttributeSource::WorkTree(_) => true,
             _ => {
-                self.attributes.modes_of.is_some()
-                    && self.args.content.paths.iter().any(asks_for_modes)
+                self.view.attributes.modes_of.is_some()
+                    && self.view.args.content.paths.iter().any(asks_for_modes)
             }
         }
     }
 
     /// What the archive, or the messages about it, depend on in addition to the key.
     fn obstacle(&self) -> Option<&'static str> {
-        let args = self.args;
-        let is_dated = self.treeish.commit.is_some() || args.content.mtime.is_some();
+        let args = self.view.args;
+        let is_dated =
+            self.content.archived().treeish.commit.is_some() || args.content.mtime.is_some();
         match () {
             () if !is_dated => Some("the time of a tree is that of the request"),
             () if self.reads_work_tree() => Some("attributes come from the work tree"),
             () if args.verbosity.is_verbose() => Some("names are told on standard error"),
-            () if self.scope.delta.is_some() && self.filters.enters_submodules() => {
+            () if self.content.delta.is_some() && self.view.filters.enters_submodules() => {
                 Some("changes in submodules are archived")
             }
             () if args.has_manifest => Some("a manifest is written"),
@@ -154,100 +160,142 @@ impl KeyInputs<'_> {
 
     /// What is missing may be there for the next archive.
     pub(super) fn refuse_incomplete(&self) -> Result<(), String> {
-        self.filters.incompleteness().map_or(Ok(()), Err)
+        self.view.filters.incompleteness().map_or(Ok(()), Err)
     }
+}
 
-    fn add_format(&self, encoder: &mut Encoder) {
-        encoder.number("encoding", ENCODING);
-        encoder.bytes("version", env!("CARGO_PKG_VERSION"));
-        match self.format {
-            // A command gets the plain tar.
-            Format::Tar | Format::Filtered(_) => encoder.bytes("format", "tar"),
-            Format::TarGz(level, dialect) => {
-                encoder.bytes("format", "tar.gz");
-                encoder.debug("level", level);
-                encoder.debug("dialect", dialect);
-            }
-            Format::TarZst(level) => {
-                encoder.bytes("format", "tar.zst");
-                encoder.debug("level", level);
-            }
-            Format::Zip(level) => {
-                encoder.bytes("format", "zip");
-                encoder.debug("level", level);
-                encoder.debug("times", &self.times);
-            }
+/// What decides about the bytes of the files of one repository.
+struct Reading<'a> {
+    treeish: &'a Treeish,
+    rules: TreeRules,
+    replacements: &'a Replacements,
+    attributes: &'a AttributeSettings,
+    big_file: u64,
+}
+
+impl<'a> Reading<'a> {
+    fn of(repository: &'a ArchivedRepository) -> Self {
+        let ArchivedRepository {
+            tree,
+            treeish,
+            // A conversion whose command is told more than the key withdraws `Shareable`.
+            command_context: _,
+            big_file,
+        } = repository;
+        let PlannedTree {
+            // That of the tree-ish.
+            tree: _,
+            view,
+            // Follow from the two trees that are compared.
+            changes: _,
+            rules,
+            // Follows from the filters and the tree.
+            entered: _,
+            reader,
+        } = tree;
+        Self {
+            treeish,
+            rules: *rules,
+            replacements: &reader.odb.config().replacements,
+            // The rest of the view follows from the pathspecs, the filters and the tree.
+            attributes: view.selection.attributes.settings(),
+            big_file: *big_file,
         }
-        self.add_stored(encoder);
     }
 
-    /// What is noted of a file in any format.
-    fn add_stored(&self, encoder: &mut Encoder) {
-        let umask = match self.settings.umask {
-            Umask::Bits(bits) => bits,
-            Umask::User => output::umask(),
-        };
-        encoder.number("umask", umask.into());
-        encoder.flag("notes", self.args.filters.pax_notes);
-        // A zip tells the size of a larger file behind the file.
-        encoder.number("big file", self.settings.big_file);
-    }
-
-    fn add_tree(&self, encoder: &mut Encoder) {
-        add_treeish(self.treeish, encoder);
-        encoder.number("time", self.treeish.time);
-        if let Some(Delta {
-            base,
-            target,
-            deletion_format,
-            ..
-        }) = self.scope.delta.as_deref()
-        {
-            encoder.id("base", base);
-            encoder.id("target", target);
-            encoder.debug("deletions", deletion_format);
-            encoder.flag("ignore mode", self.args.delta.ignore_mode_changes);
-        }
+    /// Adds how trees are read.
+    fn add_trees(&self, encoder: &mut Encoder) {
         add_replacements(self.replacements, encoder);
         add_rules(self.rules, encoder);
     }
+}
 
-    /// The content of a submodule, and all that decides about its files.
-    fn add_submodule(&self, submodule: &ArchivedRepository, encoder: &mut Encoder) -> Result<()> {
-        let mount = &submodule.tree.view.filter.mount;
-        encoder.bytes("submodule", mount.prefix());
-        add_treeish(&submodule.treeish, encoder);
-        self.add_reading(submodule, encoder)
+impl ViewBuilder<'_> {
+    fn add_delta(&self, delta: &Delta, encoder: &mut Encoder) {
+        let Delta {
+            // Follow from the two trees.
+            counts: _,
+            deletions: _,
+            base,
+            target,
+            deletion_format,
+            // The base has the rules of the target.
+            sides: _,
+        } = delta;
+        encoder.id("base", base);
+        encoder.id("target", target);
+        encoder.debug("deletions", deletion_format);
+        encoder.flag("ignore mode", self.args.delta.ignore_mode_changes);
+    }
+
+    /// Adds the contents of `submodules`, and how they are read.
+    fn add_submodules(
+        &self,
+        submodules: &[ArchivedRepository],
+        encoder: &mut Encoder,
+    ) -> Result<(), String> {
+        for submodule in submodules {
+            encoder.bytes("submodule", submodule.tree.view.filter.mount.prefix());
+            add_treeish(&submodule.treeish, encoder);
+            self.add_reading(submodule, encoder)?;
+        }
+        Ok(())
+    }
+
+    /// Adds each way in which `submodules` are read, once. Most often all are read in the same way, however many there are.
+    fn add_ways(
+        &self,
+        submodules: &[ArchivedRepository],
+        encoder: &mut Encoder,
+    ) -> Result<(), String> {
+        let keys = submodules.iter().map(|submodule| {
+            let mut encoder = Encoder::new();
+            self.add_reading(submodule, &mut encoder)?;
+            encoder.finish()
+        });
+        for key in keys.collect::<Result<BTreeSet<_>, String>>()? {
+            encoder.bytes("submodules", key.0);
+        }
+        Ok(())
     }
 
     /// How files of a submodule are read.
-    fn add_reading(&self, submodule: &ArchivedRepository, encoder: &mut Encoder) -> Result<()> {
-        let tree = &submodule.tree;
-        add_replacements(&tree.reader.odb.config().replacements, encoder);
-        add_rules(tree.rules, encoder);
-        encoder.number("big file", submodule.big_file);
-        self.add_attributes(tree.view.selection.attributes.settings(), encoder)
+    fn add_reading(
+        &self,
+        submodule: &ArchivedRepository,
+        encoder: &mut Encoder,
+    ) -> Result<(), String> {
+        let reading = Reading::of(submodule);
+        reading.add_trees(encoder);
+        encoder.number("big file", reading.big_file);
+        self.add_attributes(reading.attributes, encoder)
     }
 
     fn add_pathspecs(&self, encoder: &mut Encoder) {
-        let args = self.args;
-        encoder.bytes(
-            "prefix",
-            args.content
-                .prefix
-                .as_deref()
-                .unwrap_or_default()
-                .as_bytes(),
-        );
+        let cli::Content {
+            paths,
+            prefix,
+            // Decides whether there is an archive.
+            ignore_unmatch: _,
+            // Were resolved: see the tree-ish, the extra files and the paths.
+            treeish: _,
+            mtime: _,
+            extras: _,
+            _add_file: (),
+            _add_virtual_file: (),
+            pathspec_from_file: _,
+            pathspec_file_nul: _,
+            // An obstacle, or in the rules of the tree.
+            worktree_attributes: _,
+        } = &self.args.content;
+        let prefix = prefix.as_deref().unwrap_or_default();
+        encoder.bytes("prefix", prefix.as_bytes());
         encoder.bytes("below", self.below);
         encoder.debug("pathspecs", &self.environment.pathspecs);
-        encoder.list(
-            "path",
-            args.content.paths.iter().map(|path| path.as_bytes()),
-        );
+        encoder.words("path", paths);
         // An absolute path, perhaps behind magic, is read against the top.
         let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));
-        if args.content.paths.iter().any(is_absolute) {
+        if paths.iter().any(is_absolute) {
             encoder.bytes("top", self.top.path);
         }
     }
@@ -264,22 +312,44 @@ impl KeyInputs<'_> {
             policy: _,
             absent: _,
         } = self.filters;
+        let cli::Filters {
+            exclude_from_tree,
+            exclude,
+            bad_pattern,
+            size_exempt,
+            // Their texts are hashed.
+            exclude_from: _,
+            access_rules: _,
+            // A field of the content.
+            pax_notes: _,
+            // Where an object is does not change the object.
+            submodule_git_dir: _,
+            // In the settings.
+            profile: _,
+            no_attributes: _,
+            max_size: _,
+            large: _,
+            binary: _,
+            binary_within: _,
+            symlinks: _,
+            submodules: _,
+            lfs: _,
+            missing: _,
+        } = given;
         encoder.debug("filters", settings);
-        encoder.list(
-            "ignore file",
-            given.exclude_from_tree.iter().map(|path| path.as_bytes()),
-        );
+        encoder.words("ignore file", exclude_from_tree);
         encoder.list("ignore from", ignore_texts.iter().map(|text| &text[..]));
-        encoder.list("ignore", given.exclude.iter().map(|glob| glob.as_bytes()));
-        encoder.debug("ignore errors", &given.bad_pattern);
-        encoder.list(
-            "large file",
-            given.size_exempt.iter().map(|glob| glob.as_bytes()),
-        );
+        encoder.words("ignore", exclude);
+        encoder.debug("ignore errors", bad_pattern);
+        encoder.words("large file", size_exempt);
         encoder.list("access", access_text.iter().map(|text| &text[..]));
     }
 
-    fn add_attributes(&self, attributes: &AttributeSettings, encoder: &mut Encoder) -> Result<()> {
+    fn add_attributes(
+        &self,
+        attributes: &AttributeSettings,
+        encoder: &mut Encoder,
+    ) -> Result<(), String> {
         if self.filters.is_raw() {
             return Ok(());
         }
@@ -308,10 +378,8 @@ impl KeyInputs<'_> {
             // An obstacle, and no archive.
             AttributeSource::WorkTree(_) | AttributeSource::Unknown => {}
         }
-        encoder.list(
-            "attributes",
-            attributes.outside()?.iter().map(|file| file.bytes()),
-        );
+        let outside = attributes.outside().map_err(|error| error.to_string())?;
+        encoder.list("attributes", outside.iter().map(|file| file.bytes()));
         encoder.flag("ignore case", *ignore_case);
         encoder.debug("autocrlf", autocrlf);
         encoder.flag("crlf", *eol_crlf);
@@ -327,6 +395,41 @@ impl KeyInputs<'_> {
             .for_each(|driver| encoder.debug("diff", driver));
         Ok(())
     }
+}
+
+fn add_format(format: &Format, times: &Times, encoder: &mut Encoder) {
+    encoder.number("encoding", ENCODING);
+    encoder.bytes("version", env!("CARGO_PKG_VERSION"));
+    match format {
+        // A command gets the plain tar.
+        Format::Tar | Format::Filtered(_) => encoder.bytes("format", "tar"),
+        Format::TarGz(level, dialect) => {
+            encoder.bytes("format", "tar.gz");
+            encoder.debug("level", level);
+            encoder.debug("dialect", dialect);
+        }
+        Format::TarZst(level) => {
+            encoder.bytes("format", "tar.zst");
+            encoder.debug("level", level);
+        }
+        Format::Zip(level) => {
+            encoder.bytes("format", "zip");
+            encoder.debug("level", level);
+            encoder.debug("times", times);
+        }
+    }
+}
+
+/// What is noted of a file in any format.
+fn add_stored((umask, pax_notes, big_file): (Umask, bool, u64), encoder: &mut Encoder) {
+    let umask = match umask {
+        Umask::Bits(bits) => bits,
+        Umask::User => output::umask(),
+    };
+    encoder.number("umask", umask.into());
+    encoder.flag("notes", pax_notes);
+    // A zip tells the size of a larger file behind the file.
+    encoder.number("big file", big_file);
 }
 
 fn add_treeish(treeish: &Treeish, encoder: &mut Encoder) {
@@ -376,18 +479,18 @@ fn add_extras(extras: &mut [Extra], encoder: &mut Encoder) -> Result<(), String>
 
 /// The content of `extra`, which is read into memory if it is a small file.
 fn loaded(extra: &mut Extra) -> Result<&[u8], String> {
-    if let Content::File { path, .. } = &extra.content {
+    if let extra::Content::File { path, .. } = &extra.content {
         let mut bytes = Vec::new();
         let read =
             File::open(path).and_then(|file| file.take(MAX_EXTRA + 1).read_to_end(&mut bytes));
         if read.is_err() || bytes.len() as u64 > MAX_EXTRA {
             return Err("an extra file is large, or cannot be read".to_owned());
         }
-        extra.content = Content::Bytes(bytes);
+        extra.content = extra::Content::Bytes(bytes);
     }
     match &extra.content {
-        Content::Bytes(bytes) => Ok(bytes),
-        Content::File { .. } => Err("an extra file cannot be read".to_owned()),
+        extra::Content::Bytes(bytes) => Ok(bytes),
+        extra::Content::File { .. } => Err("an extra file cannot be read".to_owned()),
     }
 }
 
@@ -426,6 +529,10 @@ impl Encoder {
     fn list<'v>(&mut self, name: &str, values: impl ExactSizeIterator<Item = &'v [u8]>) {
         self.number(name, values.len() as u64);
         values.for_each(|value| self.bytes(name, value));
+    }
+
+    fn words(&mut self, name: &str, values: &[OsString]) {
+        self.list(name, values.iter().map(|value| value.as_bytes()));
     }
 
     fn finish(self) -> Result<Key, String> {

@@ -60,6 +60,20 @@ pub enum Access {
 /// One archive to be made. A clone begins at the first byte again.
 #[derive(Clone)]
 pub struct Request {
+    /// What is archived.
+    pub content: Content,
+    /// How the archive is made and delivered.
+    pub run: Run,
+    /// The hash of the content, or why there is none.
+    pub key: Result<cache::Key, String>,
+    /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
+    /// Only deltas with equal hashes can follow each other.
+    pub filters_hash: Result<cache::Key, String>,
+}
+
+/// All that decides the bytes of an archive. `key` hashes every field, or what the field follows from.
+#[derive(Clone)]
+pub struct Content {
     /// The format of the archive.
     pub format: Format,
     /// The name of the format.
@@ -78,6 +92,11 @@ pub struct Request {
     pub times: Times,
     /// Permission bits that are withheld.
     pub umask: Umask,
+}
+
+/// How an archive is made and delivered, which changes none of its bytes.
+#[derive(Clone)]
+pub struct Run {
     /// Threads, the calling one included; by default as many as have a processor to spare.
     pub threads: Option<usize>,
     /// Limit of buffers and caches.
@@ -86,11 +105,6 @@ pub struct Request {
     pub verbose: bool,
     /// The bytes of the archive that are wanted; `None` for all.
     pub range: Option<ByteRange>,
-    /// The key of the archive, or why there is none.
-    pub key: Result<cache::Key, String>,
-    /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
-    /// Only deltas with equal hashes can follow each other.
-    pub filters_hash: Result<cache::Key, String>,
     /// Whether the archive, as far as it was made, follows from the key alone.
     pub shareable: Shareable,
     /// Where the archive is shared with others, if the user wants that.
@@ -104,15 +118,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// The repository that was asked for.
-    pub fn archived(&self) -> &ArchivedRepository {
-        &self.repositories[0]
-    }
-
     /// The key of the bytes that the caller gets, or why there is none. A command of the configuration gets the archive of
     /// [`key`](Self::key), and may send any bytes.
     pub fn tag(&self) -> Result<cache::Key, String> {
-        match self.format {
+        match self.content.format {
             format::Format::Filtered(_) => {
                 Err("a command of the configuration sends the archive".to_owned())
             }
@@ -127,24 +136,20 @@ impl Request {
         tags.zip(key).is_some_and(|(tags, key)| key.is_among(tags))
     }
 
-    /// Warns on `diagnostics` of ignore files that do not exist.
-    pub fn warn(&self, diagnostics: &mut dyn Write) {
-        for path in &self.absent_rules {
-            let warning = format_bytes(
-                "--exclude-from-tree='{}' is in no tree and ignores nothing",
-                &[path],
-            );
-            print_line(diagnostics, "warning: ", &warning);
-        }
-    }
-
     /// What the manifest says first.
     pub fn manifest_header(&self) -> ManifestHeader {
         ManifestHeader {
-            subject: self.subject(),
-            commit_time: self.archived().treeish.commit_time(),
+            subject: self.content.subject(),
+            commit_time: self.content.archived().treeish.commit_time(),
             filters: self.filters_hash.as_ref().ok().map(cache::Key::hex),
         }
+    }
+}
+
+impl Content {
+    /// The repository that was asked for.
+    pub fn archived(&self) -> &ArchivedRepository {
+        &self.repositories[0]
     }
 
     /// The ids of the archived commit, tree and base, for reports.
@@ -155,6 +160,19 @@ impl Request {
             commit: treeish.commit.map(hex),
             tree: hex(treeish.tree),
             base: self.delta.as_ref().map(|delta| hex(delta.base)),
+        }
+    }
+}
+
+impl Run {
+    /// Warns on `diagnostics` of ignore files that do not exist.
+    pub fn warn(&self, diagnostics: &mut dyn Write) {
+        for path in &self.absent_rules {
+            let warning = format_bytes(
+                "--exclude-from-tree='{}' is in no tree and ignores nothing",
+                &[path],
+            );
+            print_line(diagnostics, "warning: ", &warning);
         }
     }
 }

@@ -14,12 +14,14 @@ use gix::{
 };
 
 use super::{
-    Access, Budget, Request,
+    Access, Budget, Content, Request, Run,
     archived::{ArchivedRepository, command_context},
     clock, delta, filter,
     format::{Format, Formats, NamedFormat},
-    gzip, key,
+    gzip,
+    key::KeyInputs,
     purpose::Purpose,
+    scope::Scope,
     sharing,
     view_builder::{Fetching, ViewBuilder},
 };
@@ -53,7 +55,7 @@ use crate::{
     },
     plan::{
         BlobPolicy, Naming,
-        extra::{Content, Extra},
+        extra::{self, Extra},
         read_ahead_if_cold,
     },
 };
@@ -203,15 +205,12 @@ impl<'a> Inputs<'a> {
             let missing = wanted.take();
             if missing.is_empty() {
                 let _ = diagnostics.write_all(&told);
-                return request.map(|request| {
-                    let repositories = request.repositories.into_iter();
-                    let repositories = repositories.map(ArchivedRepository::failing_on_missing);
-                    Request {
-                        repositories: repositories.collect(),
-                        promisors: (!promisors.is_empty()).then_some(promisors),
-                        ..request
-                    }
-                });
+                let mut request = request?;
+                let repositories = std::mem::take(&mut request.content.repositories).into_iter();
+                let repositories = repositories.map(ArchivedRepository::failing_on_missing);
+                request.content.repositories = repositories.collect();
+                request.run.promisors = (!promisors.is_empty()).then_some(promisors);
+                return Ok(request);
             }
             match promisors.fetch(missing, diagnostics)? {
                 Fetched::All => {}
@@ -237,102 +236,127 @@ impl<'a> Inputs<'a> {
         fetching: Option<Fetching<'_>>,
         diagnostics: &mut dyn Write,
     ) -> Result<Request> {
-        let inputs = self;
-        let Inputs { args, access, .. } = inputs;
+        let Inputs { args, .. } = self;
+        let repository = &known.repository;
+        let budget = Budget::new(args.run.memory);
+        if self.is_about_all_files(repository) {
+            reader.odb.expect_most(budget.index_ahead());
+        }
+        let treeish = self.treeish(repository, &known.filters, &mut reader, diagnostics)?;
+        read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
+        let top = self.top(repository);
+        let view = self.view_builder(known, (&top, treeish.tree), fetching, &mut reader)?;
+        let mut content = self.content(known, &view, treeish, reader, diagnostics)?;
+        let cache = sharing::settings(args, self.environment, &repository.gix)?;
+        let mut decisive = KeyInputs {
+            content: &mut content,
+            view: &view,
+        };
+        let key = match cache.is_some() || self.asks_for_key() {
+            true => decisive.key(),
+            false => Err("nothing asks for the key".to_owned()),
+        };
+        let filters_hash = self.filters_hash(&mut decisive);
+        delta::fit_filters(&args.delta, filters_hash.as_ref())?;
+        Ok(Request {
+            content,
+            run: Run {
+                threads: args.run.threads.map(usize::from),
+                budget,
+                verbose: args.verbosity.is_verbose(),
+                range: self.range(key.as_ref().ok()),
+                shareable: Shareable::default(),
+                cache,
+                promisors: None,
+                read_ahead: view.read_ahead.into_inner().into(),
+                absent_rules: known.filters.absent(),
+            },
+            key,
+            filters_hash,
+        })
+    }
+
+    /// How trees are seen. `top` is the directory against which absolute pathspecs are read, and `tree` is archived.
+    fn view_builder<'b>(
+        self,
+        known: &'b Preflight<'_>,
+        (top, tree): (&'b Path, ObjectId),
+        fetching: Option<Fetching<'b>>,
+        reader: &mut Reader,
+    ) -> Result<ViewBuilder<'b>>
+    where
+        'a: 'b,
+    {
         let Preflight {
             format,
             filters,
             repository,
         } = known;
-        let budget = Budget::new(args.run.memory);
-        if inputs.is_about_all_files(repository) {
-            reader.odb.expect_most(budget.index_ahead());
-        }
-        let treeish = inputs.treeish(repository, filters, &mut reader, diagnostics)?;
-        read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
-        let rules = inputs.tree_rules(repository, budget);
-        let top = inputs.top(repository);
-        let mut attributes =
-            inputs.attributes(repository, (&top, treeish.tree), format, &mut reader)?;
+        let budget = Budget::new(self.args.run.memory);
+        let rules = self.tree_rules(repository, budget);
+        let mut attributes = self.attributes(repository, (top, tree), format, reader)?;
         attributes.lfs = filters.lfs_files(repository, budget);
         attributes.needs_files = filters.does_without(repository);
-        let below = &repository.prefix;
-        let top = Top {
-            path: top.as_os_str().as_bytes().as_bstr(),
-            is_work_tree: work_tree(repository, access).is_some(),
-        };
-        let view = ViewBuilder {
-            args,
-            purpose: inputs.purpose,
+        Ok(ViewBuilder {
+            args: self.args,
+            purpose: self.purpose,
             filters,
-            attributes: attributes.clone(),
-            below,
-            top,
-            environment: inputs.environment,
+            attributes,
+            below: &repository.prefix,
+            top: Top {
+                path: top.as_os_str().as_bytes().as_bstr(),
+                is_work_tree: work_tree(repository, self.access).is_some(),
+            },
+            environment: self.environment,
             text: format.is_zip(),
             rules,
             budget,
             fetching,
             read_ahead: RefCell::default(),
-        };
-        let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
-        let mut scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
-        let times = times(format, treeish.time)?;
-        let extras = args.content.extras.iter();
-        let directory = self.environment.directory();
-        let mut extras: Vec<_> = extras
-            .map(|extra| planned(extra, directory, below))
-            .collect();
-        let format_name = format.name().to_owned();
-        let format = inputs.encoding(format, repository)?;
-        let decisive = key::KeyInputs {
-            args,
-            environment: inputs.environment,
-            settings: &repository.settings,
-            replacements: &reader.odb.config().replacements,
-            filters,
-            attributes: &attributes,
-            treeish: &treeish,
-            scope: &scope,
-            format: &format,
-            rules,
-            times,
-            below,
-            top,
-        };
-        let cache = sharing::settings(args, inputs.environment, &repository.gix)?;
-        let key = match cache.is_some() || inputs.asks_for_key() {
-            true => decisive.key(&mut extras),
-            false => Err("nothing asks for the key".to_owned()),
-        };
-        let filters_hash = inputs.filters_hash(&decisive, &mut extras);
-        delta::fit_filters(&args.delta, filters_hash.as_ref())?;
-        // It has found objects already, and knows of those that it was refused.
-        scope.repositories[0].tree.reader = reader;
-        Ok(Request {
-            promisors: None,
-            read_ahead: view.read_ahead.into_inner().into(),
-            range: inputs.range(key.as_ref().ok()),
-            key,
-            filters_hash,
-            shareable: Shareable::default(),
-            cache,
+        })
+    }
+
+    /// What is archived of `treeish`, whose objects `reader` reads.
+    fn content(
+        self,
+        known: &Preflight<'_>,
+        view: &ViewBuilder<'_>,
+        treeish: Treeish,
+        mut reader: Reader,
+        diagnostics: &mut dyn Write,
+    ) -> Result<Content> {
+        let Preflight {
             format,
-            format_name,
-            extras: extras.into(),
-            times,
-            repositories: scope.repositories,
-            delta: scope.delta,
+            filters,
+            repository,
+        } = known;
+        let args = self.args;
+        let below = &repository.prefix;
+        let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
+        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        let Scope {
+            mut repositories,
+            delta,
+        } = scope;
+        // It has found objects already, and knows of those that the system refused.
+        repositories[0].tree.reader = reader;
+        let times = times(format, treeish.time)?;
+        let directory = self.environment.directory();
+        let extras = args.content.extras.iter();
+        let extras = extras.map(|extra| planned(extra, directory, below));
+        Ok(Content {
+            format: self.encoding(format, repository)?,
+            format_name: format.name().to_owned(),
+            repositories,
+            delta,
             blob_policy: Arc::new(BlobPolicy {
                 policy: filters.policy(),
-                naming: inputs.naming(below),
+                naming: self.naming(below),
             }),
             pax_notes: args.filters.pax_notes,
+            extras: extras.collect(),
+            times,
             umask: repository.settings.umask,
-            threads: args.run.threads.map(usize::from),
-            budget,
-            verbose: args.verbosity.is_verbose(),
-            absent_rules: filters.absent(),
         })
     }
 }
@@ -480,11 +504,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// The hash of the filters, if it is asked for.
-    fn filters_hash(
-        self,
-        decisive: &key::KeyInputs<'_>,
-        extras: &mut [Extra],
-    ) -> Result<Key, String> {
+    fn filters_hash(self, decisive: &mut KeyInputs<'_>) -> Result<Key, String> {
         let args = self.args;
         match self.purpose {
             // Nobody could tell later which files were there.
@@ -493,7 +513,7 @@ impl<'a> Inputs<'a> {
             _ if args.has_manifest || args.delta.base_filters.is_some() => {}
             _ => return Err("nothing asks for the filters".to_owned()),
         }
-        decisive.filters(extras)
+        decisive.filters()
     }
 
     /// The range of the archive with this `key` that is wanted, unless all of the archive is.
@@ -583,11 +603,13 @@ fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) ->
         false => [below.as_bytes(), path].concat().into(),
     };
     let (name, content) = match &extra.content {
-        ExtraContent::Virtual(bytes) => (from_top(&extra.name), Content::Bytes(bytes.to_vec())),
+        ExtraContent::Virtual(bytes) => {
+            (from_top(&extra.name), extra::Content::Bytes(bytes.to_vec()))
+        }
         ExtraContent::File(path) => {
             let shown = from_top(path.as_os_str().as_bytes());
             let path = directory.file(path).path;
-            (extra.name.clone(), Content::File { path, shown })
+            (extra.name.clone(), extra::Content::File { path, shown })
         }
     };
     Extra {

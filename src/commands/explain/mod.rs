@@ -13,7 +13,7 @@ use crate::{
     base::error::{Error, Result, format_bytes, printable_path},
     cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
-    request::{ArchivedRepository, Purpose, Request},
+    request::{ArchivedRepository, Content, Purpose},
 };
 use comparison::Comparison;
 use search::explanation;
@@ -34,21 +34,21 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     }
     let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
     let paths = paths.iter().map(|path| path.as_bytes());
-    let absent = explain_paths(request, paths, &mut destination)?;
+    let absent = explain_paths(request.content, paths, &mut destination)?;
     let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
     absent.map_or(Ok(()), |path| Err(not_there(path)))?;
     Ok(destination.complete()?)
 }
 
-/// Writes to `out` a line about each of `paths`, given from the current directory: the verdict of `request`, and the rule
+/// Writes to `out` a line about each of `paths`, given from the current directory: the verdict on it in `content`, and the rule
 /// that decides. A path that the reader may not know does not exist. Returns the first path that does not exist, if there is one.
 fn explain_paths<'p>(
-    request: Request,
+    content: Content,
     paths: impl Iterator<Item = &'p [u8]>,
     out: &mut dyn Write,
 ) -> Result<Option<&'p [u8]>> {
-    let below = request.blob_policy.naming.below.clone();
-    let subject = Subject::new(request);
+    let below = content.blob_policy.naming.below.clone();
+    let subject = Subject::new(content);
     let mut absent = None;
     for path in paths {
         let given = path.strip_suffix(b"/").unwrap_or(path);
@@ -80,9 +80,9 @@ enum Subject {
 }
 
 impl Subject {
-    fn new(request: Request) -> Self {
-        let repositories = request.repositories;
-        match request.delta {
+    fn new(content: Content) -> Self {
+        let repositories = content.repositories;
+        match content.delta {
             None => Self::Whole(repositories),
             Some(delta) => Self::Delta(Comparison {
                 delta,
