@@ -11,7 +11,7 @@ use crate::{
         error::{Error, format_bytes, strerror},
     },
     git::objects::Failure,
-    plan::extra::{Content, Extra},
+    plan::extra::{Extra, ExtraSource},
 };
 
 /// Bytes read at once.
@@ -20,8 +20,8 @@ const READ_LEN: usize = 64 << 10;
 /// The size in bytes.
 pub(super) fn size(extra: &Extra) -> Result<u64, Failure> {
     match &extra.content {
-        Content::Bytes(bytes) => Ok(bytes.len() as u64),
-        Content::File { path, .. } => File::open(path)
+        ExtraSource::Bytes(bytes) => Ok(bytes.len() as u64),
+        ExtraSource::File { path, .. } => File::open(path)
             .and_then(|file| file.metadata())
             .map(|metadata| metadata.len())
             .map_err(|error| cannot_read(extra, &error)),
@@ -45,8 +45,8 @@ pub(super) fn stream(
     taker: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let path = match &extra.content {
-        Content::Bytes(bytes) => return taker(bytes),
-        Content::File { path, .. } => path,
+        ExtraSource::Bytes(bytes) => return taker(bytes),
+        ExtraSource::File { path, .. } => path,
     };
     let failed = |error| cannot_read(extra, &error);
     let mut file = File::open(path).map_err(failed)?;
@@ -63,8 +63,8 @@ pub(super) fn stream(
 
 fn cannot_read(extra: &Extra, error: &io::Error) -> Failure {
     let shown = match &extra.content {
-        Content::File { shown, .. } => shown,
-        Content::Bytes(_) => &extra.name,
+        ExtraSource::File { shown, .. } => shown,
+        ExtraSource::Bytes(_) => &extra.name,
     };
     let why = strerror(error);
     let values = [shown, why.as_bytes()];

@@ -21,7 +21,7 @@ use crate::{
     format::{Format, Layout, Member, MemberKind, Outline, Part, tar::Tar},
     git::{convert::Shareable, objects::reader::Reader},
     plan::{Blob, ContentSize, Entry, Planner, StoreId, Window},
-    request::{Request, format},
+    request::{Request, format::Container},
 };
 
 /// A figure, or the reason why the figure is not known.
@@ -79,16 +79,14 @@ pub fn measure(request: Request) -> Result<Measurement> {
 
 /// The length of the archive that `request` asks for, if the length is known without the archive. Bytes.
 pub fn archive_length(request: &Request) -> Option<u64> {
-    match request.content.format {
-        format::Format::Tar => tar_length(request.clone()),
-        _ => None,
-    }
+    let is_plain = request.content.format.is_plain_tar();
+    is_plain.then(|| tar_length(request.clone()))?
 }
 
 /// The length of the tar that `request` asks for, before any compression, if the length is known. Bytes. Takes a part of
 /// the time of the archive, and none where the content of files decides.
 pub fn tar_length(request: Request) -> Option<u64> {
-    let is_tar = !matches!(request.content.format, format::Format::Zip(_));
+    let is_tar = request.content.format.row().container != Container::Zip;
     let is_known = is_tar && request.content.blob_policy.policy.binary.is_none();
     is_known.then(|| measure(request).ok()?.bytes.ok())?
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     output,
     plan::{Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
-    request::{ArchivedRepository, Content, Delta, Request, format::Format},
+    request::{ArchivedRepository, Content, Delta, Request, format::Container},
 };
 
 /// Threads for a repository that is not in memory, if the user does not choose: a thread that waits for storage leaves its
@@ -117,9 +117,9 @@ fn limits(Request { content, run, .. }: &Request) -> Limits {
     Limits {
         threads: run.threads.or(reads_ahead.then_some(COLD_THREADS)),
         max_threads: usize::MAX,
-        budget: match content.format {
-            Format::TarGz(..) | Format::TarZst(_) => run.budget.in_flight_to_compressor(),
-            _ => run.budget.in_flight(),
+        budget: match content.format.row().container {
+            Container::CompressedTar => run.budget.in_flight_to_compressor(),
+            Container::Tar | Container::Zip => run.budget.in_flight(),
         },
         queued: run.budget.queued_windows(),
     }

@@ -26,7 +26,7 @@ use crate::{
     cli::ByteRange,
     output::report::SentRange,
     plan::{Window, part::Entries},
-    request::{Request, format::Format},
+    request::Request,
 };
 
 /// Writes the bytes `range` of the archive that `request` asks for: from the cache, if all of the archive is there or a
@@ -37,7 +37,7 @@ pub fn send_range(
     outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<()> {
-    if let Format::Filtered(_) = request.content.format {
+    if request.content.format.command().is_some() {
         return Err(refused("a command of the configuration makes the archive"));
     }
     let cache = request.run.cache.take();
@@ -63,7 +63,7 @@ pub fn send_range(
     let mut first = stored.map_or(0, |wanted| wanted.start);
     if let Some(rest) = rest {
         let begun = match &cache {
-            Some(settings) if request.content.format != Format::Tar => {
+            Some(settings) if !request.content.format.is_plain_tar() => {
                 let completed = complete(settings, request, rest, outputs, stats, &mut account);
                 stats.summary.cache = Some(account.clone());
                 completed?
@@ -139,7 +139,7 @@ fn make(
     mut outputs: ArchiveOutputs<'_>,
     stats: &mut RunStats,
 ) -> Result<u64> {
-    if request.content.format != Format::Tar {
+    if !request.content.format.is_plain_tar() {
         return Err(refused("the archive is compressed")
             .hinted("--cache makes the whole archive, and sends parts of it"));
     }

@@ -23,20 +23,18 @@ use crate::{
         self,
         deflate::{self, Gzip},
         zip::Zip,
-        zstd::{self, Zstd},
+        zstd::Zstd,
     },
     git::tree::Mode,
     output::{
         RecordWriter,
-        report::{
-            Console, Manifest, ManifestChange, Meter, Positions, Seconds, Status, Summary, gone,
-        },
+        report::{Console, Manifest, ManifestChange, Meter, Seconds, Status, Summary, gone},
     },
     plan::{
         Window,
         part::{Entries, Part},
     },
-    request::{Delta, Request, format::Format},
+    request::{Delta, Request, Run, format::Format},
 };
 
 /// Bytes of lines of the manifest that are written at once.
@@ -92,17 +90,14 @@ fn formatted(
     stats: &mut RunStats,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
+    let Run {
+        threads, budget, ..
+    } = request.run;
+    let threads = || threads.unwrap_or_else(pipeline::default_threads);
     match request.content.format {
         Format::Tar | Format::Filtered(_) => {
             let mut records = RecordWriter::new(destination);
-            let outcome = stream(
-                prepare::tar(&request.content),
-                request,
-                Slice::default(),
-                &mut records,
-                diagnostics,
-                stats,
-            );
+            let outcome = stream_tar(request, &mut records, diagnostics, stats);
             let flushed = records.flush().map_err(failed);
             outcome.and(flushed)
         }
@@ -110,39 +105,18 @@ fn formatted(
             let settings = deflate::GzipSettings {
                 level,
                 dialect,
-                threads: request
-                    .run
-                    .threads
-                    .unwrap_or_else(pipeline::default_threads),
+                threads: threads(),
                 piece: None,
             };
-            let settings = settings.within(request.run.budget.compressors());
+            let settings = settings.within(budget.compressors());
             let mut gzip = Gzip::new(settings, destination);
-            stream(
-                prepare::tar(&request.content),
-                request,
-                Slice::default(),
-                &mut gzip,
-                diagnostics,
-                stats,
-            )?;
+            stream_tar(request, &mut gzip, diagnostics, stats)?;
             gzip.finish().map(drop).map_err(failed)
         }
         Format::TarZst(level) => {
-            let threads = request
-                .run
-                .threads
-                .unwrap_or_else(pipeline::default_threads);
-            let threads = level.threads_within(threads.max(1), request.run.budget.compressors());
+            let threads = level.threads_within(threads().max(1), budget.compressors());
             let mut zstd = Zstd::new(destination, level, threads);
-            stream(
-                prepare::tar(&request.content),
-                request,
-                Slice::default(),
-                &mut zstd,
-                diagnostics,
-                stats,
-            )?;
+            stream_tar(request, &mut zstd, diagnostics, stats)?;
             zstd.finish().map(drop).map_err(failed)
         }
         Format::Zip(level) => {
@@ -150,7 +124,7 @@ fn formatted(
                 times: request.content.times,
                 level,
                 comment: prepare::comment(&request.content),
-                directory_memory: request.run.budget.zip_directory(),
+                directory_memory: budget.zip_directory(),
             };
             stream(
                 zip,
@@ -162,6 +136,17 @@ fn formatted(
             )
         }
     }
+}
+
+/// Makes the whole tar that `request` asks for.
+fn stream_tar(
+    request: Request,
+    destination: &mut (dyn Write + Send),
+    diagnostics: Diagnostics<'_>,
+    stats: &mut RunStats,
+) -> Result<()> {
+    let (tar, all) = (prepare::tar(&request.content), Slice::default());
+    stream(tar, request, all, destination, diagnostics, stats)
 }
 
 /// A part of an archive, from one entry to another.
@@ -204,7 +189,7 @@ fn stream<F: format::Format>(
     }
     let mut manifest = stats.manifest.take();
     if let Some(manifest) = &mut manifest {
-        manifest.tell(positions(&request.content.format));
+        manifest.tell(request.content.format.row().positions);
     }
     let Prepared {
         archiver,
@@ -242,15 +227,6 @@ fn stream<F: format::Format>(
         write: times.write,
     };
     outcome
-}
-
-/// The positions that stay true behind the format's compression.
-fn positions(format: &Format) -> Positions {
-    match format {
-        Format::Tar | Format::Zip(_) => Positions::InArchive,
-        Format::TarZst(_) => Positions::InFrames(zstd::FRAME as u64),
-        Format::TarGz(..) | Format::Filtered(_) => Positions::Untold,
-    }
 }
 
 /// Lists the deleted paths at the start of the manifest.

@@ -7,7 +7,7 @@ use crate::{
     base::error::{Error, Result},
     cache::{self, Account, CacheRequest, Failure, Settings, Stored},
     output::report::{Console, Counts, Meter},
-    request::{Request, format::Format},
+    request::{Request, format::Container},
 };
 
 /// Bytes of a record of a tar. A tar that ends between two records may pass for a whole one.
@@ -28,7 +28,7 @@ pub fn share(
         key: request.key.clone(),
         is_shareable: &|| shareable.holds(),
     };
-    let is_tar = matches!(request.content.format, Format::Tar | Format::Filtered(_));
+    let is_tar = request.content.format.row().container == Container::Tar;
     if let Some(delta) = &request.content.delta {
         stats.summary.changes = Some(delta.counts);
     }

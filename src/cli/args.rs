@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{
-    content::{Content, Encoding},
+    content::{ContentOptions, Encoding},
     delta::Delta,
     filters::Filters,
     run::{RunOptions, Verbosity},
@@ -15,7 +15,7 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     /// The files.
-    pub content: Content,
+    pub content: ContentOptions,
     /// The format.
     pub encoding: Encoding,
     /// Filters.

@@ -11,7 +11,7 @@ use clap::{CommandFactory, Parser, ValueEnum};
 use super::{
     amount::{number, part, size},
     args::Args,
-    content::{Content, Encoding, LevelOption},
+    content::{ContentOptions, Encoding, LevelOption},
     delta::Delta,
     extra::Extra,
     filters::{Filters, Profile},
@@ -177,7 +177,7 @@ impl Archive {
 pub struct Described {
     /// The files.
     #[command(flatten)]
-    pub content: Content,
+    pub content: ContentOptions,
 
     /// The format.
     #[command(flatten)]
@@ -369,7 +369,7 @@ pub struct Publish {
 
     /// The files.
     #[command(flatten)]
-    pub content: Content,
+    pub content: ContentOptions,
 
     /// The compression level.
     #[command(flatten)]

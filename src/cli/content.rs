@@ -9,7 +9,7 @@ pub(super) const LEVEL: &str = "level";
 
 /// The tree, the paths, and what each entry looks like.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Content {
+pub struct ContentOptions {
     /// The tree or commit to archive
     #[arg(value_name = "tree-ish")]
     pub treeish: Option<OsString>,
@@ -57,7 +57,7 @@ pub struct Content {
     pub ignore_unmatch: bool,
 }
 
-impl Content {
+impl ContentOptions {
     /// A copy with `extras`, which the scanner finds.
     pub(super) fn with(&self, extras: Vec<Extra>) -> Self {
         Self {

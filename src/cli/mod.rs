@@ -32,7 +32,7 @@ pub use commands::{
     Missing, ProfileName, Prune, Publish, Shell, StandIn, Verify,
 };
 pub use completions::completions;
-pub use content::{Content, Encoding, GzipCompat, LevelOption};
+pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{

@@ -20,10 +20,7 @@ use crate::{
         self, Destination,
         report::{Console, Meter, Reports, Terminal, Total},
     },
-    request::{
-        self, Access, Purpose, Request,
-        format::{Format, Formats},
-    },
+    request::{self, Access, Purpose, Request, format::Formats},
 };
 
 /// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.
@@ -51,14 +48,14 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     }
     let mut args = options.args(extras, output);
     context.adjust(&mut args)?;
-    let run = Run {
+    let command = ArchiveCommand {
         options: &options,
         args: &args,
         formats: &formats,
         words: typed,
         context,
     };
-    Ok(run.report(repository, destination)?)
+    Ok(command.report(repository, destination)?)
 }
 
 /// Lists the formats.
@@ -78,7 +75,7 @@ fn list(options: &cli::Archive, formats: &Formats, mut destination: Destination)
 }
 
 /// An archive whose options are understood.
-struct Run<'a> {
+struct ArchiveCommand<'a> {
     options: &'a cli::Archive,
     args: &'a Args,
     formats: &'a Formats,
@@ -87,7 +84,7 @@ struct Run<'a> {
     context: Context<'a>,
 }
 
-impl Run<'_> {
+impl ArchiveCommand<'_> {
     /// Writes the archive, and its reports.
     fn report(mut self, repository: Result<Repository>, destination: Destination) -> Result<()> {
         let (manifest, summary) = (
@@ -140,7 +137,7 @@ impl Run<'_> {
                 "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
             ));
         }
-        let is_filtered = matches!(request.content.format, Format::Filtered(_));
+        let is_filtered = request.content.format.command().is_some();
         stats.summary.is_filtered = is_filtered;
         let mut destination = match request.run.cache.is_some() || is_filtered {
             true => destination.into_file()?,
@@ -178,13 +175,10 @@ impl Run<'_> {
             };
             return archive::send_range(request, range, outputs, stats);
         }
-        let mut filter = match &request.content.format {
-            Format::Filtered(command) => Some(destination.filter(
-                command.as_ref(),
-                &request.content.archived().command_context,
-            )?),
-            _ => None,
-        };
+        let command = request.content.format.command();
+        let context = &request.content.archived().command_context;
+        let filter = command.map(|command| destination.filter(command, context));
+        let mut filter = filter.transpose()?;
         let file = match &filter {
             Some(filter) => filter.file(),
             None => destination.file(),

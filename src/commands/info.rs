@@ -11,7 +11,7 @@ use crate::{
     cache::Stored,
     cli::{Args, CliError, Info, RawArgs},
     output::report::{Subject, json_line},
-    request::{Content, Purpose, Request, format::Format},
+    request::{Content, Purpose, Request},
 };
 
 /// Counts changes that a reader must know of; see `schema/info.schema.json`.
@@ -69,12 +69,12 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         (Some(settings), Ok(key)) => Stored::open(settings, key),
         _ => None,
     };
-    let is_tar = request.content.format == Format::Tar;
+    let is_tar = request.content.format.is_plain_tar();
     let mut answer = Answer {
         info: VERSION,
         subject: request.content.subject(),
         file_name: file_name(&request.content),
-        media_type: media_type(&request.content.format),
+        media_type: request.content.format.row().media_type,
         time: request.content.archived().treeish.time,
         filters: None,
         filters_reason: None,
@@ -119,15 +119,4 @@ fn file_name(content: &Content) -> String {
     let last = prefix.trim_end_matches('/').rsplit('/').next();
     let stem = last.filter(|name| !name.is_empty()).unwrap_or("archive");
     format!("{stem}.{}", content.format_name)
-}
-
-/// The type as IANA or custom has it.
-fn media_type(format: &Format) -> &'static str {
-    match format {
-        Format::Tar => "application/x-tar",
-        Format::TarGz(..) => "application/gzip",
-        Format::TarZst(_) => "application/zstd",
-        Format::Zip(_) => "application/zip",
-        Format::Filtered(_) => "application/octet-stream",
-    }
 }

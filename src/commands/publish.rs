@@ -16,7 +16,6 @@ use crate::{
         bucket::{self, BucketUrl, Hashing},
         channels::{self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit},
     },
-    format::zstd::Level,
     git::{
         program,
         repository::{Repository, promisor::FetchAccount},
@@ -25,8 +24,6 @@ use crate::{
     request::{Inputs, Purpose, Request, format::Format},
 };
 
-/// The format of what is published.
-const FORMAT: &str = "tar.zst";
 /// The bytes of an archive that are held in memory. A larger archive is in an unnamed file until its name, which is its
 /// hash, is known.
 const IN_MEMORY: usize = 16 << 20;
@@ -34,7 +31,7 @@ const IN_MEMORY: usize = 16 << 20;
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (options, question) = context.question(words, |it: &cli::Publish, extras| {
         let mut args = it.args(extras);
-        args.encoding.format = Some(FORMAT.into());
+        args.encoding.format = Some(Format::PUBLISHED.row().name.into());
         args
     })?;
     Ok(publish(&options, question, &mut context)?)
@@ -135,9 +132,9 @@ impl<'a> Archives<'a> {
             ..self.inputs
         };
         let mut request = Request::resolve(inputs, Ok(self.repository.clone()), console)?;
-        if let Format::Filtered(_) = request.content.format {
+        if request.content.format.command().is_some() {
             // The configuration has a command for the format, which may make other bytes than readers know.
-            request.content.format = Format::TarZst(Level::DEFAULT);
+            request.content.format = Format::PUBLISHED;
         }
         request.run.cache = None;
         Ok(request)

@@ -15,12 +15,12 @@ pub struct Extra {
     /// The type in the archive.
     pub kind: MemberKind,
     /// The source of the content.
-    pub content: Content,
+    pub content: ExtraSource,
 }
 
 /// The source of an [`Extra`]'s content.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum ExtraSource {
     /// A file. Messages show its path from the top of the work tree.
     File {
         /// The path from the current directory.

@@ -32,7 +32,7 @@ pub struct Delta {
 }
 
 /// The changes between two trees of one repository.
-pub(super) struct Comparison {
+pub(super) struct RepositoryChanges {
     /// The changes, for the archive.
     pub(super) changes: Changes,
     /// The number of changes.
@@ -41,7 +41,7 @@ pub(super) struct Comparison {
     pub(super) deletions: Arc<Deletions>,
 }
 
-impl Comparison {
+impl RepositoryChanges {
     /// Compares the sides `old` and `new`, whose objects `reader` reads, and finds the deletions. Changes are cached as far as
     /// they fit.
     pub(super) fn new(

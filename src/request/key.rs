@@ -15,7 +15,11 @@ use gix::{
 };
 
 use super::{
-    Content, archived::ArchivedRepository, delta::Delta, filter::FilterRules, format::Format,
+    Content,
+    archived::ArchivedRepository,
+    delta::Delta,
+    filter::FilterRules,
+    format::{Container, Format},
     view_builder::ViewBuilder,
 };
 use crate::{
@@ -32,7 +36,7 @@ use crate::{
     output,
     plan::{
         PlannedTree,
-        extra::{self, Extra},
+        extra::{Extra, ExtraSource},
     },
 };
 
@@ -272,7 +276,7 @@ impl ViewBuilder<'_> {
     }
 
     fn add_pathspecs(&self, encoder: &mut Encoder) {
-        let cli::Content {
+        let cli::ContentOptions {
             paths,
             prefix,
             // Decides whether there is an archive.
@@ -400,23 +404,12 @@ impl ViewBuilder<'_> {
 fn add_format(format: &Format, times: &Times, encoder: &mut Encoder) {
     encoder.number("encoding", ENCODING);
     encoder.bytes("version", env!("CARGO_PKG_VERSION"));
-    match format {
-        // A command gets the plain tar.
-        Format::Tar | Format::Filtered(_) => encoder.bytes("format", "tar"),
-        Format::TarGz(level, dialect) => {
-            encoder.bytes("format", "tar.gz");
-            encoder.debug("level", level);
-            encoder.debug("dialect", dialect);
-        }
-        Format::TarZst(level) => {
-            encoder.bytes("format", "tar.zst");
-            encoder.debug("level", level);
-        }
-        Format::Zip(level) => {
-            encoder.bytes("format", "zip");
-            encoder.debug("level", level);
-            encoder.debug("times", times);
-        }
+    encoder.bytes("format", format.row().name);
+    for (name, value) in format.parameters() {
+        encoder.bytes(name, value);
+    }
+    if format.row().container == Container::Zip {
+        encoder.debug("times", times);
     }
 }
 
@@ -479,18 +472,18 @@ fn add_extras(extras: &mut [Extra], encoder: &mut Encoder) -> Result<(), String>
 
 /// The content of `extra`, which is read into memory if it is a small file.
 fn loaded(extra: &mut Extra) -> Result<&[u8], String> {
-    if let extra::Content::File { path, .. } = &extra.content {
+    if let ExtraSource::File { path, .. } = &extra.content {
         let mut bytes = Vec::new();
         let read =
             File::open(path).and_then(|file| file.take(MAX_EXTRA + 1).read_to_end(&mut bytes));
         if read.is_err() || bytes.len() as u64 > MAX_EXTRA {
             return Err("an extra file is large, or cannot be read".to_owned());
         }
-        extra.content = extra::Content::Bytes(bytes);
+        extra.content = ExtraSource::Bytes(bytes);
     }
     match &extra.content {
-        extra::Content::Bytes(bytes) => Ok(bytes),
-        extra::Content::File { .. } => Err("an extra file cannot be read".to_owned()),
+        ExtraSource::Bytes(bytes) => Ok(bytes),
+        ExtraSource::File { .. } => Err("an extra file cannot be read".to_owned()),
     }
 }
 

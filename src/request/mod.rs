@@ -121,11 +121,9 @@ impl Request {
     /// The key of the bytes that the caller gets, or why there is none. A command of the configuration gets the archive of
     /// [`key`](Self::key), and may send any bytes.
     pub fn tag(&self) -> Result<cache::Key, String> {
-        match self.content.format {
-            format::Format::Filtered(_) => {
-                Err("a command of the configuration sends the archive".to_owned())
-            }
-            _ => self.key.clone(),
+        match self.content.format.command() {
+            Some(_) => Err("a command of the configuration sends the archive".to_owned()),
+            None => self.key.clone(),
         }
     }
 

@@ -55,7 +55,7 @@ use crate::{
     },
     plan::{
         BlobPolicy, Naming,
-        extra::{self, Extra},
+        extra::{Extra, ExtraSource},
         read_ahead_if_cold,
     },
 };
@@ -603,13 +603,11 @@ fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) ->
         false => [below.as_bytes(), path].concat().into(),
     };
     let (name, content) = match &extra.content {
-        ExtraContent::Virtual(bytes) => {
-            (from_top(&extra.name), extra::Content::Bytes(bytes.to_vec()))
-        }
+        ExtraContent::Virtual(bytes) => (from_top(&extra.name), ExtraSource::Bytes(bytes.to_vec())),
         ExtraContent::File(path) => {
             let shown = from_top(path.as_os_str().as_bytes());
             let path = directory.file(path).path;
-            (extra.name.clone(), extra::Content::File { path, shown })
+            (extra.name.clone(), ExtraSource::File { path, shown })
         }
     };
     Extra {

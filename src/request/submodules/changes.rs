@@ -13,7 +13,7 @@ use crate::{
         delta::{Bounds, Deletions},
         walk::Entered,
     },
-    request::{archived::ArchivedRepository, delta::Comparison, view_builder::ViewBuilder},
+    request::{archived::ArchivedRepository, delta::RepositoryChanges, view_builder::ViewBuilder},
 };
 
 /// The changes in all submodules.
@@ -69,7 +69,7 @@ impl ViewBuilder<'_> {
         (was, is): (Option<&ArchivedRepository>, Option<&ArchivedRepository>),
         bounds: Bounds,
         diagnostics: &mut dyn Write,
-    ) -> Result<Comparison> {
+    ) -> Result<RepositoryChanges> {
         let (Some(old), Some(new)) = (was.or(is), is.or(was)) else {
             unreachable!("a repository is on one side at least");
         };
@@ -85,7 +85,7 @@ impl ViewBuilder<'_> {
             })
         };
         let sides = [side(old, was.is_some()), side(new, is.is_some())];
-        Comparison::new(sides, (rules, bounds), reader, diagnostics)
+        RepositoryChanges::new(sides, (rules, bounds), reader, diagnostics)
     }
 }
 

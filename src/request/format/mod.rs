@@ -4,6 +4,8 @@
 //! that pipe the tar through a command, and may change or remove the built-in compressors. Must not start a
 //! command.
 
+mod table;
+
 use std::ffi::OsStr;
 
 use gix::{
@@ -13,78 +15,45 @@ use gix::{
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    format::{
-        deflate::{self, Dialect},
-        zstd,
-    },
+    format::deflate::Dialect,
     git::repository::settings::truth,
 };
+use table::{COMPRESSED, GZIP, TAR, ZIP, ZSTD};
+
+pub use table::{Container, Format, FormatRow};
 
 /// The command of the configuration that means the built-in compressor, as in git.
 const INTERNAL_GZIP: &str = "git archive gzip";
-/// The built-in format that git lacks. `tar.tar.zst.remote` decides about it as about git's compressors.
-const ZSTD: &str = "tar.zst";
 
-/// The extensions of compressed archives in lower case, with the way to compress a tar so: those that GNU tar,
-/// bsdtar and 7-Zip know.
-const COMPRESSED: [(&[&str], Compressor); 11] = [
-    (&["gz", "tgz", "taz"], Compressor::BuiltIn("tar.gz")),
-    (&["zst", "tzst"], Compressor::BuiltIn("tar.zst")),
-    (&["zip"], Compressor::BuiltIn("zip")),
-    (&["xz", "txz"], Compressor::Command("xz -c")),
+/// The extensions of archives whose compression is not built in, with the command that a format of the configuration may have.
+/// `None` if no command reads a tar and writes such an archive.
+const OTHERS: [(&[&str], Option<&str>); 8] = [
+    (&["xz", "txz"], Some("xz -c")),
     (
         &["bz2", "bz", "tbz2", "tbz", "tb2", "tz2"],
-        Compressor::Command("bzip2 -c"),
+        Some("bzip2 -c"),
     ),
-    (&["lz"], Compressor::Command("lzip -c")),
-    (&["lzma", "tlz"], Compressor::Command("lzma -c")),
-    (&["lz4", "tlz4"], Compressor::Command("lz4 -c")),
-    (&["lzo", "tzo"], Compressor::Command("lzop -c")),
-    (&["z"], Compressor::Command("compress -c")),
-    (&["7z", "t7z", "rar"], Compressor::None),
+    (&["lz"], Some("lzip -c")),
+    (&["lzma", "tlz"], Some("lzma -c")),
+    (&["lz4", "tlz4"], Some("lz4 -c")),
+    (&["lzo", "tzo"], Some("lzop -c")),
+    (&["z"], Some("compress -c")),
+    (&["7z", "t7z", "rar"], None),
 ];
 
-#[derive(Clone, Copy)]
-enum Compressor {
-    /// This format is built in.
-    BuiltIn(&'static str),
-    /// The configuration may add a format with this command.
-    Command(&'static str),
-    /// No command reads a tar and writes such an archive.
-    None,
-}
-
-/// The format of an archive, with its level.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Plain tar.
-    Tar,
-    /// Tar in a gzip stream, with the bytes of this program.
-    TarGz(deflate::Level, Dialect),
-    /// Tar in a zstd stream.
-    TarZst(zstd::Level),
-    /// Tar, piped through this command.
-    Filtered(BString),
-    /// Zip.
-    Zip(deflate::Level),
-}
-
 /// A format by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct NamedFormat {
     name: BString,
-    family: FormatKind,
+    kind: FormatKind,
     /// Whether it is served to others (`git archive --remote`).
     remote: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum FormatKind {
-    Tar,
-    Gzip,
-    Zstd,
+    BuiltIn(&'static FormatRow),
     Command(BString),
-    Zip,
 }
 
 /// All formats, in the order in which they are looked for.
@@ -126,16 +95,17 @@ impl Formats {
                 filters[at].set(key.as_bytes(), &section)?;
             }
         }
-        let zst = filters.iter().find(|filter| filter.name == ZSTD);
+        // `tar.tar.zst.remote` decides as about git's compressors.
+        let zst = filters.iter().find(|filter| filter.name == ZSTD.name);
         let zst = NamedFormat {
             remote: zst.and_then(|filter| filter.remote).unwrap_or(true),
-            ..NamedFormat::served(ZSTD, FormatKind::Zstd)
+            ..NamedFormat::built_in(&ZSTD)
         };
         let filters = filters.into_iter().filter_map(FormatFilter::named);
-        let all = [NamedFormat::served("tar", FormatKind::Tar)]
+        let all = [NamedFormat::built_in(&TAR)]
             .into_iter()
             .chain(filters)
-            .chain([NamedFormat::served("zip", FormatKind::Zip), zst]);
+            .chain([NamedFormat::built_in(&ZIP), zst]);
         Ok(Self {
             all: all.collect(),
             only_served: false,
@@ -158,9 +128,12 @@ impl Formats {
     pub fn names(&self) -> impl Iterator<Item = &BStr> {
         let is_first = |format: &NamedFormat| {
             let first = self.all.iter().find(|other| other.name == format.name);
-            first == Some(format)
+            first.is_some_and(|first| std::ptr::eq(first, format))
         };
-        let is_known_to_git = |format: &NamedFormat| format.family != FormatKind::Zstd;
+        let is_known_to_git = |format: &NamedFormat| match format.kind {
+            FormatKind::BuiltIn(row) => row.is_of_git,
+            FormatKind::Command(_) => true,
+        };
         // The configuration may have a format of the same name, which git would list twice.
         let listed = move |format: &&NamedFormat| {
             self.offers(format) && (is_known_to_git(format) || is_first(format))
@@ -203,17 +176,21 @@ impl NamedFormat {
         self.name.as_bstr()
     }
 
-    fn served(name: &str, family: FormatKind) -> Self {
+    fn built_in(row: &'static FormatRow) -> Self {
         Self {
-            name: name.into(),
-            family,
+            name: row.name.into(),
+            kind: FormatKind::BuiltIn(row),
             remote: true,
         }
     }
 
+    fn makes(&self, what: Container) -> bool {
+        matches!(self.kind, FormatKind::BuiltIn(row) if row.container == what)
+    }
+
     /// Whether the format is zip.
     pub fn is_zip(&self) -> bool {
-        self.family == FormatKind::Zip
+        self.makes(Container::Zip)
     }
 
     /// Whether a file called `path` is of this format: a name, a dot, the format.
@@ -225,8 +202,7 @@ impl NamedFormat {
 
     /// Refuses a plain tar for a file called `output` if the name is that of a compressed archive.
     pub fn fit_name(&self, output: &[u8]) -> Result<()> {
-        let is_tar = self.family == FormatKind::Tar;
-        let Some(hint) = compression_hint(output).filter(|_| is_tar) else {
+        let Some(hint) = compression_hint(output).filter(|_| self.makes(Container::Tar)) else {
             return Ok(());
         };
         let refused = format_bytes("'{}' is the name of a compressed archive", &[output]);
@@ -235,20 +211,18 @@ impl NamedFormat {
 
     /// The command of the configuration that compresses the tar, without a level.
     pub fn command(&self) -> Option<&BStr> {
-        match &self.family {
+        match &self.kind {
             FormatKind::Command(command) => Some(command.as_bstr()),
-            _ => None,
+            FormatKind::BuiltIn(_) => None,
         }
     }
 
     /// Refuses a compression level that this format does not have.
     pub fn check_level(&self, level: Option<i32>) -> Result<()> {
         let Some(level) = level else { return Ok(()) };
-        let known = match self.family {
-            FormatKind::Tar => false,
-            FormatKind::Zip => (0..=9).contains(&level),
-            FormatKind::Zstd => zstd::Level::new(level as u32).is_some(),
-            FormatKind::Gzip | FormatKind::Command(_) => true,
+        let known = match self.kind {
+            FormatKind::BuiltIn(row) => (row.has_level)(level),
+            FormatKind::Command(_) => true,
         };
         match known {
             true => Ok(()),
@@ -263,29 +237,15 @@ impl NamedFormat {
     pub fn at_level(
         &self,
         level: Option<i32>,
-        gzip: impl FnOnce() -> Result<Dialect>,
+        gzip: impl Fn() -> Result<Dialect>,
     ) -> Result<Format> {
-        let deflate = || match level {
-            None => Ok(deflate::Level::DEFAULT),
-            Some(level) => u8::try_from(level)
-                .ok()
-                .and_then(deflate::Level::new)
-                .ok_or_else(|| Error::fatal("deflateInit2: stream consistency error (no message)")),
-        };
-        Ok(match &self.family {
-            FormatKind::Tar => Format::Tar,
-            FormatKind::Gzip => Format::TarGz(deflate()?, gzip()?),
-            FormatKind::Zip => Format::Zip(deflate()?),
-            FormatKind::Zstd => Format::TarZst(
-                level
-                    .and_then(|level| zstd::Level::new(level as u32))
-                    .unwrap_or(zstd::Level::DEFAULT),
-            ),
-            FormatKind::Command(command) => Format::Filtered(match level {
+        match &self.kind {
+            FormatKind::BuiltIn(row) => (row.at_level)(level, &gzip),
+            FormatKind::Command(command) => Ok(Format::Filtered(match level {
                 None => command.clone(),
                 Some(level) => format!("{command} -{level}").into(),
-            }),
-        })
+            })),
+        }
     }
 }
 
@@ -297,12 +257,15 @@ fn compression_hint(output: &[u8]) -> Option<BString> {
         return None;
     }
     let is_end = |known: &&str| end.eq_ignore_ascii_case(known.as_bytes());
-    let mut known = COMPRESSED.iter();
-    let (_, compressor) = known.find(|(ends, _)| ends.iter().any(is_end))?;
     let plain = "--format=tar writes a plain tar";
-    Some(match compressor {
-        Compressor::BuiltIn(format) => format!("--format={format} compresses it; {plain}").into(),
-        Compressor::Command(command) => {
+    let mut built_in = COMPRESSED.iter();
+    if let Some(row) = built_in.find(|row| row.extensions.iter().any(is_end)) {
+        return Some(format!("--format={} compresses it; {plain}", row.name).into());
+    }
+    let mut others = OTHERS.iter();
+    let (_, command) = others.find(|(ends, _)| ends.iter().any(is_end))?;
+    Some(match command {
+        Some(command) => {
             // git compares the names of formats byte for byte.
             let is_tar = stem.to_ascii_lowercase().ends_with(b".tar");
             let name = &output[stem.len() + 1 - if is_tar { 4 } else { 0 }..];
@@ -311,7 +274,7 @@ fn compression_hint(output: &[u8]) -> Option<BString> {
                 &[name, command.as_bytes(), plain.as_bytes()],
             )
         }
-        Compressor::None => plain.into(),
+        None => plain.into(),
     })
 }
 
@@ -365,8 +328,8 @@ impl FormatFilter {
     fn named(self) -> Option<NamedFormat> {
         let command = self.command?;
         Some(NamedFormat {
-            family: match command == INTERNAL_GZIP {
-                true => FormatKind::Gzip,
+            kind: match command == INTERNAL_GZIP {
+                true => FormatKind::BuiltIn(&GZIP),
                 false => FormatKind::Command(command),
             },
             name: self.name,
@@ -377,7 +340,7 @@ impl FormatFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, FormatKind, Formats};
+    use super::{Format, Formats};
     use crate::format::deflate::{self, Dialect};
 
     fn formats(config: &str) -> Formats {
@@ -465,7 +428,7 @@ mod tests {
             assert_eq!(chosen.name, expected, "{output}");
         }
         let zip = formats.choose(Some("zip".as_ref()), None).expect("known");
-        assert_eq!(zip.family, FormatKind::Command("mine".into()));
+        assert_eq!(zip.command(), Some("mine".into()));
     }
 
     #[test]
