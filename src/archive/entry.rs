@@ -406,8 +406,9 @@ impl<F: Format> Archiver<F> {
             return Ok(());
         }
         let store = self.store(window);
+        let name = window.path(entry);
         let file = convert::File {
-            path: window.path(entry)[store.prefix_len..].as_bstr(),
+            path: store.naming.relative_path(name).unwrap_or(name).as_bstr(),
             id: entry.id,
             stored: store.odb.replaced(&entry.id)?,
         };

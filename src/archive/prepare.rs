@@ -95,8 +95,7 @@ fn store(
         odb: tree.reader.odb.config().clone(),
         big_file,
         converter: Converter::new(origin(treeish), command_context, shareable.clone()),
-        prefix_len: tree.view.prefix.len(),
-        below: tree.view.selection.below.clone(),
+        naming: tree.view.naming.clone(),
         submodule,
         entered: Arc::clone(&tree.entered),
     };

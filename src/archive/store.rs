@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::{ObjectId, bstr::BString};
 
 use crate::{
     git::{convert::Converter, objects::Failure, odb},
-    plan::{Locators, StoreId, walk::Entered},
+    plan::{Locators, Naming, StoreId, walk::Entered},
 };
 
 /// The objects of one repository.
@@ -22,10 +19,8 @@ pub(super) struct Store {
     pub big_file: u64,
     /// Converts content as attributes demand.
     pub converter: Converter,
-    /// The length of the part of a name before the path by which conversions know the file.
-    pub prefix_len: usize,
-    /// The path in the tree of the directory that is archived: empty, or with a slash at its end.
-    pub below: BString,
+    /// The names of the entries.
+    pub naming: Naming,
     /// The path in the archived tree of the submodule that the repository belongs to; empty for the one that was asked.
     pub submodule: BString,
     /// The submodules in the tree that are archived with their contents.
@@ -38,15 +33,12 @@ impl Store {
         self.odb.replaced(id).map_err(Failure::Refused)
     }
 
-    /// The path in the tree of the entry called `name`, without a slash at its end.
-    pub(super) fn path(&self, name: &[u8]) -> Vec<u8> {
-        let path = name[self.prefix_len..].trim_end_with(|c| c == '/');
-        [&self.below, path].concat()
-    }
-
     /// Whether the content of the submodule called `name` follows in the archive.
     pub(super) fn enters(&self, name: &[u8]) -> bool {
-        !self.entered.is_empty() && self.entered.contains_key(&self.path(name)[..])
+        !self.entered.is_empty()
+            && self
+                .entered
+                .contains_key(&self.naming.submodule_path(name)[..])
     }
 }
 

@@ -25,7 +25,7 @@ pub fn survey(request: Request, contents: &MissingObjects) -> Result<Option<Erro
         };
         let store = archiver.store(&made.batch);
         let contents = contents.of_submodule(store.submodule.clone());
-        let path = |name: &[u8]| store.path(name);
+        let path = |name: &[u8]| store.naming.path_in_tree(name);
         store.locators.note_missing(&made.batch, &contents, &path)?;
         if made.last {
             break;

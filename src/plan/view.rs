@@ -5,12 +5,9 @@
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::ObjectId;
 
-use super::{pointer::pointer, select::Selection};
+use super::{naming::Naming, pointer::pointer, select::Selection};
 use crate::{
     base::error::Result,
     filter::{Disposition, Fallback, Filter, OmissionReason, PlaceholderContent, Verdict},
@@ -30,8 +27,8 @@ use crate::{
 
 /// A reader's view of a tree.
 pub struct View {
-    /// The prefix of every name.
-    pub prefix: BString,
+    /// The names of the entries.
+    pub naming: Naming,
     /// Selects by pathspecs and attributes.
     pub selection: Selection,
     /// Excludes entries that this reader does not want or may not see.
@@ -94,7 +91,7 @@ impl Leaf {
 impl Clone for View {
     fn clone(&self) -> Self {
         Self {
-            prefix: self.prefix.clone(),
+            naming: self.naming.clone(),
             selection: self.selection.clone(),
             filter: Arc::clone(&self.filter),
             sizes: self.sizes,
@@ -104,15 +101,15 @@ impl Clone for View {
 }
 
 impl View {
-    /// Create a view of the entries that `selection` selects and `filter` passes, named with `prefix`.
-    pub fn new(prefix: BString, selection: Selection, filter: Filter) -> Self {
+    /// Create a view of the entries that `selection` selects and `filter` passes, with the names that `naming` gives them.
+    pub fn new(naming: Naming, selection: Selection, filter: Filter) -> Self {
         let sizes = match filter.access {
             // A directory must not reveal an entry that is not sent.
             Some(_) => Sizes::Limited,
             None => Sizes::None,
         };
         Self {
-            prefix,
+            naming,
             selection,
             filter: Arc::new(filter),
             sizes,
@@ -244,26 +241,6 @@ impl View {
             // A damaged object exists: the later read reports the damage.
             Size::Small | Size::Unknown => (Disposition::Content, None),
         }
-    }
-
-    /// The archive name of the entry at `path`, in parts.
-    pub fn name<'a>(&'a self, path: &'a [u8], mode: Mode) -> [&'a [u8]; 3] {
-        let slash: &[u8] = match mode.kind() {
-            MemberKind::Directory => b"/",
-            _ => b"",
-        };
-        [&self.prefix, &path[self.below_len()..], slash]
-    }
-
-    /// The path in the tree of the entry that is called `name` in the archive, without a slash at its end.
-    pub fn path_in_tree(&self, name: &[u8]) -> Vec<u8> {
-        let path = name[self.prefix.len()..].trim_end_with(|c| c == '/');
-        [&self.selection.below[..], path].concat()
-    }
-
-    /// The length in bytes of the path to the archived directory.
-    pub fn below_len(&self) -> usize {
-        self.selection.below.len()
     }
 
     /// Whether an admitted entry brings the directories above into the archive. The path of the entry decides,

@@ -5,10 +5,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::{ObjectId, bstr::BString};
 
 use super::{
     builder::{Item, WindowBuilder},
@@ -189,9 +186,8 @@ impl Walk {
 
     /// A prefix that ends in a slash is an entry of its own, with the tree's id.
     fn prefix_directory(&self, builder: &mut WindowBuilder) {
-        let prefix = &self.view.prefix;
-        if prefix.ends_with(b"/") && !self.is_of_submodule {
-            let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
+        let name = self.view.naming.prefix_directory();
+        if let Some(name) = name.filter(|_| !self.is_of_submodule) {
             builder.push(Item::new(&name, Mode::Directory, self.tree));
         }
     }
@@ -201,8 +197,7 @@ impl Walk {
         let Some(extra) = self.extras.get(self.added) else {
             return Ok(false);
         };
-        // As in git, the path is cut at the length of the prefix, whatever the name starts with.
-        let path = extra.name.get(self.view.prefix.len()..);
+        let path = self.view.naming.relative_path(&extra.name);
         let text = path.map(|path| self.view.text_of(reader, self.tree, path));
         let text = text.transpose()?.flatten();
         builder.push_extra(self.tree.kind(), self.added as u32, extra, text);
@@ -237,11 +232,11 @@ impl Walk {
 
     /// Append the next unwritten directory above the `pending` entry, or else the entry.
     fn append_next(&mut self, builder: &mut WindowBuilder, pending: Pending) {
-        let below = self.view.below_len();
+        let below = self.view.naming.below.len();
         let directory = self.trees.unwritten().find(|(_, len)| *len > below);
         match directory {
             Some((id, len)) => {
-                let name = self.view.name(&self.path[..len], Mode::Directory);
+                let name = self.view.naming.name(&self.path[..len], Mode::Directory);
                 builder.push(Item::new(&name, Mode::Directory, id));
                 self.pending = Some(pending);
             }
@@ -256,7 +251,7 @@ impl Walk {
 
     fn append(&mut self, builder: &mut WindowBuilder, mode: Mode, id: ObjectId, leaf: Leaf) {
         builder.say(self.view.note());
-        let name = self.view.name(&self.path, mode);
+        let name = self.view.naming.name(&self.path, mode);
         let item = Item {
             kind: leaf.kind,
             disposition: leaf.disposition,
@@ -274,10 +269,10 @@ impl Walk {
         reason: OmissionReason,
     ) {
         self.reveal();
-        if self.path.len() < self.view.below_len() {
+        if self.path.len() < self.view.naming.below.len() {
             return;
         }
-        let name = self.view.name(&self.path, Mode::Directory);
+        let name = self.view.naming.name(&self.path, Mode::Directory);
         let item = Item {
             disposition: Disposition::Omitted(reason),
             ..Item::new(&name, Mode::Directory, id)

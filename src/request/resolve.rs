@@ -54,7 +54,7 @@ use crate::{
         tree::{TreeRules, directory_at},
     },
     plan::{
-        BlobPolicy, Naming,
+        BlobPolicy,
         extra::{Extra, ExtraSource},
         read_ahead_if_cold,
     },
@@ -338,6 +338,7 @@ impl<'a> Inputs<'a> {
             mut repositories,
             delta,
         } = scope;
+        let naming = repositories[0].tree.view.naming.clone();
         // It has found objects already, and knows of those that the system refused.
         repositories[0].tree.reader = reader;
         let times = times(format, treeish.time)?;
@@ -351,7 +352,7 @@ impl<'a> Inputs<'a> {
             delta,
             blob_policy: Arc::new(BlobPolicy {
                 policy: filters.policy(),
-                naming: self.naming(below),
+                naming,
             }),
             pax_notes: args.filters.pax_notes,
             extras: extras.collect(),
@@ -538,19 +539,6 @@ impl<'a> Inputs<'a> {
             None => format.at_level(level, || {
                 gzip::dialect(encoding.gzip_compat, &repository.gix)
             }),
-        }
-    }
-
-    fn naming(self, below: &BString) -> Naming {
-        Naming {
-            below: below.clone(),
-            prefix_len: self
-                .args
-                .content
-                .prefix
-                .as_deref()
-                .unwrap_or_default()
-                .len(),
         }
     }
 }

@@ -28,7 +28,8 @@ use crate::{
         tree::{Mount, TreeRules},
     },
     plan::{
-        PlannedTree, ReadAhead, delta::DeltaRules, select::Selection, view::View, walk::Entered,
+        Naming, PlannedTree, ReadAhead, delta::DeltaRules, select::Selection, view::View,
+        walk::Entered,
     },
 };
 
@@ -145,13 +146,20 @@ impl ViewBuilder<'_> {
         };
         let filters = self.filters;
         let filter = filters.filter_below(&outer.filter, mount, reader, tree, diagnostics)?;
-        let prefix = [&outer.prefix[..], &path[outer.below_len()..], b"/"].concat();
-        Ok(View::new(prefix.into(), selection, filter))
+        Ok(View::new(
+            outer.naming.in_submodule(path),
+            selection,
+            filter,
+        ))
     }
 
     pub(super) fn view(&self, selection: Selection, filter: Filter) -> View {
         let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
-        View::new(prefix.as_bytes().into(), selection, filter)
+        let naming = Naming {
+            prefix: prefix.as_bytes().into(),
+            below: self.below.clone(),
+        };
+        View::new(naming, selection, filter)
     }
 
     /// The `repository` that was asked for, whose `treeish` is seen through `view`, with the submodules in `entered`.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     base::error::{Error, Result, format_bytes},
     output::report::Status,
-    plan::{PlannedTree, view::View},
+    plan::{Naming, PlannedTree},
     request::{ArchivedRepository, Delta},
 };
 
@@ -30,7 +30,7 @@ impl Comparison {
         if was.is_none() && is.is_none() {
             return Ok(None);
         }
-        let change = self.change(&new[0].tree.view, path)?;
+        let change = self.change(&new[0].tree.view.naming, path)?;
         let mut words = of_target(change, was.is_some(), is.as_ref());
         if let Some(was) = was.filter(|was| decides(was, is.as_ref())) {
             words.extend_from_slice(&format_bytes("; in the base {}", &[&was.words]));
@@ -38,12 +38,11 @@ impl Comparison {
         Ok(Some(words))
     }
 
-    /// The change of `path` in the archive, whose names are those of `view`.
-    fn change(&self, view: &View, path: &[u8]) -> Result<Option<Status>> {
-        let Some(path) = path.strip_prefix(&view.selection.below[..]) else {
+    /// The change of `path` in the archive, whose names are those of `naming`.
+    fn change(&self, naming: &Naming, path: &[u8]) -> Result<Option<Status>> {
+        let Some(name) = naming.find_name(path) else {
             return Ok(None);
         };
-        let name = [&view.prefix[..], path].concat();
         for PlannedTree {
             changes, reader, ..
         } in self.repositories.iter().map(|repository| &repository.tree)

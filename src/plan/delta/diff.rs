@@ -103,7 +103,7 @@ impl Diff {
 
     /// The name of the current path in the archive, for an entry of this `mode`.
     pub fn name(&self, mode: Mode) -> Vec<u8> {
-        self.new.view.name(&self.path, mode).concat()
+        self.new.view.naming.name(&self.path, mode).concat()
     }
 
     /// Take the complaints about attribute files of the new tree so far.
@@ -374,7 +374,7 @@ impl Diff {
     /// directories above the archived directory.
     fn directory(&self, status: Status, id: Option<ObjectId>) -> DiffStep {
         match id {
-            Some(id) if self.path.len() > self.new.view.below_len() => {
+            Some(id) if self.path.len() > self.new.view.naming.below.len() => {
                 DiffStep::Directory(status, id)
             }
             _ => DiffStep::Nothing,
@@ -393,8 +393,13 @@ impl Diff {
     /// The next directory of the new tree, from the root down to the current path, without an entry in the
     /// archive; with its name. The directory counts as written from now on.
     pub(super) fn next_unwritten(&mut self) -> Option<(ObjectId, Vec<u8>)> {
-        let (id, path_len) = self.frames.next_unwritten(self.new.view.below_len())?;
+        let (id, path_len) = self
+            .frames
+            .next_unwritten(self.new.view.naming.below.len())?;
         let path = &self.path[..path_len];
-        Some((id, self.new.view.name(path, Mode::Directory).concat()))
+        Some((
+            id,
+            self.new.view.naming.name(path, Mode::Directory).concat(),
+        ))
     }
 }

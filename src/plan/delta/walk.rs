@@ -2,8 +2,6 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use gix::bstr::ByteSlice;
-
 use super::changes::{Changes, NewEntry, NewLeaf};
 use crate::{
     base::error::Result,
@@ -111,9 +109,8 @@ impl DeltaWalk {
 
     fn begin(&mut self, builder: &mut WindowBuilder) {
         let tree = self.changes.new_tree();
-        let prefix = &self.changes.view().prefix;
-        if prefix.ends_with(b"/") && !self.is_of_submodule {
-            let name = [prefix.trim_end_with(|byte| byte == '/'), b"/"];
+        let name = self.changes.view().naming.prefix_directory();
+        if let Some(name) = name.filter(|_| !self.is_of_submodule) {
             builder.push(Item::new(&name, Mode::Directory, tree));
         }
     }
@@ -124,7 +121,7 @@ impl DeltaWalk {
             NewEntry::Leaf(leaf)
                 if leaf.new.mode == Mode::Submodule && !self.entered.is_empty() =>
             {
-                let path = self.changes.view().path_in_tree(&leaf.name);
+                let path = self.changes.view().naming.submodule_path(&leaf.name);
                 self.entered.get(&path[..]).copied()
             }
             NewEntry::Leaf(_) | NewEntry::Directory(..) => None,
@@ -138,7 +135,7 @@ impl DeltaWalk {
         };
         let tree = self.changes.new_tree();
         let view = self.changes.view();
-        let path = extra.name.get(view.prefix.len()..);
+        let path = view.naming.relative_path(&extra.name);
         let text = path.map(|path| view.text_of(reader, tree, path));
         let text = text.transpose()?.flatten();
         builder.push_extra(tree.kind(), self.added as u32, extra, text);
