@@ -3,6 +3,20 @@
 //! Every entry is decoded straight behind its own header, so the output of a job is written without a copy.
 //! A file that is too large for a job is left to the writer, which streams it in archive order: see
 //! `large`.
+//!
+//! # Who walks the trees
+//!
+//! Resolving a request walks trees as far as its pathspecs, submodules or base need it. After that, each of these walks the plan,
+//! from a clone of the request that begins at the first entry. A plain run makes one walk:
+//!
+//! | walk | when |
+//! |---|---|
+//! | [`run()`], [`share()`], [`send_range()`] | once, to make the archive |
+//! | `fetch` | before that, until no object is missing that a promisor remote could have; never without such a remote |
+//! | [`archive_length()`] | for the manifest of a plain tar, and for the last line of `ls` |
+//! | [`tar_length()`] | for a progress line, on a thread of its own, unless the length is known already |
+//! | [`send_range()`] | to find the entries of a range in a plain tar, and the end of the archive if the range counts from there |
+//! | [`measure()`], [`survey()`] | for `info` and `missing`, which make no archive |
 
 mod archiver;
 mod entry;

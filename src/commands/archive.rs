@@ -143,9 +143,12 @@ impl ArchiveCommand<'_> {
             true => destination.into_file()?,
             false => destination,
         };
-        let length = || archive::archive_length(&request);
-        stats.manifest = reports.manifest(&request.manifest_header(), length)?;
-        let meter = self.meter(&request);
+        let mut length = None;
+        stats.manifest = reports.manifest(&request.manifest_header(), || {
+            length = archive::archive_length(&request);
+            length
+        })?;
+        let meter = self.meter(&request, length);
         self.make(request, &mut destination, meter, stats)?;
         destination.complete()?;
         if let Some(manifest) = stats.manifest.take() {
@@ -217,9 +220,14 @@ impl ArchiveCommand<'_> {
         }
     }
 
-    fn meter(&self, request: &Request) -> Meter {
-        let total = self.screen().map(|_| total(request));
-        Meter::new("Archiving", total.unwrap_or(Total::Unknown))
+    /// Measures progress. The `length` of the archive need not be worked out again if it is known.
+    fn meter(&self, request: &Request, length: Option<u64>) -> Meter {
+        let total = match (self.screen(), length) {
+            (None, _) => Total::Unknown,
+            (Some(_), Some(length)) => Total::Bytes(length),
+            (Some(_), None) => total(request),
+        };
+        Meter::new("Archiving", total)
     }
 
     fn screen(&self) -> Option<Terminal> {
