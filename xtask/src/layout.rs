@@ -181,8 +181,7 @@ mod tests {
     fn the_program_is_asked_for_its_texts() {
         let place = scratch::directory().expect("a folder");
         let program = place.path().join("program");
-        fs::write(&program, "#!/bin/sh\necho \"$*\"\n").expect("ours");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        scratch::write_script(&program, "#!/bin/sh\necho \"$*\"\n").expect("ours");
         let prefix = place.path().join("prefix");
         for file in files(&program, &program).expect("all there") {
             file.write_below(&prefix).expect("written");

@@ -32,7 +32,8 @@ impl Place {
         let commands = "mkdir bin wrapper; git init -q -b main project; cd project; mkdir src archive; seq 2000 >src/numbers; echo >archive/file; \
              git add .; git commit -qm one; git clone -q --bare . ../project.git";
         let _ = top.shell(commands).success();
-        fs::copy(binary(), top.path().join("bin/git-sluice")).expect("our own");
+        let program = fs::read(binary()).expect("built");
+        top.write_program("bin/git-sluice", program);
         let place = Place {
             top: top.path().to_owned(),
             project: top.at("project").env("REAL", &git),
@@ -62,9 +63,7 @@ impl Place {
 
     /// An executable script, relative to the top.
     fn script(&self, name: &str, text: &str) {
-        let path = self.top.join(name);
-        fs::write(&path, text).expect("our own");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own");
+        self.project.write_program(self.top.join(name), text);
     }
 }
 

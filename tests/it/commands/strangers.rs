@@ -8,6 +8,11 @@ const DESCRIBED: [&str; 5] = ["archive", "ls", "explain", "info", "missing"];
 /// The same, and what is published.
 const FILTERED: [&str; 6] = ["archive", "ls", "explain", "info", "missing", "publish"];
 
+/// Commands that use threads whose number can be chosen.
+const THREADED: [&str; 8] = [
+    "archive", "ls", "explain", "info", "missing", "publish", "apply", "verify",
+];
+
 /// Options, each with the commands that have it.
 const OPTIONS: [(&str, &[&str]); 42] = [
     ("--older-than=1d", &["prune"]),
@@ -50,7 +55,7 @@ const OPTIONS: [(&str, &[&str]); 42] = [
     ("--submodules=omit", &FILTERED),
     ("--profile=zoekt", &FILTERED),
     ("--access-rules=x", &FILTERED),
-    ("--threads=1", &FILTERED),
+    ("--threads=1", &THREADED),
     ("--progress", &["archive", "apply", "verify", "publish"]),
 ];
 

@@ -156,6 +156,15 @@ impl Repo {
         fs::write(self.cwd.join(name), content).expect("our own directory can be written to");
     }
 
+    /// Writes a program, through another process. A program cannot be executed while any process has it open for writing, and
+    /// a process that another test starts holds copies of our handles for a moment.
+    #[track_caller]
+    pub(crate) fn write_program(&self, name: impl AsRef<OsStr>, content: impl Into<Vec<u8>>) {
+        let mut shell = self.command("sh");
+        shell.args(["-c", r#"cat >"$1" && chmod 755 "$1""#, "sh"]);
+        let _ = run_with_input(shell.arg(name), content).success();
+    }
+
     /// `git` with these arguments, which has to succeed: its stdout, without the last newline.
     #[track_caller]
     pub(crate) fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {

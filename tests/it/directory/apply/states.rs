@@ -320,7 +320,6 @@ fn no_other_option_goes_with_it() {
         "-9",
         "-l",
         "-o x",
-        "--threads=1",
         "--memory=1m",
         "--add-virtual-file=a:b",
         "--exec=x",

@@ -1,7 +1,5 @@
 //! The arguments, a small run, and the reports of fixed figures.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -59,8 +57,7 @@ fn every_contender_takes_its_turns() {
     let repository = directory.path().join("a repository");
     corpus::unpacked(&repository, 20, 1).unwrap();
     let git_sluice = directory.path().join("stand in");
-    fs::write(&git_sluice, STAND_IN).unwrap();
-    fs::set_permissions(&git_sluice, fs::Permissions::from_mode(0o700)).unwrap();
+    scratch::write_script(&git_sluice, STAND_IN).unwrap();
     let request = Request {
         git_sluice,
         repository,
@@ -97,7 +94,7 @@ fn every_contender_takes_its_turns() {
     }
 
     let other_bytes = STAND_IN.replace("git archive", "git archive --prefix=other/");
-    fs::write(&request.git_sluice, other_bytes).unwrap();
+    scratch::write_script(&request.git_sluice, &other_bytes).unwrap();
     let error = format!("{:#}", Trial::run(&request, 2, 1).map(|_| ()).unwrap_err());
     assert!(
         error.contains("differ from those of git archive from byte"),
