@@ -39,4 +39,4 @@ pub use range::send_range;
 pub use run::{ArchiveOutputs, RunStats, run};
 pub use share::share;
 pub use survey::survey;
-pub use writer::Writer;
+pub use writer::ArchiveWriter;

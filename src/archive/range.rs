@@ -22,7 +22,7 @@ use crate::{
         error::{Error, Result},
         pipeline::{self, Sink},
     },
-    cache::{Account, Role, Settings, Stored},
+    cache::{Account, Role, Settings, StoredArchive},
     cli::ByteRange,
     output::report::SentRange,
     plan::{Window, part::Entries},
@@ -48,7 +48,7 @@ pub fn send_range(
         ..Account::default()
     };
     let found = cache.as_ref().zip(key.as_ref());
-    let found = found.and_then(|(settings, key)| Stored::open(settings, key));
+    let found = found.and_then(|(settings, key)| StoredArchive::open(settings, key));
     let stored = match found {
         Some(stored) => Some(send_stored(stored, range, outputs.destination, stats)?),
         None => None,
@@ -90,7 +90,7 @@ pub fn send_range(
 /// Sends the bytes `range` of the archive `stored`, up to a damaged part, and adds them to the counts in `stats`. Returns the
 /// numbers of all bytes of the range.
 fn send_stored(
-    mut stored: Stored,
+    mut stored: StoredArchive,
     range: ByteRange,
     destination: &mut dyn Write,
     stats: &mut RunStats,
@@ -149,7 +149,7 @@ fn make(
         ByteRange::Between(first, last) => first..last.saturating_add(1),
         ByteRange::Last(_) => within(range, length(request.clone())?)?,
     };
-    let slice = Search::run(request.clone(), bytes.clone())?;
+    let slice = RangeSearch::run(request.clone(), bytes.clone())?;
     let mut cut = Cut {
         inner: outputs.destination,
         position: slice.position.unwrap_or(0),
@@ -183,7 +183,7 @@ fn length(request: Request) -> Result<u64> {
 }
 
 /// Looks for the entries of a range.
-struct Search {
+struct RangeSearch {
     bytes: Range<u64>,
     /// The position of the next entry in the archive, in bytes.
     position: u64,
@@ -191,7 +191,7 @@ struct Search {
     number: u64,
     /// The number and the position of the first entry of the range.
     start: Option<(u64, u64)>,
-    kept: Kept,
+    kept: WindowCache,
     /// Whether nothing more is looked for.
     is_complete: bool,
     /// Whether the length of an entry is not known.
@@ -199,7 +199,7 @@ struct Search {
 }
 
 /// The windows from the start of the range on, so that they need not be planned again.
-struct Kept {
+struct WindowCache {
     /// `None` once they take too much memory or time.
     windows: Option<Vec<Arc<Window>>>,
     /// The number in the plan of the first entry of the first window.
@@ -208,7 +208,7 @@ struct Kept {
     max_bytes: usize,
 }
 
-impl Search {
+impl RangeSearch {
     /// The part of the archive with `bytes`.
     fn run(request: Request, bytes: Range<u64>) -> Result<Slice> {
         let max_bytes = request.run.budget.kept_windows();
@@ -219,7 +219,7 @@ impl Search {
             number: 0,
             start: (bytes.start < head).then_some((0, 0)),
             bytes,
-            kept: Kept {
+            kept: WindowCache {
                 windows: Some(Vec::new()),
                 first: 0,
                 bytes: 0,
@@ -301,7 +301,7 @@ impl Search {
     }
 }
 
-impl Sink<Lengths> for Search {
+impl Sink<Lengths> for RangeSearch {
     fn write(&mut self, lengths: &mut Lengths) -> Result<()> {
         let Lengths {
             each,

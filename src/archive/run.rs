@@ -11,7 +11,7 @@ use std::{
 use super::{
     fetch,
     prepare::{self, Prepared},
-    writer::Writer,
+    writer::ArchiveWriter,
 };
 use crate::{
     base::{
@@ -32,7 +32,7 @@ use crate::{
     },
     plan::{
         Window,
-        part::{Entries, Part},
+        part::{Entries, EntryRange},
     },
     request::{Delta, Request, Run, format::Format},
 };
@@ -200,7 +200,7 @@ fn stream<F: format::Format>(
     } = Prepared::new(format, request, manifest.is_some())?;
     let directories = planner.directories();
     let Diagnostics { console, meter } = diagnostics;
-    let mut writer = Writer::new(
+    let mut writer = ArchiveWriter::new(
         destination,
         console,
         &archiver.format,
@@ -213,8 +213,8 @@ fn stream<F: format::Format>(
     }
     writer.show_progress();
     let plan = match slice.windows {
-        Some(windows) => Part::kept(windows, slice.entries),
-        None => Part::new(planner, slice.entries),
+        Some(windows) => EntryRange::kept(windows, slice.entries),
+        None => EntryRange::new(planner, slice.entries),
     };
     let (times, outcome) = pipeline::run(plan, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());

@@ -5,7 +5,7 @@ use std::{fs::File, io::Write};
 use super::run::{ArchiveOutputs, RunStats, run};
 use crate::{
     base::error::{Error, Result},
-    cache::{self, Account, CacheRequest, Failure, Settings, Stored},
+    cache::{self, Account, CacheRequest, Failure, Settings, StoredArchive},
     output::report::{Console, Counts, Meter},
     request::{Request, format::Container},
 };
@@ -61,7 +61,7 @@ pub(super) fn complete(
     console: Console<'_>,
     meter: Meter,
     account: &mut Account,
-) -> Result<Stored> {
+) -> Result<StoredArchive> {
     let shareable = request.run.shareable.clone();
     let order = CacheRequest {
         key: request.key.clone(),

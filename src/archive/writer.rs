@@ -35,7 +35,7 @@ fn missing(counts: &Counts) -> Option<String> {
 }
 
 /// Writes pieces to their destination.
-pub struct Writer<'a, F: Format> {
+pub struct ArchiveWriter<'a, F: Format> {
     destination: &'a mut (dyn Write + Send),
     console: Console<'a>,
     format: &'a F,
@@ -52,7 +52,7 @@ pub struct Writer<'a, F: Format> {
     shareable: Shareable,
 }
 
-impl<'a, F: Format> Writer<'a, F> {
+impl<'a, F: Format> ArchiveWriter<'a, F> {
     /// Write to `destination`, with a line for each entry to `manifest` and messages to `console`.
     pub fn new(
         destination: &'a mut (dyn Write + Send),
@@ -158,7 +158,7 @@ impl<'a, F: Format> Writer<'a, F> {
     }
 }
 
-impl<F: Format> Sink<Piece<F::Records>> for Writer<'_, F> {
+impl<F: Format> Sink<Piece<F::Records>> for ArchiveWriter<'_, F> {
     fn write(&mut self, piece: &mut Piece<F::Records>) -> Result<()> {
         self.say(&piece.log);
         let Part { bytes, records } = &mut piece.part;

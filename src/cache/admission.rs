@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{directory::Directory, request::Key};
+use super::{directory::CacheDirectory, request::Key};
 
 /// The name of the file.
 const NAME: &str = "seen";
@@ -18,7 +18,7 @@ const SLOTS: u64 = 1 << 14;
 const SLOT: u64 = 16;
 
 /// Notes a request for `key`. Whether there was another one during `age`.
-pub(super) fn record_request(directory: &Directory, key: &Key, age: Duration) -> bool {
+pub(super) fn record_request(directory: &CacheDirectory, key: &Key, age: Duration) -> bool {
     let Ok(file) = directory.open_or_create(NAME) else {
         return false;
     };
@@ -43,7 +43,7 @@ mod tests {
     use std::{os::unix::fs::FileExt, time::Duration};
 
     use super::{Key, NAME, SLOT, SLOTS, record_request};
-    use crate::{base::temporary, cache::directory::Directory};
+    use crate::{base::temporary, cache::directory::CacheDirectory};
 
     const AGE: Duration = Duration::from_secs(60);
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_second_request_is_known() {
         let top = temporary::directory();
-        let directory = Directory::open(&top.path().join("cache")).expect("ours");
+        let directory = CacheDirectory::open(&top.path().join("cache")).expect("ours");
         let asked = |start| record_request(&directory, &key(start), AGE);
         assert_eq!([asked(1), asked(1), asked(1)], [false, true, true]);
         assert_eq!([asked(2), asked(1)], [false, false], "they share a place");
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn an_old_request_does_not_count() {
         let top = temporary::directory();
-        let directory = Directory::open(&top.path().join("cache")).expect("ours");
+        let directory = CacheDirectory::open(&top.path().join("cache")).expect("ours");
         let asked = || record_request(&directory, &key(1), AGE);
         assert!(!asked());
         let file = directory.open_file(NAME).expect("readable").expect("made");

@@ -5,7 +5,7 @@ use std::{fs::File, io::Write, sync::Arc, thread, time::Instant};
 use super::{
     admission,
     client::{Client, Stop},
-    directory::{self, Directory},
+    directory::{self, CacheDirectory},
     entry::{self, Contents, Damaged},
     error::CacheError,
     follow::{Ending, follow},
@@ -13,7 +13,7 @@ use super::{
     producer::{self, Claim},
     request::{Account, CacheRequest, Failure, Key, Produce, Role},
     settings::{SMALLEST, Settings},
-    stored::Stored,
+    stored::StoredArchive,
 };
 
 /// The number of attempts at a search that other processes disturb.
@@ -42,19 +42,19 @@ pub fn complete<E>(
     order: CacheRequest<'_>,
     produce: impl Produce<E>,
     account: &mut Account,
-) -> Result<Stored, Failure<E>> {
+) -> Result<StoredArchive, Failure<E>> {
     let mut delivery = Delivery::begin(settings, &order, None, account);
     delivery.carry_out(order.key, produce)?;
     let file = delivery.client.into_file();
-    let stored = file.ok_or(Damaged).and_then(Stored::read);
+    let stored = file.ok_or(Damaged).and_then(StoredArchive::read);
     stored.map_err(|Damaged| Stop::Damaged.into_failure())
 }
 
 /// Opens the directory of `settings`, and creates it if it is missing.
-fn open(settings: &Settings) -> Result<Directory, CacheError> {
+fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
     match settings.size < SMALLEST {
         true => Err(CacheError("the directory may hold less than 1 MiB".into())),
-        false => Directory::open(&settings.directory),
+        false => CacheDirectory::open(&settings.directory),
     }
 }
 
@@ -76,7 +76,7 @@ struct Delivery<'a> {
 }
 
 /// The place of a key.
-enum Place {
+enum KeyPlace {
     /// A complete archive.
     Complete(Arc<File>),
     /// An archive that another process makes.
@@ -120,7 +120,7 @@ impl<'a> Delivery<'a> {
 
     fn share<E>(
         &mut self,
-        directory: &Directory,
+        directory: &CacheDirectory,
         key: &Key,
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
@@ -128,12 +128,12 @@ impl<'a> Delivery<'a> {
         for _ in 0..ATTEMPTS {
             let ending = match self.find(directory, &name) {
                 Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
-                Ok(Place::Empty(file)) => return self.lead(directory, key, file, produce),
-                Ok(Place::Complete(file)) => {
+                Ok(KeyPlace::Empty(file)) => return self.lead(directory, key, file, produce),
+                Ok(KeyPlace::Complete(file)) => {
                     self.account.role = Role::Hit;
                     self.read(directory, &name, &file)
                 }
-                Ok(Place::Growing(file)) => {
+                Ok(KeyPlace::Growing(file)) => {
                     self.account.role = Role::Follow;
                     follow(&mut self.client, directory, &name, &file)
                 }
@@ -154,18 +154,18 @@ impl<'a> Delivery<'a> {
     }
 
     /// Looks up the place of the key `name`, and takes a place that is empty.
-    fn find(&self, directory: &Directory, name: &str) -> Result<Place, CacheError> {
+    fn find(&self, directory: &CacheDirectory, name: &str) -> Result<KeyPlace, CacheError> {
         let part = entry::part(name);
         for attempt in 0..ATTEMPTS {
             if let Some(file) = directory.open_file(name)? {
                 match directory::is_older(&file, self.settings.age) {
                     true => directory.remove_this(name, &file)?,
-                    false => return Ok(Place::Complete(Arc::new(file))),
+                    false => return Ok(KeyPlace::Complete(Arc::new(file))),
                 }
             }
             if let Some(file) = directory.open_file(&part)? {
                 if !directory::try_lock(&file)? {
-                    return Ok(Place::Growing(Arc::new(file)));
+                    return Ok(KeyPlace::Growing(Arc::new(file)));
                 }
                 entry::discard_partial(directory, name, &file)?;
             } else if let Some(file) = directory.create_file(&part)?
@@ -174,7 +174,7 @@ impl<'a> Delivery<'a> {
             {
                 // Another leader may have ended between the two looks.
                 if !directory.exists(name)? {
-                    return Ok(Place::Empty(Arc::new(file)));
+                    return Ok(KeyPlace::Empty(Arc::new(file)));
                 }
                 entry::discard_partial(directory, name, &file)?;
             }
@@ -186,7 +186,7 @@ impl<'a> Delivery<'a> {
     /// Sends a complete archive, each chunk after its sum was verified.
     fn read(
         &mut self,
-        directory: &Directory,
+        directory: &CacheDirectory,
         name: &str,
         file: &Arc<File>,
     ) -> Result<Ending, Stop> {
@@ -212,7 +212,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Removes a damaged archive; it is made again.
-    fn discard(&self, directory: &Directory, name: &str, file: &File) -> Ending {
+    fn discard(&self, directory: &CacheDirectory, name: &str, file: &File) -> Ending {
         match directory.remove_this(name, file) {
             Ok(()) => Ending::Again,
             Err(trouble) => Ending::Alone(trouble),
@@ -222,7 +222,7 @@ impl<'a> Delivery<'a> {
     /// Produces for the client and for all who follow.
     fn lead<E>(
         &mut self,
-        directory: &Directory,
+        directory: &CacheDirectory,
         key: &Key,
         file: Arc<File>,
         produce: impl Produce<E>,
@@ -260,7 +260,7 @@ impl<'a> Delivery<'a> {
     /// Produces for the client alone, if there is one.
     fn alone<E>(
         &mut self,
-        directory: Option<&Directory>,
+        directory: Option<&CacheDirectory>,
         reason: String,
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
@@ -284,7 +284,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// The turn to produce. `None` without a limit, and where the directory has no locks.
-    fn job(&self, directory: &Directory) -> Result<Option<Job>, Busy> {
+    fn job(&self, directory: &CacheDirectory) -> Result<Option<Job>, Busy> {
         let Some(jobs) = self.settings.jobs else {
             return Ok(None);
         };

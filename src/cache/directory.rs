@@ -29,7 +29,7 @@ const FIRST_NAP: Duration = Duration::from_micros(200);
 /// As often the pause is doubled, up to 26 ms.
 const MAX_DOUBLINGS: usize = 7;
 /// An open directory that belongs to the user and that no other user may write to.
-pub(super) struct Directory {
+pub(super) struct CacheDirectory {
     handle: std::os::fd::OwnedFd,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Listed {
     pub(super) used: SystemTime,
 }
 
-impl Directory {
+impl CacheDirectory {
     /// Opens the directory at `path`, and makes it first if it is missing, with those above it.
     pub(super) fn open(path: &Path) -> Result<Self, CacheError> {
         let failed = |error: Errno| CacheError::new("cannot open the directory", &error.into());
@@ -226,25 +226,25 @@ pub(super) fn nap(attempt: usize) -> Duration {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
-    use super::{CacheError, Directory};
+    use super::{CacheDirectory, CacheError};
     use crate::base::temporary;
 
     #[test]
     fn only_the_owner_may_write() {
         let top = temporary::directory();
         let path = top.path().join("cache");
-        assert!(Directory::open(&path).is_ok());
+        assert!(CacheDirectory::open(&path).is_ok());
         let mode = |path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o700);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).expect("our own");
         let refused = CacheError("others may write to the directory".into());
-        assert_eq!(Directory::open(&path).err(), Some(refused));
+        assert_eq!(CacheDirectory::open(&path).err(), Some(refused));
     }
 
     #[test]
     fn links_are_not_followed() {
         let top = temporary::directory();
-        let directory = Directory::open(&top.path().join("cache")).expect("ours");
+        let directory = CacheDirectory::open(&top.path().join("cache")).expect("ours");
         fs::write(top.path().join("file"), "secret").expect("our own");
         std::os::unix::fs::symlink("../file", top.path().join("cache/link")).expect("our own");
         assert!(directory.open_file("link").is_err());

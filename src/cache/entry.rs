@@ -6,7 +6,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-use super::{directory::Directory, error::CacheError};
+use super::{directory::CacheDirectory, error::CacheError};
 
 /// Where the archive begins in the file, in bytes.
 pub(super) const DATA: u64 = 4096;
@@ -33,7 +33,7 @@ pub(super) fn readers(name: &str) -> String {
 
 /// Removes the archive in the making `file`, whose lock the caller holds.
 pub(super) fn discard_partial(
-    directory: &Directory,
+    directory: &CacheDirectory,
     name: &str,
     file: &File,
 ) -> Result<(), CacheError> {
@@ -51,7 +51,7 @@ pub(super) struct Damaged;
 
 /// What becomes of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum FileState {
     /// More bytes come, as long as the leader lives.
     Growing,
     /// All bytes are there.
@@ -62,19 +62,19 @@ pub(super) enum State {
 
 /// How far an archive has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Progress {
-    pub(super) state: State,
+pub(super) struct FileProgress {
+    pub(super) state: FileState,
     /// Bytes of the archive that are in the file.
     pub(super) produced: u64,
     /// Bytes behind the archive: sums and notes.
     pub(super) trailer: u64,
 }
 
-impl Progress {
+impl FileProgress {
     /// `produced` bytes of an archive in the making.
     pub(super) fn growing(produced: u64) -> Self {
         Self {
-            state: State::Growing,
+            state: FileState::Growing,
             produced,
             trailer: 0,
         }
@@ -104,9 +104,9 @@ impl Progress {
 
     fn encode(self) -> [u8; HEADER] {
         let state: u64 = match self.state {
-            State::Growing => 1,
-            State::Complete => 2,
-            State::Abandoned => 3,
+            FileState::Growing => 1,
+            FileState::Complete => 2,
+            FileState::Abandoned => 3,
         };
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
@@ -128,9 +128,9 @@ impl Progress {
             return None;
         }
         let state = match number(8) {
-            1 => State::Growing,
-            2 => State::Complete,
-            3 => State::Abandoned,
+            1 => FileState::Growing,
+            2 => FileState::Complete,
+            3 => FileState::Abandoned,
             _ => return None,
         };
         Some(Self {
@@ -216,13 +216,13 @@ pub(super) struct Contents {
 impl Contents {
     /// Reads what stands around the archive in `file`.
     pub(super) fn read(file: &File) -> Result<Self, Damaged> {
-        let progress = Progress::read(file)?.ok_or(Damaged)?;
-        let Progress {
+        let progress = FileProgress::read(file)?.ok_or(Damaged)?;
+        let FileProgress {
             state,
             produced,
             trailer,
         } = progress;
-        if state != State::Complete || !(4..=MAX_TRAILER).contains(&trailer) {
+        if state != FileState::Complete || !(4..=MAX_TRAILER).contains(&trailer) {
             return Err(Damaged);
         }
         let at = DATA.checked_add(produced).ok_or(Damaged)?;
@@ -279,7 +279,7 @@ impl Contents {
 mod tests {
     use std::{fs::File, os::unix::fs::FileExt};
 
-    use super::{CHUNK, Contents, DATA, Damaged, HEADER, Progress, State, Sums};
+    use super::{CHUNK, Contents, DATA, Damaged, FileProgress, FileState, HEADER, Sums};
     use crate::base::temporary;
 
     fn file() -> File {
@@ -289,32 +289,40 @@ mod tests {
     #[test]
     fn a_header_comes_back() {
         let file = file();
-        assert_eq!(Progress::read(&file), Ok(None));
-        for state in [State::Growing, State::Complete, State::Abandoned] {
-            let progress = Progress {
+        assert_eq!(FileProgress::read(&file), Ok(None));
+        for state in [
+            FileState::Growing,
+            FileState::Complete,
+            FileState::Abandoned,
+        ] {
+            let progress = FileProgress {
                 state,
                 produced: u64::MAX - 7,
                 trailer: 5,
             };
             progress.write(&file).expect("our own");
-            assert_eq!(Progress::read(&file), Ok(Some(progress)));
+            assert_eq!(FileProgress::read(&file), Ok(Some(progress)));
         }
         file.write_all_at(&[0; HEADER], 0).expect("our own");
-        assert_eq!(Progress::read(&file), Ok(None), "room that is set aside");
+        assert_eq!(
+            FileProgress::read(&file),
+            Ok(None),
+            "room that is set aside"
+        );
     }
 
     #[test]
     fn no_other_header_is_believed() {
-        let header = Progress::growing(77).encode();
+        let header = FileProgress::growing(77).encode();
         for at in 0..HEADER {
             let (file, mut damaged) = (file(), header);
             damaged[at] ^= 0x40;
             file.write_all_at(&damaged, 0).expect("our own");
-            assert_eq!(Progress::read(&file), Err(Damaged), "byte {at}");
+            assert_eq!(FileProgress::read(&file), Err(Damaged), "byte {at}");
             file.set_len(0).expect("our own");
             file.write_all_at(&header[..at], 0).expect("our own");
             let expected = if at == 0 { Ok(None) } else { Err(Damaged) };
-            assert_eq!(Progress::read(&file), expected, "{at} bytes");
+            assert_eq!(FileProgress::read(&file), expected, "{at} bytes");
         }
     }
 
@@ -327,8 +335,8 @@ mod tests {
         file.write_all_at(bytes, DATA).expect("our own");
         let end = DATA + bytes.len() as u64;
         file.write_all_at(&trailer, end).expect("our own");
-        let progress = Progress {
-            state: State::Complete,
+        let progress = FileProgress {
+            state: FileState::Complete,
             produced: bytes.len() as u64,
             trailer: trailer.len() as u64,
         };
@@ -370,7 +378,7 @@ mod tests {
     fn only_the_own_file_is_discarded() {
         let top = temporary::directory();
         let path = top.path().join("cache");
-        let directory = super::Directory::open(&path).expect("ours");
+        let directory = super::CacheDirectory::open(&path).expect("ours");
         let old = directory
             .create_file("key.part")
             .expect("new")

@@ -7,8 +7,8 @@ use std::{fs::File, os::unix::fs::FileExt, sync::Arc, thread};
 
 use super::{
     client::{Client, Stop},
-    directory::{self, Directory, nap},
-    entry::{self, Contents, Damaged, Progress, State},
+    directory::{self, CacheDirectory, nap},
+    entry::{self, Contents, Damaged, FileProgress, FileState},
     error::CacheError,
 };
 
@@ -28,27 +28,27 @@ pub(super) enum Ending {
 /// Sends the archive that another process writes to `file`.
 pub(super) fn follow(
     client: &mut Client<'_>,
-    directory: &Directory,
+    directory: &CacheDirectory,
     name: &str,
     file: &Arc<File>,
 ) -> Result<Ending, Stop> {
     let mut reader = None;
     let mut idle = 0;
     loop {
-        let header = match Progress::read(file) {
+        let header = match FileProgress::read(file) {
             Ok(header) => header,
             Err(Damaged) => return Ok(unreadable()),
         };
-        let progress = header.unwrap_or(Progress::growing(0));
+        let progress = header.unwrap_or(FileProgress::growing(0));
         // The leader makes the file of the readers before the header. It may keep a complete archive for its readers' sake.
-        if reader.is_none() && header == Some(progress) && progress.state != State::Abandoned {
-            reader = match Reader::join(directory, name) {
+        if reader.is_none() && header == Some(progress) && progress.state != FileState::Abandoned {
+            reader = match Follower::join(directory, name) {
                 Ok(reader) => reader,
                 Err(trouble) => return Ok(Ending::Alone(trouble)),
             };
         }
         let sent = client.sent();
-        if progress.state == State::Abandoned {
+        if progress.state == FileState::Abandoned {
             return Ok(Ending::Alone(abandoned()));
         } else if progress.produced > sent {
             match client.catch_up(file, progress.produced.min(sent + STEP)) {
@@ -56,7 +56,7 @@ pub(super) fn follow(
                 sent => sent?,
             }
             idle = 0;
-        } else if progress.state == State::Complete {
+        } else if progress.state == FileState::Complete {
             let contents = match Contents::read(file) {
                 Ok(contents) if contents.produced < sent => return Err(Stop::Differs),
                 Ok(contents) => contents,
@@ -92,12 +92,12 @@ fn abandoned() -> CacheError {
 }
 
 /// Whether the leader that wrote to `file` is gone before the archive was complete. Its file is removed then.
-fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, CacheError> {
+fn outlives(directory: &CacheDirectory, name: &str, file: &File) -> Result<bool, CacheError> {
     if !directory::try_lock(file)? {
         return Ok(false);
     }
-    let progress = Progress::read(file);
-    let ended = |progress: Progress| progress.state != State::Growing;
+    let progress = FileProgress::read(file);
+    let ended = |progress: FileProgress| progress.state != FileState::Growing;
     let is_dead = !progress.is_ok_and(|progress| progress.is_some_and(ended));
     if is_dead {
         entry::discard_partial(directory, name, file)?;
@@ -108,11 +108,11 @@ fn outlives(directory: &Directory, name: &str, file: &File) -> Result<bool, Cach
 }
 
 /// A reader of an archive in the making, as its leader sees it.
-struct Reader(File);
+struct Follower(File);
 
-impl Reader {
+impl Follower {
     /// Joins the readers of the archive `name`; `None` if its leader takes no more of them.
-    fn join(directory: &Directory, name: &str) -> Result<Option<Self>, CacheError> {
+    fn join(directory: &CacheDirectory, name: &str) -> Result<Option<Self>, CacheError> {
         let Some(file) = directory.open_file(&entry::readers(name))? else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ pub(super) struct Readers(File);
 
 impl Readers {
     /// Makes the file again.
-    pub(super) fn create(directory: &Directory, name: &str) -> Result<Self, CacheError> {
+    pub(super) fn create(directory: &CacheDirectory, name: &str) -> Result<Self, CacheError> {
         let name = entry::readers(name);
         directory.remove(&name)?;
         let file = directory.create_file(&name)?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    directory::{self, Directory},
+    directory::{self, CacheDirectory},
     error::CacheError,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Job(#[expect(dead_code, reason = "holds a lock")] File);
 impl Job {
     /// Waits for one of `jobs` turns, no longer than until `end`. `None` where turns cannot be had at all.
     pub(super) fn wait(
-        directory: &Directory,
+        directory: &CacheDirectory,
         jobs: usize,
         end: Option<Instant>,
     ) -> Result<Option<Self>, Busy> {
@@ -40,7 +40,7 @@ impl Job {
         }
     }
 
-    fn take(directory: &Directory, jobs: usize) -> Result<Option<Self>, CacheError> {
+    fn take(directory: &CacheDirectory, jobs: usize) -> Result<Option<Self>, CacheError> {
         for number in 0..jobs {
             let file = directory.open_or_create(&format!("job.{number}"))?;
             if directory::try_lock(&file)? {

@@ -25,4 +25,4 @@ mod error;
 pub use delivery::{complete, deliver, unusable};
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
-pub use stored::Stored;
+pub use stored::StoredArchive;

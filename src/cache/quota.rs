@@ -9,7 +9,7 @@ use std::{fs::File, time::Duration};
 use rustix::process::{Resource, getrlimit};
 
 use super::{
-    directory::{self, Directory, Listed, room},
+    directory::{self, CacheDirectory, Listed, room},
     entry,
     error::CacheError,
     settings::Settings,
@@ -48,7 +48,7 @@ impl Quota {
     /// Makes `file` at least `len` bytes long, if there is room for it.
     pub(super) fn extend(
         &mut self,
-        directory: &Directory,
+        directory: &CacheDirectory,
         file: &File,
         len: u64,
     ) -> Result<(), CacheError> {
@@ -77,7 +77,7 @@ impl Quota {
     }
 
     /// Whether `more` bytes fit, after archives were removed for them.
-    fn make(&self, directory: &Directory, more: u64) -> Result<bool, CacheError> {
+    fn make(&self, directory: &CacheDirectory, more: u64) -> Result<bool, CacheError> {
         let files = directory.list()?;
         let mut held = 0;
         let mut archives = Vec::new();
@@ -115,7 +115,7 @@ fn is_key(name: &str) -> bool {
 }
 
 /// Removes `file` if it is too old, or left behind by a process that died.
-fn sweep(directory: &Directory, file: &Listed, age: Duration) -> Result<bool, CacheError> {
+fn sweep(directory: &CacheDirectory, file: &Listed, age: Duration) -> Result<bool, CacheError> {
     if is_key(&file.name) {
         let is_old = file.used.elapsed().is_ok_and(|elapsed| elapsed > age);
         if is_old {
@@ -153,7 +153,7 @@ mod tests {
         time::{Duration, SystemTime},
     };
 
-    use super::{Directory, Quota, SLACK, Settings};
+    use super::{CacheDirectory, Quota, SLACK, Settings};
     use crate::base::temporary;
 
     const MIB: u64 = 1 << 20;
@@ -162,13 +162,13 @@ mod tests {
     /// A directory that may hold 8 MiB.
     struct Room {
         _top: tempfile::TempDir,
-        directory: Directory,
+        directory: CacheDirectory,
     }
 
     impl Room {
         fn new() -> Self {
             let top = temporary::directory();
-            let directory = Directory::open(&top.path().join("cache")).expect("ours");
+            let directory = CacheDirectory::open(&top.path().join("cache")).expect("ours");
             Self {
                 _top: top,
                 directory,

@@ -8,22 +8,22 @@ use std::{
 };
 
 use super::{
-    directory::{self, Directory},
+    directory::{self, CacheDirectory},
     entry::{Contents, Damaged},
     request::Key,
     settings::Settings,
 };
 
 /// An archive that is complete.
-pub struct Stored {
+pub struct StoredArchive {
     file: Arc<File>,
     contents: Contents,
 }
 
-impl Stored {
+impl StoredArchive {
     /// The archive `key`, if it is complete and can be read.
     pub fn open(settings: &Settings, key: &Key) -> Option<Self> {
-        let directory = Directory::open(&settings.directory).ok()?;
+        let directory = CacheDirectory::open(&settings.directory).ok()?;
         let file = directory.open_file(&key.hex()).ok()??;
         if directory::is_older(&file, settings.age) {
             return None;

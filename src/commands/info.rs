@@ -8,7 +8,7 @@ use super::Context;
 use crate::{
     archive::{Measurement, measure},
     base::error::{Error, Result},
-    cache::Stored,
+    cache::StoredArchive,
     cli::{Args, CliError, Info, RawArgs},
     output::report::{Subject, json_line},
     request::{Content, Purpose, Request},
@@ -66,7 +66,7 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
     let shareable = request.run.shareable.clone();
     let tag = request.tag();
     let stored = match (&request.run.cache, &tag) {
-        (Some(settings), Ok(key)) => Stored::open(settings, key),
+        (Some(settings), Ok(key)) => StoredArchive::open(settings, key),
         _ => None,
     };
     let is_tar = request.content.format.is_plain_tar();

@@ -122,10 +122,10 @@ struct LevelWalk {
 }
 
 /// A directory of a level: its tree, and its path with a slash at the end.
-type Directory = (ObjectId, Vec<u8>);
+type PendingDirectory = (ObjectId, Vec<u8>);
 
 impl LevelWalk {
-    fn run(&mut self, root: Directory) {
+    fn run(&mut self, root: PendingDirectory) {
         let mut level = vec![root];
         while !level.is_empty() {
             let mut below = Vec::new();
@@ -145,7 +145,7 @@ impl LevelWalk {
     }
 
     /// Reads the trees in `group`, and appends their directories to `below`.
-    fn read_group(&mut self, group: &[Directory], below: &mut Vec<Directory>) {
+    fn read_group(&mut self, group: &[PendingDirectory], below: &mut Vec<PendingDirectory>) {
         if self.is_over() {
             return;
         }
@@ -176,13 +176,18 @@ impl LevelWalk {
     }
 
     /// Appends the directory `entry` of the directory at `above` to `below`, unless no pathspec leads there or it is known.
-    fn add_directory(&mut self, above: &[u8], entry: &EntryRef<'_>, below: &mut Vec<Directory>) {
+    fn add_directory(
+        &mut self,
+        above: &[u8],
+        entry: &EntryRef<'_>,
+        below: &mut Vec<PendingDirectory>,
+    ) {
         let mut path = [above, entry.filename].concat();
         if !self.pathspecs.descend(&path) || !self.seen.insert(entry.oid.to_owned()) {
             return;
         }
         path.push(b'/');
-        self.known_bytes += path.len() + size_of::<Directory>() + size_of::<ObjectId>();
+        self.known_bytes += path.len() + size_of::<PendingDirectory>() + size_of::<ObjectId>();
         below.push((entry.oid.to_owned(), path));
     }
 

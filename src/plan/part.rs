@@ -21,7 +21,7 @@ pub struct Entries {
 }
 
 /// Plans a part.
-pub struct Part {
+pub struct EntryRange {
     windows: Windows,
     /// The entries that are still to come.
     left: Entries,
@@ -33,7 +33,7 @@ enum Windows {
     Kept(VecDeque<Window>),
 }
 
-impl Part {
+impl EntryRange {
     /// The part `entries` of what `planner` plans.
     pub fn new(planner: Planner, entries: Entries) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Windows {
     }
 }
 
-impl Source for Part {
+impl Source for EntryRange {
     type Batch = Window;
 
     fn next(&mut self) -> Result<Made<Window>> {

@@ -2,7 +2,7 @@
 
 use gix::{ObjectId, bstr::BString};
 
-use super::view::{Directory, View};
+use super::view::{DirectoryVerdict, View};
 use crate::{
     base::error::Result,
     git::{
@@ -46,13 +46,13 @@ impl Gitlinks {
             match step {
                 TreeStep::End => view.leave(),
                 TreeStep::Directory(id) => {
-                    if matches!(view.directory(&path), Directory::Entered) {
+                    if matches!(view.directory(&path), DirectoryVerdict::Entered) {
                         trees.enter(reader, id, &path)?;
                         view.enter(reader, &trees, tree, &path)?;
                     }
                 }
                 TreeStep::Leaf { mode, id } if mode == Mode::Submodule => {
-                    if matches!(view.directory(&path), Directory::Entered) {
+                    if matches!(view.directory(&path), DirectoryVerdict::Entered) {
                         found.all.push(Gitlink {
                             path: path.as_slice().into(),
                             commit: id,

@@ -49,7 +49,7 @@ pub enum Sizes {
 }
 
 /// The verdict on a directory.
-pub enum Directory {
+pub enum DirectoryVerdict {
     /// The walk enters the directory.
     Entered,
     /// The directory is omitted with everything below.
@@ -135,14 +135,14 @@ impl View {
     }
 
     /// Decide about the directory `path`, which has no slash at its end.
-    pub fn directory(&mut self, path: &[u8]) -> Directory {
+    pub fn directory(&mut self, path: &[u8]) -> DirectoryVerdict {
         if !self.selection.directory(path) {
-            return Directory::Hidden;
+            return DirectoryVerdict::Hidden;
         }
         match self.filter.directory(path) {
-            Verdict::Passes => Directory::Entered,
-            Verdict::Ignored => Directory::Omitted(OmissionReason::Ignored),
-            Verdict::Denied => Directory::Hidden,
+            Verdict::Passes => DirectoryVerdict::Entered,
+            Verdict::Ignored => DirectoryVerdict::Omitted(OmissionReason::Ignored),
+            Verdict::Denied => DirectoryVerdict::Hidden,
         }
     }
 

@@ -10,7 +10,7 @@ use gix::{ObjectId, bstr::BString};
 use super::{
     builder::{Item, WindowBuilder},
     extra::Extra,
-    view::{Directory, Leaf, View},
+    view::{DirectoryVerdict, Leaf, View},
     window::StoreId,
 };
 use crate::{
@@ -165,9 +165,9 @@ impl Walk {
                 self.view.leave();
             }
             Some(TreeStep::Directory(id)) => match self.view.directory(&self.path) {
-                Directory::Entered => self.enter(reader, id)?,
-                Directory::Omitted(reason) => self.omit_directory(builder, id, reason),
-                Directory::Hidden => {}
+                DirectoryVerdict::Entered => self.enter(reader, id)?,
+                DirectoryVerdict::Omitted(reason) => self.omit_directory(builder, id, reason),
+                DirectoryVerdict::Hidden => {}
             },
             Some(TreeStep::Leaf { mode, id }) => {
                 self.submodule = match mode {

@@ -16,11 +16,11 @@ pub(super) struct Ticket(u64);
 
 /// Batches that become jobs `J`, and the sources of further batches.
 pub(super) struct Queue<S, J> {
-    places: VecDeque<(Ticket, Place<S, J>)>,
+    places: VecDeque<(Ticket, QueuePlace<S, J>)>,
     tickets: u64,
 }
 
-enum Place<S, J> {
+enum QueuePlace<S, J> {
     /// A source; `None` while a thread plans with it.
     Source(Option<S>),
     /// The jobs of a batch; `None` while a thread splits the batch.
@@ -35,7 +35,7 @@ impl<S, J> Queue<S, J> {
             places: VecDeque::new(),
             tickets: 0,
         };
-        queue.insert(0, Place::Source(Some(source)));
+        queue.insert(0, QueuePlace::Source(Some(source)));
         queue
     }
 
@@ -69,7 +69,8 @@ impl<S, J> Queue<S, J> {
     }
 
     fn first_source(&self) -> Option<usize> {
-        let is_source = |(_, place): &(Ticket, Place<S, J>)| matches!(place, Place::Source(_));
+        let is_source =
+            |(_, place): &(Ticket, QueuePlace<S, J>)| matches!(place, QueuePlace::Source(_));
         self.places.iter().position(is_source)
     }
 
@@ -80,9 +81,9 @@ impl<S, J> Queue<S, J> {
         let mut batches = 0;
         for at in self.first_source()? + 1..self.places.len() {
             match &self.places[at].1 {
-                Place::Source(Some(_)) if batches < share => return Some(at),
-                Place::Source(_) => batches = 0,
-                Place::Batch(_) | Place::Failed(_) => batches += 1,
+                QueuePlace::Source(Some(_)) if batches < share => return Some(at),
+                QueuePlace::Source(_) => batches = 0,
+                QueuePlace::Batch(_) | QueuePlace::Failed(_) => batches += 1,
             }
         }
         None
@@ -91,7 +92,7 @@ impl<S, J> Queue<S, J> {
     fn take(&mut self, at: usize) -> Option<(Ticket, S)> {
         let (ticket, place) = &mut self.places[at];
         match place {
-            Place::Source(source) => Some((*ticket, source.take()?)),
+            QueuePlace::Source(source) => Some((*ticket, source.take()?)),
             _ => None,
         }
     }
@@ -103,9 +104,9 @@ impl<S, J> Queue<S, J> {
         let Some(at) = self.find(ticket) else {
             return false;
         };
-        self.places[at].1 = Place::Batch(None);
+        self.places[at].1 = QueuePlace::Batch(None);
         for (behind, source) in sources.enumerate() {
-            self.insert(at + 1 + behind, Place::Source(Some(source)));
+            self.insert(at + 1 + behind, QueuePlace::Source(Some(source)));
         }
         true
     }
@@ -116,10 +117,10 @@ impl<S, J> Queue<S, J> {
             return;
         };
         match jobs {
-            Ok(jobs) => self.places[at].1 = Place::Batch(Some(jobs)),
+            Ok(jobs) => self.places[at].1 = QueuePlace::Batch(Some(jobs)),
             Err(error) => {
                 self.places.truncate(at + 1);
-                self.places[at].1 = Place::Failed(error);
+                self.places[at].1 = QueuePlace::Failed(error);
             }
         }
     }
@@ -127,13 +128,13 @@ impl<S, J> Queue<S, J> {
     /// Removes the jobs of the first batch, if the batch is split, or the failure in its place.
     pub(super) fn pop(&mut self) -> Option<Result<Vec<J>>> {
         match self.places.front()? {
-            (_, Place::Batch(Some(_)) | Place::Failed(_)) => {}
+            (_, QueuePlace::Batch(Some(_)) | QueuePlace::Failed(_)) => {}
             _ => return None,
         }
         match self.places.pop_front()?.1 {
-            Place::Batch(jobs) => jobs.map(Ok),
-            Place::Failed(error) => Some(Err(error)),
-            Place::Source(_) => None,
+            QueuePlace::Batch(jobs) => jobs.map(Ok),
+            QueuePlace::Failed(error) => Some(Err(error)),
+            QueuePlace::Source(_) => None,
         }
     }
 
@@ -141,7 +142,7 @@ impl<S, J> Queue<S, J> {
         self.places.iter().position(|(other, _)| *other == ticket)
     }
 
-    fn insert(&mut self, at: usize, place: Place<S, J>) {
+    fn insert(&mut self, at: usize, place: QueuePlace<S, J>) {
         self.tickets += 1;
         self.places.insert(at, (Ticket(self.tickets), place));
     }

@@ -3,8 +3,8 @@
 use std::{fs::File, sync::Arc};
 
 use crate::cache::{
-    directory::Directory,
-    entry::{self, DATA, Progress},
+    directory::CacheDirectory,
+    entry::{self, DATA, FileProgress},
     error::CacheError,
     follow::Readers,
     quota::Quota,
@@ -13,7 +13,7 @@ use crate::cache::{
 
 /// An archive that this process may make for others as well.
 pub(in crate::cache) struct Claim<'a> {
-    pub(super) directory: &'a Directory,
+    pub(super) directory: &'a CacheDirectory,
     pub(super) name: &'a str,
     /// The lock of the file is held.
     pub(super) file: Arc<File>,
@@ -28,7 +28,7 @@ pub(in crate::cache) struct Claim<'a> {
 impl<'a> Claim<'a> {
     /// Begins the archive `name` in `file`, whose lock the caller holds.
     pub(in crate::cache) fn begin(
-        directory: &'a Directory,
+        directory: &'a CacheDirectory,
         settings: &Settings,
         name: &'a str,
         file: Arc<File>,
@@ -38,7 +38,7 @@ impl<'a> Claim<'a> {
             let mut quota = Quota::new(settings);
             quota.extend(directory, &file, DATA)?;
             let readers = Readers::create(directory, name)?;
-            let written = Progress::growing(0).write(&file);
+            let written = FileProgress::growing(0).write(&file);
             written.map_err(|error| CacheError::new("cannot write a file", &error))?;
             Ok((quota, readers))
         };

@@ -51,7 +51,7 @@ use super::{
 pub(super) use claim::Claim;
 use sending::{SharedProgress, send};
 use shared_file::SharedFile;
-use writer::{Phase, Writer, lost};
+use writer::{Phase, SharingWriter, lost};
 
 /// Produces the archive of `claim` for `client` and for all who follow. Fills in `account`.
 pub(super) fn run<E>(
@@ -83,7 +83,7 @@ pub(super) fn run<E>(
                 Phase::direct(client, file.produced(), trouble)
             }
         };
-        let mut writer = Writer { file, phase };
+        let mut writer = SharingWriter { file, phase };
         let outcome = produce(&mut writer);
         writer.end(outcome, account)
     })

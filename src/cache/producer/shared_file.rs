@@ -15,7 +15,7 @@ use super::{
 };
 use crate::cache::{
     client::Stop,
-    entry::{self, DATA, Progress, State, Sums},
+    entry::{self, DATA, FileProgress, FileState, Sums},
     error::CacheError,
 };
 
@@ -117,7 +117,7 @@ impl<'s> SharedFile<'s> {
             return Ok(());
         }
         let produced = self.produced;
-        Progress::growing(produced).write(&self.claim.file)?;
+        FileProgress::growing(produced).write(&self.claim.file)?;
         self.announced = produced;
         self.told = Instant::now();
         self.progress.announce(produced);
@@ -149,9 +149,9 @@ impl<'s> SharedFile<'s> {
     /// Ends the file: no more bytes come, and the archive is not complete.
     pub(super) fn abandon(&mut self) {
         let claim = &self.claim;
-        let progress = Progress {
-            state: State::Abandoned,
-            ..Progress::growing(self.produced)
+        let progress = FileProgress {
+            state: FileState::Abandoned,
+            ..FileProgress::growing(self.produced)
         };
         if claim.is_in_place() {
             // Readers of a file that cannot be written to find its lock free.
@@ -219,8 +219,8 @@ impl<'s> SharedFile<'s> {
             None => Sums::of(&claim.file, self.produced).map_err(failed)?,
         };
         let trailer = sums.trailer(notes);
-        let progress = Progress {
-            state: State::Complete,
+        let progress = FileProgress {
+            state: FileState::Complete,
             produced: self.produced,
             trailer: trailer.len() as u64,
         };

@@ -44,7 +44,7 @@ impl<'c, 'a> Phase<'_, 'c, 'a> {
 }
 
 /// Takes the archive.
-pub(super) struct Writer<'scope, 's, 'c, 'a> {
+pub(super) struct SharingWriter<'scope, 's, 'c, 'a> {
     pub(super) file: SharedFile<'s>,
     pub(super) phase: Phase<'scope, 'c, 'a>,
 }
@@ -59,7 +59,7 @@ pub(super) fn lost() -> Stop {
     Stop::Client(io::Error::other("the client was lost"))
 }
 
-impl Writer<'_, '_, '_, '_> {
+impl SharingWriter<'_, '_, '_, '_> {
     /// Ends the file in favour of the client.
     fn abandon(&mut self, trouble: CacheError) -> io::Result<()> {
         self.file.abandon();
@@ -117,7 +117,7 @@ impl Writer<'_, '_, '_, '_> {
     }
 }
 
-impl Write for Writer<'_, '_, '_, '_> {
+impl Write for SharingWriter<'_, '_, '_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.phase {
             Phase::Direct { client, .. } => return client.write(bytes),

@@ -14,7 +14,7 @@ use super::{
     delta::ArchiveHeader,
     list_writer::ListWriter,
     path::ArchivePath,
-    progress::Progress,
+    progress::ApplyProgress,
     reader::{ArchiveReader, Content, Item, ItemKind},
     record::{PathRecord, RecordKind},
     root::Root,
@@ -34,7 +34,7 @@ struct Extraction<'a, 'p, 'scope> {
     list: Option<&'a ListWriter>,
     /// Records of deletions that the list does not have yet.
     gone: Vec<u8>,
-    progress: &'a mut Progress<'p>,
+    progress: &'a mut ApplyProgress<'p>,
     /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
 }
@@ -46,7 +46,7 @@ pub(super) fn extract<R: Read>(
     claim: &ArchiveHeader,
     first: Option<Item>,
     reader: &mut ArchiveReader<R>,
-    progress: &mut Progress<'_>,
+    progress: &mut ApplyProgress<'_>,
 ) -> Result<()> {
     thread::scope(|scope| {
         let mut extraction = Extraction {

@@ -81,7 +81,7 @@ pub use delta::{Id, Origin};
 use extract::extract;
 use list::List;
 use list_writer::{ListWriter, tidy};
-use progress::{Count, Progress};
+use progress::{ApplyProgress, Count};
 use reader::{ArchiveReader, Item};
 use recording::Recording;
 use root::Root;
@@ -161,17 +161,18 @@ pub fn apply(
         }
         (_, None) => {
             recording.stop();
-            let progress = Progress::new(console, APPLYING, len, read).telling(verbose);
+            let progress = ApplyProgress::new(console, APPLYING, len, read).telling(verbose);
             application.full(verdict, first, &mut reader, progress)
         }
         (_, Some(base)) => {
-            let mut progress = Progress::new(console.reborrow(), "Checking", len, read.clone());
+            let mut progress =
+                ApplyProgress::new(console.reborrow(), "Checking", len, read.clone());
             Steps::new(&claim).check(first, &mut reader, || progress.entry())?;
             progress.finish();
             let (len, read) = (read.bytes(), Count::default());
             let mut reader = ArchiveReader::new(input::plain(read.of(recording.replay()?))?);
             let (_, first) = ArchiveHeader::read(&mut reader)?;
-            let progress = Progress::new(console, APPLYING, Some(len), read).telling(verbose);
+            let progress = ApplyProgress::new(console, APPLYING, Some(len), read).telling(verbose);
             application.delta(base, first, &mut reader, progress)
         }
     }
@@ -277,7 +278,7 @@ impl Application<'_> {
         verdict: Verdict,
         first: Option<Item>,
         reader: &mut ArchiveReader<R>,
-        progress: Progress<'_>,
+        progress: ApplyProgress<'_>,
     ) -> Result<()> {
         self.begin()?;
         if verdict == Verdict::Replace {
@@ -293,7 +294,7 @@ impl Application<'_> {
         base: &Id,
         first: Option<Item>,
         reader: &mut ArchiveReader<R>,
-        progress: Progress<'_>,
+        progress: ApplyProgress<'_>,
     ) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
@@ -318,7 +319,7 @@ impl Application<'_> {
         list: Option<ListWriter>,
         first: Option<Item>,
         reader: &mut ArchiveReader<R>,
-        mut progress: Progress<'_>,
+        mut progress: ApplyProgress<'_>,
     ) -> Result<()> {
         let (root, directory) = (self.root, self.root.directory());
         extract(

@@ -49,7 +49,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// One pass through an archive.
-pub(super) struct Progress<'a> {
+pub(super) struct ApplyProgress<'a> {
     console: Console<'a>,
     meter: Meter,
     read: Count,
@@ -58,7 +58,7 @@ pub(super) struct Progress<'a> {
     verbose: bool,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> ApplyProgress<'a> {
     /// A pass called `verb` through an archive of `len` bytes, of which `read` are read.
     pub(super) fn new(
         console: Console<'a>,

@@ -1,7 +1,7 @@
 //! The delta chains of a window of blobs, with the number of uses of each link.
 //!
 //! The planner adds blobs. Each pack entry that a blob needs becomes one [`Node`], whose header is parsed
-//! once. Workers follow node numbers and never look anything up. A node with several uses has a [`Slot`]:
+//! once. Workers follow node numbers and never look anything up. A node with several uses has an [`ObjectSlot`]:
 //! the first worker that decodes the node leaves the result there, and the last use empties the slot. Slots
 //! are locked one by one, for as long as it takes to copy a pointer.
 
@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 
 use super::{
     repeated::{LARGE, Repeated},
-    slot::{Allowance, DecodedObject, Slot},
+    slot::{Allowance, DecodedObject, ObjectSlot},
 };
 use crate::{
     base::{buffer::Buffer, error::Error},
@@ -59,9 +59,9 @@ impl Node {
 pub struct Chains {
     packs: Vec<Arc<Pack>>,
     nodes: Vec<Node>,
-    slots: Vec<Slot>,
+    slots: Vec<ObjectSlot>,
     /// Slots shared with other windows. Their numbers follow those of `slots`.
-    lasting: Vec<Arc<Slot>>,
+    lasting: Vec<Arc<ObjectSlot>>,
 }
 
 /// Builds [`Chains`].
@@ -207,7 +207,7 @@ impl ChainBuilder {
         for (node, uses) in chains.nodes.iter_mut().zip(self.uses.drain(..)) {
             if uses > 1 {
                 node.slot = Some(chains.slots.len() as u32);
-                chains.slots.push(Slot::new(uses));
+                chains.slots.push(ObjectSlot::new(uses));
             }
         }
         self.share(&mut chains);
@@ -256,7 +256,7 @@ impl Chains {
         self.packs.iter().find_map(|pack| pack.failure())
     }
 
-    fn slot(&self, node: &Node) -> Option<&Slot> {
+    fn slot(&self, node: &Node) -> Option<&ObjectSlot> {
         let number = node.slot? as usize;
         match number.checked_sub(self.slots.len()) {
             None => Some(&self.slots[number]),
@@ -271,7 +271,7 @@ impl Chains {
 
     /// Whether `node` has further uses after the current one.
     pub fn wanted_again(&self, node: &Node) -> bool {
-        self.slot(node).is_some_and(Slot::is_wanted_again)
+        self.slot(node).is_some_and(ObjectSlot::is_wanted_again)
     }
 
     /// Put `bytes` into the slot of `node`, or return them if the allowance is used up.

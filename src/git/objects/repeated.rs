@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::slot::Slot;
+use super::slot::ObjectSlot;
 use crate::{base::threads::Lock, git::odb::pack::Pack};
 
 /// The least size of such an object in bytes. Looking smaller ones up takes longer than decoding them.
@@ -30,7 +30,7 @@ struct Object {
     pack: Arc<Pack>,
     /// The offset of the entry's zlib stream.
     data: u64,
-    slot: Arc<Slot>,
+    slot: Arc<ObjectSlot>,
 }
 
 impl Repeated {
@@ -50,7 +50,7 @@ impl Repeated {
         data: u64,
         size: u64,
         is_repeated: bool,
-    ) -> Option<Arc<Slot>> {
+    ) -> Option<Arc<ObjectSlot>> {
         let mut repeated = self.objects.lock();
         let is_it = |object: &&Object| object.data == data && Arc::ptr_eq(&object.pack, pack);
         if let Some(object) = repeated.objects.iter().find(is_it) {
@@ -60,7 +60,7 @@ impl Repeated {
             return None;
         }
         repeated.bytes += size;
-        let slot = Arc::new(Slot::lasting());
+        let slot = Arc::new(ObjectSlot::lasting());
         repeated.objects.push(Object {
             pack: Arc::clone(pack),
             data,

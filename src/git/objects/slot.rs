@@ -10,12 +10,12 @@ use std::sync::{
 use crate::base::{buffer::Buffer, threads::Lock};
 
 /// Holds a result that several nodes or entries need.
-pub struct Slot {
+pub struct ObjectSlot {
     remaining: AtomicU32,
     kept: Lock<Option<Arc<DecodedObject>>>,
 }
 
-impl Slot {
+impl ObjectSlot {
     /// Create an empty slot for `uses` users.
     pub(super) fn new(uses: u32) -> Self {
         Self {

@@ -16,7 +16,7 @@ use crate::{
         tree::{Mode, TreeStep, Trees},
     },
     output::report::Status,
-    plan::view::{Directory, Sizes, View},
+    plan::view::{DirectoryVerdict, Sizes, View},
 };
 
 /// Exceptions to equality: differences that do not count, and equal entries that count as changed.
@@ -189,11 +189,13 @@ impl Diff {
             }
             TreeStep::Directory(id) => {
                 match self.old.view.directory(&self.path) {
-                    Directory::Entered => {
+                    DirectoryVerdict::Entered => {
                         self.old.enter(reader, id).map_err(Error::without_base)?;
                         self.enter(Some(id), None);
                     }
-                    Directory::Omitted(_) | Directory::Hidden => advance(&mut self.old, reader)?,
+                    DirectoryVerdict::Omitted(_) | DirectoryVerdict::Hidden => {
+                        advance(&mut self.old, reader)?
+                    }
                 }
                 Ok(DiffStep::Nothing)
             }
@@ -217,11 +219,13 @@ impl Diff {
             }
             TreeStep::Directory(id) => {
                 match self.new.view.directory(&self.path) {
-                    Directory::Entered => {
+                    DirectoryVerdict::Entered => {
                         self.new.enter(reader, id)?;
                         self.enter(None, Some(id));
                     }
-                    Directory::Omitted(_) | Directory::Hidden => self.new.advance(reader)?,
+                    DirectoryVerdict::Omitted(_) | DirectoryVerdict::Hidden => {
+                        self.new.advance(reader)?
+                    }
                 }
                 Ok(DiffStep::Nothing)
             }
@@ -270,8 +274,14 @@ impl Diff {
         old: ObjectId,
         new: ObjectId,
     ) -> Result<()> {
-        let old_entered = matches!(self.old.view.directory(&self.path), Directory::Entered);
-        let new_entered = matches!(self.new.view.directory(&self.path), Directory::Entered);
+        let old_entered = matches!(
+            self.old.view.directory(&self.path),
+            DirectoryVerdict::Entered
+        );
+        let new_entered = matches!(
+            self.new.view.directory(&self.path),
+            DirectoryVerdict::Entered
+        );
         if old == new && old_entered && new_entered {
             self.enter_equal(reader, old)?;
         } else {

@@ -12,7 +12,7 @@ use crate::{
         tree::{Mode, TreeRules, TreeStep, Trees},
     },
     plan::{
-        view::{Directory, Sizes, View},
+        view::{DirectoryVerdict, Sizes, View},
         walk::Entered,
     },
 };
@@ -135,8 +135,10 @@ impl Side {
                     self.advance(reader)?;
                 }
                 TreeStep::Directory(id) => match self.view.directory(&self.path) {
-                    Directory::Entered => self.enter(reader, id)?,
-                    Directory::Omitted(_) | Directory::Hidden => self.advance(reader)?,
+                    DirectoryVerdict::Entered => self.enter(reader, id)?,
+                    DirectoryVerdict::Omitted(_) | DirectoryVerdict::Hidden => {
+                        self.advance(reader)?
+                    }
                 },
                 TreeStep::Leaf { mode, id } => {
                     let path = std::mem::take(&mut self.path);
@@ -189,7 +191,7 @@ impl Side {
         let shows = loop {
             match trees.next(reader, &mut at)? {
                 Some(TreeStep::Directory(id)) => {
-                    if matches!(self.view.directory(&at), Directory::Entered) {
+                    if matches!(self.view.directory(&at), DirectoryVerdict::Entered) {
                         trees.enter(reader, id, &at)?;
                         self.view.enter(reader, &trees, self.tree, &at)?;
                         below += 1;

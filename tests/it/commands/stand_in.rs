@@ -1,13 +1,6 @@
 //! `stand-in`: a `git` that passes archives to git-sluice, whatever lies in `PATH`, and without a loop.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    ffi::OsString,
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, env, ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::support::process::Output;
 use crate::support::{Repo, binary, skip};
