@@ -113,16 +113,8 @@ impl<F: Format> Archiver<F> {
             MemberKind::File | MemberKind::Executable => {
                 let begun = self.format.begin_file(&member, part);
                 let body = part.bytes.len();
-                let stored = if entry.treatment.is_none() {
-                    self.decode(decoder, window, entry, limit, &mut part.bytes)?;
-                    part.bytes.len() - body
-                } else {
-                    content.clear();
-                    self.decode(decoder, window, entry, limit, content)?;
-                    self.convert(window, entry, content, &mut part.bytes, log)
-                        .map_err(Failure::Refused)?;
-                    content.len()
-                } as u64;
+                let out = (&mut part.bytes, &mut *log);
+                let stored = self.file((decoder, content), window, entry, limit, out)?;
                 if let Some(unwanted) = self.unwanted(window, entry, &part.bytes[body..], stored) {
                     piece.truncate_part(start);
                     self.replace(scratch, window, entry, (unwanted, stored), piece)?;
@@ -146,6 +138,27 @@ impl<F: Format> Archiver<F> {
             decoded: size.is_some(),
             archived,
         })
+    }
+
+    /// Appends the content of a file to `out`, converted as its attributes ask. Returns the size of the blob in bytes.
+    fn file(
+        &self,
+        (decoder, content): (&mut Decoder, &mut Buffer),
+        window: &Window,
+        entry: &Entry,
+        limit: u64,
+        (out, log): (&mut Buffer, &mut Buffer),
+    ) -> Result<u64, Failure> {
+        if entry.treatment.is_none() {
+            let start = out.len();
+            self.decode(decoder, window, entry, limit, out)?;
+            return Ok((out.len() - start) as u64);
+        }
+        content.clear();
+        self.decode(decoder, window, entry, limit, content)?;
+        let converted = self.convert(window, entry, content, out, log);
+        converted.map_err(Failure::Refused)?;
+        Ok(content.len() as u64)
     }
 
     /// The disposition of a file with this `content`, whose blob has `stored` bytes, unless it is sent
