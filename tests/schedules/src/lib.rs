@@ -19,3 +19,16 @@ mod sending;
 pub mod sharing;
 mod sync;
 mod threads;
+
+use shuttle::{
+    Config, PortfolioRunner,
+    scheduler::{PctScheduler, RandomScheduler},
+};
+
+/// Runs `check` in so many random schedules, and in as many that prefer some threads over others.
+pub fn explore(schedules: usize, check: impl Fn() + Send + Sync + 'static) {
+    let mut runner = PortfolioRunner::new(true, Config::new());
+    runner.add(RandomScheduler::new(schedules));
+    runner.add(PctScheduler::new(3, schedules));
+    runner.run(check);
+}

@@ -8,9 +8,10 @@ use std::{
 
 use schedules::{
     error::{Error, Result},
+    explore,
     pipeline::{Limits, Made, Sink, Source, Worker, run},
 };
-use shuttle::{Config, PortfolioRunner, scheduler, thread};
+use shuttle::thread;
 
 /// Numbers in a batch.
 const BATCH: u32 = 3;
@@ -219,18 +220,10 @@ fn check(threads: usize, fault: Fault) {
     }
 }
 
-/// Runs `check` in random schedules, and in those that prefer some threads over others.
-fn explore(threads: usize, fault: Fault) {
-    let mut runner = PortfolioRunner::new(true, Config::new());
-    runner.add(scheduler::RandomScheduler::new(SCHEDULES));
-    runner.add(scheduler::PctScheduler::new(3, SCHEDULES));
-    runner.run(move || check(threads, fault));
-}
-
 #[test]
 fn everything_is_written_in_order() {
     for threads in 2..=4 {
-        explore(threads, Fault::None);
+        explore(SCHEDULES, move || check(threads, Fault::None));
     }
 }
 
@@ -246,11 +239,11 @@ fn nothing_follows_a_failure() {
         Fault::Write(6),
     ];
     for fault in faults {
-        explore(4, fault);
+        explore(SCHEDULES, move || check(4, fault));
     }
 }
 
 #[test]
 fn a_panic_ends_the_run() {
-    explore(3, Fault::Panic(5));
+    explore(SCHEDULES, || check(3, Fault::Panic(5)));
 }
