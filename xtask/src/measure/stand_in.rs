@@ -4,7 +4,6 @@
 //! takes little time.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -12,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use crate::median::median;
-use crate::{binary, process, scratch};
+use crate::{binary, corpus, process, scratch};
 
 /// Time the stand-in for git
 #[derive(clap::Args)]
@@ -37,7 +36,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
     let git = process::find_program("git").context("git is not installed")?;
     let place = scratch::directory()?;
-    let repository = make_repository(place.path())?;
+    let repository = place.path().join("repository");
+    corpus::unpacked(&repository, 1, 1)?;
     let directory = place.path().join("bin");
     process::quiet(
         Command::new(&git_sluice)
@@ -63,23 +63,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         "the stand-in adds {for_archive:.2} ms to an archive"
     );
     Ok(())
-}
-
-/// A repository with one commit of one file.
-fn make_repository(place: &Path) -> Result<PathBuf> {
-    let repository = place.join("repository");
-    let run = |words: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(&repository);
-        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]);
-        process::quiet(git.args(words)).map(drop)
-    };
-    fs::create_dir(&repository)?;
-    fs::write(repository.join("file"), "content\n")?;
-    run(&["init", "--quiet"])?;
-    run(&["add", "file"])?;
-    run(&["commit", "--quiet", "--message=one file"])?;
-    Ok(repository)
 }
 
 /// `PATH` with `directory` in front.
