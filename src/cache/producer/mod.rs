@@ -13,9 +13,9 @@
 //! bytes, `Complete`, or `Abandoned`. Followers look at the header again and again; there is no other notification
 //! between processes.
 //!
-//! **Readers** share the lock of `<key>.read` and note the furthest position in it. So the producer knows whether a reader
-//! is left (it tries the exclusive lock, and if it gets it, nobody can join any more) and does not run further ahead than
-//! [`MAX_LEAD_BYTES`](sending) of the furthest one, its own client included.
+//! **Readers** share the lock of `<key>.read`. The producer tries the exclusive lock to see whether a reader is left; once it has
+//! that lock, nobody can join. Readers note the furthest position in the file, and the producer stays within
+//! [`MAX_LEAD_BYTES`](sending) of it, or of its own client if that is further.
 //!
 //! **The own client** is a reader on a second thread ([`sending`]). A client that hangs holds up no follower, and the
 //! producer waits for nobody while one reader is near.
@@ -31,8 +31,8 @@
 //! | whatever makes it fails | `Abandoned`, removed | gets the error | each produces for itself |
 //! | the process dies | stays `Growing`, lock free | | one of them removes the file and produces; it goes on behind the bytes that it has sent, after it compared them |
 //!
-//! The producer removes names only while they lead to its own file. Another process removes them only with the lock
-//! of the file.
+//! The producer removes a name only while the name leads to its own file. Another process removes a name only while it holds
+//! the lock of the file.
 
 mod claim;
 mod sending;

@@ -1,6 +1,6 @@
 //! The file of the archive that this process makes: grows, and ends complete or abandoned.
 //!
-//! The bytes of the archive come first, then the header that tells of them. A reader so never misses bytes that it was told of.
+//! Bytes of the archive are written before the header that counts them, so a reader finds every byte that the header promises.
 
 use std::{
     io,
