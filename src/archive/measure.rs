@@ -25,7 +25,32 @@ use crate::{
 };
 
 /// A figure, or the reason why the figure is not known.
-pub type Known = Result<u64, &'static str>;
+pub type Known = Result<u64, UnknownReason>;
+
+/// Why a figure of an archive is not known before the archive is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownReason {
+    /// The content decides whether and how a file is sent.
+    Content,
+    /// The archive will fail, or hold another copy.
+    Unreadable,
+    /// A link is longer than what is measured: headers may claim any length.
+    LongTarget,
+    /// The command of the configuration is not run for a measurement.
+    Filtered,
+}
+
+impl UnknownReason {
+    /// The reason as a user reads it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Content => "the content of a file decides what is sent",
+            Self::Unreadable => "an object is missing or damaged",
+            Self::LongTarget => "the target of a symbolic link is long",
+            Self::Filtered => "a filter of the configuration converts a file",
+        }
+    }
+}
 
 /// What is known of an archive before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,17 +64,8 @@ pub struct Measurement {
 /// Entries in a chunk.
 const CHUNK: usize = 256;
 
-/// The longest target of a symbolic link that is measured, in bytes: headers may claim any length.
+/// The longest target of a symbolic link that is measured, in bytes.
 const MAX_TARGET: u64 = 16 << 20;
-
-/// The content decides whether and how a file is sent.
-const CONTENT: &str = "the content of a file decides what is sent";
-/// The archive will fail, or hold another copy.
-const UNREADABLE: &str = "an object is missing or damaged";
-/// See [`MAX_TARGET`].
-const LONG_TARGET: &str = "the target of a symbolic link is long";
-/// The command of the configuration is not run for a measurement.
-const FILTERED: &str = "a filter of the configuration converts a file";
 
 /// Measures the archive that `request` asks for, as a tar. Withdraws `Run::shareable` if the archive depends on
 /// more than the request.
@@ -71,7 +87,7 @@ pub fn measure(request: Request) -> Result<Measurement> {
             }
         },
         entries: match total.is_uncertain {
-            true => Err(CONTENT),
+            true => Err(UnknownReason::Content),
             false => Ok(entries),
         },
     })
@@ -107,7 +123,7 @@ pub(super) struct Lengths {
     /// The entries.
     pub(super) chunk: Option<Chunk>,
     /// Why the number of bytes is not known.
-    pub(super) unknown: Option<&'static str>,
+    pub(super) unknown: Option<UnknownReason>,
     /// Whether the number of entries is not known.
     is_uncertain: bool,
     /// Whether messages go with the archive.
@@ -188,13 +204,15 @@ impl Measurer {
                 let Tools { scratch, piece, .. } = tools;
                 let fate = (reason, stand_in, size);
                 let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
-                Ok(made.map(|()| piece.len()).map_err(|_| UNREADABLE))
+                Ok(made
+                    .map(|()| piece.len())
+                    .map_err(|_| UnknownReason::Unreadable))
             }
             Disposition::Placeholder(..) | Disposition::Content => {
                 let body = match (entry.blob, size) {
                     (Blob::Extra(number), _) => {
                         let extra = &self.archiver.extras[number as usize];
-                        extra::size(extra).map_err(|_| UNREADABLE)
+                        extra::size(extra).map_err(|_| UnknownReason::Unreadable)
                     }
                     (_, None) => Ok(0),
                     (_, Some(ContentSize::LfsObject { size, is_here })) => {
@@ -202,7 +220,7 @@ impl Measurer {
                     }
                     (_, Some(ContentSize::Blob(size))) => match size.exactly() {
                         Some(size) => self.body(tools, window, entry, size)?,
-                        None => Err(UNREADABLE),
+                        None => Err(UnknownReason::Unreadable),
                     },
                 };
                 let notes = self.archiver.notes(entry, Disposition::Content, None);
@@ -244,8 +262,8 @@ impl Measurer {
     fn lfs_body(&self, entry: &Entry, size: u64, is_here: bool) -> Known {
         let is_looked_at = self.archiver.blob_policy.policy.binary.is_some();
         match is_here {
-            false => Err(UNREADABLE),
-            true if is_looked_at || entry.treatment.substitute => Err(CONTENT),
+            false => Err(UnknownReason::Unreadable),
+            true if is_looked_at || entry.treatment.substitute => Err(UnknownReason::Content),
             true => Ok(size),
         }
     }
@@ -256,11 +274,11 @@ impl Measurer {
         if entry.kind == MemberKind::Symlink {
             return Ok(match size <= MAX_TARGET {
                 true => Ok(size),
-                false => Err(LONG_TARGET),
+                false => Err(UnknownReason::LongTarget),
             });
         }
         if archiver.blob_policy.policy.binary.is_some() {
-            return Ok(Err(CONTENT));
+            return Ok(Err(UnknownReason::Content));
         }
         if entry.treatment.is_none() {
             return Ok(Ok(size));
@@ -268,7 +286,7 @@ impl Measurer {
         let store = archiver.store(window);
         if entry.treatment.filter.is_some() {
             self.shareable.withdraw();
-            return Ok(Err(FILTERED));
+            return Ok(Err(UnknownReason::Filtered));
         }
         // As in the archive, a file above this size is not converted.
         if size > store.big_file && !entry.treatment.substitute {
@@ -286,7 +304,7 @@ impl Measurer {
         content.clear();
         let id = store.odb.replaced(&entry.id)?;
         if !matches!(reader.read(&id, content), Ok(Some(_))) {
-            return Ok(Err(UNREADABLE));
+            return Ok(Err(UnknownReason::Unreadable));
         }
         archiver.convert(
             window,
@@ -359,7 +377,7 @@ impl Worker for Measurer {
             match len {
                 Ok(bytes) => lengths.bytes = lengths.bytes.saturating_add(bytes),
                 Err(reason) => {
-                    lengths.is_uncertain |= reason == CONTENT;
+                    lengths.is_uncertain |= reason == UnknownReason::Content;
                     lengths.unknown = lengths.unknown.or(Some(reason));
                 }
             }

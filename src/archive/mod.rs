@@ -20,6 +20,7 @@
 
 mod archiver;
 mod entry;
+mod entry_error;
 mod extra;
 mod fetch;
 mod large;
@@ -34,7 +35,7 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
-pub use measure::{Known, Measurement, archive_length, measure, tar_length};
+pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
 pub use range::send_range;
 pub use run::{ArchiveOutputs, RunStats, run};
 pub use share::share;

@@ -177,9 +177,9 @@ fn refused(reason: &'static str) -> Error {
 
 /// The length of the archive, in bytes.
 fn length(request: Request) -> Result<u64> {
-    measure(request)?
-        .bytes
-        .map_err(|reason| Error::fatal("cannot tell where the archive ends").caused_by(reason))
+    measure(request)?.bytes.map_err(|reason| {
+        Error::fatal("cannot tell where the archive ends").caused_by(reason.as_str())
+    })
 }
 
 /// Looks for the entries of a range.
@@ -192,10 +192,18 @@ struct RangeSearch {
     /// The number and the position of the first entry of the range.
     start: Option<(u64, u64)>,
     kept: WindowCache,
-    /// Whether nothing more is looked for.
-    is_complete: bool,
-    /// Whether the length of an entry is not known.
-    is_lost: bool,
+    state: SearchState,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SearchState {
+    /// The range goes on behind the last entry.
+    Going,
+    /// The range ends in the last entry, or need not be followed to the end of the archive.
+    Complete,
+    /// The length of an entry is not known, so nothing behind the entry can be found.
+    Lost,
 }
 
 /// The windows from the start of the range on, so that they need not be planned again.
@@ -225,15 +233,12 @@ impl RangeSearch {
                 bytes: 0,
                 max_bytes,
             },
-            is_complete: false,
-            is_lost: false,
+            state: SearchState::Going,
         };
         let (_, outcome) = pipeline::run(planner, &measurer, &mut search, limits);
-        if search.is_lost {
+        outcome?;
+        if search.state == SearchState::Lost {
             return Ok(Slice::default());
-        }
-        if !search.is_complete {
-            outcome?;
         }
         let end = measurer.end(search.position)?;
         search.slice(end)
@@ -247,7 +252,7 @@ impl RangeSearch {
             None if is_behind => return Err(Error::not_satisfiable(self.position + end)),
             None => (self.number, self.position),
         };
-        let is_bounded = self.is_complete && self.bytes.end != u64::MAX;
+        let is_bounded = self.state == SearchState::Complete && self.bytes.end != u64::MAX;
         // No thread is left that holds a window.
         let windows = self.kept.windows.and_then(|windows| {
             let whole = windows.into_iter().map(Arc::into_inner);
@@ -274,7 +279,9 @@ impl RangeSearch {
         }
         self.position = end;
         self.number += 1;
-        self.is_complete = self.position >= self.bytes.end;
+        if self.position >= self.bytes.end {
+            self.state = SearchState::Complete;
+        }
     }
 
     /// Keeps the window of `chunk`, which begins at entry `number` and is in the range.
@@ -296,7 +303,9 @@ impl RangeSearch {
         let is_long = self.bytes.end == u64::MAX && self.number - kept.first > kept.first / 4;
         if is_long || kept.bytes > kept.max_bytes {
             kept.windows = None;
-            self.is_complete |= self.bytes.end == u64::MAX;
+            if self.bytes.end == u64::MAX {
+                self.state = SearchState::Complete;
+            }
         }
     }
 }
@@ -309,23 +318,27 @@ impl Sink<Lengths> for RangeSearch {
             unknown,
             ..
         } = std::mem::take(lengths);
-        self.is_lost |= unknown.is_some();
+        if unknown.is_some() {
+            self.state = SearchState::Lost;
+            return Ok(());
+        }
         let number = self.number;
         for len in each {
-            if self.is_complete || self.is_lost {
+            self.add(len);
+            if self.is_done() {
                 break;
             }
-            self.add(len);
         }
         if let Some(chunk) = chunk
             && self.start.is_some()
         {
             self.keep(chunk, number);
         }
-        match self.is_complete || self.is_lost {
-            true => Err(Error::fatal("nothing more is looked for")),
-            false => Ok(()),
-        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.state != SearchState::Going
     }
 
     fn abandon(&mut self, _: &mut Lengths) {}

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Context;
 use crate::{
-    archive::{Measurement, measure},
+    archive::{Measurement, UnknownReason, measure},
     base::error::{Error, Result},
     cache::StoredArchive,
     cli::{Args, CliError, Info, RawArgs},
@@ -90,11 +90,11 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
     let Measurement { bytes, entries } = measure(request)?;
     let length = match (stored, is_tar) {
         (Some(stored), _) => Ok(stored.bytes()),
-        (None, true) => bytes,
+        (None, true) => bytes.map_err(UnknownReason::as_str),
         (None, false) => Err(COMPRESSED),
     };
     (answer.content_length, answer.content_length_reason) = parted(length);
-    (answer.entries, answer.entries_reason) = parted(entries);
+    (answer.entries, answer.entries_reason) = parted(entries.map_err(UnknownReason::as_str));
     (answer.etag, answer.etag_reason) = match tag {
         Ok(key) if shareable.holds() => (Some(key.etag()), None),
         Ok(_) => (

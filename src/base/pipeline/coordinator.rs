@@ -188,6 +188,9 @@ where
             self.hand_out();
             if let Some(done) = self.window.pop() {
                 self.write(done, sink)?;
+                if sink.is_done() {
+                    return Ok(());
+                }
             } else if self.is_finished() {
                 return Ok(());
             } else if let Some(task) = self.tasks.try_receive(self.window.planned() == 0) {

@@ -100,6 +100,11 @@ pub trait Sink<O> {
     /// Write `output` and leave it empty.
     fn write(&mut self, output: &mut O) -> Result<()>;
 
+    /// Whether later outputs are of no interest. Then the run ends after the last write, as at the end of the plan.
+    fn is_done(&self) -> bool {
+        false
+    }
+
     /// Write the output before a failure, if anything was written at all, so that the result is visibly
     /// incomplete.
     fn abandon(&mut self, output: &mut O);

@@ -133,6 +133,8 @@ struct Collect<'a> {
     taken: Vec<u32>,
     torn: bool,
     full_at: Option<usize>,
+    /// The number of outputs after which no more are wanted.
+    enough: usize,
     worker: &'a Slow,
 }
 
@@ -147,6 +149,10 @@ impl Sink<Vec<u32>> for Collect<'_> {
         }
         self.taken.append(output);
         Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.taken.len() >= self.enough
     }
 
     fn abandon(&mut self, output: &mut Vec<u32>) {
@@ -190,6 +196,7 @@ fn limited(
         taken: Vec::new(),
         torn: false,
         full_at,
+        enough: usize::MAX,
         worker,
     };
     let (times, outcome) = run(source, worker, &mut sink, limits);
@@ -278,6 +285,29 @@ fn a_budget_of_nothing_does_one_job_after_the_other() {
         let (_, taken, _, outcome) = limited(to(100), &Slow::default(), limits, None);
         assert!(outcome.is_ok());
         assert_eq!(taken, (0..100).collect::<Vec<_>>(), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_sink_that_wants_no_more_ends_the_run() {
+    for threads in [1, 2, 8] {
+        let worker = Slow::default();
+        let limits = Limits {
+            threads: Some(threads),
+            max_threads: usize::MAX,
+            budget: 80,
+            queued: 16,
+        };
+        let mut sink = Collect {
+            taken: Vec::new(),
+            torn: false,
+            full_at: None,
+            enough: 50,
+            worker: &worker,
+        };
+        let (_, outcome) = run(to(200), &worker, &mut sink, limits);
+        assert!(outcome.is_ok() && !sink.torn, "{threads} threads");
+        assert_eq!(sink.taken, (0..50).collect::<Vec<_>>());
     }
 }
 

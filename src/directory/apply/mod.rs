@@ -86,8 +86,8 @@ use reader::{ArchiveReader, Item};
 use recording::Recording;
 use root::Root;
 pub use root::TargetDirectory;
-use state::Verdict;
 pub use state::{Content, DirectoryState};
+use state::{Files, Verdict};
 use state_files::{LIST, NEW_LIST};
 use steps::Steps;
 use verify::verify;
@@ -193,8 +193,7 @@ fn judge(
     reports: &mut Reports<'_>,
 ) -> Result<Verdict> {
     let state = DirectoryState::read(root.directory())?;
-    let is_listed = is_listed(root, state.as_ref())?;
-    let verdict = DirectoryState::judge(state.as_ref(), root.is_bare()?, is_listed, claim)?;
+    let verdict = DirectoryState::judge(state.as_ref(), files(root, state.as_ref())?, claim)?;
     let is_same = state.as_ref() == Some(&DirectoryState::applied(claim));
     let is_full = claim.base.is_none();
     let held = match (state, check) {
@@ -211,15 +210,22 @@ fn judge(
     }
 }
 
-/// Whether everything that archives have brought into a directory in `state` is in its lists.
-fn is_listed(root: &Root, state: Option<&DirectoryState>) -> Result<bool> {
+/// What is known of the files in a directory in `state`.
+fn files(root: &Root, state: Option<&DirectoryState>) -> Result<Files> {
+    if root.is_bare()? {
+        return Ok(Files::None);
+    }
     let root = root.directory();
-    Ok(match state.map(|state| &state.content) {
+    let is_listed = match state.map(|state| &state.content) {
         None => false,
         Some(Content::Holds(held)) => List::of(root, &[held])?.is_some(),
         Some(Content::Applying { .. }) => {
             List::open(root, LIST)?.is_some() || List::open(root, NEW_LIST)?.is_some()
         }
+    };
+    Ok(match is_listed {
+        true => Files::Listed,
+        false => Files::Unlisted,
     })
 }
 

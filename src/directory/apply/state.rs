@@ -39,6 +39,30 @@ pub enum Content {
     },
 }
 
+/// The files of a directory, without those that state what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Files {
+    /// There are none.
+    None,
+    /// The list names all that archives have brought.
+    Listed,
+    /// Nothing is known of them.
+    Unlisted,
+}
+
+/// What a directory holds, compared with what an archive needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    /// The target of the archive.
+    Target,
+    /// The base of the delta.
+    Base,
+    /// A part of this archive, whose application was interrupted.
+    Interrupted,
+    /// Anything else.
+    Other,
+}
+
 /// The decision about an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -155,35 +179,53 @@ impl DirectoryState {
         matches!(self.content, Content::Applying { .. })
     }
 
-    /// Decide about an archive for a directory in this state. `bare` says that the directory holds no other
-    /// file, `listed` that all files of archives in it are known. Only a channel tells that two full archives of one commit have
-    /// the same files.
+    /// Decides about an archive for a directory with these `files`, in this `state`.
+    ///
+    /// | the directory holds | a delta | a full archive: no files | listed files | unlisted files |
+    /// |---|---|---|---|---|
+    /// | the target | nothing | apply | replace; nothing, if of the same channel | nothing |
+    /// | the base | apply | | | |
+    /// | a part of this archive | apply | apply | replace | apply |
+    /// | something else, or does not say | refuse | apply | replace | refuse |
+    ///
+    /// For an archive of a channel, what came from elsewhere counts as something else. Only a channel tells that two
+    /// full archives of one commit have the same files.
     pub(super) fn judge(
         state: Option<&Self>,
-        bare: bool,
-        listed: bool,
+        files: Files,
         claim: &ArchiveHeader,
     ) -> Result<Verdict> {
-        let ArchiveHeader { base, target, .. } = claim;
-        // An archive of a channel fits only what came from the same channel.
-        let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
-        let content = state.filter(fits).map(|state| &state.content);
-        match (content, base) {
-            (_, None) if bare => Ok(Verdict::Apply),
-            (Some(Content::Holds(held)), base)
-                if held == target && (base.is_some() || claim.origin.is_some() || !listed) =>
-            {
-                Ok(Verdict::Nothing)
-            }
-            (_, None) if listed && state.is_some() => Ok(Verdict::Replace),
-            (Some(Content::Holds(held)), Some(base)) if held == base => Ok(Verdict::Apply),
-            (Some(content), _) if *content == Self::applying(claim).content => Ok(Verdict::Apply),
-            (_, Some(base)) => Err(Self::refusal(state, bare, base)),
-            (_, None) => Err(Error::fatal(
-                "cannot apply: the archive is a full one, and the directory is not empty",
-            )
-            .hinted("what is in it came from elsewhere: apply the archive to an empty directory")),
+        let relation = Self::relation(state, claim);
+        let Some(base) = &claim.base else {
+            return match (relation, files) {
+                (_, Files::None) => Ok(Verdict::Apply),
+                (Relation::Target, Files::Listed) if claim.origin.is_some() => Ok(Verdict::Nothing),
+                (_, Files::Listed) => Ok(Verdict::Replace),
+                (Relation::Target, Files::Unlisted) => Ok(Verdict::Nothing),
+                (Relation::Interrupted, Files::Unlisted) => Ok(Verdict::Apply),
+                (Relation::Base | Relation::Other, Files::Unlisted) => Err(Self::not_empty()),
+            };
+        };
+        match relation {
+            Relation::Target => Ok(Verdict::Nothing),
+            Relation::Base | Relation::Interrupted => Ok(Verdict::Apply),
+            Relation::Other => Err(Self::refusal(state, files == Files::None, base)),
         }
+    }
+
+    fn relation(state: Option<&Self>, claim: &ArchiveHeader) -> Relation {
+        let fits = |state: &&Self| claim.origin.is_none() || claim.origin == state.origin;
+        match state.filter(fits).map(|state| &state.content) {
+            Some(Content::Holds(held)) if *held == claim.target => Relation::Target,
+            Some(Content::Holds(held)) if Some(held) == claim.base.as_ref() => Relation::Base,
+            Some(content) if *content == Self::applying(claim).content => Relation::Interrupted,
+            _ => Relation::Other,
+        }
+    }
+
+    fn not_empty() -> Error {
+        Error::fatal("cannot apply: the archive is a full one, and the directory is not empty")
+            .hinted("what is in it came from elsewhere: apply the archive to an empty directory")
     }
 
     fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {
@@ -222,7 +264,7 @@ fn how_to_say() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArchiveHeader, Content, DirectoryState, Id, Origin, Verdict};
+    use super::{ArchiveHeader, Content, DirectoryState, Files, Id, Origin, Verdict};
 
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
@@ -291,27 +333,27 @@ mod tests {
         let [held, base, other] = ["b", "a", "c"].map(holds);
         let [apply, replace, nothing] =
             [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
-        for (state, bare, listed, of_delta, of_full) in [
-            (None, true, false, None, apply),
-            (None, false, false, None, None),
-            (Some(&held), false, false, nothing, nothing),
-            (Some(&held), true, false, nothing, apply),
-            (Some(&held), false, true, nothing, replace),
-            (Some(&base), false, false, apply, None),
-            (Some(&base), false, true, apply, replace),
-            (Some(&base), true, false, apply, apply),
-            (Some(&other), false, false, None, None),
-            (Some(&other), false, true, None, replace),
-            (Some(&on_the_way), false, false, apply, None),
-            (Some(&on_the_way), false, true, apply, replace),
-            (Some(&from_nothing), false, false, None, apply),
-            (Some(&from_nothing), false, true, None, replace),
+        for (state, files, of_delta, of_full) in [
+            (None, Files::None, None, apply),
+            (None, Files::Unlisted, None, None),
+            (Some(&held), Files::Unlisted, nothing, nothing),
+            (Some(&held), Files::None, nothing, apply),
+            (Some(&held), Files::Listed, nothing, replace),
+            (Some(&base), Files::Unlisted, apply, None),
+            (Some(&base), Files::Listed, apply, replace),
+            (Some(&base), Files::None, apply, apply),
+            (Some(&other), Files::Unlisted, None, None),
+            (Some(&other), Files::Listed, None, replace),
+            (Some(&on_the_way), Files::Unlisted, apply, None),
+            (Some(&on_the_way), Files::Listed, apply, replace),
+            (Some(&from_nothing), Files::Unlisted, None, apply),
+            (Some(&from_nothing), Files::Listed, None, replace),
         ] {
-            let judge = |claim| DirectoryState::judge(state, bare, listed, claim).ok();
+            let judge = |claim| DirectoryState::judge(state, files, claim).ok();
             assert_eq!(
                 (judge(&delta), judge(&full)),
                 (of_delta, of_full),
-                "{state:?} {bare} {listed}"
+                "{state:?} {files:?}"
             );
         }
     }
@@ -376,7 +418,7 @@ mod tests {
                 Some(Verdict::Apply),
             ),
         ] {
-            let judge = |claim| DirectoryState::judge(Some(&state), false, true, claim).ok();
+            let judge = |claim| DirectoryState::judge(Some(&state), Files::Listed, claim).ok();
             let verdicts = [judge(&delta), judge(&full), judge(&plain)];
             assert_eq!(verdicts, [of_delta, of_full, of_plain], "{state:?}");
         }

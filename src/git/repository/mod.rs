@@ -9,6 +9,7 @@ mod config_check;
 pub mod date;
 pub mod environment;
 pub mod extra_file;
+mod file_stamps;
 pub mod gitmodules;
 pub mod pool;
 pub mod lfs;

@@ -1,38 +1,17 @@
 //! Repositories that stay open between the requests of a batch.
 //!
-//! A repository is used again only where everything that was read to open it is as it was then. In doubt it is opened
-//! again: a stale answer is never given. Refs, loose objects and attribute files are read by each request in any case;
-//! packs stay open as long as no directory of packs has changed.
+//! A repository is used again only if it was opened twice and everything that was read to open it ([`FileStamps`]) was the
+//! same both times and is the same now. Once is not enough: a change between a read and its stamp would go unnoticed. In
+//! doubt it is opened again: a stale answer is never given. Refs, loose objects and attribute files are read by each
+//! request in any case; packs stay open as long as no directory of packs has changed.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{path::PathBuf, sync::Arc};
 
-use gix::config::Source;
-
-use super::{Repository, environment::Environment};
+use super::{Repository, environment::Environment, file_stamps::FileStamps};
 use crate::{
     base::{error::Result, threads::Lock},
-    git::odb::{Odb, YOUNG},
+    git::odb::Odb,
 };
-
-/// The files of a git directory that decide about the repository (gitrepository-layout(5)).
-const FILES: [&str; 7] = [
-    "HEAD",
-    "commondir",
-    "config",
-    "config.worktree",
-    "packed-refs",
-    "refs/replace",
-    "shallow",
-];
-/// The sources of configuration in addition to files that others include.
-const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
 
 /// The memory of an open repository in bytes, rounded up from what was measured: without packs, and that of each pack.
 const REPOSITORY_MEMORY: u64 = 128 << 10;
@@ -58,7 +37,7 @@ struct Key {
 #[derive(Clone)]
 struct PooledRepository {
     key: Key,
-    traces: Arc<FileStamps>,
+    stamps: Arc<FileStamps>,
     /// `None` until it was opened twice without a change in between: a change while it was opened would go unnoticed.
     repository: Option<Repository>,
 }
@@ -81,7 +60,7 @@ impl RepositoryPool {
         };
         let known = self.find(&key).filter(PooledRepository::is_current);
         if let Some(PooledRepository {
-            traces,
+            stamps,
             repository: Some(mut repository),
             ..
         }) = known
@@ -90,7 +69,7 @@ impl RepositoryPool {
                 let repository = Some(repository.clone());
                 self.put(PooledRepository {
                     key,
-                    traces,
+                    stamps,
                     repository,
                 });
             }
@@ -98,12 +77,12 @@ impl RepositoryPool {
         }
         let opened = Repository::open(environment)?;
         if let Ok(repository) = &opened
-            && let Some(traces) = FileStamps::of(repository, environment)
+            && let Some(stamps) = FileStamps::of(repository, environment)
         {
-            let is_steady = known.is_some_and(|known| *known.traces == traces);
+            let is_steady = known.is_some_and(|known| *known.stamps == stamps);
             self.put(PooledRepository {
                 key,
-                traces: Arc::new(traces),
+                stamps: Arc::new(stamps),
                 repository: is_steady.then(|| repository.clone()),
             });
         }
@@ -139,7 +118,7 @@ impl PooledRepository {
     /// Whether the repository is as it was, and all that was read of it is right.
     fn is_current(&self) -> bool {
         let mut repository = self.repository.iter();
-        self.traces.hold() && repository.all(|it| it.check_reads().is_ok())
+        self.stamps.hold() && repository.all(|it| it.check_reads().is_ok())
     }
 
     /// The number of packs that are open.
@@ -164,138 +143,5 @@ impl Repository {
             self.kept_odb = Some(self.odb());
         }
         !is_current
-    }
-}
-
-/// The state of all that is read to open a repository.
-#[derive(PartialEq, Eq)]
-struct FileStamps(Vec<(PathBuf, Trace)>);
-
-impl FileStamps {
-    /// The traces of `repository`. `None` for one that must be opened again each time.
-    fn of(repository: &Repository, environment: &Environment) -> Option<Self> {
-        if !is_plain(repository, environment) {
-            return None;
-        }
-        let files = files(repository).into_iter().map(|path| {
-            let trace = Trace::of_file(&path);
-            (path, trace)
-        });
-        let objects = repository.objects.dirs.iter().map(PathBuf::as_path);
-        let directories = objects.chain([repository.gix.git_dir(), &environment.cwd]);
-        let directories = directories.map(|path| (path.to_owned(), Trace::of_directory(path)));
-        let traces = Self(files.chain(directories).collect());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        let young = now.checked_sub(YOUNG)?.as_nanos().cast_signed();
-        let is_old = |(_, trace): &(PathBuf, Trace)| trace.is_older_than(young);
-        traces.0.iter().all(is_old).then_some(traces)
-    }
-
-    /// Whether nothing has changed.
-    fn hold(&self) -> bool {
-        self.0.iter().all(|(path, trace)| match trace {
-            Trace::Directory { .. } => *trace == Trace::of_directory(path),
-            Trace::File { .. } | Trace::Nothing => *trace == Trace::of_file(path),
-        })
-    }
-}
-
-/// Whether only the usual files decide about the repository: it lies where it is looked for first, is no linked
-/// work tree, and has no replacements, no extensions and no configuration that is included.
-fn is_plain(repository: &Repository, environment: &Environment) -> bool {
-    let gix = &repository.gix;
-    let (git_dir, cwd) = (gix.git_dir(), &environment.cwd);
-    let is_found_at_once = match &environment.git_dir {
-        Some(named) => git_dir == cwd.join(named),
-        None => git_dir == cwd || git_dir == cwd.join(".git"),
-    };
-    let config = gix.config_snapshot();
-    let has = |name: &&str| {
-        let mut sections = config
-            .plumbing()
-            .sections_by_name(name)
-            .into_iter()
-            .flatten();
-        sections.next().is_some()
-    };
-    is_found_at_once
-        && gix.common_dir() == git_dir
-        && repository.objects.replacements.is_empty()
-        && !["include", "includeIf", "extensions"].iter().any(has)
-}
-
-/// The files that are read to open a plain repository, whether they are there or not.
-fn files(repository: &Repository) -> BTreeSet<PathBuf> {
-    let git_dir = repository.gix.git_dir();
-    let config = repository.gix.config_snapshot();
-    let sections = config.plumbing().sections();
-    let known = sections.filter_map(|section| section.meta().path.clone());
-    let sources = SOURCES.iter().filter_map(|source| {
-        let path = source.storage_location(&mut |name| std::env::var_os(name));
-        Some(git_dir.join(path?))
-    });
-    let named = FILES.iter().map(|name| git_dir.join(name));
-    let objects = repository.objects.dirs.iter();
-    let alternates = objects.map(|objects| objects.join("info/alternates"));
-    known
-        .chain(sources)
-        .chain(named)
-        .chain(alternates)
-        .collect()
-}
-
-/// The state of one path.
-#[derive(PartialEq, Eq)]
-enum Trace {
-    Nothing,
-    /// A directory in which anything may change, as long as it is the same one, of the same owner.
-    Directory {
-        place: (u64, u64),
-        owner: (u32, u32),
-    },
-    /// A file, or a directory whose entries count.
-    File {
-        place: (u64, u64),
-        owner: (u32, u32),
-        size: u64,
-        /// Of the content and of the rest, in nanoseconds since 1970.
-        changed: (i128, i128),
-    },
-}
-
-impl Trace {
-    fn of_directory(path: &Path) -> Self {
-        match fs::metadata(path) {
-            Ok(found) => Self::Directory {
-                place: (found.dev(), found.ino()),
-                owner: (found.uid(), found.mode()),
-            },
-            Err(_) => Self::Nothing,
-        }
-    }
-
-    fn of_file(path: &Path) -> Self {
-        let time = |seconds: i64, nanoseconds: i64| {
-            i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
-        };
-        match fs::metadata(path) {
-            Ok(found) => Self::File {
-                place: (found.dev(), found.ino()),
-                owner: (found.uid(), found.mode()),
-                size: found.size(),
-                changed: (
-                    time(found.mtime(), found.mtime_nsec()),
-                    time(found.ctime(), found.ctime_nsec()),
-                ),
-            },
-            Err(_) => Self::Nothing,
-        }
-    }
-
-    fn is_older_than(&self, time: i128) -> bool {
-        match self {
-            Self::File { changed, .. } => changed.0.max(changed.1) < time,
-            Self::Nothing | Self::Directory { .. } => true,
-        }
     }
 }

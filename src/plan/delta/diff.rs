@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     change::{DiffStep, Shown, change},
-    frames::{Frame, Frames},
+    frames::{Frame, Frames, Visibility},
     side::{Order, Side, order},
 };
 use crate::{
@@ -184,7 +184,7 @@ impl Diff {
             TreeStep::End => {
                 self.old.view.leave();
                 advance(&mut self.old, reader)?;
-                let gone = self.frames.leave().filter(|frame| frame.old_shown);
+                let gone = self.frames.leave().filter(|frame| frame.visibility.old);
                 Ok(self.directory(Status::Deleted, gone.and_then(|frame| frame.old)))
             }
             TreeStep::Directory(id) => {
@@ -202,7 +202,10 @@ impl Diff {
             TreeStep::Leaf { mode, id } => {
                 let old = self.old.show(reader, &self.path, mode, id)?;
                 advance(&mut self.old, reader)?;
-                self.frames.show(old.in_directory, false);
+                self.frames.show(Visibility {
+                    old: old.in_directory,
+                    new: false,
+                });
                 Ok(self.step_about(old.shown, None))
             }
         }
@@ -214,7 +217,7 @@ impl Diff {
                 self.new.view.leave();
                 self.new.advance(reader)?;
                 let came = self.frames.leave();
-                let came = came.filter(|frame| frame.new_shown && !frame.written);
+                let came = came.filter(|frame| frame.visibility.new && !frame.written);
                 Ok(self.directory(Status::Added, came.and_then(|frame| frame.new)))
             }
             TreeStep::Directory(id) => {
@@ -232,7 +235,10 @@ impl Diff {
             TreeStep::Leaf { mode, id } => {
                 let new = self.new.show(reader, &self.path, mode, id)?;
                 self.new.advance(reader)?;
-                self.frames.show(false, new.in_directory);
+                self.frames.show(Visibility {
+                    old: false,
+                    new: new.in_directory,
+                });
                 Ok(self.step_about(None, new.shown))
             }
         }
@@ -324,7 +330,10 @@ impl Diff {
             false => self.old.show(reader, &self.path, old.0, old.1)?,
         };
         self.advance_both(reader)?;
-        self.frames.show(was.in_directory, shown.in_directory);
+        self.frames.show(Visibility {
+            old: was.in_directory,
+            new: shown.in_directory,
+        });
         Ok(match (was.shown, shown.shown) {
             (Some(old), Some(new)) if self.is_same(&old, &new) => DiffStep::Nothing,
             (old, new) => self.step_about(old, new),
@@ -353,7 +362,8 @@ impl Diff {
         self.old.view.leave();
         self.new.view.leave();
         self.advance_both(reader)?;
-        Ok(match (frame.old_shown, frame.new_shown) {
+        let Visibility { old, new } = frame.visibility;
+        Ok(match (old, new) {
             (true, false) => self.directory(Status::Deleted, frame.old),
             (false, true) if !frame.written => self.directory(Status::Added, frame.new),
             _ => DiffStep::Nothing,
@@ -366,15 +376,16 @@ impl Diff {
         let Some(frame) = self.frames.last() else {
             return Ok(());
         };
-        if frame.unseen && frame.old_shown != frame.new_shown {
-            let (side, id) = match frame.old_shown {
+        let Visibility { old, new } = frame.visibility;
+        if frame.unseen && old != new {
+            let (side, id) = match old {
                 true => (&mut self.new, frame.new),
                 false => (&mut self.old, frame.old),
             };
             if let Some(id) = id
                 && side.shows_any(reader, &self.path, id)?
             {
-                self.frames.show(true, true);
+                self.frames.show(Visibility::BOTH);
             }
         }
         Ok(())

@@ -1,6 +1,43 @@
 //! The directories from the root to the position of a comparison, and which sides show them.
+//!
+//! A directory is in an archive only if an entry in it is. So only when the comparison leaves a directory is it known
+//! whether the directory was added, deleted or neither. An example, with `*.md` left out of both archives:
+//!
+//! ```text
+//! old tree     new tree     in the directory       on leaving it
+//! doc/a.md     doc/a.md     equal: skipped         The old side shows doc. The new side may show it by the skipped
+//! doc/b.txt                 shown by the old side  a.md: its view is asked, and does not. So doc was deleted.
+//! src/a.rs     src/a.rs     equal: skipped         The same question, and the view shows a.rs. So both sides show
+//! src/b.rs                  shown by the old side  src, and only src/b.rs was deleted.
+//! ```
 
 use gix::ObjectId;
+
+/// The sides of a comparison that show an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Visibility {
+    pub(super) old: bool,
+    pub(super) new: bool,
+}
+
+impl Visibility {
+    pub(super) const BOTH: Self = Self {
+        old: true,
+        new: true,
+    };
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            old: self.old | other.old,
+            new: self.new | other.new,
+        }
+    }
+
+    /// The number of sides that show it.
+    fn count(self) -> u64 {
+        u64::from(self.old) + u64::from(self.new)
+    }
+}
 
 /// A directory that was entered on one side or both.
 #[derive(Clone)]
@@ -11,10 +48,8 @@ pub(super) struct Frame {
     pub(super) old: Option<ObjectId>,
     /// Its id on the new side, if entered there.
     pub(super) new: Option<ObjectId>,
-    /// Whether the old side shows an entry in it, as far as known.
-    pub(super) old_shown: bool,
-    /// Whether the new side shows an entry in it, as far as known.
-    pub(super) new_shown: bool,
+    /// The sides that show an entry in it, as far as known.
+    pub(super) visibility: Visibility,
     /// Whether it shows an entry that differs.
     pub(super) changed: bool,
     /// Whether equal trees in it are read, because the rules about them differ.
@@ -34,8 +69,7 @@ impl Frame {
             path_len,
             old,
             new,
-            old_shown: false,
-            new_shown: false,
+            visibility: Visibility::default(),
             changed: false,
             wide: false,
             expands: false,
@@ -52,7 +86,7 @@ impl Frame {
     /// Whether later entries cannot change any fact about it. The root has no entry that could be shown.
     fn is_known(&self) -> bool {
         let is_root = self.path_len == 0;
-        self.has_both() && self.written && (is_root || self.old_shown && self.new_shown)
+        self.has_both() && self.written && (is_root || self.visibility == Visibility::BOTH)
     }
 }
 
@@ -104,7 +138,7 @@ impl Frames {
             above.unseen |= frame.unseen;
         }
         if self.redacted && frame.changed {
-            self.directories += u64::from(frame.old_shown) + u64::from(frame.new_shown);
+            self.directories += frame.visibility.count();
         }
         Some(frame)
     }
@@ -134,14 +168,15 @@ impl Frames {
         }
     }
 
-    /// Record that the `old` side or the `new` side shows an entry.
-    pub(super) fn show(&mut self, old: bool, new: bool) {
+    /// Record that these sides show an entry.
+    pub(super) fn show(&mut self, shown: Visibility) {
         for frame in self.stack.iter_mut().rev() {
-            if (!old || frame.old_shown) && (!new || frame.new_shown) {
+            let known = frame.visibility;
+            frame.visibility = known.or(shown);
+            // The directories above are shown already.
+            if frame.visibility == known {
                 break;
             }
-            frame.old_shown |= old;
-            frame.new_shown |= new;
         }
     }
 

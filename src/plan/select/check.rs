@@ -22,14 +22,23 @@ use crate::{
     },
 };
 
-/// The result for one pathspec.
+/// The result for one pathspec so far.
 #[derive(Clone, Copy, Default)]
 struct Finding {
-    matched: bool,
-    /// The pathspec matches something outside of the archived directory.
-    outside: bool,
+    matched: Match,
     /// The number of the failure that ended the pathspec's search. As in git, the failure counts as a match.
     failure: Option<usize>,
+}
+
+/// What a pathspec matches. A later value takes the place of an earlier one.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Match {
+    #[default]
+    Nothing,
+    /// Entries of the archived directory.
+    Inside,
+    /// An entry outside of the archived directory, which the archive refuses.
+    Outside,
 }
 
 /// The results for all pathspecs.
@@ -59,13 +68,13 @@ impl Findings {
             if let Some(failure) = finding.failure {
                 let _ = diagnostics.write_all(&self.failures[failure].lines());
             }
-            if finding.outside {
+            if finding.matched == Match::Outside {
                 return Err(Error::fatal(format_bytes(
                     "pathspec '{}' matches files outside the current directory",
                     &[given],
                 )));
             }
-            if !finding.matched && !pathspecs.may_be_unmatched() {
+            if finding.matched == Match::Nothing && !pathspecs.may_be_unmatched() {
                 return Err(Error::fatal(format_bytes(
                     "pathspec '{}' did not match any files",
                     &[given],
@@ -206,6 +215,10 @@ impl Check<'_> {
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
         let outside = kind.is_some() && !is_inside;
+        let place = match outside {
+            true => Match::Outside,
+            false => Match::Inside,
+        };
         for &(number, ref spec) in pathspecs.searched() {
             if !self.is_open(number) {
                 continue;
@@ -220,36 +233,45 @@ impl Check<'_> {
                     None => true,
                 };
             match spec.exclude {
-                true if hit => {}
                 true => {
                     let is_named = is_above && pathspecs.include_directory();
-                    self.found(number, is_inside || is_named, false);
+                    if !hit && (is_inside || is_named) {
+                        self.found(number, Match::Inside);
+                    }
                 }
-                false => self.found(number, hit, hit && outside),
+                false if hit => self.found(number, place),
+                false => {}
             }
         }
         let named = pathspecs.named();
         for name in named.at(full) {
             if is_dir || !name.only_directory {
-                self.found(name.number, true, outside);
+                self.found(name.number, place);
             }
         }
         // Under access rules, an allowed entry reveals the directories above.
         if outside || self.filter.access.is_some() {
             for name in named.above(full) {
-                self.found(name.number, true, outside);
+                self.found(name.number, place);
             }
         }
         Ok(())
     }
 
-    fn found(&mut self, number: usize, matched: bool, outside: bool) {
+    fn found(&mut self, number: usize, matched: Match) {
         let finding = &mut self.findings.each[number];
-        if matched && !finding.matched {
-            finding.matched = true;
+        if finding.matched == Match::Nothing {
             self.findings.open -= 1;
         }
-        finding.outside |= outside;
+        finding.matched = finding.matched.max(matched);
+    }
+
+    /// The last result that the walk can have for a pathspec.
+    fn last_match(&self) -> Match {
+        match self.below.is_empty() {
+            true => Match::Inside,
+            false => Match::Outside,
+        }
     }
 
     /// Whether `error` ends the search only of the pathspecs that lead below the unreadable tree.
@@ -269,17 +291,14 @@ impl Check<'_> {
         for number in named.chain(searched.map(|(number, _)| *number)) {
             if self.is_open(number) {
                 self.findings.each[number].failure = failure;
-                self.found(number, true, !self.below.is_empty());
+                self.found(number, self.last_match());
             }
         }
     }
 
     /// Whether the rest of the walk may change the result for a pathspec.
     fn is_open(&self, number: usize) -> bool {
-        let Finding {
-            matched, outside, ..
-        } = self.findings.each[number];
-        !matched || (!outside && !self.below.is_empty())
+        self.findings.each[number].matched < self.last_match()
     }
 
     /// Whether entries below the directory `path` may change a result.

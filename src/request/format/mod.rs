@@ -18,7 +18,7 @@ use crate::{
     format::deflate::Dialect,
     git::repository::settings::truth,
 };
-use table::{COMPRESSED, GZIP, TAR, ZIP, ZSTD};
+use table::{COMPRESSED, GZIP, TAR, ZIP};
 
 pub use table::{Container, Format, FormatRow};
 
@@ -95,17 +95,22 @@ impl Formats {
                 filters[at].set(key.as_bytes(), &section)?;
             }
         }
-        // `tar.tar.zst.remote` decides as about git's compressors.
-        let zst = filters.iter().find(|filter| filter.name == ZSTD.name);
-        let zst = NamedFormat {
-            remote: zst.and_then(|filter| filter.remote).unwrap_or(true),
-            ..NamedFormat::built_in(&ZSTD)
-        };
+        let ours = COMPRESSED.into_iter().filter(|row| !row.is_of_git);
+        let ours = ours.map(|row| {
+            // `tar.tar.zst.remote` decides as about git's compressors.
+            let filter = filters.iter().find(|filter| filter.name == row.name);
+            NamedFormat {
+                remote: filter.and_then(|filter| filter.remote).unwrap_or(true),
+                ..NamedFormat::built_in(row)
+            }
+        });
+        let ours: Vec<_> = ours.collect();
         let filters = filters.into_iter().filter_map(FormatFilter::named);
         let all = [NamedFormat::built_in(&TAR)]
             .into_iter()
             .chain(filters)
-            .chain([NamedFormat::built_in(&ZIP), zst]);
+            .chain([NamedFormat::built_in(&ZIP)])
+            .chain(ours);
         Ok(Self {
             all: all.collect(),
             only_served: false,

@@ -6,39 +6,35 @@
 //! reading it again never costs more than the walk has cost since. At most twice the bytes of the largest tree stay
 //! in addition to the innermost one. Every name is verified before a caller sees it. The walk decides nothing.
 
+mod fork;
+mod frame;
+mod memory;
+
 use std::{
     collections::HashSet,
-    mem,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
 
-use super::{
-    entry::{Mode, TreeEntry, entries, find},
-    links::{NameClash, Seen, holds_link},
-    name::{Protect, is_valid},
-};
 use crate::{
     base::{
         buffer::Buffer,
         error::{Error, Result, format_bytes},
     },
-    git::objects::{reader::Reader, wanted::Role},
+    git::{
+        objects::reader::Reader,
+        tree::{
+            entry::{Mode, TreeEntry, entries},
+            links::{NameClash, Seen, holds_link},
+            name::{Protect, is_valid},
+        },
+    },
 };
-
-/// The number of entries near the middle of a tree that are searched in the other tree.
-const MIDDLES: usize = 4;
-/// The size in bytes above which a tree is not divided: both walks would hold the whole tree. Smaller trees
-/// below are divided.
-const MAX_DIVIDED: usize = 1 << 20;
-/// The largest buffer in bytes that is reused for the next tree.
-const MAX_SPARE: usize = 64 << 10;
-/// The number of buffers that are kept for reuse.
-const MAX_SPARES: usize = 32;
+use frame::Frame;
 
 /// The longest path in bytes that a message shows in full.
 const MAX_SHOWN: usize = 4096;
@@ -71,99 +67,6 @@ pub struct Trees {
     held: Arc<AtomicUsize>,
     /// The bytes of all trees that this walk has read.
     read: usize,
-}
-
-struct Frame {
-    id: ObjectId,
-    /// What the walk had read when the tree itself was read.
-    read_at: usize,
-    /// The tree's bytes; empty while the tree is dropped.
-    content: Buffer,
-    at: usize,
-    /// The end of this walk's part of the tree.
-    end: usize,
-    /// The length of the directory's path, without slash at its end.
-    path_len: usize,
-    /// The directory's entry is in the archive.
-    written: bool,
-    seen: Seen,
-    /// The cached id of the directory's attribute file.
-    attribute_file: OnceLock<Option<ObjectId>>,
-}
-
-impl Frame {
-    /// Whether the tree is held and small enough for two walks to hold it.
-    fn is_divisible(&self) -> bool {
-        self.content.len() <= MAX_DIVIDED && !self.is_forgotten()
-    }
-
-    /// Whether the tree was dropped from memory.
-    fn is_forgotten(&self) -> bool {
-        self.content.len() < self.end
-    }
-
-    /// Drop the tree's bytes. Returns the number of bytes freed.
-    fn forget(&mut self, hash: HashKind) -> usize {
-        self.attribute_file(hash);
-        self.seen = Seen::default();
-        mem::take(&mut self.content).capacity()
-    }
-
-    /// Take the tree's bytes `content`, which were read again.
-    fn recall(&mut self, content: Buffer, hash: HashKind) {
-        self.content = content;
-        for (_, entry) in entries(&self.content, 0, hash).take_while(|(at, _)| *at < self.at) {
-            self.seen.see(entry.name, entry.mode);
-        }
-    }
-
-    /// The attribute file in this directory.
-    fn attribute_file(&self, hash: HashKind) -> Option<ObjectId> {
-        *self.attribute_file.get_or_init(|| {
-            if !self.content.contains_str(".gitattributes\0") {
-                return None;
-            }
-            let (id, mode) = find(&self.content, hash, b".gitattributes")?;
-            (mode != Mode::Directory).then_some(id)
-        })
-    }
-
-    /// The remaining entries, each with its offset.
-    fn rest(&self, hash: HashKind) -> impl Iterator<Item = (usize, TreeEntry<'_>)> {
-        entries(&self.content[..self.end], self.at, hash)
-    }
-
-    /// Split off the entries from `cut` on as a frame for another walk.
-    fn divide(&mut self, cut: usize, hash: HashKind) -> Self {
-        if cut == self.at {
-            return self.give_up();
-        }
-        let mut seen = self.seen.clone();
-        for (_, entry) in self.rest(hash).take_while(|(at, _)| *at < cut) {
-            seen.see(entry.name, entry.mode);
-        }
-        let end = mem::replace(&mut self.end, cut);
-        Self {
-            content: self.content.clone(),
-            at: cut,
-            end,
-            seen,
-            attribute_file: self.attribute_file.clone(),
-            ..*self
-        }
-    }
-
-    /// Split off all remaining entries.
-    fn give_up(&mut self) -> Self {
-        Self {
-            content: mem::take(&mut self.content),
-            at: mem::take(&mut self.at),
-            end: mem::take(&mut self.end),
-            seen: mem::take(&mut self.seen),
-            attribute_file: self.attribute_file.clone(),
-            ..*self
-        }
-    }
 }
 
 /// One step of the walk.
@@ -247,70 +150,6 @@ impl Trees {
         self.make_room();
     }
 
-    /// Read the tree `id`, which is at `path`, and count its bytes as held.
-    fn read(&mut self, reader: &mut Reader, id: ObjectId, path: &[u8]) -> Result<Buffer> {
-        let mut content = self.spare.pop().unwrap_or_default();
-        let failed = || Error::fatal(format!("unable to read tree ({id})"));
-        match reader.read(&id, &mut content) {
-            Ok(Some(ObjectKind::Tree)) => {}
-            Ok(None) if reader.notes_missing() => {
-                reader.note_missing(&id, || Role::Tree(path.into()));
-            }
-            // Without the check of the whole tree, git notices a missing tree while it writes.
-            Ok(None) if self.rules.protect.is_none() => {
-                let error = Error::entry(format!("Could not read {id}"));
-                return Err(reader.odb.config().missing(error));
-            }
-            Ok(Some(_)) if self.rules.protect.is_none() => {
-                return Err(Error::entry(format!("Object {id} not a tree")));
-            }
-            Ok(None) => return Err(reader.odb.config().missing(failed())),
-            Ok(Some(_)) => return Err(failed()),
-            Err(failure) => return Err(failure.explain(failed())),
-        }
-        self.held.fetch_add(content.capacity(), Ordering::Relaxed);
-        self.read += content.len();
-        Ok(content)
-    }
-
-    /// Drop trees, the outermost first, until the held trees fit the budget. The innermost tree stays, and trees that
-    /// would be read again too soon.
-    fn make_room(&mut self) {
-        let Some((_, above)) = self.stack.split_last_mut() else {
-            return;
-        };
-        let is_full = |held: &AtomicUsize| held.load(Ordering::Relaxed) > self.rules.max_held;
-        for frame in above {
-            if !is_full(&self.held) {
-                return;
-            }
-            if self.read - frame.read_at < frame.content.len() {
-                continue;
-            }
-            let freed = frame.forget(self.rules.hash);
-            self.held.fetch_sub(freed, Ordering::Relaxed);
-        }
-    }
-
-    /// Read the innermost tree, on the way to `path`, again if it was dropped and has entries left.
-    fn recall(&mut self, reader: &mut Reader, path: &[u8]) -> Result<()> {
-        let is_wanted = |frame: &&Frame| frame.is_forgotten() && frame.at < frame.end;
-        let Some(frame) = self.stack.last().filter(is_wanted) else {
-            return Ok(());
-        };
-        let (id, end) = (frame.id, frame.end);
-        let content = self.read(reader, id, &path[..frame.path_len])?;
-        if content.len() < end {
-            return Err(Error::fatal(format!("unable to read tree ({id})")));
-        }
-        if let Some(frame) = self.stack.last_mut() {
-            frame.recall(content, self.rules.hash);
-            frame.read_at = self.read;
-        }
-        self.make_room();
-        Ok(())
-    }
-
     /// Take the next step and set `path` to its path; `None` behind the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         self.recall(reader, path)
@@ -359,68 +198,6 @@ impl Trees {
         self.stack[number].written
     }
 
-    /// The offset near the middle of the remaining entries of the directory `number`, for a division. `None` if
-    /// one of the two parts would be empty.
-    pub fn middle(&self, number: usize) -> Option<usize> {
-        let frame = &self.stack[number];
-        if !frame.is_divisible() {
-            return None;
-        }
-        let middle = frame.at.midpoint(frame.end);
-        let rest = frame.rest(self.rules.hash);
-        let (cut, _) = rest.take_while(|(at, _)| *at <= middle).last()?;
-        let keeps_some = cut > frame.at || number + 1 < self.stack.len();
-        keeps_some.then_some(cut)
-    }
-
-    /// The offsets that divide two compared trees, `one` and `other`, in front of entries of the same name. `None`
-    /// if the entries near the middle have no common name.
-    pub fn common_middle(one: &Self, other: &Self, number: usize) -> Option<(usize, usize)> {
-        let hash = one.rules.hash;
-        let is_dir = |entry: &TreeEntry<'_>| entry.mode == Mode::Directory;
-        let (frame, other) = (one.stack.get(number)?, other.stack.get(number)?);
-        if !other.is_divisible() {
-            return None;
-        }
-        let middle = one.middle(number)?;
-        let near = frame.rest(hash).skip_while(|(at, _)| *at < middle);
-        near.take(MIDDLES).find_map(|(at, entry)| {
-            let is_same =
-                |it: &TreeEntry<'_>| it.name == entry.name && is_dir(it) == is_dir(&entry);
-            let (other_at, _) = other.rest(hash).find(|(_, other)| is_same(other))?;
-            Some((at, other_at))
-        })
-    }
-
-    /// The walk's offset in the directory of this `number`.
-    pub fn at(&self, number: usize) -> usize {
-        self.stack[number].at
-    }
-
-    /// Split off another walk: the entries from `cut` on in the directory of this `number`, and the remaining
-    /// entries of the directories above. Also returns the length of the directory's path.
-    pub fn fork(&mut self, number: usize, cut: usize) -> (Self, usize) {
-        let hash = self.rules.hash;
-        let (above, below) = self.stack.split_at_mut(number);
-        let rest = above.iter_mut().map(|frame| frame.divide(frame.at, hash));
-        let stack: Vec<_> = rest.chain([below[0].divide(cut, hash)]).collect();
-        if !below[0].content.is_empty() {
-            let copied = stack[number].content.capacity();
-            self.held.fetch_add(copied, Ordering::Relaxed);
-        }
-        let path_len = stack[number].path_len;
-        let rest = Self {
-            root: self.root,
-            rules: self.rules,
-            stack,
-            spare: Vec::new(),
-            linkless: HashSet::new(),
-            held: Arc::clone(&self.held),
-            read: self.read,
-        };
-        (rest, path_len)
-    }
-
     fn step(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         let Some(frame) = self.stack.last_mut() else {
             return Ok(None);
@@ -457,14 +234,6 @@ impl Trees {
             true => TreeStep::Directory(id),
             false => TreeStep::Leaf { mode, id },
         }))
-    }
-
-    /// Keep the buffer of a finished tree for reuse.
-    fn give_back(&mut self, content: Buffer) {
-        self.held.fetch_sub(content.capacity(), Ordering::Relaxed);
-        if content.capacity() <= MAX_SPARE && self.spare.len() < MAX_SPARES {
-            self.spare.push(content);
-        }
     }
 
     /// The attribute file of the directory entered last.
