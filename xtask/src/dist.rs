@@ -129,8 +129,30 @@ fn release_time() -> Result<u64> {
 /// Runs the tests of the command against `program`, and tells which were skipped.
 fn test(program: &Path, words: &[String]) -> Result<()> {
     println!("tests of {}", program.display());
-    let mut cargo = binary::cargo();
-    cargo.args(["test", "--locked", "--package=git-sluice", "--test=it"]);
+    refuse_idle_words(words)?;
+    let mut cargo = tests_of_command();
     cargo.args(["--package=xtask", "--test=skipped", "--"]);
     process::run(cargo.args(words).env("GIT_SLUICE_BIN", program))
+}
+
+/// Refuses a word that selects no test: the tests that it stood for may have other names by now.
+fn refuse_idle_words(words: &[String]) -> Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let tests = process::text(tests_of_command().args(["--", "--list"]))?;
+    for word in words {
+        let is_selected = |line: &str| line.ends_with(": test") && line.contains(word);
+        ensure!(
+            tests.lines().any(is_selected),
+            "no test has '{word}' in its name"
+        );
+    }
+    Ok(())
+}
+
+fn tests_of_command() -> Command {
+    let mut cargo = binary::cargo();
+    cargo.args(["test", "--locked", "--package=git-sluice", "--test=it"]);
+    cargo
 }
