@@ -11,6 +11,7 @@ use std::{
 };
 
 use rustix::{
+    fs::{StatVfs, StatVfsMountFlags, statvfs},
     io::Errno,
     process::{Pid, test_kill_process},
 };
@@ -23,18 +24,37 @@ pub(crate) const NOTES: &str = "skipped-";
 /// A process that cannot be seen may live in another container. What is younger stays.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
-/// An empty directory.
+/// Where directories are in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
+/// The bytes that have to be free there. All tests together, on eight threads, have taken less than half.
+const ROOM: u64 = 1 << 30;
+
+/// An empty directory: where `TMPDIR` says, or else in memory if there is room. The tests write some hundred thousand files
+/// and remove them, and an application of an archive ends with a `syncfs`, which waits for all that other programs have
+/// written to the same disk.
 pub(crate) fn temporary_directory() -> TempDir {
+    let memory = Path::new(MEMORY);
+    // In containers, programs often cannot be started there.
+    let is_fit = |it: &StatVfs| {
+        it.f_bavail * it.f_frsize >= ROOM && !it.f_flag.contains(StatVfsMountFlags::NOEXEC)
+    };
+    let is_fit = env::var_os("TMPDIR").is_none() && statvfs(memory).is_ok_and(|it| is_fit(&it));
+    let in_memory = is_fit.then(|| temporary_directory_in(memory));
+    in_memory.flatten().unwrap_or_else(directory_on_disk)
+}
+
+/// An empty directory for a test that asks what the system holds in memory of a disk.
+pub(crate) fn directory_on_disk() -> TempDir {
     temporary_directory_in(&env::temp_dir()).expect("temporary directories can be made")
 }
 
 /// An empty directory in `place`, if one can be made there.
-pub(crate) fn temporary_directory_in(place: &Path) -> Option<TempDir> {
+fn temporary_directory_in(place: &Path) -> Option<TempDir> {
     static REMOVED: Once = Once::new();
     REMOVED.call_once(|| {
         let now = SystemTime::now();
         remove_leftovers(&env::temp_dir(), PREFIX, now);
-        remove_leftovers(Path::new("/dev/shm"), PREFIX, now);
+        remove_leftovers(Path::new(MEMORY), PREFIX, now);
         remove_leftovers(Path::new(env!("CARGO_TARGET_TMPDIR")), NOTES, now);
     });
     let prefix = format!("{PREFIX}{}-", process::id());

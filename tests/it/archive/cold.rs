@@ -33,7 +33,7 @@ fn forget_below(directory: &Path) {
 
 /// A repository with sub-directories and attributes, in loose objects.
 fn loose() -> Repo {
-    let repo = Repo::init();
+    let repo = Repo::init_on_disk();
     let body: String = (0..4000).map(|number| format!("line {number}\n")).collect();
     for directory in ["a", "a/b", "a/b/c", "d", "d/e"] {
         fs::create_dir(repo.path().join(directory)).expect("our own");
@@ -96,7 +96,7 @@ fn loose_objects_are_read_ahead() {
 /// The objects of a submodule are read ahead as those of the archived repository.
 #[test]
 fn submodules_are_read_ahead() {
-    let (inner, outer) = (loose(), Repo::init());
+    let (inner, outer) = (loose(), Repo::init_on_disk());
     let outer = outer.env("GIT_ALLOW_PROTOCOL", "file");
     let inner = inner.path().to_str().expect("UTF-8");
     outer.git(["submodule", "--quiet", "add", inner, "sub"]);

@@ -12,10 +12,11 @@ use crate::support::{Repo, binary, installed};
 
 /// The server of `examples/`, and a directory for its clients.
 struct Host {
+    /// Ends before its directory goes.
+    server: Running,
     repo: Repo,
     port: String,
     client: Repo,
-    server: Running,
 }
 
 impl Host {

@@ -33,8 +33,11 @@ fn the_example_for_zoekt() {
     if modules.code() != 0 {
         return skip("zoekt cannot be downloaded: set ZOEKT to a clone of it");
     }
-    let _ = go.run("go", &["vet", "./..."]).success();
-    let _ = go.run("go", &["test", "-count=1", "./..."]).success();
+    for args in [&["vet", "./..."][..], &["test", "-count=1", "./..."]] {
+        let output = go.run("go", args);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.code(), 0, "{output}\n{said}");
+    }
 }
 
 /// How Go is called in the module.

@@ -167,7 +167,7 @@ fn files_show_how_much_is_left() {
     let archive = Repo::from("big").sluice(["HEAD"]).success();
     let half = archive.len() / 2;
     let apply = |bytes: &[u8]| {
-        let top = Repo::scratch_in_memory();
+        let top = Repo::scratch();
         shown(|reports| {
             let archive = Archive {
                 content: Slow(bytes, half),
@@ -284,7 +284,7 @@ impl ArchiveMaker for Archives {
 
 #[test]
 fn uploads_and_downloads() {
-    let (repo, top) = (Repo::from("basic"), Repo::scratch_in_memory());
+    let (repo, top) = (Repo::from("basic"), Repo::scratch());
     let place = ChannelAddress {
         bucket: BucketUrl::new(top.path().to_str().expect("our own")),
         ..ChannelAddress::parse("bucket/main").expect("it is one")
@@ -338,7 +338,7 @@ fn nobody_looks() {
     }
     let (archive, top) = (
         Repo::from("big").sluice(["HEAD"]).success(),
-        Repo::scratch_in_memory(),
+        Repo::scratch(),
     );
     let (mut differences, mut broken) = (io::sink(), Broken);
     let reports = Reports {

@@ -32,11 +32,10 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::SystemTime;
 
-use rustix::fs::{StatVfs, statvfs};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::leftovers::{NOTES, temporary_directory, temporary_directory_in};
+use crate::leftovers::{NOTES, directory_on_disk, temporary_directory};
 use crate::support::process::{Output, Running, run, run_with_input};
 
 /// The settings that must not change a byte, each tried with each.
@@ -114,16 +113,19 @@ impl Repo {
         }
     }
 
-    /// An empty directory in memory, see [`directory_in_memory`].
-    pub(crate) fn scratch_in_memory() -> Repo {
-        Repo::owning(directory_in_memory())
-    }
-
     /// A new repository without a commit.
     pub(crate) fn init() -> Repo {
-        let repo = Repo::scratch();
-        repo.git(["init", "-q", "-b", "main"]);
-        repo
+        Repo::scratch().initialized()
+    }
+
+    /// A new repository on a disk, see [`directory_on_disk`].
+    pub(crate) fn init_on_disk() -> Repo {
+        Repo::owning(directory_on_disk()).initialized()
+    }
+
+    fn initialized(self) -> Repo {
+        self.git(["init", "-q", "-b", "main"]);
+        self
     }
 
     /// The same, seen from another directory.
@@ -405,17 +407,6 @@ pub(crate) fn without_clock(archive: &[u8], start: SystemTime) -> Vec<u8> {
 #[track_caller]
 pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
     run_with_input(hermetic("gzip").arg("-dc"), compressed).success()
-}
-
-/// An empty directory, in memory where there is room. An application of an archive ends with a `syncfs`, which
-/// on a disk waits for whatever other programs have written there.
-pub(crate) fn directory_in_memory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    const ROOM: u64 = 1 << 30;
-    let has_room = |it: &StatVfs| it.f_bavail * it.f_frsize >= ROOM;
-    let in_memory = statvfs(memory).is_ok_and(|it| has_room(&it));
-    let directory = in_memory.then(|| temporary_directory_in(memory));
-    directory.flatten().unwrap_or_else(temporary_directory)
 }
 
 fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {

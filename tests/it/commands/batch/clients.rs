@@ -52,7 +52,7 @@ fn a_client_in_go() {
     if installed("go") {
         check_client(|place, examples| {
             let mut go = place.command("go");
-            go.env("GOCACHE", place.path().join("cache"))
+            go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"))
                 .env("GOTOOLCHAIN", "local");
             go.arg("run").arg(examples.join("batch_client.go"));
             go

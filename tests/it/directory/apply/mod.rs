@@ -28,7 +28,7 @@ struct Target {
 impl Target {
     /// Nothing in it, not even a state.
     fn empty() -> Target {
-        let repo = Repo::scratch_in_memory();
+        let repo = Repo::scratch();
         fs::create_dir(repo.path().join("dir")).expect("our own");
         fs::create_dir(repo.path().join("outside")).expect("our own");
         repo.write("outside/file", "untouched\n");

@@ -37,7 +37,7 @@ impl Fleet {
     fn new() -> Fleet {
         let fleet = Fleet {
             repo: Repo::init(),
-            top: Repo::scratch_in_memory(),
+            top: Repo::scratch(),
         };
         fs::create_dir_all(fleet.top.path().join("bucket/v1")).expect("our own");
         // Large enough that a delta is much smaller than everything.
@@ -140,7 +140,7 @@ impl Fleet {
     /// The files of `commit`, as git has them.
     #[track_caller]
     fn tree(&self, commit: &str, words: &str) -> Tree {
-        let place = Repo::scratch_in_memory();
+        let place = Repo::scratch();
         let tar = self
             .repo
             .archive(words.split_whitespace().chain([commit]))

@@ -235,7 +235,7 @@ fn failures_tell_of_nothing_either() {
 /// Nor is a name told that no tree may have.
 #[test]
 fn names_that_are_refused_are_not_told() {
-    let repo = Repo::init();
+    let repo = Repo::copy("basic");
     let blob = forge::blob(&repo, "HUSH");
     let inner = forge::tree(
         &repo,

@@ -29,7 +29,7 @@ use crate::output::report::path_of;
 use crate::support::import::{Files, Node, executable, file, files, link, write_commit};
 use crate::support::process::{Output, run, run_with_input};
 use crate::support::schema::Schema;
-use crate::support::{Repo, directory_in_memory};
+use crate::{leftovers::temporary_directory, support::Repo};
 
 /// What a delta goes over.
 struct Base {
@@ -43,7 +43,7 @@ impl Base {
     /// it is empty.
     #[track_caller]
     fn lay_down(&self) -> TempDir {
-        let directory = directory_in_memory();
+        let directory = temporary_directory();
         match &self.archive {
             Some(archive) => apply(directory.path(), archive),
             None => {
@@ -130,7 +130,7 @@ impl History {
     /// empty tree.
     #[track_caller]
     fn extracted(&self, options: &[&str], target: &str) -> Tree {
-        let directory = directory_in_memory();
+        let directory = temporary_directory();
         // From a pipe, tar takes no compressed archive.
         let plain = options
             .iter()
