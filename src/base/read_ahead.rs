@@ -22,19 +22,36 @@ pub fn ask_for_files<P>(count: usize, max_bytes: u64, paths: impl Fn(usize) -> P
 where
     P: IntoIterator<Item = PathBuf>,
 {
-    let next = AtomicUsize::new(0);
     let asked = AtomicU64::new(0);
+    on_many_threads(count, |number| {
+        if asked.load(Ordering::Relaxed) >= max_bytes {
+            return;
+        }
+        let file = paths(number).into_iter().find_map(|path| opened(path).ok());
+        if let Some((file, len)) = file {
+            let before = asked.fetch_add(len, Ordering::Relaxed);
+            will_need(&file, len.min(max_bytes.saturating_sub(before)));
+        }
+    });
+}
+
+/// Asks where all `paths` lead to, so that the system knows it when the first of them is used.
+pub fn ask_for_names(paths: &[PathBuf]) {
+    on_many_threads(paths.len(), |number| {
+        let _ = paths[number].metadata();
+    });
+}
+
+/// Asks for each of `count`, in order of their numbers.
+fn on_many_threads(count: usize, ask: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
     let ask_for_all = || {
-        while asked.load(Ordering::Relaxed) < max_bytes {
+        loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
                 return;
             }
-            let file = paths(number).into_iter().find_map(|path| opened(path).ok());
-            if let Some((file, len)) = file {
-                let before = asked.fetch_add(len, Ordering::Relaxed);
-                will_need(&file, len.min(max_bytes.saturating_sub(before)));
-            }
+            ask(number);
         }
     };
     thread::scope(|scope| {

@@ -4,6 +4,7 @@
 //! `git`, object directories, a current directory that is the work tree. Where gix cannot continue, the
 //! installed git is asked, so that no repository is unsupported and every message is git's.
 
+mod ahead;
 pub mod attr_source;
 mod config_check;
 pub mod date;
@@ -70,7 +71,7 @@ impl Repository {
     /// need no repository: git checks many other things first.
     pub fn open(environment: &Environment) -> Result<Result<Self>> {
         let failed_reads = failed_elsewhere();
-        let gix = match open::open(environment) {
+        let gix = match ahead::ask_while(environment, || open::open(environment)) {
             Ok(gix) => gix,
             Err(error) => return Ok(Err(error)),
         };

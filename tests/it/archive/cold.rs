@@ -1,6 +1,7 @@
 //! A repository that is not in memory is read ahead, and its archive has the same bytes.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     path::Path,
 };
@@ -8,7 +9,7 @@ use std::{
 use rustix::fs::{Advice, fadvise};
 
 use crate::git::lfs::{CONTENT, Lfs};
-use crate::support::{Repo, skip};
+use crate::support::{Repo, noise, skip};
 
 /// The questions of opening a pack and its index, which are asked in any case: both ends, and the first look-up.
 const OF_OPENING: usize = 6;
@@ -72,7 +73,15 @@ fn indexed() -> Repo {
 
 #[test]
 fn read_ahead() {
-    let repo = packed();
+    let repo = loose();
+    // The system reads more than it was asked for: up to some megabytes.
+    repo.git(["config", "core.compression", "0"]);
+    for (seed, name) in [(1, "0.bin"), (2, "z.bin")] {
+        repo.write(name, noise(seed, 12_000_000));
+    }
+    repo.git(["add", "."]);
+    repo.git(["commit", "-qm", "large files"]);
+    repo.git(["repack", "-adq"]);
     forget(&repo);
     let Some(cold) = repo.traced("trace=madvise", &["HEAD"]) else {
         return;
@@ -111,7 +120,7 @@ fn submodules_are_read_ahead() {
 
 #[test]
 fn lfs_objects_are_read_ahead() {
-    let lfs = Lfs::new();
+    let lfs = Lfs::of(Repo::init_on_disk());
     for number in 0..20 {
         let content = format!("{number}\n").repeat(20_000);
         lfs.add(&format!("{number}.bin"), content.as_bytes());
@@ -121,6 +130,23 @@ fn lfs_objects_are_read_ahead() {
     assert_asked(&lfs.repo, ".git/lfs", &[CONTENT, "HEAD"], 20);
     forget_below(&lfs.repo.path().join(".git/lfs"));
     assert!(lfs.repo.sluice([CONTENT, "HEAD"]).success() == warm);
+}
+
+/// If the names in a repository are not in memory, threads ask for the files that decide about it while it is opened.
+#[test]
+fn files_of_a_repository_are_asked_for() {
+    let repo = packed();
+    // The answer about a name that is not in memory.
+    let Some(cold) = repo.traced("inject=openat2:error=EAGAIN", &["HEAD"]) else {
+        return;
+    };
+    for name in ["HEAD", "config", "shallow"] {
+        let path = format!(".git/{name}\"");
+        let lines = cold.lines().filter(|line| line.contains(&path));
+        // Each line begins with the number of a thread.
+        let threads: HashSet<_> = lines.filter_map(|line| line.split(' ').next()).collect();
+        assert!(threads.len() > 1, "{name} was asked for by one thread");
+    }
 }
 
 /// At least `count` of the files below `directory` are asked for if they are not in memory, and none if they are.

@@ -409,6 +409,18 @@ pub(crate) fn gunzip(compressed: &[u8]) -> Vec<u8> {
     run_with_input(hermetic("gzip").arg("-dc"), compressed).success()
 }
 
+/// Bytes that no compression shrinks.
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
 fn owned<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Vec<OsString> {
     let owned = |arg: A| arg.as_ref().to_owned();
     args.into_iter().map(owned).collect()

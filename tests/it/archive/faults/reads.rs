@@ -14,21 +14,11 @@ use git_sluice::git::odb::YOUNG;
 use super::assert_orderly_failure;
 use crate::{
     commands::batch::Batch,
-    support::{Repo, tar_listing},
+    support::{Repo, noise, tar_listing},
 };
 
 /// Formats that are read while the archive grows, each of which holds up the run.
 const FORMATS: [&str; 4] = ["tar", "tar.gz", "tar.zst", "zip"];
-
-/// Bytes that no compression shrinks.
-fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed;
-    let next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (state >> 56) as u8
-    };
-    std::iter::repeat_with(next).take(len).collect()
-}
 
 /// A repository with one pack of `files`.
 fn packed(files: &[usize]) -> Repo {

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{CONTENT, Lfs, noise, place, pointer, sha256};
-use crate::{
-    support::Repo,
-    support::schema::Schema,
-    support::tar_listing::{names, records},
+use super::{CONTENT, Lfs, place, pointer, sha256};
+use crate::support::{
+    Repo, noise,
+    schema::Schema,
+    tar_listing::{names, records},
 };
 
 /// The bytes are those of a filter, in every format, at every number of threads and in little memory.
@@ -129,7 +129,7 @@ fn reports_and_ranges() {
     assert_eq!(lines[0]["content_length"], archive.len());
     let line = |path: &str| lines.iter().find(|line| line["path"] == path).expect(path);
     let (large, plain) = (line("d/large.bin"), line("plain.txt"));
-    assert_eq!(large["lfs"], sha256(&noise(3_000_000)));
+    assert_eq!(large["lfs"], sha256(&noise(1, 3_000_000)));
     assert_eq!(large["size"], 3_000_000);
     assert_eq!(large["id"], lfs.repo.git(["rev-parse", "HEAD:d/large.bin"]));
     assert_eq!(plain["lfs"], Value::Null);

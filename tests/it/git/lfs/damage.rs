@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{CONTENT, Lfs, noise, pointer, sha256};
-use crate::{support::Repo, support::tar_listing::is_complete};
+use super::{CONTENT, Lfs, pointer, sha256};
+use crate::support::{Repo, noise, tar_listing::is_complete};
 
 const HINT: &str = "hint: 'git lfs fetch <remote> <commit>' gets the LFS objects of a commit\n";
 
@@ -58,8 +58,8 @@ fn altered_objects() {
     for memory in ["--memory=1m", "--memory=64m"] {
         for format in ["tar", "zip"] {
             let lfs = Lfs::with_files();
-            let hash = sha256(&noise(3_000_000));
-            let mut content = noise(3_000_000);
+            let hash = sha256(&noise(1, 3_000_000));
+            let mut content = noise(1, 3_000_000);
             content[2_999_999] ^= 1;
             fs::write(lfs.object(&hash), &content).unwrap();
             let format_option = format!("--format={format}");
@@ -136,7 +136,7 @@ fn odd_objects() {
 fn pointers_that_are_deltas() {
     let lfs = Lfs::new();
     let text = pointer(&sha256(b"content"), 7);
-    let longer = format!("{text}{}", noise(2000).escape_ascii());
+    let longer = format!("{text}{}", noise(1, 2000).escape_ascii());
     lfs.point("a.bin", &longer[..3000]);
     lfs.commit();
     lfs.point("a.bin", &text);

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{CONTENT, Lfs, noise, pointer, sha256};
-use crate::git::partial::list::List;
+use super::{CONTENT, Lfs, pointer, sha256};
+use crate::{git::partial::list::List, support::noise};
 
 /// Each object is listed once, with its first path, whatever `--missing` says.
 #[test]
@@ -13,7 +13,7 @@ fn objects_that_are_missing() {
     let lfs = Lfs::with_files();
     lfs.point("ignored/a.bin", &pointer(&sha256(b"never there"), 11));
     lfs.commit();
-    let (small, large) = (sha256(b"small\n"), sha256(&noise(3_000_000)));
+    let (small, large) = (sha256(b"small\n"), sha256(&noise(1, 3_000_000)));
     for hash in [&small, &large] {
         fs::remove_file(lfs.object(hash)).unwrap();
     }

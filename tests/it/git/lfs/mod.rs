@@ -11,7 +11,7 @@ use std::{fs, path::PathBuf};
 
 use gix::hash::{Kind, hasher};
 
-use crate::{support::Repo, support::tar_listing::records};
+use crate::support::{Repo, noise, tar_listing::records};
 
 pub(crate) const CONTENT: &str = "--lfs=content";
 
@@ -22,8 +22,11 @@ pub(crate) struct Lfs {
 
 impl Lfs {
     pub(crate) fn new() -> Self {
-        let repo = Repo::scratch();
-        repo.git(["init", "-q", "-b", "main"]);
+        Self::of(Repo::init())
+    }
+
+    /// In this `repo`, which is empty.
+    pub(crate) fn of(repo: Repo) -> Self {
         repo.write(".gitattributes", "*.bin filter=lfs -text\n");
         Self { repo }
     }
@@ -32,9 +35,9 @@ impl Lfs {
     fn with_files() -> Self {
         let lfs = Self::new();
         lfs.add("a.bin", b"small\n");
-        lfs.add("d/large.bin", &noise(3_000_000));
+        lfs.add("d/large.bin", &noise(1, 3_000_000));
         lfs.add("d/same.bin", b"small\n");
-        lfs.add("z.bin", &noise(300_000));
+        lfs.add("z.bin", &noise(1, 300_000));
         lfs.repo.write("plain.txt", "plain\n");
         lfs.commit();
         lfs
@@ -111,16 +114,4 @@ pub(crate) fn sha256(content: &[u8]) -> String {
     let mut hasher = hasher(Kind::Sha256);
     hasher.update(content);
     hasher.try_finalize().unwrap().to_string()
-}
-
-/// Bytes that do not compress.
-fn noise(len: usize) -> Vec<u8> {
-    let mut state: u64 = 1;
-    let step = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 56) as u8
-    };
-    std::iter::repeat_with(step).take(len).collect()
 }

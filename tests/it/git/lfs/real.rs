@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::{CONTENT, Lfs, noise, place, pointer, sha256};
-use crate::support::{Repo, skip};
+use super::{CONTENT, Lfs, place, pointer, sha256};
+use crate::support::{Repo, noise, skip};
 
 /// Whether git-lfs is installed.
 fn is_installed(repo: &Repo) -> bool {
@@ -42,7 +42,7 @@ fn files_of_git_lfs() {
     );
     for number in 0..20 {
         lfs.repo
-            .write(format!("f{number}.bin"), noise(number * 10_000));
+            .write(format!("f{number}.bin"), noise(1, number * 10_000));
     }
     lfs.repo.write("lines.crlf.bin", "one\ntwo\n");
     cleaned.git(["add", "."]);
