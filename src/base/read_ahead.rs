@@ -8,7 +8,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
-    thread::{self, Builder},
+    thread::{self, Builder, Scope},
 };
 
 /// The threads that open files. They only wait.
@@ -33,6 +33,12 @@ where
             will_need(&file, len.min(max_bytes.saturating_sub(before)));
         }
     });
+}
+
+/// Runs `ask` in a thread of `scope`. If no thread starts, nothing is asked for.
+pub fn in_background<'scope>(scope: &'scope Scope<'scope, '_>, ask: impl FnOnce() + Send + 'scope) {
+    let thread = Builder::new().stack_size(STACK);
+    let _ = thread.spawn_scoped(scope, ask);
 }
 
 /// Asks where all `paths` lead to, so that the system knows it when the first of them is used.

@@ -79,8 +79,26 @@ impl KeyInputs<'_> {
         self.hash(Covered::Filters)
     }
 
-    /// Hashes every field of the content that decides bytes. A field that is named `_` follows from others, or decides none.
+    /// Hashes every field of the content and every option that decides bytes. A field that is named `_` follows from others,
+    /// or decides none.
     fn hash(&mut self, covered: Covered) -> Result<Key, String> {
+        let cli::Args {
+            // Each of their options is named where they are hashed.
+            content: _,
+            filters: _,
+            delta: _,
+            // In the format.
+            encoding: _,
+            // Decide where the archive goes, whether all of it is sent, and how fast.
+            condition: _,
+            range: _,
+            sharing: _,
+            run: _,
+            output: _,
+            // Obstacles.
+            verbosity: _,
+            has_manifest: _,
+        } = self.view.args;
         let Content {
             format,
             // Names a file for the archive.
@@ -226,10 +244,20 @@ impl ViewBuilder<'_> {
             // The base has the rules of the target.
             sides: _,
         } = delta;
+        let cli::Delta {
+            ignore_mode_changes,
+            // Were resolved: see the base and the form of deletions.
+            base: _,
+            deletions: _,
+            // Decide whether there is an archive.
+            base_filters: _,
+            max_changed_paths: _,
+            max_changed_ratio: _,
+        } = &self.args.delta;
         encoder.id("base", base);
         encoder.id("target", target);
         encoder.debug("deletions", deletion_format);
-        encoder.flag("ignore mode", self.args.delta.ignore_mode_changes);
+        encoder.flag("ignore mode", *ignore_mode_changes);
     }
 
     /// Adds the contents of `submodules`, and how they are read.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::environment::Environment;
-use crate::base::read_ahead::{ask_for_files, ask_for_names};
+use crate::base::read_ahead::{ask_for_files, ask_for_names, in_background};
 
 /// The files of a git directory that are read in any case (gitrepository-layout(5)).
 const FILES: [&str; 3] = ["HEAD", "config", "packed-refs"];
@@ -35,31 +35,37 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Opens the repository of `environment` with `open`, and asks for its files meanwhile if they are not in memory.
 pub(super) fn ask_while<T>(environment: &Environment, open: impl FnOnce() -> T) -> T {
     let git_dir = likely_git_dir(environment);
-    let Some(git_dir) = git_dir.filter(|git_dir| is_cold(&git_dir.join("HEAD"))) else {
+    let Some(git_dir) = git_dir.filter(|git_dir| is_cold_repository(git_dir)) else {
         return open();
     };
     thread::scope(|scope| {
-        scope.spawn(|| ask_for_names(&NAMES.map(|name| git_dir.join(name))));
-        scope.spawn(|| ask_for_files(FILES.len(), MAX_BYTES, |at| [git_dir.join(FILES[at])]));
+        let join = |name: &str| git_dir.join(name);
+        in_background(scope, move || ask_for_names(&NAMES.map(join)));
+        in_background(scope, move || {
+            ask_for_files(FILES.len(), MAX_BYTES, |number| [join(FILES[number])]);
+        });
         open()
     })
 }
 
-/// Where the git directory most often is, if it is there.
+/// Where the git directory most often is.
 fn likely_git_dir(environment: &Environment) -> Option<PathBuf> {
     let cwd = &environment.cwd;
-    let git_dir = match &environment.git_dir {
-        Some(git_dir) => cwd.join(git_dir),
-        None => {
-            let inner = cwd.join(".git");
-            match fs::metadata(&inner) {
-                Ok(found) if found.is_dir() => inner,
-                Ok(_) => return None,
-                Err(_) => cwd.clone(),
-            }
-        }
-    };
-    Some(git_dir)
+    if let Some(git_dir) = &environment.git_dir {
+        return Some(cwd.join(git_dir));
+    }
+    let inner = cwd.join(".git");
+    match fs::metadata(&inner) {
+        // A file names a git directory elsewhere.
+        Ok(found) => found.is_dir().then_some(inner),
+        Err(_) => Some(cwd.clone()),
+    }
+}
+
+/// Whether `git_dir` is a git directory that is not in memory.
+fn is_cold_repository(git_dir: &Path) -> bool {
+    let head = git_dir.join("HEAD");
+    is_cold(&head) && head.exists()
 }
 
 /// Whether the system has to ask a disk where `path` leads to. False if the system does not say so.
