@@ -1,6 +1,6 @@
 //! Repositories that stay open between the requests of a batch.
 //!
-//! A repository is used again only if it was opened twice and everything that was read to open it ([`FileStamps`]) was the
+//! A repository is used again only if it was opened twice and everything that was read to open it (`FileStamps`) was the
 //! same both times and is the same now. Once is not enough: a change between a read and its stamp would go unnoticed. In
 //! doubt it is opened again: a stale answer is never given. Refs, loose objects and attribute files are read by each
 //! request in any case; packs stay open as long as no directory of packs has changed.
