@@ -1,5 +1,5 @@
-//! The threads and channels of the pipeline. `tests/schedules` compiles the pipeline with others in their place, whose order
-//! it chooses. Must only name what exists elsewhere.
+//! The threads and channels of the pipeline and of the cache. `tests/schedules` compiles both with others in their place, whose
+//! order it chooses. Must only name what exists elsewhere.
 
 pub(crate) use std::{sync::Condvar, thread};
 

@@ -1,6 +1,6 @@
 //! Serves one client: finds the place of the key, and reads, follows, leads, or goes past the cache.
 
-use std::{fs::File, io::Write, sync::Arc, thread, time::Instant};
+use std::{fs::File, io::Write, sync::Arc, time::Instant};
 
 use super::{
     admission,
@@ -15,6 +15,7 @@ use super::{
     settings::{SMALLEST, Settings},
     stored::StoredArchive,
 };
+use crate::base::sync::thread;
 
 /// The number of attempts at a search that other processes disturb.
 const ATTEMPTS: usize = 100;

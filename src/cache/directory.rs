@@ -197,6 +197,12 @@ pub(super) fn try_lock(file: &File) -> Result<bool, CacheError> {
     locked(file.try_lock())
 }
 
+/// Takes the lock of `file`, and waits for it if another process has it.
+pub(super) fn lock(file: &File) -> Result<(), CacheError> {
+    file.lock()
+        .map_err(|error| CacheError::new("cannot lock the directory", &error))
+}
+
 /// Takes a lock of `file` that others may share; false if another process has the lock for itself.
 pub(super) fn try_lock_shared(file: &File) -> Result<bool, CacheError> {
     locked(file.try_lock_shared())

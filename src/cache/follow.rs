@@ -3,7 +3,7 @@
 //! The readers of an archive in the making share the lock of the file `<key>.read`, so that the leader sees whether
 //! anybody reads, and the furthest of them is noted in the file, so that the leader does not run ahead of them all.
 
-use std::{fs::File, os::unix::fs::FileExt, sync::Arc, thread};
+use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
 
 use super::{
     client::{Client, Stop},
@@ -11,6 +11,7 @@ use super::{
     entry::{self, Contents, Damaged, FileProgress, FileState},
     error::CacheError,
 };
+use crate::base::sync::thread;
 
 /// Bytes that are sent before the position is noted.
 const STEP: u64 = 1 << 20;

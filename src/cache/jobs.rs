@@ -3,7 +3,6 @@
 
 use std::{
     fs::File,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -11,6 +10,7 @@ use super::{
     directory::{self, CacheDirectory},
     error::CacheError,
 };
+use crate::base::sync::thread;
 
 /// The pause between two looks for a turn.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

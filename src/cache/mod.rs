@@ -6,7 +6,8 @@
 //! the leader, and the kernel drops the lock of a process that dies.
 //!
 //! This module knows keys, files and bytes, and neither git nor archives. A failure of the directory must never fail
-//! a request: the producer then writes to its client alone. No byte of a damaged file is ever sent.
+//! a request: the producer then writes to its client alone. No byte of a damaged file is ever sent. `tests/schedules` runs
+//! processes of this module in many orders, some of which die between two steps.
 
 mod client;
 mod delivery;

@@ -2,7 +2,8 @@
 //!
 //! The directory is its own ledger. The file of an archive in the making is as long as the room that is set aside for
 //! the archive. A process that sets room aside holds the lock of the directory, adds up all files, and removes archives
-//! until the sum fits, those first that were not asked for lately.
+//! until the sum fits, those first that were not asked for lately. No file gets another name without that lock: it could be
+//! missed in both places.
 
 use std::{fs::File, time::Duration};
 
@@ -60,9 +61,7 @@ impl Quota {
                 "the process may not write so large a file".into(),
             ));
         }
-        let lock = directory.open_or_create("lock")?;
-        lock.lock()
-            .map_err(|error| CacheError::new("cannot lock the directory", &error))?;
+        let _lock = lock(directory)?;
         let step = self.held.clamp(SMALLEST_STEP, LARGEST_STEP);
         let wanted = room(len.max(self.held + step)).min(self.limit);
         let granted = match self.make(directory, wanted - self.held)? {
@@ -107,6 +106,13 @@ impl Quota {
         }
         Ok(fits(held, free))
     }
+}
+
+/// The lock of the directory, which is held until the file is dropped.
+pub(super) fn lock(directory: &CacheDirectory) -> Result<File, CacheError> {
+    let file = directory.open_or_create("lock")?;
+    directory::lock(&file)?;
+    Ok(file)
 }
 
 /// Whether `name` is that of a complete archive.

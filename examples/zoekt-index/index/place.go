@@ -192,7 +192,12 @@ func (p *place) move() error {
 	if err := p.leaveCompound(); err != nil {
 		return err
 	}
-	return os.RemoveAll(p.ready())
+	// Without its list, a directory of this name could not be finished, so it loses the name first.
+	moved := filepath.Join(p.work.Name(), "staged-moved")
+	if err := os.Rename(p.ready(), moved); err != nil {
+		return err
+	}
+	return os.RemoveAll(moved)
 }
 
 // shardFiles returns the files of the index: shards, and zoekt's files with metadata.

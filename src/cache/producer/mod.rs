@@ -32,22 +32,21 @@
 //! | the process dies | stays `Growing`, lock free | | one of them removes the file and produces; it goes on behind the bytes that it has sent, after it compared them |
 //!
 //! The producer removes a name only while the name leads to its own file. Another process removes a name only while it holds
-//! the lock of the file.
+//! the lock of the file. A process that renames a file holds the lock of the directory, so that [`quota`](super::quota) misses none.
 
 mod claim;
 mod sending;
 mod shared_file;
 mod writer;
 
-use std::{sync::Arc, thread};
-
-use crossbeam_channel::bounded;
+use std::sync::Arc;
 
 use super::{
     client::Client,
     error::CacheError,
     request::{Account, Failure, Produce},
 };
+use crate::base::sync::{channel::bounded, thread};
 pub(super) use claim::Claim;
 use sending::{SharedProgress, send};
 use shared_file::SharedFile;

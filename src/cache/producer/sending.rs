@@ -2,7 +2,7 @@
 //!
 //! Both threads share a [`SharedProgress`]: the producer tells how much is in the file, the sender how much the client has. The
 //! sender ends when the file has ended and everything was sent, or when the client cannot be written to. Must not know how the
-//! archive is made, nor who else reads the file. `tests/schedules` explores in which order both threads can run.
+//! archive is made, nor who else reads the file.
 
 use std::{
     fs::File,

@@ -5,7 +5,6 @@
 use std::{
     io,
     os::unix::fs::FileExt,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -13,10 +12,14 @@ use super::{
     claim::Claim,
     sending::{ClientState, MAX_LEAD_BYTES, SharedProgress},
 };
-use crate::cache::{
-    client::Stop,
-    entry::{self, DATA, FileProgress, FileState, Sums},
-    error::CacheError,
+use crate::{
+    base::sync::thread,
+    cache::{
+        client::Stop,
+        entry::{self, DATA, FileProgress, FileState, Sums},
+        error::CacheError,
+        quota,
+    },
 };
 
 /// Bytes of an archive that go into the file although no other process asked for the archive. The rest goes to the
@@ -201,11 +204,12 @@ impl<'s> SharedFile<'s> {
     /// Gives the complete archive the name under which others find it.
     fn keep(&self) {
         let claim = &self.claim;
-        let kept = claim
-            .directory
-            .remove(&entry::readers(claim.name))
-            .and_then(|()| claim.directory.rename(&entry::part(claim.name), claim.name));
-        if kept.is_err() {
+        let keep = || {
+            let _lock = quota::lock(claim.directory)?;
+            claim.directory.remove(&entry::readers(claim.name))?;
+            claim.directory.rename(&entry::part(claim.name), claim.name)
+        };
+        if keep().is_err() {
             let _ = entry::discard_partial(claim.directory, claim.name, &claim.file);
         }
     }

@@ -3,14 +3,16 @@
 use std::{
     io::{self, Write},
     mem,
-    thread::ScopedJoinHandle,
 };
 
 use super::shared_file::SharedFile;
-use crate::cache::{
-    client::{Client, Resume, Stop},
-    error::CacheError,
-    request::{Account, Failure, Role},
+use crate::{
+    base::sync::thread::ScopedJoinHandle,
+    cache::{
+        client::{Client, Resume, Stop},
+        error::CacheError,
+        request::{Account, Failure, Role},
+    },
 };
 
 /// The thread that sends the file to the client, and gives the client back.

@@ -1,4 +1,4 @@
-//! The errors of the pipeline.
+//! The errors of the pipeline, and the texts of those of the system.
 
 use std::fmt;
 
@@ -25,4 +25,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
+}
+
+/// A failure of the system, in words.
+pub(crate) fn strerror(error: &std::io::Error) -> String {
+    error.to_string()
 }

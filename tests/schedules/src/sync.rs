@@ -1,12 +1,29 @@
-//! Threads and channels for the pipeline, in place of those in `src/base/sync.rs`.
+//! Threads and channels for the pipeline and the cache, in place of those in `src/base/sync.rs`.
 
 pub(crate) use shuttle::sync::Condvar;
 
 /// The threads of shuttle.
 pub(crate) mod thread {
-    use std::io;
+    use std::{
+        io,
+        panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+        time::Duration,
+    };
 
-    pub(crate) use shuttle::thread::{Scope, ScopedJoinHandle, scope};
+    pub(crate) use shuttle::thread::{Scope, ScopedJoinHandle, yield_now};
+
+    /// Waits for the threads even if `run` unwinds, as the system's threads do.
+    pub(crate) fn scope<'env, T>(
+        run: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+    ) -> T {
+        shuttle::thread::scope(|scope| catch_unwind(AssertUnwindSafe(|| run(scope))))
+            .unwrap_or_else(|cause| resume_unwind(cause))
+    }
+
+    /// There is no time here: whatever this thread waits for goes first.
+    pub(crate) fn sleep(_: Duration) {
+        yield_now();
+    }
 
     /// Names and stacks do not matter here.
     pub(crate) struct Builder;
@@ -73,6 +90,11 @@ pub(crate) mod channel {
 
     pub(crate) struct Sender<T>(Arc<Channel<T>>);
     pub(crate) struct Receiver<T>(Arc<Channel<T>>);
+
+    /// Nobody here sends more than one item, so no room is missing.
+    pub(crate) fn bounded<T>(_: usize) -> (Sender<T>, Receiver<T>) {
+        unbounded()
+    }
 
     pub(crate) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
         let channel = Arc::new(Channel(Mutex::new(State {
