@@ -24,7 +24,7 @@ use crate::{
         tree::Mode,
     },
     output::report::{EntryPosition, ManifestChange, Record},
-    plan::{Blob, Entry, Window},
+    plan::{Blob, ChangeRecord, Entry, Window},
 };
 
 /// The outcome for an entry.
@@ -37,6 +37,42 @@ pub(super) struct EntryOutcome {
     pub(super) decoded: bool,
     /// Bytes of the content as the archive has it, for a file with content.
     pub(super) archived: Option<u64>,
+}
+
+/// What the manifest says of `entry` before anything is read. The entry is in `submodule`, or stands for a submodule whose
+/// contents follow if `is_entered`. With `redacted`, no id may reveal changes in hidden entries.
+pub fn record<'a>(
+    window: &'a Window,
+    entry: &'a Entry,
+    (submodule, is_entered): (&'a [u8], bool),
+    redacted: bool,
+) -> Record<'a> {
+    let past = |past: &'a ChangeRecord| ManifestChange {
+        status: past.status,
+        old: past
+            .old
+            .as_ref()
+            .map(|(mode, id)| (mode.bits(), id.as_bytes())),
+    };
+    Record {
+        path: window.path(entry),
+        submodule,
+        mode: entry.mode.bits(),
+        id: match entry.blob {
+            Blob::Extra(_) => &[],
+            _ if redacted && (entry.mode == Mode::Directory || is_entered) => &[],
+            _ => entry.id.as_bytes(),
+        },
+        size: entry.size,
+        lfs: match entry.blob {
+            Blob::Lfs(number) => Some(window.lfs_objects[number].hash()),
+            _ => None,
+        },
+        disposition: entry.disposition,
+        decoded: false,
+        past: entry.past.as_deref().map(past),
+        undecided: false,
+    }
 }
 
 impl<F: Format> Archiver<F> {
@@ -268,31 +304,11 @@ impl<F: Format> Archiver<F> {
     ) {
         let store = self.store(window);
         let is_entered = entry.mode == Mode::Submodule && store.enters(window.path(entry));
-        let id = match entry.blob {
-            Blob::Extra(_) => &[],
-            // The id would reveal changes in hidden entries.
-            _ if self.redacted && (entry.mode == Mode::Directory || is_entered) => &[],
-            _ => entry.id.as_bytes(),
-        };
         let record = Record {
-            path: window.path(entry),
-            submodule: &store.submodule,
-            mode: entry.mode.bits(),
-            id,
             size: fate.size,
             decoded: fate.decoded,
-            past: entry.past.as_deref().map(|past| ManifestChange {
-                status: past.status,
-                old: past
-                    .old
-                    .as_ref()
-                    .map(|(mode, id)| (mode.bits(), id.as_bytes())),
-            }),
-            lfs: match entry.blob {
-                Blob::Lfs(number) => Some(window.lfs_objects[number].hash()),
-                _ => None,
-            },
             disposition: fate.disposition,
+            ..record(window, entry, (&store.submodule, is_entered), self.redacted)
         };
         piece.counts.add(&record);
         let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));

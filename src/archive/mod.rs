@@ -35,9 +35,10 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
+pub use entry::record;
 pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
 pub use range::send_range;
-pub use run::{ArchiveOutputs, RunStats, run};
+pub use run::{ArchiveOutputs, RunStats, list_deletions, run};
 pub use share::share;
 pub use survey::survey;
 pub use writer::ArchiveWriter;

@@ -185,7 +185,10 @@ fn stream<F: format::Format>(
 ) -> Result<()> {
     if let Some(delta) = &request.content.delta {
         stats.summary.changes = Some(delta.counts);
-        list_deletions(delta, request.content.archived().tree.rules.redacted, stats)?;
+        if let Some(manifest) = &mut stats.manifest {
+            let redacted = request.content.archived().tree.rules.redacted;
+            list_deletions(delta, redacted, |lines| manifest.write(lines))?;
+        }
     }
     let mut manifest = stats.manifest.take();
     if let Some(manifest) = &mut manifest {
@@ -229,11 +232,12 @@ fn stream<F: format::Format>(
     outcome
 }
 
-/// Lists the deleted paths at the start of the manifest.
-fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result<()> {
-    let Some(manifest) = &mut stats.manifest else {
-        return Ok(());
-    };
+/// Passes the manifest's lines of the deleted paths to `write`, some at a time.
+pub fn list_deletions(
+    delta: &Delta,
+    redacted: bool,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let mut lines = Buffer::default();
     delta.deletions.each(&mut |deletion| {
         // The archive may still leave this path out; the line of the entry says whether it does.
@@ -250,12 +254,12 @@ fn list_deletions(delta: &Delta, redacted: bool, stats: &mut RunStats) -> Result
         };
         gone(&deletion.name, past, &mut lines);
         if lines.len() >= LINES_LEN {
-            manifest.write(&lines)?;
+            write(&lines)?;
             lines.clear();
         }
         Ok(())
     })?;
-    manifest.write(&lines)
+    write(&lines)
 }
 
 /// Counts the bytes that pass.

@@ -219,6 +219,12 @@ pub struct Ls {
     /// The archive.
     #[command(flatten)]
     pub described: Described,
+
+    /// Print the manifest of the archive, without positions
+    ///
+    /// The manifest has one line of JSON for each entry. A file whose content decides has "undecided":true.
+    #[arg(long, help_heading = BEYOND)]
+    pub json: bool,
 }
 
 /// Print the rule that decides about each path
@@ -230,6 +236,12 @@ pub struct Explain {
     /// The archive; its paths are those that are explained.
     #[command(flatten)]
     pub described: Described,
+
+    /// Print one line of JSON for each path
+    ///
+    /// schema/explain.schema.json describes the lines.
+    #[arg(long, help_heading = BEYOND)]
+    pub json: bool,
 }
 
 /// Print entity tag, length and number of entries as JSON
@@ -339,6 +351,12 @@ pub struct Verify {
     /// The directory to compare
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
+
+    /// Print one line of JSON for each path that differs
+    ///
+    /// schema/verify.schema.json describes the lines.
+    #[arg(long, help_heading = BEYOND)]
+    pub json: bool,
 
     /// Threads.
     #[command(flatten)]

@@ -2,9 +2,10 @@
 
 use super::Context;
 use crate::{
+    base::buffer::Buffer,
     cli::{self, CliError, RawArgs},
     directory::apply::{self, TargetDirectory},
-    output::report::Console,
+    output::report::{Console, difference},
 };
 
 pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
@@ -16,5 +17,20 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         threads: options.threads.count,
     };
     let mut console = Console::new(context.messages, screen);
-    Ok(apply::check(&directory, &mut destination, &mut console)?)
+    let line = match options.json {
+        true => json_line,
+        false => apply::text_line,
+    };
+    Ok(apply::check(
+        &directory,
+        &mut destination,
+        line,
+        &mut console,
+    )?)
+}
+
+fn json_line(path: &[u8], what: &str) -> Vec<u8> {
+    let mut line = Buffer::default();
+    difference(path, what, &mut line);
+    line.to_vec()
 }

@@ -32,6 +32,12 @@ impl ArchivedRepository {
         mount.trim_end_with(|c| c == '/').as_bstr()
     }
 
+    /// Whether the content of the submodule called `name` follows in the archive.
+    pub fn enters(&self, name: &[u8]) -> bool {
+        let path = self.tree.view.naming.submodule_path(name);
+        self.tree.entered.contains_key(&path[..])
+    }
+
     /// The number of entries, directories not counted.
     pub(super) fn count(&self) -> Result<u64> {
         let (tree, mut reader) = (&self.tree, self.tree.reader.clone());

@@ -4,6 +4,7 @@
 use gix::bstr::BString;
 
 use super::{
+    answer::Answer,
     rules::{Explanation, Verdict},
     search::explanation,
 };
@@ -23,7 +24,7 @@ pub(super) struct Comparison {
 
 impl Comparison {
     /// The verdict on `path`. `None` if the path is on neither side.
-    pub(super) fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
+    pub(super) fn verdict(&self, path: &[u8]) -> Result<Option<Answer>> {
         let [old, new] = self.delta.sides.as_ref();
         let was = explanation(old, path).map_err(Error::without_base)?;
         let is = explanation(new, path)?;
@@ -35,7 +36,11 @@ impl Comparison {
         if let Some(was) = was.filter(|was| decides(was, is.as_ref())) {
             words.extend_from_slice(&format_bytes("; in the base {}", &[&was.words]));
         }
-        Ok(Some(words))
+        Ok(Some(Answer {
+            outcome: is.map(|is| is.outcome),
+            change,
+            words,
+        }))
     }
 
     /// The change of `path` in the archive, whose names are those of `naming`.

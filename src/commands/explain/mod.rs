@@ -1,12 +1,13 @@
 //! `explain`: prints the rule that decides about a path, and with a base what has become of the path.
 
+mod answer;
 mod comparison;
 mod rules;
 mod search;
 
 use std::{io::Write, os::unix::ffi::OsStrExt};
 
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::ByteSlice;
 
 use super::Context;
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     git::pathspec::from_root,
     request::{ArchivedRepository, Content, Purpose},
 };
+use answer::Answer;
 use comparison::Comparison;
 use search::explanation;
 
@@ -34,18 +36,26 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     }
     let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
     let paths = paths.iter().map(|path| path.as_bytes());
-    let absent = explain_paths(request.content, paths, &mut destination)?;
+    let line = match explain.json {
+        true => Answer::json,
+        false => Answer::text,
+    };
+    let absent = explain_paths(request.content, paths, &mut |path, answer| {
+        let written = destination.write_all(&line(answer, path));
+        written.map_err(|error| Error::write(&error))
+    })?;
     let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
     absent.map_or(Ok(()), |path| Err(not_there(path)))?;
     Ok(destination.complete()?)
 }
 
-/// Writes to `out` a line about each of `paths`, given from the current directory: the verdict on it in `content`, and the rule
-/// that decides. A path that the reader may not know does not exist. Returns the first path that does not exist, if there is one.
+/// Passes each of `paths`, given from the current directory, to `write`: from the root, with the verdict on it in `content` and
+/// the rule that decides. A path that the reader may not know does not exist. Returns the first path that does not exist, if
+/// there is one.
 fn explain_paths<'p>(
     content: Content,
     paths: impl Iterator<Item = &'p [u8]>,
-    out: &mut dyn Write,
+    write: &mut dyn FnMut(&[u8], &Answer) -> Result<()>,
 ) -> Result<Option<&'p [u8]>> {
     let below = content.blob_policy.naming.below.clone();
     let subject = Subject::new(content);
@@ -58,10 +68,7 @@ fn explain_paths<'p>(
             .map(|path| subject.verdict(path))
             .transpose()?;
         match path.zip(verdict.flatten()) {
-            Some((path, verdict)) => {
-                let line = format_bytes("{}: {}\n", &[&printable_path(&path), &verdict]);
-                out.write_all(&line).map_err(|error| Error::write(&error))?;
-            }
+            Some((path, answer)) => write(&path, &answer)?,
             None => absent = absent.or(Some(given)),
         }
     }
@@ -92,10 +99,15 @@ impl Subject {
     }
 
     /// The verdict on `path`. `None` if the path does not exist.
-    fn verdict(&self, path: &[u8]) -> Result<Option<BString>> {
+    fn verdict(&self, path: &[u8]) -> Result<Option<Answer>> {
         match self {
             Self::Whole(repositories) => {
-                Ok(explanation(repositories, path)?.map(|found| found.words))
+                let found = explanation(repositories, path)?;
+                Ok(found.map(|found| Answer {
+                    outcome: Some(found.outcome),
+                    change: None,
+                    words: found.words,
+                }))
             }
             Self::Delta(comparison) => comparison.verdict(path),
         }

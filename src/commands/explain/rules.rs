@@ -27,6 +27,17 @@ pub(super) enum Verdict {
     Omitted,
 }
 
+impl Verdict {
+    /// The word for programs.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Directory => "directory",
+            Self::Omitted => "omitted",
+        }
+    }
+}
+
 /// The disposition of an entry, with the rule that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Explanation {

@@ -202,7 +202,13 @@ fn judge(
         (Some(state), _) if is_full && state.is_on_the_way() => return Ok(verdict),
         (state, Check::Verify | Check::Repair) => DirectoryState::held(state)?,
     };
-    match compare(root, &held, reports.differences, &mut reports.console)? {
+    match compare(
+        root,
+        &held,
+        reports.differences,
+        text_line,
+        &mut reports.console,
+    )? {
         None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
         None => Ok(verdict),
         Some(_) if check == Check::Repair && is_full => Ok(Verdict::Replace),
@@ -237,15 +243,27 @@ pub fn state(directory: &TargetDirectory) -> Result<Option<DirectoryState>> {
     }
 }
 
-/// Compare `directory` with what archives have brought into it, and report each path that differs.
+/// Makes the line about a path that differs: from the path, and from what is wrong with it in a word.
+pub type DifferenceLine = fn(&[u8], &str) -> Vec<u8>;
+
+/// The line for people.
+pub fn text_line(path: &[u8], difference: &str) -> Vec<u8> {
+    let mut line = Vec::new();
+    let text = format_bytes("{} {}", &[difference.as_bytes(), &printable_path(path)]);
+    push_line(&mut line, "", &text);
+    line
+}
+
+/// Compare `directory` with what archives have brought into it, and write a `line` about each path that differs.
 pub fn check(
     directory: &TargetDirectory,
     differences: &mut dyn Write,
+    line: DifferenceLine,
     console: &mut Console<'_>,
 ) -> Result<()> {
     let root = Root::open(directory, false)?;
     let held = DirectoryState::held(DirectoryState::read(root.directory())?)?;
-    compare(&root, &held, differences, console)?.map_or(Ok(()), Err)
+    compare(&root, &held, differences, line, console)?.map_or(Ok(()), Err)
 }
 
 /// Report each path that differs from what archives have brought of `held`. Returns the error of a directory that
@@ -254,14 +272,13 @@ fn compare(
     root: &Root,
     held: &Id,
     differences: &mut dyn Write,
+    line: DifferenceLine,
     console: &mut Console<'_>,
 ) -> Result<Option<Error>> {
     let found = verify(root, held, console)?;
     let mut lines = Vec::new();
     for (path, difference) in &found {
-        let difference = difference.to_string();
-        let line = format_bytes("{} {}", &[difference.as_bytes(), &printable_path(path)]);
-        push_line(&mut lines, "", &line);
+        lines.extend(line(path, difference.as_str()));
     }
     let written = differences
         .write_all(&lines)

@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     io::{ErrorKind, Read},
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -50,14 +49,14 @@ pub(super) enum Difference {
     Content,
 }
 
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Difference {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
             Self::Missing => "missing",
             Self::Kind => "kind",
             Self::Permissions => "permissions",
             Self::Content => "content",
-        })
+        }
     }
 }
 

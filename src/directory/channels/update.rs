@@ -106,13 +106,14 @@ impl Update<'_> {
         match (self.check, content) {
             (Check::Nothing, _) | (_, None) => Ok(Start::Held),
             (Check::Verify, Some(_)) => {
-                apply::check(self.directory, differences, console).map(|()| Start::Held)
+                apply::check(self.directory, differences, apply::text_line, console)
+                    .map(|()| Start::Held)
             }
             // No list says what an interrupted application has left.
             (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::FromScratch),
             // The differences are told by the application.
             (Check::Repair, Some(Content::Holds(_))) => {
-                match apply::check(self.directory, &mut io::sink(), console) {
+                match apply::check(self.directory, &mut io::sink(), apply::text_line, console) {
                     Err(error) if error.kind() == ExitKind::DirectoryDiffers => {
                         Ok(Start::FromScratch)
                     }

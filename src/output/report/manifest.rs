@@ -4,11 +4,16 @@
 //! that order. As far as the system allows, no line is written partially. The last line is written only
 //! after the complete archive.
 
+use std::io::Write;
+
 use serde::Serialize;
 
-use super::{ReportWriter, Status, Subject, json};
+use super::{ReportWriter, Status, Subject, json, json_line};
 use crate::{
-    base::{buffer::Buffer, error::Result},
+    base::{
+        buffer::Buffer,
+        error::{Error, Result},
+    },
     filter::Disposition,
     git::lfs::Hash,
 };
@@ -39,6 +44,8 @@ pub struct Record<'a> {
     pub decoded: bool,
     /// The change since the base, if there is a base.
     pub past: Option<ManifestChange<'a>>,
+    /// Whether only the content decides, and nobody has read it.
+    pub undecided: bool,
 }
 
 /// The change of a path, as a line of the manifest has it.
@@ -106,6 +113,9 @@ impl Record<'_> {
             out.extend(reason.as_str().as_bytes());
         }
         out.extend(b"\"");
+        if self.undecided {
+            out.extend(b",\"undecided\":true");
+        }
         if let Some(past) = self.past {
             past.write(out);
         }
@@ -204,10 +214,61 @@ struct HeaderLine<'a> {
     content_length: Option<u64>,
 }
 
+impl<'a> HeaderLine<'a> {
+    fn new(header: &'a ManifestHeader, content_length: Option<u64>) -> Self {
+        Self {
+            manifest: VERSION,
+            header,
+            content_length,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct End {
     end: bool,
     entries: u64,
+}
+
+/// The manifest of an archive that is not made: it tells no positions.
+pub struct Listing<'a> {
+    out: &'a mut dyn Write,
+    entries: u64,
+}
+
+impl<'a> Listing<'a> {
+    /// Writes the header to `out`, with the `length` of the archive in bytes if it is known.
+    pub fn begin(
+        out: &'a mut dyn Write,
+        header: &ManifestHeader,
+        length: Option<u64>,
+    ) -> Result<Self> {
+        json_line(&HeaderLine::new(header, length), out)?;
+        Ok(Self { out, entries: 0 })
+    }
+
+    /// Writes whole lines.
+    pub fn write(&mut self, lines: &[u8]) -> Result<()> {
+        self.entries += count(lines);
+        let written = self.out.write_all(lines);
+        written.map_err(|error| Error::write(&error))
+    }
+
+    /// Writes the last line, after all entries.
+    pub fn end(self) -> Result<()> {
+        json_line(&End::of(self.entries), self.out)
+    }
+}
+
+impl End {
+    fn of(entries: u64) -> Self {
+        Self { end: true, entries }
+    }
+}
+
+/// The number of `lines`.
+fn count(lines: &[u8]) -> u64 {
+    lines.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// A manifest in progress.
@@ -226,11 +287,7 @@ impl Manifest {
         header: &ManifestHeader,
         length: Option<u64>,
     ) -> Result<Self> {
-        outlet.line(&HeaderLine {
-            manifest: VERSION,
-            header,
-            content_length: length,
-        })?;
+        outlet.line(&HeaderLine::new(header, length))?;
         Ok(Self {
             outlet,
             entries: 0,
@@ -267,15 +324,12 @@ impl Manifest {
 
     /// Write whole lines.
     pub fn write(&mut self, lines: &[u8]) -> Result<()> {
-        self.entries += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.entries += count(lines);
         self.outlet.write(lines)
     }
 
     /// Write the last line, after all entries and the complete archive.
     pub fn end(mut self) -> Result<()> {
-        self.outlet.line(&End {
-            end: true,
-            entries: self.entries,
-        })
+        self.outlet.line(&End::of(self.entries))
     }
 }

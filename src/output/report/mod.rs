@@ -8,6 +8,7 @@
 //! A version counts the changes that a reader must know of. New fields and reasons may appear in any
 //! version, and a reader ignores unknown ones.
 
+mod answers;
 mod channel;
 mod json;
 mod manifest;
@@ -19,10 +20,12 @@ mod run_origin;
 mod summary;
 mod trace2;
 
+pub use answers::{PathAnswer, difference};
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
 pub use manifest::{
-    EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader, Positions, Record, gone,
+    EntryPosition, Lines, Listing, Manifest, ManifestChange, ManifestHeader, Positions, Record,
+    gone,
 };
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};

@@ -317,6 +317,7 @@ mod tests {
                 disposition,
                 decoded,
                 past: None,
+                undecided: false,
             });
         }
         counts

@@ -9,6 +9,7 @@ pub(crate) mod library;
 pub(crate) mod remote;
 
 mod first_word;
+mod json;
 mod products;
 mod stand_in;
 mod statuses;

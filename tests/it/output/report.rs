@@ -56,6 +56,7 @@ fn file(path: &[u8]) -> Record<'_> {
         disposition: Disposition::Content,
         decoded: true,
         past: None,
+        undecided: false,
     }
 }
 
@@ -113,8 +114,13 @@ fn records() -> Vec<Record<'static>> {
         lfs: Some(Hash([7; 32])),
         ..file(b"large")
     };
+    let undecided = Record {
+        undecided: true,
+        ..file(b"a/b")
+    };
     let mut records = vec![
         file(b"a\xff"),
+        undecided,
         added,
         changed,
         below,
@@ -214,6 +220,7 @@ fn a_manifest_reads_like_this() {
         disposition: Disposition::Omitted(OmissionReason::Ignored),
         decoded: false,
         past: None,
+        undecided: false,
     };
     assert_eq!(
         line(&pruned),

@@ -127,6 +127,15 @@ fn of_list(text: &str) -> Said {
     lines.map(entry).collect()
 }
 
+/// What `ls --json` says where `ls` says `list`: the words of the manifest.
+fn listed_as_manifest(list: &Said) -> Said {
+    let certain = |(word, reason): &(String, String)| (word.replace('?', ""), reason.clone());
+    let lines = list.iter();
+    lines
+        .map(|(path, said)| (path.clone(), certain(said)))
+        .collect()
+}
+
 /// The lines of `explain`: the word of `ls` that each stands for, and whether no entry is there at all.
 fn of_explanation(text: &str) -> BTreeMap<String, &'static str> {
     let word = |words: &str| match words {
@@ -206,6 +215,9 @@ proptest! {
             prop_assert!(fits(word, outcome), "ls: {} is {}, {:?}", path, word, outcome);
             prop_assert!(word == "content?" || *reason == outcome.1, "{} {}", path, reason);
         }
+
+        let lines = said(&repo, &[&["ls", "--json"], &options, &paths]).expect("the archive is there");
+        prop_assert_eq!(of_manifest(&lines), listed_as_manifest(&list));
 
         // Pathspecs are what is explained here, so the archive has none.
         if paths.len() > 3 {

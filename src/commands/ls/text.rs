@@ -1,19 +1,15 @@
-//! `ls`: lists the entries that an archive would have, without reading a file.
+//! The list for people: a line for each entry, and one of totals.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
-use super::Context;
+use super::entries::{Listed, each_entry};
 use crate::{
     archive::archive_length,
-    base::{
-        error::{Error, Result, counted, printable_path},
-        pipeline::Source,
-    },
-    cli::{CliError, Ls, RawArgs},
+    base::error::{Error, Result, counted, printable_path},
     filter::Disposition,
     format::MemberKind,
-    plan::{Entry, Planner, view::Sizes},
-    request::{Delta, Purpose, Request},
+    plan::Entry,
+    request::{Delta, Request},
 };
 
 /// The word for a file that is sent with its content unless the content turns out to be binary.
@@ -28,43 +24,26 @@ struct Totals {
     omitted: u64,
 }
 
-pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
-    let (_, question) = context.question(words, |ls: &Ls, extras| ls.described.args(extras))?;
-    let (request, mut destination) = question.request(Purpose::List, &mut context)?;
-    list(request, &mut destination)?;
-    Ok(destination.complete()?)
-}
-
 /// Lists to `out` the entries that `request` would send, one a line: the disposition, the size of the
 /// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
 /// follows, with the length of a tar if the length is known.
-fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let length = archive_length(&request);
-    let content = request.content;
-    let content_decides = content.blob_policy.policy.binary.is_some();
-    if let Some(delta) = &content.delta {
+    if let Some(delta) = &request.content.delta {
         gone(delta, out)?;
     }
-    let repositories = content.repositories.into_iter();
-    let trees = repositories.map(|repository| repository.tree.with(Sizes::All));
-    let mut planner = Planner::new(trees, content.extras);
-    let mut out = BufWriter::new(out);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);
-    loop {
-        let made = planner.next()?;
-        for entry in &made.batch.entries {
-            let what = match content_decides && may_be_binary(entry) {
-                true => UNDECIDED,
-                false => entry.disposition.as_str(),
-            };
-            line(what, entry, made.batch.path(entry), &mut out).map_err(failed)?;
-            totals.add(entry);
-        }
-        if made.last {
-            break;
-        }
-    }
+    each_entry(request.content, |listed| {
+        let Listed { window, entry, .. } = listed;
+        let what = match listed.is_undecided {
+            true => UNDECIDED,
+            false => entry.disposition.as_str(),
+        };
+        line(what, entry, window.path(entry), out).map_err(failed)?;
+        totals.add(entry);
+        Ok(())
+    })?;
     let Totals {
         sent,
         bytes,
@@ -75,8 +54,7 @@ fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let placeholders = counted(placeholders, "placeholder");
     let sums = format!("{sent} sent with {bytes}, {placeholders}, {omitted} omitted");
     let archive = length.map_or_else(String::new, |len| format!(", an archive of {len} bytes"));
-    writeln!(out, "total: {sums}{archive}").map_err(failed)?;
-    out.flush().map_err(failed)
+    writeln!(out, "total: {sums}{archive}").map_err(failed)
 }
 
 /// List the paths of the base that the target lacks.
@@ -87,12 +65,6 @@ fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
         line.push(b'\n');
         out.write_all(&line).map_err(|error| Error::write(&error))
     })
-}
-
-/// Whether the content of the entry, which nobody has read, may be that of a binary file.
-fn may_be_binary(entry: &Entry) -> bool {
-    let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
-    is_file && entry.disposition == Disposition::Content && entry.size != Some(0)
 }
 
 fn line(what: &str, entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io::Result<()> {

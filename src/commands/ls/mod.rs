@@ -1,0 +1,30 @@
+//! `ls`: lists the entries that an archive would have, without reading a file.
+
+mod entries;
+mod json;
+mod text;
+
+use std::io::{BufWriter, Write};
+
+use super::Context;
+use crate::{
+    base::error::Error,
+    cli::{Args, CliError, Ls, RawArgs},
+    request::Purpose,
+};
+
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let (ls, question) = context.question(words, |ls: &Ls, extras| Args {
+        has_manifest: ls.json,
+        ..ls.described.args(extras)
+    })?;
+    let (request, mut destination) = question.request(Purpose::List, &mut context)?;
+    let mut out = BufWriter::new(&mut destination);
+    match ls.json {
+        true => json::list(request, &mut out)?,
+        false => text::list(request, &mut out)?,
+    }
+    out.flush().map_err(|error| Error::write(&error))?;
+    drop(out);
+    Ok(destination.complete()?)
+}
