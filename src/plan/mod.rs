@@ -43,6 +43,7 @@ pub use naming::Naming;
 pub use planned_tree::PlannedTree;
 use planner::TreePlanner;
 pub use planner::TreeSource;
+pub use pointer::lfs_object;
 pub use window::{Job, StoreId, Window};
 
 /// Estimated bytes of archive after which the pages read from packs are released: typically less than a

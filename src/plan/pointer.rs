@@ -3,10 +3,12 @@
 
 use gix::ObjectId;
 
+use super::Entry;
 use crate::{
     base::buffer::Buffer,
+    filter::Disposition,
     git::{
-        lfs::{POINTER_LEN, Pointer},
+        lfs::{LfsObject, POINTER_LEN, Pointer},
         objects::{
             reader::Reader,
             size::{Size, Sizer},
@@ -23,4 +25,12 @@ pub(super) fn pointer(reader: &mut Reader, sizer: &mut Sizer, id: ObjectId) -> O
     let mut text = Buffer::default();
     reader.read(&id, &mut text).ok()??;
     Pointer::parse(&text)
+}
+
+/// The object of Git LFS that is archived in place of the blob of `entry`, if one is. The blob is not located yet.
+pub fn lfs_object(reader: &mut Reader, entry: &Entry) -> Option<LfsObject> {
+    let store = entry.treatment.lfs.as_ref();
+    let store = store.filter(|_| entry.disposition == Disposition::Content)?;
+    let pointer = pointer(reader, &mut Sizer::default(), entry.id)?;
+    Some(LfsObject::new(store, pointer))
 }

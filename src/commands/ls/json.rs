@@ -9,7 +9,8 @@ use crate::{
     archive::{archive_length, list_deletions, record},
     base::{buffer::Buffer, error::Result},
     output::report::{Listing, Record},
-    request::Request,
+    plan::lfs_object,
+    request::{ArchivedRepository, Request},
 };
 
 /// Lists to `out` what `request` would send.
@@ -22,6 +23,8 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         list_deletions(delta, redacted, |lines| listing.write(lines))?;
     }
     let repositories = content.repositories.clone();
+    let reader = |repository: &ArchivedRepository| repository.tree.reader.clone();
+    let mut readers: Vec<_> = repositories.iter().map(reader).collect();
     let mut line = Buffer::default();
     each_entry(content, |listed| {
         let Listed { window, entry, .. } = listed;
@@ -32,6 +35,7 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         );
         let record = Record {
             undecided: listed.is_undecided,
+            lfs: lfs_object(&mut readers[window.store.0], entry).map(|object| object.hash()),
             ..record(window, entry, submodule, redacted)
         };
         line.clear();

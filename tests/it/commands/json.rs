@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
 
+use crate::leftovers::temporary_directory;
 use crate::support::Repo;
 use crate::support::schema::Schema;
 
@@ -42,6 +43,33 @@ fn changed() -> Repo {
     repo
 }
 
+/// With `options`, `ls --json` says of HEAD what `--manifest` says, but for positions.
+#[track_caller]
+pub(crate) fn assert_lists_the_manifest(repo: &Repo, options: &[&str]) {
+    let place = temporary_directory();
+    let file = place.path().join("manifest");
+    let manifest = format!("--manifest={}", file.display());
+    repo.sluice([options, &[&manifest, "-o", "/dev/null", "HEAD"]].concat())
+        .success();
+    let mut expected = lines("manifest", &fs::read(&file).expect("it was written"));
+    for line in &mut expected {
+        let line = line.as_object_mut().expect("an object");
+        // The size of a file that is in no tree is known once the file is read.
+        let is_extra = line.contains_key("path") && !line.contains_key("id");
+        let unknown: &[&str] = match is_extra {
+            true => &["offset", "data_offset", "data_length", "size"],
+            false => &["offset", "data_offset", "data_length"],
+        };
+        line.retain(|name, _| !unknown.contains(&&name[..]));
+    }
+    let listed = repo.sluice([&["ls", "--json"], options, &["HEAD"]].concat());
+    assert_eq!(
+        lines("manifest", &listed.success()),
+        expected,
+        "{options:?}"
+    );
+}
+
 #[test]
 fn ls_tells_the_manifest_without_positions() {
     let repo = changed();
@@ -54,27 +82,7 @@ fn ls_tells_the_manifest_without_positions() {
         &["--base=HEAD~", "--max-size=3"],
         &["--base=HEAD~2", "--exclude=large", "--format=tar.gz"],
     ] {
-        let file = repo.path().join(".git/manifest");
-        let manifest = format!("--manifest={}", file.display());
-        repo.sluice([options, &[&manifest, "-o", "/dev/null", "HEAD"]].concat())
-            .success();
-        let mut expected = lines("manifest", &fs::read(&file).expect("it was written"));
-        for line in &mut expected {
-            let line = line.as_object_mut().expect("an object");
-            // The size of a file that is in no tree is known once the file is read.
-            let is_extra = line.contains_key("path") && !line.contains_key("id");
-            let unknown: &[&str] = match is_extra {
-                true => &["offset", "data_offset", "data_length", "size"],
-                false => &["offset", "data_offset", "data_length"],
-            };
-            line.retain(|name, _| !unknown.contains(&&name[..]));
-        }
-        let listed = repo.sluice([&["ls", "--json"], options, &["HEAD"]].concat());
-        assert_eq!(
-            lines("manifest", &listed.success()),
-            expected,
-            "{options:?}"
-        );
+        assert_lists_the_manifest(&repo, options);
     }
 }
 

@@ -5,11 +5,11 @@ pub(crate) mod conversation;
 pub(crate) mod handover;
 pub(crate) mod host;
 pub(crate) mod info;
+pub(crate) mod json;
 pub(crate) mod library;
 pub(crate) mod remote;
 
 mod first_word;
-mod json;
 mod products;
 mod stand_in;
 mod statuses;

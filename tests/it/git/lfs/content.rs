@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{CONTENT, Lfs, place, pointer, sha256};
+use crate::commands::json::assert_lists_the_manifest;
 use crate::support::{
     Repo, noise,
     schema::Schema,
@@ -141,6 +142,8 @@ fn reports_and_ranges() {
         .sluice([CONTENT, "--byte-range=5000-1000000", "HEAD"])
         .success();
     assert!(range == archive[5000..=1_000_000]);
+    assert_lists_the_manifest(&lfs.repo, &[CONTENT]);
+    assert_lists_the_manifest(&lfs.repo, &[CONTENT, "--max-size=2m"]);
 }
 
 /// A changed pointer is a changed file.

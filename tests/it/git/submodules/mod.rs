@@ -10,6 +10,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::{
+    commands::json::assert_lists_the_manifest,
     support::schema::Schema,
     support::tar_listing::{names, records},
     support::{Repo, gunzip},
@@ -259,6 +260,7 @@ fn formats_and_reports() {
         text(&explained.stdout),
         "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
     );
+    assert_lists_the_manifest(&superproject, &[RECURSE]);
 }
 
 /// The names of the files and links in what `args` archive.
