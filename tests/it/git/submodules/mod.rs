@@ -260,7 +260,7 @@ fn formats_and_reports() {
         text(&explained.stdout),
         "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
     );
-    assert_lists_the_manifest(&superproject, &[RECURSE]);
+    assert_lists_the_manifest(superproject, &[RECURSE]);
 }
 
 /// The names of the files and links in what `args` archive.
