@@ -98,10 +98,19 @@ fn run() -> u8 {
     };
     match &error {
         CliError::Answer(answer) => {
-            let printed = io::stdout().write_all(answer.as_bytes());
-            if printed.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            let mut stdout = io::stdout();
+            let printed = stdout
+                .write_all(answer.as_bytes())
+                .and_then(|()| stdout.flush());
+            match printed {
+                Ok(()) => {}
                 // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
-                signals::die(SIGPIPE);
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => signals::die(SIGPIPE),
+                Err(error) => {
+                    let error = Error::write(&error);
+                    let _ = Stderr.write_all(&error.lines());
+                    return error.exit_status();
+                }
             }
         }
         CliError::Fatal(error) => {
@@ -246,7 +255,10 @@ fn environment() -> Result<Environment> {
 /// Runs a command on the process's own streams.
 fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliError> {
     batch::heap::share_between_threads();
-    let environment = environment()?;
+    let environment = Environment {
+        is_served: access == request::Access::Remote,
+        ..environment()?
+    };
     let context = Context {
         environment: &environment,
         access,

@@ -305,7 +305,7 @@ impl<'a> Inputs<'a> {
             below: &repository.prefix,
             top: Top {
                 path: top.as_os_str().as_bytes().as_bstr(),
-                is_work_tree: work_tree(repository, self.access).is_some(),
+                is_work_tree: repository.work_tree.is_some(),
             },
             environment: self.environment,
             text: format.is_zip(),
@@ -453,8 +453,8 @@ impl<'a> Inputs<'a> {
     /// The directory against which absolute pathspecs are read.
     fn top(self, repository: &Repository) -> PathBuf {
         let (cwd, git_dir) = (&self.environment.cwd, repository.gix.git_dir());
-        match (work_tree(repository, self.access), self.access) {
-            (Some(top), _) => top.to_owned(),
+        match (&repository.work_tree, self.access) {
+            (Some(top), _) => top.clone(),
             // A server runs in the git directory.
             (None, Access::Remote) => cwd.join("."),
             (None, Access::Local) if self.environment.git_dir.is_some() => git_dir.to_owned(),
@@ -553,12 +553,6 @@ fn has_entries_at(tree: ObjectId, below: &BString, reader: &mut Reader) -> bool 
             !found.is_ok_and(|directory| directory.is_none())
         }
     }
-}
-
-/// The top of the work tree, if there is one. A server sees none.
-fn work_tree(repository: &Repository, access: Access) -> Option<&Path> {
-    let top = repository.work_tree.as_deref();
-    top.filter(|_| access == Access::Local)
 }
 
 /// The archive's time as zip tells it; only a zip needs the local time.

@@ -115,6 +115,8 @@ fn spawn(mut writer: Command, git_dir: &Path, arguments: Vec<OsString>) -> Resul
         .args(arguments)
         .current_dir(git_dir)
         .env("GIT_DIR", ".")
+        .env("GIT_IMPLICIT_WORK_TREE", "0")
+        .env_remove("GIT_WORK_TREE")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -35,12 +35,18 @@ pub struct Environment {
     /// Whether the current directory is the work tree if `GIT_DIR` is set and no work tree is named
     /// (`GIT_IMPLICIT_WORK_TREE`).
     pub implicit_work_tree: bool,
+    /// Whether the repository is served to a client, who sees no work tree, whatever the settings claim.
+    pub is_served: bool,
     /// `GIT_CEILING_DIRECTORIES`
     pub ceilings: Vec<PathBuf>,
     /// `GIT_OBJECT_DIRECTORY`
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`
     pub alternates: Option<OsString>,
+    /// `GIT_NO_REPLACE_OBJECTS`
+    pub no_replace_objects: bool,
+    /// `GIT_REPLACE_REF_BASE`, which may be empty.
+    pub replace_ref_base: Option<OsString>,
     /// The settings of `git -c`: `key=value` or `key`.
     pub config: Vec<BString>,
     /// The default syntax of pathspecs.
@@ -89,6 +95,7 @@ impl Environment {
             has_work_tree: set("GIT_WORK_TREE").is_some(),
             implicit_work_tree: variable("GIT_IMPLICIT_WORK_TREE").is_none()
                 || flag("GIT_IMPLICIT_WORK_TREE")?,
+            is_served: false,
             ceilings: set("GIT_CEILING_DIRECTORIES")
                 .map(|list| {
                     std::env::split_paths(&list)
@@ -98,6 +105,8 @@ impl Environment {
                 .unwrap_or_default(),
             object_directory: set("GIT_OBJECT_DIRECTORY").map(PathBuf::from),
             alternates: set("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+            no_replace_objects: variable("GIT_NO_REPLACE_OBJECTS").is_some(),
+            replace_ref_base: variable("GIT_REPLACE_REF_BASE"),
             config,
             pathspecs: Defaults {
                 literal: flag("GIT_LITERAL_PATHSPECS")?,
@@ -151,6 +160,7 @@ impl Environment {
             config: self.config.clone(),
             pathspecs: self.pathspecs,
             no_lazy_fetch: self.no_lazy_fetch,
+            no_replace_objects: self.no_replace_objects,
             ..Self::default()
         }
     }

@@ -26,7 +26,10 @@ pub(super) struct WorkTree {
 impl WorkTree {
     pub(super) fn find(repository: &gix::Repository, environment: &Environment) -> Self {
         let config = repository.config_snapshot();
-        let top = top(repository, &config, environment);
+        let top = match environment.is_served {
+            true => None,
+            false => top(repository, &config, environment),
+        };
         let is_bare = top.is_none() && config.boolean("core.bare") != Some(false);
         let cwd = real(&environment.cwd);
         let top = top.map(|top| real(&top));

@@ -158,6 +158,30 @@ fn configuration_is_that_of_the_served_repository() {
     assert_served(&repo.at("dir"), ".", "HEAD");
 }
 
+/// Not even one that holds the git directory, where the current directory of the server would select files.
+#[test]
+fn work_trees_are_not_seen() {
+    let client = Repo::from("bare");
+    let repo = Repo::copy("basic");
+    for treeish in ["HEAD:./dir", "HEAD:../x", "HEAD:dir"] {
+        assert_served(&client, plain(&repo), treeish);
+    }
+    repo.git(["config", "core.worktree", plain(&repo)]);
+    let moved = repo.path().join("dir/git");
+    fs::rename(repo.path().join(".git"), &moved).expect("our own");
+    let served = moved.display().to_string();
+    for args in [
+        "HEAD",
+        "HEAD dir",
+        "--worktree-attributes HEAD",
+        "HEAD nosuch",
+    ] {
+        assert_served(&client, &served, args);
+    }
+    let nested = client.env("GIT_WORK_TREE", repo.path());
+    assert_served(&nested, &served, "HEAD");
+}
+
 #[test]
 fn a_damaged_repository_breaks_the_archive() {
     let repo = Repo::copy("basic");
