@@ -466,6 +466,7 @@ mod tests {
     fn reader() -> Reader {
         Reader::new(Odb::open(Config {
             dirs: Vec::new(),
+            omits_dirs: false,
             hash: gix::hash::Kind::Sha1,
             multi_pack_index: false,
             replacements: Default::default(),

@@ -14,13 +14,22 @@ use gix::bstr::ByteSlice;
 /// The most steps from alternate to alternate, as in git.
 const MAX_DEPTH: usize = 5;
 
+/// The object directories of a repository.
+pub struct ObjectDirs {
+    /// In the order in which they are searched.
+    pub found: Vec<PathBuf>,
+    /// Whether a directory is not among them, as it is missing or the same one as another.
+    pub omits_any: bool,
+}
+
 /// List the object directories: `main`, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`), then
 /// the directories in `info/alternates` files, depth first. Missing directories are omitted, and each
 /// directory is listed once.
-pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> Vec<PathBuf> {
-    let mut dirs = Dirs {
+pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> ObjectDirs {
+    let mut dirs = Search {
         found: Vec::new(),
         canonical: Vec::new(),
+        omits_any: false,
     };
     let alternates: Vec<PathBuf> = extra
         .map(|list| split(list.as_bytes(), b':'))
@@ -30,24 +39,27 @@ pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> Vec<PathBuf> {
         dirs.add(dir, Some(0));
     }
     dirs.follow(&main, 0);
-    dirs.found
+    ObjectDirs {
+        found: dirs.found,
+        omits_any: dirs.omits_any,
+    }
 }
 
-struct Dirs {
+struct Search {
     found: Vec<PathBuf>,
     /// The same paths without symbolic links, to detect duplicates.
     canonical: Vec<PathBuf>,
+    omits_any: bool,
 }
 
-impl Dirs {
+impl Search {
     /// Add `dir` if it is a new directory. With a depth, add its alternates too.
     fn add(&mut self, dir: PathBuf, depth: Option<usize>) {
-        let Ok(canonical) = dir.canonicalize() else {
+        let canonical = dir.canonicalize().ok().filter(|it| it.is_dir());
+        let Some(canonical) = canonical.filter(|it| !self.canonical.contains(it)) else {
+            self.omits_any = true;
             return;
         };
-        if !canonical.is_dir() || self.canonical.contains(&canonical) {
-            return;
-        }
         self.canonical.push(canonical);
         self.found.push(dir.clone());
         if let Some(depth) = depth {

@@ -29,7 +29,7 @@ impl Odb {
             packs: Vec::new(),
             recent: 0,
             stamps,
-            opened: SystemTime::now(),
+            listed: SystemTime::now(),
             missed: false,
             ahead: None,
             expects_most: None,
@@ -42,13 +42,16 @@ impl Odb {
     /// Whether a database that is opened now would be the same one. In doubt, it would not: directories that had just
     /// changed may have changed again without a trace, and what could not be opened may have appeared.
     pub fn is_current(&self) -> bool {
+        self.were_old() && stamps(&self.config.dirs) == self.stamps && !self.has_failed()
+    }
+
+    /// Whether a change of a directory after it was listed would show.
+    fn were_old(&self) -> bool {
         let is_old = |stamp: &SystemTime| {
-            let age = self.opened.duration_since(*stamp);
+            let age = self.listed.duration_since(*stamp);
             age.is_ok_and(|age| age >= YOUNG)
         };
         self.stamps.iter().flatten().all(is_old)
-            && stamps(&self.config.dirs) == self.stamps
-            && !self.has_failed()
     }
 
     /// Whether a file could not be opened or read.
@@ -78,13 +81,14 @@ impl Odb {
         PackId((self.packs.len() - 1) as u32)
     }
 
-    /// List the packs again if a pack directory has changed.
+    /// List the packs again if a pack directory has changed, or may have without a trace.
     pub(super) fn refresh(&mut self) -> bool {
         let stamps = stamps(&self.config.dirs);
-        if stamps == self.stamps {
+        if stamps == self.stamps && self.were_old() {
             return false;
         }
         self.stamps = stamps;
+        self.listed = SystemTime::now();
         self.list();
         true
     }

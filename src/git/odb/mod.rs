@@ -62,6 +62,8 @@ pub enum ObjectLocation {
 pub struct Config {
     /// Every object directory, in lookup order (see [`object_dirs`]).
     pub dirs: Vec<PathBuf>,
+    /// Whether an alternate is not among them: one that is missing, or that is the same directory as another.
+    pub omits_dirs: bool,
     /// The hash function of object ids.
     pub hash: Kind,
     /// Whether multi-pack indices may be used (`core.multiPackIndex`).
@@ -107,8 +109,8 @@ pub struct Odb {
     recent: usize,
     /// The modification time of each `pack` directory: only a changed directory is listed again.
     stamps: Vec<Option<SystemTime>>,
-    /// When the directories were first listed.
-    opened: SystemTime,
+    /// When the directories were listed.
+    listed: SystemTime,
     /// Whether a missing object may be in a file that the system refused to map.
     missed: bool,
     /// The most bytes that are asked for at once, if objects are read ahead.

@@ -76,6 +76,7 @@ impl Fixture {
     fn open(&self) -> Odb {
         Odb::open(Config {
             dirs: vec![self.directory.path().to_owned()],
+            omits_dirs: false,
             hash: Kind::Sha1,
             multi_pack_index: false,
             replacements: Default::default(),
@@ -208,4 +209,19 @@ fn a_database_is_current_as_long_as_its_directories_are_old_and_the_same() {
     let mut odb = fixture.open();
     assert_eq!(odb.find(&id(2, 7)), None);
     assert!(!odb.is_current(), "the pack may be whole again");
+}
+
+#[test]
+fn a_directory_that_was_young_is_listed_again() {
+    let fixture = Fixture::new();
+    let list_at = |time: SystemTime| {
+        let directory = fs::File::open(fixture.packs()).expect("our own");
+        directory.set_modified(time).expect("our own");
+    };
+    let now = SystemTime::now();
+    list_at(now);
+    let mut odb = fixture.open();
+    write_pack(&fixture.packs(), PACKS, 5);
+    list_at(now);
+    assert_eq!(odb.find(&id(PACKS, 3)), packed(PACKS, 3));
 }

@@ -41,7 +41,9 @@ impl FileStamps {
             (path, stamp)
         });
         let objects = repository.objects.dirs.iter().map(PathBuf::as_path);
-        let directories = objects.chain([repository.gix.git_dir(), &environment.cwd]);
+        // A directory `.git` that appears in a bare repository takes its place.
+        let inner = environment.cwd.join(".git");
+        let directories = objects.chain([repository.gix.git_dir(), &environment.cwd, &inner]);
         let directories = directories.map(|path| (path.to_owned(), FileStamp::of_directory(path)));
         let stamps = Self(files.chain(directories).collect());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
@@ -60,7 +62,7 @@ impl FileStamps {
 }
 
 /// Whether only the usual files decide about the repository: it lies where it is looked for first, is no linked
-/// work tree, and has no replacements, no extensions and no configuration that is included.
+/// work tree, has each alternate once, and has no replacements, no extensions and no configuration that is included.
 fn is_plain(repository: &Repository, environment: &Environment) -> bool {
     let gix = &repository.gix;
     let (git_dir, cwd) = (gix.git_dir(), &environment.cwd);
@@ -79,8 +81,20 @@ fn is_plain(repository: &Repository, environment: &Environment) -> bool {
     };
     is_found_at_once
         && gix.common_dir() == git_dir
+        && !repository.objects.omits_dirs
         && repository.objects.replacements.is_empty()
+        && environment.replace_ref_base.is_none()
+        && !has_directory(&git_dir.join("refs/replace"))
         && !["include", "includeIf", "extensions"].iter().any(has)
+}
+
+/// Whether anything in `directory` may be a directory, in which something may change that its own state does not show.
+fn has_directory(directory: &Path) -> bool {
+    let mut entries = fs::read_dir(directory).into_iter().flatten();
+    entries.any(|entry| {
+        let is_file = entry.and_then(|entry| Ok(entry.file_type()?.is_file()));
+        !is_file.unwrap_or(false)
+    })
 }
 
 /// The files that are read to open a plain repository, whether they are there or not.

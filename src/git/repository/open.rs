@@ -9,9 +9,9 @@ use gix::{
     ObjectId,
     discover::{upwards, upwards::TrustPolicy},
     odb::store::init::Slots,
-    open::Options,
+    open::{Options, Permissions},
     sec::{
-        Trust,
+        Permission, Trust,
         trust::{DefaultForLevel, Mapping},
     },
 };
@@ -41,6 +41,10 @@ const KNOWN_EXTENSIONS: [&str; 9] = [
 /// alternates, of which it refuses some that git follows. gix sets up room for as many at each start.
 const MAX_PACKS: u16 = 64;
 
+/// gix lists replacements when it opens a repository. Here they are read without it, and it must not take their place from the
+/// configuration, which git does not: it panics if the place is empty.
+const REPLACE_REF_BASE: &str = "gitoxide.objects.replaceRefBase=refs/replace/";
+
 /// Open the repository of the current directory or of `GIT_DIR`.
 pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
     let repository = match &environment.git_dir {
@@ -64,11 +68,15 @@ pub(super) fn open(environment: &Environment) -> Result<gix::Repository> {
 }
 
 fn options(environment: &Environment, level: Trust) -> Options {
+    let mut permissions = Permissions::default_for_level(level);
+    permissions.env.objects = Permission::Deny;
     Options::default_for_level(level)
+        .permissions(permissions)
         .object_store_slots(Slots::Given(MAX_PACKS))
         .bail_if_untrusted(true)
         .lossy_config(true)
         .cli_overrides(environment.config.iter().cloned())
+        .config_overrides([REPLACE_REF_BASE])
 }
 
 /// The options for a repository whose owner does not matter.
@@ -237,11 +245,13 @@ pub(super) fn objects(
     let main = main.map(|main| environment.directory().file(main).path);
     let main = main.unwrap_or_else(|| repository.common_dir().join("objects"));
     let config = repository.config_snapshot();
+    let dirs = odb::object_dirs(main, environment.alternates.as_deref());
     Ok(odb::Config {
-        dirs: odb::object_dirs(main, environment.alternates.as_deref()),
+        dirs: dirs.found,
+        omits_dirs: dirs.omits_any,
         hash: repository.object_hash(),
         multi_pack_index: config.boolean("core.multiPackIndex").unwrap_or(true),
-        replacements: replacements(repository, &environment.location)?,
+        replacements: replacements(repository, environment)?,
         is_partial: promisor::exists(config.plumbing()),
     })
 }

@@ -1,17 +1,17 @@
 //! Reads the refs of `git replace`.
 //!
-//! gix cannot read refs in a reftable, so the installed git lists them. A run fails without them: a missing
-//! replacement would change the archive.
+//! gix cannot read refs in a reftable, nor `packed-refs` in which one name is invalid, and it does not know all bases, so the
+//! installed git lists those refs. A run fails without them: a missing replacement would change the archive.
 
-use std::ffi::OsStr;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use gix::{
     ObjectId,
-    bstr::{BString, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     hash::Kind,
 };
 
-use super::refs::followed;
+use super::{environment::Environment, refs::followed};
 use crate::{
     base::error::{Error, Result, format_bytes},
     git::{
@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// The default directory of the refs.
-const DEFAULT_BASE: &[u8] = b"refs/replace/";
+/// What the names of the refs begin with by default.
+const DEFAULT_BASE: &str = "refs/replace/";
 
 /// A ref, and the id at its end. A ref without an id makes its object unreadable.
 struct RefTarget {
@@ -31,19 +31,21 @@ struct RefTarget {
 
 pub(super) fn replacements(
     repository: &gix::Repository,
-    location: &GitLocation,
+    environment: &Environment,
 ) -> Result<Replacements> {
     let config = repository.config_snapshot();
-    if config.boolean("core.useReplaceRefs") == Some(false) {
+    if environment.no_replace_objects || config.boolean("core.useReplaceRefs") == Some(false) {
         return Ok(Replacements::default());
     }
-    let base = config.string("gitoxide.objects.replaceRefBase");
-    let base = base.unwrap_or_else(|| DEFAULT_BASE.into());
-    let targets = match is_reftable(&config) {
-        true => list(&base, location)?.lines().filter_map(target).collect(),
-        false => read(repository, &base)?,
+    let base = environment.replace_ref_base.as_deref();
+    let base = base.map_or(DEFAULT_BASE.into(), |base| base.as_bytes().as_bstr());
+    let is_readable = base == DEFAULT_BASE && !is_reftable(&config);
+    let read = is_readable.then(|| read(repository, base).ok()).flatten();
+    let targets = match read {
+        Some(targets) => targets,
+        None => list(base, &environment.location)?,
     };
-    let pairs = pairs(&targets, &base, repository.object_hash())?;
+    let pairs = pairs(&targets, base, repository.object_hash())?;
     Ok(Replacements::new(pairs))
 }
 
@@ -53,15 +55,10 @@ fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
 }
 
 /// The refs below `base`, in the order of their names.
-fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<RefTarget>> {
-    let unread = |cause: gix::Error| {
-        Error::fatal(format_bytes("cannot read the refs below {}", &[base]))
-            .caused_by(cause.to_string())
-    };
-    let refs = repository.references().map_err(unread)?;
-    let refs = refs.prefixed(base.as_bstr()).map_err(unread)?;
+fn read(repository: &gix::Repository, base: &BStr) -> gix::Result<Vec<RefTarget>> {
+    let refs = repository.references()?;
     // All refs are listed before they are followed: the list holds the packed refs.
-    let refs = refs.collect::<gix::Result<Vec<_>>>().map_err(unread)?;
+    let refs = refs.prefixed(base)?.collect::<gix::Result<Vec<_>>>()?;
     let target = |reference: gix::Reference<'_>| RefTarget {
         name: reference.name().as_bstr().to_owned(),
         id: followed(reference).and_then(|it| Some(it.try_id()?.detach())),
@@ -69,23 +66,23 @@ fn read(repository: &gix::Repository, base: &BString) -> Result<Vec<RefTarget>> 
     Ok(refs.into_iter().map(target).collect())
 }
 
-/// The refs below `base` in a reftable, each a line of its name and its id.
-fn list(base: &BString, location: &GitLocation) -> Result<Vec<u8>> {
-    let fixed = ["for-each-ref", "--format=%(refname) %(objectname)"].map(OsStr::new);
-    let base = base.to_os_str_lossy();
-    let unread = || Error::fatal("cannot read refs in a reftable");
-    let output = program::ask(location, &[&fixed[..], &[&*base]].concat())
+/// The refs whose names begin with `base`, as the installed git knows them.
+fn list(base: &BStr, location: &GitLocation) -> Result<Vec<RefTarget>> {
+    let words = ["replace", "--list", "--format=medium"].map(OsStr::new);
+    let unread = || Error::fatal(format_bytes("cannot read the refs below {}", &[base]));
+    let output = program::ask(location, &words)
         .ok_or_else(|| unread().hinted("the installed git is asked for them: is there one?"))?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(program::refusal(&output).unwrap_or_else(unread)),
+    if !output.status.success() {
+        return Err(program::refusal(&output).unwrap_or_else(unread));
     }
-}
-
-fn target(line: &[u8]) -> Option<RefTarget> {
-    let (name, id) = line.rsplit_once_str(" ")?;
-    let (name, id) = (name.into(), ObjectId::from_hex(id).ok());
-    Some(RefTarget { name, id })
+    let target = |line: &[u8]| {
+        let (name, id) = line.rsplit_once_str(" -> ")?;
+        Some(RefTarget {
+            name: [base, name].concat().into(),
+            id: ObjectId::from_hex(id).ok(),
+        })
+    };
+    Ok(output.stdout.lines().filter_map(target).collect())
 }
 
 /// Pairs of object and replacement. Refs whose names are no ids are ignored.

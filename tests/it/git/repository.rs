@@ -1,6 +1,8 @@
 //! Which repository is read, with which configuration and from which object stores: all the ways
 //! that lead to it. Fixtures are compared in `oracle.rs`; here it is how one arrives at them.
 
+use std::fs;
+
 use crate::support::{Repo, git_version, skip};
 
 // --- through git, and where it looks ---
@@ -457,6 +459,69 @@ fn replace_refs() {
         repo.clone()
             .with(["--no-replace-objects"])
             .assert_same([revision]);
+    }
+}
+
+/// Beginnings of names that are no directories, and all refs.
+#[test]
+fn other_bases_of_replace_refs() {
+    let repo = Repo::copy("replace");
+    let refs = repo.git([
+        "for-each-ref",
+        "--format=%(refname) %(objectname)",
+        "refs/replace",
+    ]);
+    for line in refs.lines() {
+        let (name, id) = line.split_once(' ').expect("a name and an id");
+        let name = name.replace("refs/replace/", "refs/others/");
+        repo.git(["update-ref", &name, id]);
+    }
+    repo.git(["pack-refs", "--all"]);
+    for base in ["refs/others/", "refs/oth", "refs/others", "refs/"] {
+        let repo = repo.clone().env("GIT_REPLACE_REF_BASE", base);
+        let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+        assert_eq!(
+            (ours.code(), ours.stdout == theirs.stdout),
+            (theirs.code(), true),
+            "{base}"
+        );
+    }
+    let basic = Repo::copy("basic").env("GIT_REPLACE_REF_BASE", "");
+    assert!(basic.sluice(["HEAD"]).success() == basic.archive(["HEAD"]).success());
+    // git does not know this key, by which gix would read replacements from elsewhere.
+    let basic = Repo::copy("basic");
+    for base in ["", "refs/tags/"] {
+        basic.git(["config", "gitoxide.objects.replaceRefBase", base]);
+        basic.assert_same(["HEAD"]);
+    }
+}
+
+/// git looks only at the refs that it needs.
+#[test]
+fn packed_refs_with_names_that_are_not_valid() {
+    let repo = Repo::copy("replace");
+    repo.git(["pack-refs", "--all"]);
+    let packed = repo.path().join(".git/packed-refs");
+    let good = fs::read_to_string(&packed).expect("written by git");
+    let id = repo.git(["rev-parse", "HEAD"]);
+    repo.git(["update-ref", "refs/heads/loose", &id]);
+    for name in [
+        "refs/tags/v1.",
+        "refs/heads/a..b",
+        "refs/heads/old.lock",
+        "xyz",
+    ] {
+        for lines in [format!("{good}{id} {name}\n"), format!("{id} {name}\n")] {
+            fs::write(&packed, lines).expect("our own");
+            for revision in ["loose", "main", "main~1", &id] {
+                repo.assert_same([revision]);
+            }
+        }
+    }
+    for damage in ["garbage\n", "\n", "# comment\n# again\n"] {
+        fs::write(&packed, format!("{good}{damage}")).expect("our own");
+        let (ours, theirs) = (repo.sluice(["loose"]), repo.archive(["loose"]));
+        assert_eq!(ours.code(), theirs.code(), "{ours}\n{theirs}");
     }
 }
 

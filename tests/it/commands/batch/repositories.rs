@@ -86,6 +86,56 @@ fn changes_are_seen() {
     }
 }
 
+/// What appears where something was looked for and not found, and replacements in unusual places.
+#[test]
+fn what_was_not_there_is_looked_for_again() {
+    let place = Repo::scratch();
+    let replace_base = Repo::copy("basic").env("GIT_REPLACE_REF_BASE", "refs/other/");
+    let [deep, other, lacking, bare] = [(); 4].map(|()| Repo::copy("basic"));
+    let git = |repo: &Repo, name: &str| repo.path().join(".git").join(name);
+    fs::create_dir_all(git(&deep, "refs/replace/deep")).unwrap();
+    fs::create_dir_all(git(&replace_base, "refs/other")).unwrap();
+    fs::rename(git(&lacking, "objects"), other.path().join("objects")).unwrap();
+    fs::create_dir_all(git(&lacking, "objects/info")).unwrap();
+    let alternate = other.path().join("later");
+    let listed = format!("{}\n", alternate.display());
+    fs::write(git(&lacking, "objects/info/alternates"), listed).unwrap();
+    let bare = bare.at(".git");
+    thread::sleep(OLD_ENOUGH);
+
+    let mut plain = Batch::start(&place);
+    let mut based = Batch::start(&place.clone().env("GIT_REPLACE_REF_BASE", "refs/other/"));
+    let mut same = |repo: &Repo, directory: &str| {
+        let directory = repo.path().join(directory).display().to_string();
+        let batch = match std::ptr::eq(repo, &replace_base) {
+            true => &mut based,
+            false => &mut plain,
+        };
+        let words = ["-C", &directory, "HEAD"];
+        let (answer, expected) = (batch.ask(&words), alone(repo, &words[2..]));
+        assert!(answer == expected, "{directory}: {}", answer.messages);
+    };
+    let mut all_same = || {
+        for _ in 0..4 {
+            same(&deep, "");
+            same(&replace_base, "");
+            same(&lacking, "");
+            same(&bare, "");
+        }
+    };
+    all_same();
+    let [blob, tree] = ["HEAD:file.txt", "HEAD:size-513"].map(|name| deep.git(["rev-parse", name]));
+    let name = format!("refs/replace/deep/{blob}");
+    deep.git(["update-ref", &name, &tree]);
+    let name = format!("refs/other/{blob}");
+    replace_base.git(["update-ref", &name, &tree]);
+    fs::rename(other.path().join("objects"), &alternate).unwrap();
+    let inner = Repo::copy("basic");
+    inner.git(["commit", "-q", "--allow-empty", "-m", "inner"]);
+    fs::rename(inner.path().join(".git"), bare.path().join(".git")).unwrap();
+    all_same();
+}
+
 /// After this time, files count as old: a change would leave a trace.
 const OLD_ENOUGH: Duration = Duration::from_millis(2100);
 
