@@ -156,7 +156,8 @@ impl Format {
             }
             _ => self.pieces = None,
         }
-        let len = len.unwrap_or(0);
+        let skipped = || enclosed(bare).map(|len| modified + len);
+        let len = len.or_else(skipped).unwrap_or(0);
         self.text.extend(&rest[..len]);
         Ok(len)
     }
@@ -239,6 +240,37 @@ fn literal(placeholder: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
+/// The length of a colour or of a padding (`parse_color` and `parse_padding_placeholder` of git's pretty.c). git looks for
+/// nothing in its parentheses.
+fn enclosed(placeholder: &[u8]) -> Option<usize> {
+    let open = placeholder.find_byte(b'(')?;
+    let (name, inside) = (&placeholder[..open], &placeholder[open + 1..]);
+    let len = match name {
+        b"C" => inside.find_byte(b')')?,
+        b"<" | b"<|" | b">" | b">|" | b">>" | b">>|" | b"><" | b"><|" => {
+            let end = inside.find_byteset(b",)").filter(|_| has_width(inside))?;
+            let cuts = match inside[end] {
+                b',' => [",trunc)", ",ltrunc)", ",mtrunc)"].as_slice(),
+                _ => &[")"],
+            };
+            let rest = &inside[end..];
+            let cut = cuts.iter().find(|cut| rest.starts_with(cut.as_bytes()))?;
+            end + cut.len() - 1
+        }
+        _ => return None,
+    };
+    Some(open + 1 + len + 1)
+}
+
+/// Whether `text` begins with a number other than 0, as `strtol` reads it.
+fn has_width(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-"));
+    let mut digits = digits.unwrap_or(text).iter();
+    let digits = digits.by_ref().take_while(|byte| byte.is_ascii_digit());
+    digits.into_iter().any(|digit| *digit != b'0')
+}
+
 /// The length of a placeholder that neither changes nor reads the text around it.
 fn plain(placeholder: &[u8]) -> Option<usize> {
     let second = |known: &[u8]| {
@@ -256,10 +288,9 @@ fn plain(placeholder: &[u8]) -> Option<usize> {
             let known = known
                 .iter()
                 .any(|name| placeholder.starts_with(name.as_bytes()));
-            placeholder
-                .find_byte(b')')
-                .filter(|_| known)
-                .map(|end| end + 1)
+            let end = placeholder.find_byte(b')').filter(|_| known)?;
+            // git may refuse the options, and then looks for placeholders in them.
+            (!placeholder[..end].contains(&b'%')).then_some(end + 1)
         }
         _ => None,
     }
@@ -314,6 +345,34 @@ mod tests {
 
     fn parse(format: &str) -> Format {
         Format::parse(format.as_bytes(), &mut SharedFormatState::default()).expect(format)
+    }
+
+    /// git takes a colour or a padding whole, but what stands in parentheses of other placeholders only if it is valid.
+    #[test]
+    fn placeholders_within_placeholders() {
+        assert!(parse("%(trailersX%>|(20)%an").looks_back);
+        assert!(!parse("%C(x%>|(20)%an").looks_back);
+        let mut shared = SharedFormatState::default();
+        for enclosing in [
+            "%<(5%(describe)",
+            "%><|(5%(describe),trunc)",
+            "%C(x%(describe)",
+            "%+>( +12%(describe)",
+        ] {
+            Format::parse(enclosing.as_bytes(), &mut shared).expect(enclosing);
+            assert!(!shared.described, "{enclosing}");
+        }
+        for open in [
+            "%<(0%(describe)",
+            "%<(5,%(describe),cut)",
+            "%<(x%(describe)",
+            "%C%(describe)",
+            "%(trailers:%(describe)",
+        ] {
+            let mut shared = SharedFormatState::default();
+            Format::parse(open.as_bytes(), &mut shared).expect(open);
+            assert!(shared.described, "{open}");
+        }
     }
 
     #[test]

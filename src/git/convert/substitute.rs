@@ -58,6 +58,8 @@ pub(super) struct Substitution {
     shareable: Shareable,
     /// What git said to each format.
     answers: HashMap<Vec<u8>, Vec<u8>>,
+    /// What git has complained about. One process, as git's, would say it once.
+    complaints: HashSet<Vec<u8>>,
 }
 
 impl Substitution {
@@ -84,6 +86,7 @@ impl Substitution {
             shared,
             shareable,
             answers: HashMap::new(),
+            complaints: HashSet::new(),
         }
     }
 
@@ -119,14 +122,11 @@ impl Substitution {
             out.truncate(context.kept);
             out.extend(answer.get(context.repeated..).unwrap_or_default());
         } else {
-            let answer = match self.answers.get(&format.text) {
-                Some(answer) => answer,
-                None => {
-                    let answer = self.ask(&format.text, log)?;
-                    self.answers.entry(format.text.clone()).or_insert(answer)
-                }
-            };
-            out.extend(answer);
+            if !self.answers.contains_key(&format.text) {
+                let answer = self.ask(&format.text, log)?;
+                self.answers.insert(format.text.clone(), answer);
+            }
+            out.extend(&self.answers[&format.text]);
         }
         if format.reads_head
             && let Some(encoding) = &self.encoding
@@ -198,7 +198,7 @@ impl Substitution {
 
     /// What the installed git makes of `format`: a command that knows neither the user's taste in
     /// logs nor notes, just like `git archive`.
-    fn ask(&self, format: &[u8], log: &mut Buffer) -> Result<Vec<u8>> {
+    fn ask(&mut self, format: &[u8], log: &mut Buffer) -> Result<Vec<u8>> {
         if format.is_empty() {
             return Ok(Vec::new());
         }
@@ -213,7 +213,8 @@ impl Substitution {
             &self.location,
             &[
                 OsStr::new("rev-list"),
-                OsStr::new("--max-count=1"),
+                // Without a look at the parents, which may be missing.
+                OsStr::new("--no-walk"),
                 OsStr::new("--no-color"),
                 OsStr::new("--encoding=UTF-8"),
                 OsStr::from_bytes(&format),
@@ -229,7 +230,9 @@ impl Substitution {
         let (Some(output), Some(answer)) = (&output, answer) else {
             return Err(refused(output.as_ref()));
         };
-        log.extend(&output.stderr);
+        if self.complaints.insert(output.stderr.clone()) {
+            log.extend(&output.stderr);
+        }
         Ok(answer.strip_suffix(b"\n").unwrap_or(answer).to_vec())
     }
 }

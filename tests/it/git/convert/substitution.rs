@@ -1,8 +1,8 @@
 //! `$Format:…$`: what stands for it, how often, and what it does to the text around it.
 
 use super::{assert_same_failure, commit_files, repo};
-use crate::support::tar_listing;
 use crate::support::{Repo, git_version};
+use crate::support::{forge, tar_listing};
 
 const SUBSTITUTED: &str = "* export-subst\n.gitattributes -export-subst\n";
 
@@ -267,6 +267,53 @@ fn an_archive_is_described_once() {
         ("b", b"$Format:%(describe)$"),
     ];
     repo_to_describe(&wasted).assert_same(["HEAD"]);
+}
+
+/// git takes a colour and a padding whole, and what is not valid as text, with the placeholders in it.
+#[test]
+fn placeholders_within_placeholders() {
+    let formats = [
+        "%(trailersX%>|(20)%an",
+        "%(trailersX%(describe:tags)",
+        "%(trailers:separator=%x2C,only)",
+        "%(describeX%(describe:tags)",
+        "%<(5%(describe:tags)x",
+        "%<(0%(describe:tags)x",
+        "%><|( +7%(describe:tags),trunc)%an|",
+        "%<(7%(describe:tags),cut)%an|",
+        "%C(x%(describe:tags)",
+        "%C(x%>|(20)%an",
+        "%+C(x%an)%H",
+    ];
+    for format in formats {
+        let text = format!("abcdef $Format:{format}$ $Format:%(describe:tags)$\n");
+        compare(&repo_to_describe(&[("a", text.as_bytes())]), "HEAD");
+        let text = format!("\u{e4} $Format:{format}$\n");
+        let encoded = repo(SUBSTITUTED, &[("a", text.as_bytes())])
+            .with(["-c", "i18n.commitEncoding=ISO-8859-1"]);
+        encoded.git(["commit", "-q", "--allow-empty", "-m", "encoded"]);
+        compare(&encoded, "HEAD");
+    }
+}
+
+/// Nothing of it is needed for the text.
+#[test]
+fn formats_and_a_parent_that_is_missing() {
+    let text: &[u8] = b"$Format:%h %an %d %s %ar$ $Format:%P$\n";
+    let repo = repo(SUBSTITUTED, &[("a", text)]);
+    let parent = repo.git(["rev-parse", "HEAD"]);
+    repo.git(["commit", "-q", "--allow-empty", "-m", "child"]);
+    std::fs::remove_file(forge::loose_file(&repo, &parent)).expect("loose");
+    repo.assert_same(["HEAD"]);
+}
+
+/// One process, as git's, would say it once.
+#[test]
+fn complaints_of_many_formats() {
+    let files = ["a", "b", "c"].map(|name| (name, &b"$Format:%aN%n%h$ $Format:%aE$\n"[..]));
+    let repo = repo(SUBSTITUTED, &files);
+    let tree = repo.with(["-c", "mailmap.blob=HEAD^{tree}"]);
+    tree.assert_same(["HEAD"]);
 }
 
 /// The expansion is appended to the file so far, which some placeholders look at or change.
