@@ -88,6 +88,13 @@ fn speaks_for_itself(words: &[u8]) -> bool {
         "duplicate replace ref",
         "relative path syntax can't be used outside working tree",
         "no upstream configured for branch ",
+        "no such branch: ",
+        "HEAD does not point to a branch",
+        "bad boolean config value ",
+        "bad numeric config value ",
+        "bad config variable ",
+        "unable to parse '",
+        "unable to parse default color value",
     ];
     beginnings
         .iter()

@@ -14,7 +14,7 @@ use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice},
     hash::{Kind, Prefix},
-    objs::{CommitRefIter, Kind as ObjectKind, TagRefIter, tag::ref_iter::Token},
+    objs::{CommitRefIter, Kind as ObjectKind},
 };
 
 use super::{
@@ -38,6 +38,8 @@ use crate::{
 /// The most tags of tags that are followed.
 const MAX_TAGS: usize = 1024;
 const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
+/// git takes no tag with fewer bytes in addition to the id of its object.
+const SHORTEST_TAG: usize = 24;
 /// The shortest abbreviation of an id that git accepts.
 const MIN_ABBREVIATION: usize = 4;
 
@@ -156,15 +158,19 @@ fn peeled(
     Err(TOO_MANY_TAGS.into())
 }
 
-/// The object of a tag, and the type that the tag states.
+/// The object of a tag, and the type that the tag states. As in git (`parse_tag_buffer` of its tag.c), a line with the name
+/// must follow.
 fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
-    let mut fields = TagRefIter::from_bytes(tag, hash);
-    let target = fields.target_id().ok()?;
-    let kind = fields.find_map(|field| match field {
-        Ok(Token::TargetKind(kind)) => Some(kind),
-        _ => None,
-    })?;
-    Some((target, kind))
+    let mut lines = tag.lines_with_terminator();
+    let mut field = |name: &str| {
+        let line = lines.next()?.strip_suffix(b"\n")?;
+        line.strip_prefix(name.as_bytes())
+    };
+    let (target, kind) = (field("object ")?, field("type ")?);
+    field("tag ")?;
+    let is_full = target.len() == hash.len_in_hex() && tag.len() >= target.len() + SHORTEST_TAG;
+    let target = ObjectId::from_hex(target).ok().filter(|_| is_full)?;
+    Some((target, ObjectKind::from_bytes(kind).ok()?))
 }
 
 /// Fail if `shallow` holds a line without an id, as git does once it reads a commit.

@@ -299,6 +299,29 @@ fn objects_of_the_wrong_kind() {
     assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
+/// git reads a tag up to the line with its name.
+#[test]
+fn tags_without_a_name() {
+    let repo = Repo::copy("basic");
+    let head = repo.git(["rev-parse", "HEAD"]);
+    for rest in [
+        "type commit\n",
+        "type commit\ntag\n",
+        "type commit\ntag x",
+        "type commit\ntag \n",
+        "type commit\ntag x\n",
+        "type  commit\ntag x\n",
+        "type commi\ntag x\n",
+        "tag x\ntype commit\n",
+    ] {
+        let arguments = ["hash-object", "-t", "tag", "-w", "--stdin", "--literally"];
+        let tag = repo.git_with_input(arguments, format!("object {head}\n{rest}"));
+        let (ours, theirs) = (repo.sluice([&tag]), repo.archive([&tag]));
+        let same = ours.stdout == theirs.stdout && ours.code() == theirs.code();
+        assert!(same, "{rest:?}\n{ours}\n{theirs}");
+    }
+}
+
 #[test]
 fn packs_that_may_not_be_read() {
     let commands = ["git archive", "git-sluice"];
