@@ -45,11 +45,19 @@ pub fn share(
     let served = account.served;
     stats.summary.bytes_out = served;
     stats.summary.cache = Some(account);
-    if matches!(outcome, Err(Failure::Differs)) && is_tar && served.is_multiple_of(RECORD) {
-        // The run fails anyway, with an error that says more.
+    let outcome = outcome.map_err(|failure| match failure {
+        // Whoever reads was served already, so there is no later for it.
+        Failure::Busy if served > 0 => {
+            interrupted("no turn came to go on for the process that had begun")
+        }
+        failure => failed(failure),
+    });
+    if outcome.is_err() && is_tar && served > 0 && served.is_multiple_of(RECORD) {
+        // Whoever wrote the bytes that were sent may be another one than has failed. The run fails anyway, with an error that
+        // says more.
         let _ = (&mut &*output).write_all(b"\0");
     }
-    stats.summary.counts = Counts::of_notes(&outcome.map_err(failed)?)?;
+    stats.summary.counts = Counts::of_notes(&outcome?)?;
     Ok(())
 }
 
@@ -98,7 +106,10 @@ fn failed(failure: Failure<Error>) -> Error {
         Failure::Bypass(reason) => {
             Error::fatal("the cache cannot hold this archive").caused_by(reason)
         }
-        Failure::Differs => Error::fatal("cannot go on with the archive")
-            .caused_by("a second attempt differs from the part that was sent"),
+        Failure::Differs => interrupted("a second attempt differs from the part that was sent"),
     }
+}
+
+fn interrupted(reason: &'static str) -> Error {
+    Error::fatal("cannot go on with the archive").caused_by(reason)
 }

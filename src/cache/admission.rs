@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{directory::CacheDirectory, request::Key};
+use super::{directory::CacheDirectory, quota::largest_file, request::Key};
 
 /// The name of the file.
 const NAME: &str = "seen";
@@ -19,6 +19,9 @@ const SLOT: u64 = 16;
 
 /// Notes a request for `key`. Whether there was another one during `age`.
 pub(super) fn record_request(directory: &CacheDirectory, key: &Key, age: Duration) -> bool {
+    if largest_file() < SLOTS * SLOT {
+        return false;
+    }
     let Ok(file) = directory.open_or_create(NAME) else {
         return false;
     };

@@ -30,10 +30,15 @@ const KEY_LEN: usize = 64;
 pub(super) struct Quota {
     size: u64,
     age: Duration,
-    /// The most bytes that this process may write to a file. The kernel ends a process that writes more.
+    /// See [`largest_file`].
     limit: u64,
     /// Bytes that are set aside.
     held: u64,
+}
+
+/// The most bytes that this process may write to a file. The kernel ends a process that writes more.
+pub(super) fn largest_file() -> u64 {
+    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 impl Quota {
@@ -41,7 +46,7 @@ impl Quota {
         Self {
             size: settings.size,
             age: settings.age,
-            limit: getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX),
+            limit: largest_file(),
             held: 0,
         }
     }

@@ -12,6 +12,7 @@ use git_sluice::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};
+use crate::support::forge;
 
 /// More than what is written ahead and what pipes hold, in bytes.
 const LARGE: usize = 24 << 20;
@@ -116,6 +117,32 @@ fn leaders_that_are_killed() {
         cache.assert_tidy();
     }
     assert!(in_the_middle > 20, "{in_the_middle} leaders were at work");
+}
+
+/// Another process goes on for a leader that was killed, and fails before it comes to where the leader was: what its client
+/// has does not end between two entries.
+#[test]
+fn a_second_attempt_that_fails() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    repo.write("first", "first\n");
+    repo.git(["add", "first"]);
+    repo.git(["commit", "-qm", "first"]);
+    let blob = forge::loose_file(&repo, &repo.git(["rev-parse", "HEAD:first"]));
+    let blob = blob.strip_prefix(repo.path().join(".git")).expect("below");
+    let script = format!("cp -r .git fork && rm -f fork/{}", blob.display());
+    let _ = repo.shell(&script).success();
+    let mut leader = cache.start(&repo, "HEAD");
+    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut follower = cache.start(&repo.clone().at("fork"), "HEAD");
+    let mut start = vec![0; 1 << 20];
+    follower
+        .stdout()
+        .read_exact(&mut start)
+        .expect("it follows");
+    leader.signal(Signal::KILL);
+    let rest = follower.finish();
+    assert_ne!(rest.code(), 0, "{rest}");
+    assert_ne!((start.len() + rest.stdout.len()) % 512, 0, "{rest}");
 }
 
 /// Who has opened the file of the archive reads what is written there, even if the leader has left it.
