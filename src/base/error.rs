@@ -202,6 +202,14 @@ impl Error {
         self
     }
 
+    /// Add a hint for the user, unless there is one.
+    pub fn hinted_by_default(self, hint: &str) -> Self {
+        match self.hint {
+            Some(_) => self,
+            None => self.hinted(hint),
+        }
+    }
+
     /// Add a line that git prints before the failure, with its label.
     pub fn after(mut self, line: impl Into<BString>) -> Self {
         self.context.push(line.into());

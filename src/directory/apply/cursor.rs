@@ -194,7 +194,15 @@ impl<'r> Cursor<'r> {
             }
             made => made,
         };
-        made.map_err(|error| failed("create", path.bytes(), error))
+        made.map_err(|error| match error.kind() {
+            ErrorKind::DirectoryNotEmpty => {
+                failed("create", path.bytes(), error).hinted(format_bytes(
+                    "the directory is not whole: move what is in '{}' elsewhere, and apply the complete archive again",
+                    &[path.bytes()],
+                ))
+            }
+            _ => failed("create", path.bytes(), error),
+        })
     }
 
     /// Remove a file, a symbolic link or an empty directory that is in the way.

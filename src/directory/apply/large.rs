@@ -65,6 +65,10 @@ impl SharedFile {
     /// Writes a piece that begins at byte `at`.
     pub(super) fn write(&self, content: &[u8], at: u64) -> Result<()> {
         let written = self.file.write_all_at(content, at);
-        written.map_err(|error| failed("write", &self.path, error))
+        written.map_err(|error| {
+            // On a full disk, the next archive needs the room.
+            let _ = self.file.set_len(0);
+            failed("write", &self.path, error)
+        })
     }
 }

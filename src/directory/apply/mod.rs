@@ -93,7 +93,6 @@ use steps::Steps;
 use verify::verify;
 
 const APPLYING: &str = "Applying";
-const HINT: &str = "the directory is not whole: apply the complete archive again";
 
 /// Whether the files in the directory are compared with what archives have brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,9 +302,17 @@ impl Application<'_> {
         reader: &mut ArchiveReader<R>,
         progress: ApplyProgress<'_>,
     ) -> Result<()> {
-        self.begin()?;
+        // What says that it is not whole and takes any full archive may be cleared first. On a full disk, that makes room.
+        let state = DirectoryState::read(self.root.directory())?;
+        let is_broken = state.is_some_and(|state| state.takes_full_archives_only());
+        if !is_broken {
+            self.begin()?;
+        }
         if verdict == Verdict::Replace {
-            clear(self.root).map_err(|error| error.hinted(HINT))?;
+            clear(self.root).map_err(not_whole)?;
+        }
+        if is_broken {
+            self.begin()?;
         }
         let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
         self.extract(Some(list), first, reader, progress)
@@ -354,11 +361,16 @@ impl Application<'_> {
             &mut progress,
         )
         .and_then(|()| root.sync())
-        .map_err(|error| error.hinted(HINT))?;
+        .map_err(not_whole)?;
         progress.finish();
         if let Some(list) = list {
             list.complete(directory)?;
         }
         DirectoryState::applied(self.claim).write(directory)
     }
+}
+
+/// The `error` that has left the directory without some files.
+fn not_whole(error: Error) -> Error {
+    error.hinted_by_default("the directory is not whole: apply the complete archive again")
 }

@@ -179,6 +179,11 @@ impl DirectoryState {
         matches!(self.content, Content::Applying { .. })
     }
 
+    /// Whether a full archive was interrupted, so that only a full archive may follow.
+    pub(super) fn takes_full_archives_only(&self) -> bool {
+        matches!(self.content, Content::Applying { base: None, .. })
+    }
+
     /// Decides about an archive for a directory with these `files`, in this `state`.
     ///
     /// | the directory holds | a delta | a full archive: no files | listed files | unlisted files |

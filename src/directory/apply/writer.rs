@@ -73,8 +73,13 @@ impl<'r> DirectoryWriter<'r> {
                 mode,
                 content,
             } => {
-                let written = self.create(path, *mode)?.write_all(content);
-                written.map_err(|error| failed("write", path, error))
+                let mut file = self.create(path, *mode)?;
+                let written = file.write_all(content);
+                written.map_err(|error| {
+                    // On a full disk, the next archive needs the room.
+                    let _ = file.set_len(0);
+                    failed("write", path, error)
+                })
             }
             Order::Hole { path, mode, size } => {
                 let sized = self.create(path, *mode)?.set_len(*size);

@@ -1,14 +1,15 @@
 //! Killed at any moment, an application is done again from the start and comes to the same end.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::archive::{Tree, delta, executable, file, found, link, tree, with_directories};
+use super::archive::{Archive, Tree, delta, executable, file, found, link, tree, with_directories};
 use super::{Target, applying, ids};
 use crate::support::process::{run, run_with_input};
-use crate::support::{binary, installed, skip};
+use crate::support::{Repo, binary, installed, noise, skip};
 
 /// All that can be between a base and a target: each kind of thing in the place of each other.
 pub(super) fn small() -> (Tree, Tree) {
@@ -127,4 +128,57 @@ fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
     assert_eq!(output.code(), 137, "{output}");
     assert_recovers(&directory, base, target, &archive);
     true
+}
+
+/// A file of somebody else stays, and the error says what to do about it.
+#[test]
+fn files_of_somebody_else_in_the_way() {
+    let [from, to] = &ids();
+    let base = tree([("place/a", file("ours\n"))]);
+    let target = tree([("place", file("a file\n"))]);
+    let directory = Target::empty();
+    let _ = directory.apply(&Archive::of_tree(from, &base)).success();
+    let theirs = directory.directory().join("place/theirs");
+    fs::write(&theirs, "theirs\n").expect("our own");
+    let archive = Archive::of_tree(to, &target);
+    for _ in 0..2 {
+        let output = directory.apply(&archive);
+        assert_eq!(output.code(), 128, "{output}");
+        let hint = "hint: the directory is not whole: move what is in 'place' elsewhere, \
+                    and apply the complete archive again\n";
+        assert!(output.messages().ends_with(hint), "{output}");
+    }
+    fs::remove_file(theirs).expect("it stays");
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &target);
+}
+
+/// What was too large for the disk makes room for an archive that is not.
+#[test]
+fn full_disks() {
+    let repo = Repo::init();
+    let commit = || {
+        repo.git(["add", "--all"]);
+        repo.git(["commit", "-qm", "files"]);
+    };
+    repo.write("small", "small\n");
+    commit();
+    for (name, files, len) in [("large", 1, 2 << 20), ("many", 400, 4 << 10)] {
+        for number in 0..files {
+            repo.write(format!("{name}{number}"), noise(number, len));
+        }
+        commit();
+        let script = "mkdir -p disk && mount -t tmpfs -o size=1m tmpfs disk || exit 77
+            git-sluice $small | git-sluice apply disk/dir || exit 1
+            git-sluice HEAD | git-sluice apply disk/dir && exit 2
+            git-sluice $small | git-sluice apply disk/dir || exit 3
+            git-sluice verify disk/dir && test \"$(ls disk/dir)\" = small";
+        let small = repo.git(["rev-list", "--max-parents=0", "HEAD"]);
+        let script = format!("unshare -rm sh -c 'small={small}; {script}'");
+        let output = repo.shell(&script);
+        if output.code() == 77 || output.messages().starts_with("unshare") {
+            return skip("file systems cannot be mounted here");
+        }
+        assert_eq!(output.code(), 0, "{name} {output}");
+    }
 }
