@@ -11,8 +11,12 @@ use std::{
     thread::{self, Builder, Scope},
 };
 
-/// The threads that open files. They only wait.
+use rustix::process::{Resource, getrlimit};
+
+/// The most threads that open files. They only wait.
 const THREADS: usize = 32;
+/// The part of the files that the process may have open which they may take, so that enough are left for what is needed.
+const PART_OF_FILES: u64 = 8;
 /// The stack of such a thread, in bytes.
 const STACK: usize = 64 << 10;
 
@@ -62,11 +66,17 @@ fn on_many_threads(count: usize, ask: impl Fn(usize) + Sync) {
     };
     thread::scope(|scope| {
         // If no thread starts, nothing is asked for.
-        (0..count.min(THREADS)).all(|_| {
+        (0..count.min(threads())).all(|_| {
             let thread = Builder::new().stack_size(STACK);
             thread.spawn_scoped(scope, ask_for_all).is_ok()
         });
     });
+}
+
+/// The number of threads that open files, each one at a time.
+fn threads() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(files / PART_OF_FILES).map_or(THREADS, |files| files.min(THREADS))
 }
 
 /// The file at `path` and its length, without waiting for anybody who writes to a pipe.
