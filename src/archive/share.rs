@@ -46,15 +46,15 @@ pub fn share(
     stats.summary.bytes_out = served;
     stats.summary.cache = Some(account);
     let outcome = outcome.map_err(|failure| match failure {
-        // Whoever reads was served already, so there is no later for it.
+        // The client has a part of the archive: it cannot ask again later.
         Failure::Busy if served > 0 => {
             interrupted("no turn came to go on for the process that had begun")
         }
         failure => failed(failure),
     });
     if outcome.is_err() && is_tar && served > 0 && served.is_multiple_of(RECORD) {
-        // Whoever wrote the bytes that were sent may be another one than has failed. The run fails anyway, with an error that
-        // says more.
+        // The process that has failed may not have written the bytes that were sent, so it could not end them inside an entry.
+        // The run fails anyway, with an error that says more.
         let _ = (&mut &*output).write_all(b"\0");
     }
     stats.summary.counts = Counts::of_notes(&outcome?)?;

@@ -325,7 +325,7 @@ pub struct Apply {
     /// Restore files that differ from a full archive
     ///
     /// Without a full archive of any commit, files that differ end the command as with --verify.
-    #[arg(long, help_heading = BEYOND)]
+    #[arg(long, conflicts_with = "verify", help_heading = BEYOND)]
     pub repair: bool,
 
     /// Threads.

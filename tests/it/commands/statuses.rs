@@ -61,6 +61,7 @@ fn every_status() {
         (129, "--deletions=none HEAD"),
         (129, "--byte-range=0-1 --manifest=m HEAD"),
         (129, "apply --channel=../bucket/main ../dir archive"),
+        (129, "apply --verify --repair ../dir archive"),
         (129, "ls"),
     ] {
         let output = repo.sluice(words.split(' '));
