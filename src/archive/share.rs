@@ -6,12 +6,10 @@ use super::run::{ArchiveOutputs, RunStats, run};
 use crate::{
     base::error::{Error, Result},
     cache::{self, Account, CacheRequest, Failure, Settings, StoredArchive},
+    format::tar,
     output::report::{Console, Counts, Meter},
     request::{Request, format::Container},
 };
-
-/// Bytes of a record of a tar. A tar that ends between two records may pass for a whole one.
-const RECORD: u64 = 512;
 
 /// Carries `request` out for `output`, through the cache that `settings` name. Counts in `stats` as
 /// [`run`] does, no matter which process made the archive.
@@ -52,10 +50,10 @@ pub fn share(
         }
         failure => failed(failure),
     });
-    if outcome.is_err() && is_tar && served > 0 && served.is_multiple_of(RECORD) {
+    if outcome.is_err() && is_tar && served > 0 {
         // The process that has failed may not have written the bytes that were sent, so it could not end them inside an entry.
         // The run fails anyway, with an error that says more.
-        let _ = (&mut &*output).write_all(b"\0");
+        let _ = (&mut &*output).write_all(&tar::torn_at(served));
     }
     stats.summary.counts = Counts::of_notes(&outcome?)?;
     Ok(())

@@ -15,6 +15,8 @@ const BLOCK: u64 = 20 * RECORD as u64;
 /// The least number of zero bytes at the end.
 const END_LEN: u64 = 2 * RECORD as u64;
 const EXTENDED_MODE: u32 = 0o666;
+/// The largest size that fits into a header.
+const LARGEST_FILE: u64 = 0o77777777777;
 
 /// The properties that all entries of an archive share.
 pub struct Tar {
@@ -216,15 +218,38 @@ impl Format for Tar {
     }
 
     fn torn(&self, out: &mut Buffer) {
-        let member = Member {
-            name: b"incomplete-archive",
-            kind: MemberKind::File,
-            id: b"",
-            text: None,
-            vendor: &[],
-        };
-        self.file(&member, RECORD as u64, out);
+        self.file(&INCOMPLETE, RECORD as u64, out);
     }
+}
+
+/// The entry at the end of an archive that is not complete.
+const INCOMPLETE: Member<'_> = Member {
+    name: b"incomplete-archive",
+    kind: MemberKind::File,
+    id: b"",
+    text: None,
+    vendor: &[],
+};
+/// The headers behind an archive that was cut anywhere. They would pass for the rest of a file only if it lacked just as
+/// many bytes: a number that few files have in common.
+const LAST_HEADERS: usize = 131;
+
+/// What to write behind `len` bytes of an archive, where nobody knows what they end in, so that no reader takes them for a
+/// complete archive: headers of files that are larger than what follows. Between two entries, a reader misses the content of
+/// the first of them; in the content of a file, that of the first behind the file, or the rest of the file.
+pub fn torn_at(len: u64) -> Buffer {
+    let tar = Tar {
+        mtime: 0,
+        umask: 0o022,
+        comment: None,
+        globals: Globals::default(),
+    };
+    let mut out = Buffer::default();
+    out.zeros(padding(len));
+    for _ in 0..LAST_HEADERS {
+        tar.file(&INCOMPLETE, LARGEST_FILE, &mut out);
+    }
+    out
 }
 
 impl Tar {
@@ -318,7 +343,9 @@ fn pax_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Globals, Layout, Member, MemberKind, Name, Part, Tar, pax_record};
+    use super::{
+        Format, Globals, Layout, Member, MemberKind, Name, Part, Tar, padding, pax_record,
+    };
     use crate::base::buffer::Buffer;
 
     const TAR: Tar = Tar {
@@ -335,6 +362,24 @@ mod tests {
             id: b"\x01\x23",
             text: None,
             vendor: &[],
+        }
+    }
+
+    /// No end of an archive passes for the end of a complete one.
+    #[test]
+    fn an_archive_that_was_cut_anywhere() {
+        let mut part = Part::<()>::default();
+        for (name, len) in [("a", 0), ("b", 1024), ("c", 700), ("d", 0)] {
+            TAR.file(&file(name.as_bytes()), len, &mut part.bytes);
+            part.bytes.zeros(len as usize + padding(len));
+        }
+        let whole = part.bytes.to_vec();
+        for len in 0..=whole.len() {
+            let torn = super::torn_at(len as u64);
+            let archive = [&whole[..len], &torn].concat();
+            let mut archive = tar::Archive::new(&archive[..]);
+            let mut entries = archive.entries().expect("nothing is read yet");
+            assert!(entries.any(|entry| entry.is_err()), "{len}");
         }
     }
 
