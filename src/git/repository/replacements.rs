@@ -61,7 +61,7 @@ fn read(repository: &gix::Repository, base: &BStr) -> gix::Result<Vec<RefTarget>
     let refs = refs.prefixed(base)?.collect::<gix::Result<Vec<_>>>()?;
     let target = |reference: gix::Reference<'_>| RefTarget {
         name: reference.name().as_bstr().to_owned(),
-        id: followed(reference).and_then(|it| Some(it.try_id()?.detach())),
+        id: followed(repository, reference).and_then(|it| Some(it.try_id()?.detach())),
     };
     Ok(refs.into_iter().map(target).collect())
 }

@@ -375,7 +375,7 @@ fn reference(repository: &gix::Repository, name: &BStr) -> Option<(ObjectId, BSt
         return None;
     }
     let name = if name == "@" { b"HEAD".as_bstr() } else { name };
-    let reference = followed(repository.try_find_reference(name).ok()??)?;
+    let reference = followed(repository, repository.try_find_reference(name).ok()??)?;
     let id = reference.try_id()?.detach();
     Some((id, reference.name().as_bstr().to_owned()))
 }

@@ -299,6 +299,29 @@ fn objects_of_the_wrong_kind() {
     assert!(!tar_listing::is_complete(&output.stdout), "{output}");
 }
 
+/// The id of a ref is followed by nothing, or by white space.
+#[test]
+fn refs_with_words_behind_the_id() {
+    let repo = Repo::copy("basic");
+    let id = repo.git(["rev-parse", "HEAD"]);
+    for directory in ["bisect", "replace"] {
+        let refs = repo.path().join(".git/refs");
+        fs::create_dir(refs.join(directory)).expect("our own");
+    }
+    for behind in ["", "\n", "\n\n", " x", "\tx\n", "\r\n", "x", "\0", "0\n"] {
+        for name in ["refs/heads/odd", "refs/bisect/odd", "ODD_HEAD"] {
+            repo.write(format!(".git/{name}"), format!("{id}{behind}"));
+            repo.assert_same([name]);
+        }
+    }
+    repo.write(format!(".git/refs/replace/{id}"), format!("{id}x"));
+    let (ours, theirs) = (repo.sluice(["main"]), repo.archive(["main"]));
+    assert!(
+        ours.code() == 128 && theirs.code() == 128,
+        "{ours}\n{theirs}"
+    );
+}
+
 /// git reads a tag up to the line with its name.
 #[test]
 fn tags_without_a_name() {
