@@ -41,8 +41,8 @@ const KNOWN_EXTENSIONS: [&str; 9] = [
 /// alternates, of which it refuses some that git follows. gix sets up room for as many at each start.
 const MAX_PACKS: u16 = 64;
 
-/// gix lists replacements when it opens a repository. Here they are read without it, and it must not take their place from the
-/// configuration, which git does not: it panics if the place is empty.
+/// Where gix looks for replacements when it opens a repository. Only [`replacements`] count. Without this, gix would take the
+/// place from the configuration, as git does not, and panic if it is empty.
 const REPLACE_REF_BASE: &str = "gitoxide.objects.replaceRefBase=refs/replace/";
 
 /// Open the repository of the current directory or of `GIT_DIR`.
