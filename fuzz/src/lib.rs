@@ -45,6 +45,7 @@ impl Objects {
     pub fn open(&self) -> Odb {
         Odb::open(Config {
             dirs: vec![self.0.path().to_owned()],
+            omits_dirs: false,
             hash: HASH,
             multi_pack_index: true,
             is_partial: false,
