@@ -15,6 +15,7 @@ use gix::bstr::ByteSlice;
 const MAX_DEPTH: usize = 5;
 
 /// The object directories of a repository.
+#[derive(Default)]
 pub struct ObjectDirs {
     /// In the order in which they are searched.
     pub found: Vec<PathBuf>,
@@ -26,30 +27,23 @@ pub struct ObjectDirs {
 /// the directories in `info/alternates` files, depth first. Missing directories are omitted, and each
 /// directory is listed once.
 pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> ObjectDirs {
-    let mut dirs = Search {
-        found: Vec::new(),
-        canonical: Vec::new(),
-        omits_any: false,
-    };
+    let mut search = Search::default();
     let alternates: Vec<PathBuf> = extra
         .map(|list| split(list.as_bytes(), b':'))
         .unwrap_or_default();
-    dirs.add(main.clone(), None);
+    search.add(main.clone(), None);
     for dir in alternates {
-        dirs.add(dir, Some(0));
+        search.add(dir, Some(0));
     }
-    dirs.follow(&main, 0);
-    ObjectDirs {
-        found: dirs.found,
-        omits_any: dirs.omits_any,
-    }
+    search.follow(&main, 0);
+    search.dirs
 }
 
+#[derive(Default)]
 struct Search {
-    found: Vec<PathBuf>,
-    /// The same paths without symbolic links, to detect duplicates.
+    dirs: ObjectDirs,
+    /// The paths found, without symbolic links, to detect duplicates.
     canonical: Vec<PathBuf>,
-    omits_any: bool,
 }
 
 impl Search {
@@ -57,11 +51,11 @@ impl Search {
     fn add(&mut self, dir: PathBuf, depth: Option<usize>) {
         let canonical = dir.canonicalize().ok().filter(|it| it.is_dir());
         let Some(canonical) = canonical.filter(|it| !self.canonical.contains(it)) else {
-            self.omits_any = true;
+            self.dirs.omits_any = true;
             return;
         };
         self.canonical.push(canonical);
-        self.found.push(dir.clone());
+        self.dirs.found.push(dir.clone());
         if let Some(depth) = depth {
             self.follow(&dir, depth);
         }
