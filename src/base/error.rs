@@ -202,12 +202,9 @@ impl Error {
         self
     }
 
-    /// Add a hint for the user, unless there is one.
-    pub fn hinted_by_default(self, hint: &str) -> Self {
-        match self.hint {
-            Some(_) => self,
-            None => self.hinted(hint),
-        }
+    /// The hint for the user.
+    pub fn hint(&self) -> Option<&BStr> {
+        self.hint.as_ref().map(AsRef::as_ref)
     }
 
     /// Add a line that git prints before the failure, with its label.

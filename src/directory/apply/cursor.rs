@@ -194,14 +194,14 @@ impl<'r> Cursor<'r> {
             }
             made => made,
         };
-        made.map_err(|error| match error.kind() {
-            ErrorKind::DirectoryNotEmpty => {
-                failed("create", path.bytes(), error).hinted(format_bytes(
-                    "the directory is not whole: move what is in '{}' elsewhere, and apply the complete archive again",
-                    &[path.bytes()],
-                ))
+        made.map_err(|error| {
+            let is_occupied = error.kind() == ErrorKind::DirectoryNotEmpty;
+            let error = failed("create", path.bytes(), error);
+            let hint = || format_bytes("move what is in '{}' elsewhere", &[path.bytes()]);
+            match is_occupied {
+                true => error.hinted(hint()),
+                false => error,
             }
-            _ => failed("create", path.bytes(), error),
         })
     }
 

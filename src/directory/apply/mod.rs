@@ -370,7 +370,11 @@ impl Application<'_> {
     }
 }
 
-/// The `error` that has left the directory without some files.
+/// The `error` that has left the directory without some files. Its hint, if it has one, is what to do first.
 fn not_whole(error: Error) -> Error {
-    error.hinted_by_default("the directory is not whole: apply the complete archive again")
+    let first = error.hint().map(|hint| format_bytes("{}, and ", &[hint]));
+    error.hinted(format_bytes(
+        "the directory is not whole: {}apply the complete archive again",
+        &[&first.unwrap_or_default()],
+    ))
 }
