@@ -96,34 +96,28 @@ fn run() -> u8 {
     let Err(error) = serve(std::env::args_os().skip(1).collect()) else {
         return 0;
     };
-    match &error {
-        CliError::Answer(answer) => {
-            let mut stdout = io::stdout();
-            let printed = stdout
-                .write_all(answer.as_bytes())
-                .and_then(|()| stdout.flush());
-            match printed {
-                Ok(()) => {}
-                // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => signals::die(SIGPIPE),
-                Err(error) => {
-                    let error = Error::write(&error);
-                    let _ = Stderr.write_all(&error.lines());
-                    return error.exit_status();
-                }
-            }
-        }
-        CliError::Fatal(error) => {
-            signals::await_death();
-            if error.kind() == ExitKind::BrokenPipe {
-                signals::die(SIGPIPE);
-            } else if !error.is_silent() {
-                // In one piece: others may write to the same place, as a client of ours does.
-                let _ = Stderr.write_all(&error.lines());
-            }
-        }
+    let error = match error {
+        CliError::Fatal(error) => error,
+        CliError::Answer(answer) => match print(&answer) {
+            Ok(()) => return 0,
+            Err(error) => Error::write(&error),
+        },
+    };
+    signals::await_death();
+    if error.kind() == ExitKind::BrokenPipe {
+        // Like git, end by the signal, whatever was inherited for it, so that the caller sees why.
+        signals::die(SIGPIPE);
+    } else if !error.is_silent() {
+        // In one piece: others may write to the same place, as a client of ours does.
+        let _ = Stderr.write_all(&error.lines());
     }
-    error.exit_status()
+    CliError::Fatal(error).exit_status()
+}
+
+fn print(answer: &str) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    stdout.write_all(answer.as_bytes())?;
+    stdout.flush()
 }
 
 /// Runs the command that the words give.
