@@ -15,7 +15,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// The most threads that open files. They only wait.
 const THREADS: usize = 32;
-/// The part of the files that the process may have open which they may take, so that enough are left for what is needed.
+/// They open at most one in this many of the files that the process may have open: the rest is for the archive.
 const PART_OF_FILES: u64 = 8;
 /// The stack of such a thread, in bytes.
 const STACK: usize = 64 << 10;
