@@ -142,10 +142,8 @@ fn a_second_attempt_that_fails() {
     leader.signal(Signal::KILL);
     let rest = follower.finish();
     assert_ne!(rest.code(), 0, "{rest}");
-    let archive = [start, rest.stdout].concat();
-    let mut archive = tar::Archive::new(&archive[..]);
-    let mut entries = archive.entries().expect("readable");
-    assert!(entries.any(|entry| entry.is_err()));
+    let last = rest.stdout.last_chunk::<512>().expect("it went on");
+    assert!(last.starts_with(b"incomplete-archive\0"), "{rest}");
 }
 
 /// Who has opened the file of the archive reads what is written there, even if the leader has left it.

@@ -124,11 +124,11 @@ fn what_was_not_there_is_looked_for_again() {
         }
     };
     all_same();
-    let [blob, tree] = ["HEAD:file.txt", "HEAD:size-513"].map(|name| deep.git(["rev-parse", name]));
+    let [blob, new] = ["HEAD:file.txt", "HEAD:size-513"].map(|name| deep.git(["rev-parse", name]));
     let name = format!("refs/replace/deep/{blob}");
-    deep.git(["update-ref", &name, &tree]);
+    deep.git(["update-ref", &name, &new]);
     let name = format!("refs/other/{blob}");
-    replace_base.git(["update-ref", &name, &tree]);
+    replace_base.git(["update-ref", &name, &new]);
     fs::rename(other.path().join("objects"), &alternate).unwrap();
     let inner = Repo::copy("basic");
     inner.git(["commit", "-q", "--allow-empty", "-m", "inner"]);
