@@ -54,7 +54,7 @@
 //! | [`output`] | Writes the archive to its destination, and the reports about it: manifest, summary, progress. |
 //! | [`cache`] | Shares one archive between many readers through a directory. Knows keys, files and bytes only. |
 //! | [`filter`] | Decides what the reader does not want or may not see: ignore rules, limits, access rules. |
-//! | [`git`] | Reads a repository as git does: refs, objects, attributes, pathspecs, conversions. |
+//! | [`git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. |
 //! | [`mod@format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
 //! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
 //! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
@@ -82,11 +82,13 @@
 //! * Nothing that a repository claims is believed beyond the bytes that back it: no panic, no endless loop, no entry that
 //!   leaves the directory it is extracted to.
 //! * git-sluice runs commands of the configuration (filters) only if the attributes of an archived file say so. It asks the
-//!   installed git about names of revisions other than ids, refs and their ancestors, and where gix cannot continue.
+//!   installed git about names of revisions other than ids, refs and their ancestors, and where only git knows the answer or
+//!   the message.
 //! * A page of a mapped file that cannot be read is an error of the request that reads it, and not the end of the process
-//!   (`git::odb::faults`). In a library, files that gix maps are an exception.
-//! * Only the binary touches arguments, standard streams, signals and environment variables, except that gix reads git's own
-//!   variables.
+//!   (`git::odb::faults`).
+//! * Only the binary touches arguments, standard streams, signals and environment variables. `git::environment` reads all
+//!   variables that decide something, through its caller, and nothing else in the library asks for one. What the search for
+//!   programs (`PATH`), temporary files (`TMPDIR`) and the C library's time zone (`TZ`) need is that of the process.
 //! * Missing objects of a partial clone are fetched when `git archive` would fetch them, before the first byte and by the
 //!   installed git, and only those that git would fetch. Objects of a submodule come from its own promisor remotes. Answers
 //!   about an archive and servers fetch nothing.

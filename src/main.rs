@@ -30,12 +30,9 @@ use git_sluice::{
         upload_archive::{self, server},
     },
     git::{
-        odb::faults::survive_everywhere,
+        environment::{Environment, NO_LAZY_FETCH},
         program,
-        repository::{
-            Repository,
-            environment::{Environment, NO_LAZY_FETCH},
-        },
+        repository::Repository,
     },
     output::Destination,
     request,
@@ -59,7 +56,6 @@ const STACK: usize = 2 << 20;
 fn main() -> ExitCode {
     #[cfg(target_env = "gnu")]
     keep_released_memory();
-    survive_everywhere();
     with_stack(run).into()
 }
 
@@ -156,6 +152,7 @@ fn upload_archive(words: RawArgs<'_>) -> Result<(), CliError> {
         &mut io::stdin().lock(),
         output,
         &words,
+        &environment()?,
         writer,
     )?)
 }
@@ -249,10 +246,8 @@ fn environment() -> Result<Environment> {
 /// Runs a command on the process's own streams.
 fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliError> {
     batch::heap::share_between_threads();
-    let environment = Environment {
-        is_served: access == request::Access::Remote,
-        ..environment()?
-    };
+    let mut environment = environment()?;
+    environment.discovery.is_served = access == request::Access::Remote;
     let context = Context {
         environment: &environment,
         access,

@@ -12,8 +12,10 @@ use git_sluice::{
     base::pipeline::Source,
     cli::{OptionTables, RawArgs},
     git::{
+        config::Config,
+        environment::{DiscoveryVariables, Environment},
         objects::repeated::Repeated,
-        repository::{Repository, environment::Environment, promisor::FetchAccount},
+        repository::{Repository, promisor::FetchAccount},
     },
     plan::{Job, Locators, Planner},
     request::{Access, Inputs, Purpose, Request, format::Formats},
@@ -100,12 +102,15 @@ impl Shape {
         let args = archive.args(extras, None);
         let environment = Environment {
             cwd: self.directory.path().to_owned(),
-            git_dir: Some(self.directory.path().to_owned()),
+            discovery: DiscoveryVariables {
+                git_dir: Some(self.directory.path().to_owned()),
+                ..DiscoveryVariables::default()
+            },
             ..Environment::default()
         };
         let repository = Repository::open(&environment).expect("the configuration is sound");
-        let formats = Formats::read(&gix::config::File::default(), std::iter::empty())
-            .expect("there are some");
+        let formats =
+            Formats::read(&Config::default(), self.directory.path()).expect("there are some");
         let inputs = Inputs {
             args: &args,
             purpose: Purpose::Archive,

@@ -8,6 +8,7 @@ pub mod buffer;
 pub mod io;
 pub mod read_ahead;
 pub mod working_directory;
+pub mod local_time;
 pub mod error;
 pub(crate) mod sync;
 #[cfg(test)]

@@ -15,7 +15,10 @@ use crate::{
         working_directory::WorkingDirectory,
     },
     cli::{Args, CliError, Extra, ProgressOptions, RawArgs, pathspecs_from},
-    git::repository::{Repository, environment::Environment, extra_file, promisor::FetchAccount},
+    git::{
+        environment::Environment,
+        repository::{Repository, config_without_repository, extra_file, promisor::FetchAccount},
+    },
     output::{
         Destination, Unfinished,
         report::{Bands, Terminal},
@@ -76,10 +79,12 @@ impl<'a> Context<'a> {
     /// The repository, or why there is none, and its formats.
     pub(super) fn open(&self) -> Result<(Result<Repository>, Formats)> {
         let repository = (self.repository)()?;
-        let bare_keys = self.environment.bare_keys();
         let formats = match &repository {
-            Ok(repository) => Formats::read(repository.gix.config_snapshot().plumbing(), bare_keys),
-            Err(_) => Formats::read(&self.environment.config()?, bare_keys),
+            Ok(repository) => Formats::read(&repository.config, &repository.directory),
+            Err(_) => {
+                let config = config_without_repository(self.environment)?;
+                Formats::read(&config, &self.environment.cwd)
+            }
         }?;
         let formats = match self.access {
             Access::Local => formats,
@@ -193,7 +198,7 @@ pub fn refuse_ambiguous(
     let name = words.command.as_str();
     let is_ref = || {
         let repository = repository().and_then(|repository| repository);
-        repository.is_ok_and(|it| matches!(it.gix.try_find_reference(name), Ok(Some(_))))
+        repository.is_ok_and(|it| matches!(it.refs.find(name.into()), Ok(Some(_))))
     };
     match words.is_alone && is_ref() {
         true => Err(Error::usage(format!("'{name}' is a command and a ref")).hinted(format!(

@@ -181,7 +181,7 @@ impl ArchiveMaker for Archives<'_> {
     fn is_behind(&self, other: &PublishedCommit) -> Result<bool> {
         let is_here = |target: &PublishedCommit| {
             let id = ObjectId::from_hex(target.commit.as_bytes());
-            id.is_ok_and(|id| self.repository.gix.has_object(id))
+            id.is_ok_and(|id| self.repository.odb().find(&id).is_some())
         };
         // A shallow clone of an older commit does not have the newer one.
         if !is_here(other) {

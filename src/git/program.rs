@@ -20,6 +20,7 @@ use std::{
     os::unix::{ffi::OsStrExt, process::CommandExt},
     path::PathBuf,
     process::{ChildStdin, Command, Output, Stdio},
+    sync::Arc,
     thread,
 };
 
@@ -67,6 +68,57 @@ const OF_ANOTHER: [&str; 8] = [
     "GIT_GRAFT_FILE",
 ];
 
+/// The variables of git(1) that git and the programs that it starts read, and those with which git finds its files.
+pub const INHERITED: [&str; 47] = [
+    "GIT_ADVICE",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ASKPASS",
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_ATTR_SOURCE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMIT_GRAPH_PARANOIA",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CURL_VERBOSE",
+    "GIT_DEFAULT_HASH",
+    "GIT_DEFAULT_REF_FORMAT",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INDEX_VERSION",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_LAZY_FETCH",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_PREFIX",
+    "GIT_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REFERENCE_BACKEND",
+    "GIT_REF_PARANOIA",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_WORK_TREE",
+    "HOME",
+    "XDG_CONFIG_HOME",
+];
+
 /// The repository in which a program runs: that of the environment and of a directory, unless a git directory is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitLocation {
@@ -76,12 +128,21 @@ pub struct GitLocation {
     pub git_dir: Option<PathBuf>,
     /// The work tree that programs with this git directory see, whatever the configuration says.
     pub work_tree: Option<PathBuf>,
+    /// The variables that programs see in place of those of the process, which have the same names. A variable without a value is
+    /// not set. `None` if programs see what the process has.
+    pub variables: Option<Arc<[(OsString, Option<OsString>)]>>,
 }
 
 impl GitLocation {
     /// Make `command` run in this repository.
     pub fn set(&self, command: &mut Command) {
         self.directory.set(command);
+        for (name, value) in self.variables.iter().flat_map(|it| it.iter()) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         if let Some(git_dir) = &self.git_dir {
             command.env("GIT_DIR", git_dir);
             OF_ANOTHER.iter().for_each(|name| {
@@ -249,7 +310,8 @@ fn pass_on(mut stderr: impl Read, diagnostics: &mut dyn Write) -> io::Result<Vec
 
 /// git's error message, if there is one, with the lines before it.
 pub fn refusal(output: &Output) -> Option<Error> {
-    let (before, words) = output.stderr.trim_end().split_once_str("fatal: ")?;
+    let stderr = output.stderr.trim_end_with(|c| c == '\n');
+    let (before, words) = stderr.split_once_str("fatal: ")?;
     let error = Error::fatal(words);
     Some(before.lines().fold(error, |error, line| error.after(line)))
 }
@@ -267,6 +329,23 @@ pub fn check_repository(location: &GitLocation) -> Option<Result<()>> {
     })
 }
 
+/// The path that `path` of the configuration means, which begins with the place where git is installed. `None` if git cannot be
+/// started.
+pub fn expanded_path(location: &GitLocation, path: &BStr) -> Option<PathBuf> {
+    let setting = [b"sluice.path=", path.as_bytes()].concat();
+    let words = [
+        OsStr::new("-c"),
+        OsStr::from_bytes(&setting),
+        OsStr::new("config"),
+        OsStr::new("--type=path"),
+        OsStr::new("--null"),
+        OsStr::new("sluice.path"),
+    ];
+    let output = ask(location, &words).filter(|output| output.status.success())?;
+    let path = output.stdout.strip_suffix(b"\0")?;
+    Some(OsStr::from_bytes(path).into())
+}
+
 /// git's refusal to open the repository at `location`, if git refuses.
 pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
     check_repository(location)?.err()
@@ -274,8 +353,9 @@ pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
 
 /// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git
 /// cannot be started.
-pub fn check_served(path: &OsStr) -> Option<Result<()>> {
-    let mut git = git(&[OsStr::new("upload-archive--writer"), path])
+pub fn check_served(location: &GitLocation, path: &OsStr) -> Option<Result<()>> {
+    let mut git = location
+        .git(&[OsStr::new("upload-archive--writer"), path])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -63,7 +63,7 @@ pub(super) struct ResolvedTree {
 pub(super) fn command_context(repository: &Repository, below: BString) -> CommandContext {
     CommandContext {
         directory: (!below.is_empty())
-            .then(|| repository.gix.workdir().map(ToOwned::to_owned))
+            .then(|| repository.work_tree.clone())
             .flatten(),
         prefix: below,
         location: repository.location.clone(),

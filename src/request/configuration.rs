@@ -2,27 +2,33 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},
     cli::duration,
-    git::repository::settings::{integer, missing_value, truth},
+    git::{
+        config::value::{integer, missing_value},
+        environment::Environment,
+        repository::Repository,
+    },
 };
 
-/// The configuration of a repository.
-pub(super) struct Config<'r>(pub(super) &'r gix::Repository);
+/// The configuration of a repository, as git-sluice reads its own keys.
+#[derive(Clone, Copy)]
+pub(super) struct Config<'r> {
+    pub(super) repository: &'r Repository,
+    pub(super) environment: &'r Environment,
+}
 
 impl Config<'_> {
     pub(super) fn path(&self, key: &str) -> Result<Option<PathBuf>> {
-        let path = self.0.config_snapshot().trusted_path(key);
-        path.map_err(|error| {
-            Error::fatal(format!("bad config variable '{key}'")).caused_by(error.to_string())
-        })
+        let paths = self.environment.paths();
+        paths.path(&self.repository.config, key, &self.repository.directory)
     }
 
-    pub(super) fn value(&self, key: &str) -> Result<Option<BString>> {
-        match self.0.config_snapshot().plumbing().string_implicit(key) {
+    pub(super) fn value(&self, key: &str) -> Result<Option<&BStr>> {
+        match self.repository.config.value(key) {
             Some(None) => Err(missing_value(key)),
             value => Ok(value.flatten()),
         }
@@ -30,19 +36,14 @@ impl Config<'_> {
 
     pub(super) fn number(&self, key: &str) -> Result<Option<u64>> {
         let value = self.value(key)?;
-        let number = value.map(|value| integer(key, value.as_bstr()));
+        let number = value.map(|value| integer(key, value));
         Ok(number
             .transpose()?
             .map(|number| number.max(0).cast_unsigned()))
     }
 
     pub(super) fn truth(&self, key: &str) -> Result<bool> {
-        match self.0.config_snapshot().plumbing().string_implicit(key) {
-            None => Ok(false),
-            // A key without a value.
-            Some(None) => Ok(true),
-            Some(Some(value)) => truth(key, value.as_bstr()),
-        }
+        Ok(self.repository.config.boolean(key)?.unwrap_or(false))
     }
 
     /// The time that is `given`, or else that of `key`.
@@ -56,7 +57,7 @@ impl Config<'_> {
         let parsed = duration(&value.to_str_lossy());
         parsed.map(Some).map_err(|why| {
             let template = "bad config value '{}' for '{}'";
-            Error::fatal(format_bytes(template, &[&value, key.as_bytes()])).caused_by(why)
+            Error::fatal(format_bytes(template, &[value, key.as_bytes()])).caused_by(why)
         })
     }
 }

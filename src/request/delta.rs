@@ -95,7 +95,7 @@ pub(super) fn limit(args: &Args, count: impl FnOnce() -> Result<u64>) -> Result<
 pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) -> Error {
     // A remote sends commits by their ids, and refuses other names.
     let is_id = ObjectId::from_hex(name).is_ok();
-    let is_shallow = repository.gix.is_shallow().unwrap_or(false);
+    let is_shallow = repository.is_shallow();
     let hint = match is_shallow && is_id {
         true => format_bytes(
             "ask for the whole archive, or 'git fetch --depth=1 <remote> {}' first",

@@ -24,10 +24,10 @@ const COMMANDS: [&str; 5] = [
 ];
 
 /// The program whose bytes are `given` on the command line or in the configuration.
-pub(super) fn dialect(given: Option<GzipCompat>, repository: &gix::Repository) -> Result<Dialect> {
+pub(super) fn dialect(given: Option<GzipCompat>, config: Config<'_>) -> Result<Dialect> {
     let compat = match given {
         Some(compat) => compat,
-        None => configured(repository)?.unwrap_or(GzipCompat::Git),
+        None => configured(config)?.unwrap_or(GzipCompat::Git),
     };
     Ok(match compat {
         GzipCompat::Git => Dialect::Zlib,
@@ -35,15 +35,15 @@ pub(super) fn dialect(given: Option<GzipCompat>, repository: &gix::Repository) -
     })
 }
 
-fn configured(repository: &gix::Repository) -> Result<Option<GzipCompat>> {
-    let Some(value) = Config(repository).value(KEY)? else {
+fn configured(config: Config<'_>) -> Result<Option<GzipCompat>> {
+    let Some(value) = config.value(KEY)? else {
         return Ok(None);
     };
-    match &value[..] {
+    match value.as_bytes() {
         b"git" => Ok(Some(GzipCompat::Git)),
         b"gnu" => Ok(Some(GzipCompat::Gnu)),
         _ => {
-            let refused = format_bytes("bad config value '{}' for '{}'", &[&value, KEY.as_bytes()]);
+            let refused = format_bytes("bad config value '{}' for '{}'", &[value, KEY.as_bytes()]);
             Err(Error::fatal(refused).caused_by("the values are git and gnu"))
         }
     }

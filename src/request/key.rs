@@ -30,6 +30,7 @@ use crate::{
     git::{
         attributes::{AttributeSettings, AttributeSource},
         odb::Replacements,
+        pathspec::Defaults,
         repository::{settings::Umask, treeish::Treeish},
         tree::TreeRules,
     },
@@ -135,7 +136,7 @@ impl KeyInputs<'_> {
             }
         }
         archived.add_trees(&mut encoder);
-        self.view.add_pathspecs(&mut encoder);
+        self.view.add_pathspecs(&mut encoder)?;
         self.view.add_filters(&mut encoder);
         self.view
             .add_attributes(archived.attributes, &mut encoder)?;
@@ -303,7 +304,7 @@ impl ViewBuilder<'_> {
         self.add_attributes(reading.attributes, encoder)
     }
 
-    fn add_pathspecs(&self, encoder: &mut Encoder) {
+    fn add_pathspecs(&self, encoder: &mut Encoder) -> Result<(), String> {
         let cli::ContentOptions {
             paths,
             prefix,
@@ -323,13 +324,15 @@ impl ViewBuilder<'_> {
         let prefix = prefix.as_deref().unwrap_or_default();
         encoder.bytes("prefix", prefix.as_bytes());
         encoder.bytes("below", self.below);
-        encoder.debug("pathspecs", &self.environment.pathspecs);
+        let defaults = Defaults::read(&self.environment.pathspecs, paths);
+        encoder.debug("pathspecs", &defaults.map_err(|error| error.to_string())?);
         encoder.words("path", paths);
         // An absolute path, perhaps behind magic, is read against the top.
         let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));
         if paths.iter().any(is_absolute) {
             encoder.bytes("top", self.top.path);
         }
+        Ok(())
     }
 
     fn add_filters(&self, encoder: &mut Encoder) {
@@ -390,7 +393,9 @@ impl ViewBuilder<'_> {
             // Of files, if a pathspec asks for them, which is an obstacle.
             modes_of: _,
             top: _,
-            files: _,
+            system: _,
+            no_system: _,
+            user: _,
             info: _,
             ignore_case,
             autocrlf,

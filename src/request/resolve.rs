@@ -16,7 +16,9 @@ use gix::{
 use super::{
     Access, Budget, Content, Request, Run,
     archived::{ArchivedRepository, command_context},
-    clock, delta, filter,
+    clock,
+    configuration::Config,
+    delta, filter,
     format::{Format, Formats, NamedFormat},
     gzip,
     key::KeyInputs,
@@ -37,6 +39,7 @@ use crate::{
     git::{
         attributes::{AttributeSettings, AttributeSource},
         convert::Shareable,
+        environment::Environment,
         objects::{
             reader::Reader,
             wanted::{Missing, MissingObjects},
@@ -45,7 +48,6 @@ use crate::{
         pathspec::Top,
         repository::{
             Repository, attr_source, date,
-            environment::Environment,
             promisor::FetchAccount,
             promisors::{self, Fetched, Lazy, Promisors},
             settings,
@@ -247,7 +249,7 @@ impl<'a> Inputs<'a> {
         let top = self.top(repository);
         let view = self.view_builder(known, (&top, treeish.tree), fetching, &mut reader)?;
         let mut content = self.content(known, &view, treeish, reader, diagnostics)?;
-        let cache = sharing::settings(args, self.environment, &repository.gix)?;
+        let cache = sharing::settings(args, self.environment, repository)?;
         let mut decisive = KeyInputs {
             content: &mut content,
             view: &view,
@@ -442,7 +444,7 @@ impl<'a> Inputs<'a> {
     fn tree_rules(self, repository: &Repository, budget: Budget) -> TreeRules {
         let settings = &repository.settings;
         TreeRules {
-            hash: repository.gix.object_hash(),
+            hash: repository.hash(),
             protect: (!self.args.content.worktree_attributes).then_some(settings.protect),
             max_depth: settings.max_tree_depth,
             max_held: budget.trees(),
@@ -452,12 +454,14 @@ impl<'a> Inputs<'a> {
 
     /// The directory against which absolute pathspecs are read.
     fn top(self, repository: &Repository) -> PathBuf {
-        let (cwd, git_dir) = (&self.environment.cwd, repository.gix.git_dir());
+        let (cwd, git_dir) = (&self.environment.cwd, &repository.git_dir);
         match (&repository.work_tree, self.access) {
             (Some(top), _) => top.clone(),
             // A server runs in the git directory.
             (None, Access::Remote) => cwd.join("."),
-            (None, Access::Local) if self.environment.git_dir.is_some() => git_dir.to_owned(),
+            (None, Access::Local) if self.environment.discovery.git_dir.is_some() => {
+                git_dir.clone()
+            }
             (None, Access::Local) => git_directory(cwd, git_dir),
         }
     }
@@ -490,8 +494,9 @@ impl<'a> Inputs<'a> {
             Some(named) if self.args.content.worktree_attributes => attributes.source = named,
             Some(_) | None => {}
         }
+        attributes.drivers = settings::drivers(&repository.config)?;
         if format.is_zip() {
-            attributes.diff_binary = settings::diff_binary(&repository.gix)?;
+            attributes.diff_binary = settings::diff_binary(&repository.config)?;
         }
         Ok(attributes)
     }
@@ -530,15 +535,17 @@ impl<'a> Inputs<'a> {
     fn encoding(self, format: &NamedFormat, repository: &Repository) -> Result<Format> {
         let encoding = &self.args.encoding;
         let level = encoding.level.level;
+        let config = Config {
+            repository,
+            environment: self.environment,
+        };
         let own = format.command().and_then(|command| {
             let context = command_context(repository, repository.prefix.clone());
             gzip::without_command(command, level, &context)
         });
         match own {
             Some(own) => Ok(own),
-            None => format.at_level(level, || {
-                gzip::dialect(encoding.gzip_compat, &repository.gix)
-            }),
+            None => format.at_level(level, || gzip::dialect(encoding.gzip_compat, config)),
         }
     }
 }

@@ -4,9 +4,10 @@ use std::{ffi::OsString, path::PathBuf};
 
 use jiff::Timestamp;
 
+use super::configuration::Config;
 use crate::{
     base::error::Result,
-    git::repository::{Repository, environment::Environment},
+    git::{environment::Environment, repository::Repository},
     output::report::{RunLog, RunOrigin, Trace2},
 };
 
@@ -19,12 +20,12 @@ pub fn run_log(
 ) -> Option<RunLog> {
     let repository = repository.as_ref().ok();
     let file = log_file(environment, repository);
-    let trace = environment.trace2.as_ref();
+    let trace = environment.sluice.trace2.as_ref();
     let trace = trace.and_then(|(target, parent)| Trace2::new(target, parent.clone(), words));
     if file.is_none() && trace.is_none() {
         return None;
     }
-    let git_dir = repository.and_then(|it| it.gix.git_dir().canonicalize().ok());
+    let git_dir = repository.and_then(|it| it.git_dir.canonicalize().ok());
     let origin = RunOrigin {
         time: Timestamp::now(),
         pid: std::process::id(),
@@ -41,10 +42,13 @@ pub fn run_log(
 /// The file of the log. An empty name means none, and so does a name that cannot be understood: a log fails no run.
 pub fn log_file(environment: &Environment, repository: Option<&Repository>) -> Option<PathBuf> {
     let configured = || {
-        let config = repository?.gix.config_snapshot();
-        config.trusted_path("sluice.log").ok()?
+        let config = Config {
+            repository: repository?,
+            environment,
+        };
+        config.path("sluice.log").ok()?
     };
-    let named = environment.log.clone().or_else(configured);
+    let named = environment.sluice.log.clone().or_else(configured);
     let named = named.filter(|file| !file.as_os_str().is_empty());
     named.map(|file| environment.cwd.join(file))
 }

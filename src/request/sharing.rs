@@ -7,7 +7,7 @@ use crate::{
     base::error::Result,
     cache::Settings,
     cli::{Args, Sharing},
-    git::repository::environment::Environment,
+    git::{environment::Environment, repository::Repository},
 };
 
 /// Bytes of the directory where nothing is said.
@@ -19,7 +19,7 @@ const DEFAULT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 pub fn settings(
     args: &Args,
     environment: &Environment,
-    repository: &gix::Repository,
+    repository: &Repository,
 ) -> Result<Option<Settings>> {
     let Sharing {
         cache,
@@ -34,9 +34,12 @@ pub fn settings(
     if *no_cache {
         return Ok(None);
     }
-    let config = Config(repository);
+    let config = Config {
+        repository,
+        environment,
+    };
     let given = cache.as_ref().map(PathBuf::from);
-    let directory = match given.or_else(|| environment.cache.clone()) {
+    let directory = match given.or_else(|| environment.sluice.cache.clone()) {
         Some(directory) => Some(directory),
         None => config.path("sluice.cache")?,
     };

@@ -20,11 +20,10 @@ use crate::{
     filter::Filter,
     git::{
         attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
+        environment::Environment,
         objects::{reader::Reader, wanted::MissingObjects},
-        pathspec::{Pathspecs, Top},
-        repository::{
-            Repository, environment::Environment, promisors::Promisors, settings, treeish::Treeish,
-        },
+        pathspec::{Defaults, Pathspecs, Top},
+        repository::{Repository, promisors::Promisors, settings, treeish::Treeish},
         tree::{Mount, TreeRules},
     },
     plan::{
@@ -94,7 +93,7 @@ impl ViewBuilder<'_> {
             .paths
             .iter()
             .map(|path| path.as_bytes().into());
-        let magic = self.environment.pathspecs;
+        let magic = Defaults::read(&self.environment.pathspecs, &self.args.content.paths)?;
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
         let pathspecs = pathspecs.unmatched(self.args.content.ignore_unmatch);
         let attributes = self.unless_raw(self.attributes.clone());
@@ -129,8 +128,9 @@ impl ViewBuilder<'_> {
         let mut attributes = repository.settings.attributes.clone();
         attributes.lfs = self.filters.lfs_files(repository, self.budget);
         attributes.needs_files = self.filters.does_without(repository);
+        attributes.drivers = settings::drivers(&repository.config)?;
         if self.text {
-            attributes.diff_binary = settings::diff_binary(&repository.gix)?;
+            attributes.diff_binary = settings::diff_binary(&repository.config)?;
         }
         let demand = Demand {
             text: self.text,

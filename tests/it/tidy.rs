@@ -114,9 +114,10 @@ const BANNED: [(&str, &str); 9] = [
     ("get past", "bypass"),
 ];
 /// git's own word in the name of a variable.
-const OTHER_MEANINGS: [(&str, &str); 2] = [
-    ("src/git/repository/environment.rs", "ceiling"),
-    ("src/git/repository/open.rs", "ceiling"),
+const OTHER_MEANINGS: [(&str, &str); 3] = [
+    ("src/git/environment.rs", "ceiling"),
+    ("src/git/program.rs", "ceiling"),
+    ("src/git/repository/discover.rs", "ceiling"),
 ];
 
 /// Pages that are not in `docs`.

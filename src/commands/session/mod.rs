@@ -28,7 +28,7 @@ use crate::{
     },
     cli::{CliError, OptionTables, RawArgs},
     commands::{self, Context},
-    git::repository::{environment::Environment, pool::RepositoryPool},
+    git::{environment::Environment, repository::pool::RepositoryPool},
     output::{self, Unfinished, report::Terminal},
     request::Access as Caller,
 };

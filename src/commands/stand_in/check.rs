@@ -17,7 +17,7 @@ use crate::{
     base::error::{Error, Result, format_bytes, printable_path, strerror},
     cache,
     cli::Args,
-    git::repository::{Repository, environment::Environment},
+    git::{environment::Environment, repository::Repository},
     output::report::open_log,
     request::{cache_settings, log_file},
 };
@@ -158,7 +158,7 @@ fn shared(environment: &Environment, repository: Option<&Repository>) -> Checked
     let Some(repository) = repository else {
         return CheckedPart::in_force(NAME_OF_PART, "unknown outside of a repository");
     };
-    match cache_settings(&Args::default(), environment, &repository.gix) {
+    match cache_settings(&Args::default(), environment, repository) {
         Ok(None) => CheckedPart::in_force(NAME_OF_PART, "none"),
         Ok(Some(settings)) => {
             let directory = path_bytes(&settings.directory);

@@ -19,6 +19,7 @@ use super::side_band::{SMALL_PACKET, SideBand};
 use crate::{
     base::error::{Error, Result, strerror},
     git::{
+        environment::Environment,
         pkt_line::{ReadError, read_line},
         repository::served,
     },
@@ -41,6 +42,7 @@ pub fn upload_archive(
     input: &mut dyn Read,
     mut output: impl Write + Send,
     words: &[OsString],
+    environment: &Environment,
     writer: Command,
 ) -> Result<()> {
     let lost = |error| Error::write(&error);
@@ -52,7 +54,7 @@ pub fn upload_archive(
         )),
     })?;
     let bands = SideBand::new(output, SMALL_PACKET);
-    match start(input, words, writer) {
+    match start(input, words, environment, writer) {
         Ok(writer) => {
             if forward(writer, &bands).map_err(lost)? {
                 return bands.finish().map_err(lost);
@@ -77,11 +79,19 @@ fn agree(output: &mut dyn Write) -> IoResult<()> {
 }
 
 /// The writer under way, or what to tell the client.
-fn start(input: &mut dyn Read, words: &[OsString], writer: Command) -> Result<Child, String> {
+fn start(
+    input: &mut dyn Read,
+    words: &[OsString],
+    environment: &Environment,
+    writer: Command,
+) -> Result<Child, String> {
     let [path] = words else {
         return Err(USAGE.to_owned());
     };
-    let start = || spawn(writer, &served::git_dir(path)?, read_arguments(input)?);
+    let start = || {
+        let git_dir = served::git_dir(path, environment)?;
+        spawn(writer, &git_dir, read_arguments(input)?)
+    };
     start().map_err(|error| error.to_string())
 }
 

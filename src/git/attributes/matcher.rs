@@ -5,12 +5,10 @@
 
 use std::collections::HashMap;
 
-use gix::{
-    bstr::{BString, ByteSlice},
-    glob::wildmatch,
-};
+use gix::bstr::{BString, ByteSlice};
 
 use super::file::Pattern;
+use crate::git::wildmatch::Wildmatch;
 
 /// The patterns of one attribute file, each with its value.
 pub(super) struct Matcher<T> {
@@ -186,14 +184,16 @@ impl<T> Matcher<T> {
         if subject.len() < literal || !same(&subject[..literal], &text[..literal]) {
             return false;
         }
-        let (text, subject) = (&text[literal..], &subject[literal..]);
-        if text.is_empty() {
-            return subject.is_empty();
+        if text.len() == literal {
+            return subject.len() == literal;
         }
-        let mut mode = wildmatch::Mode::empty();
-        mode.set(wildmatch::Mode::NO_MATCH_SLASH_LITERAL, !pattern.base_name);
-        mode.set(wildmatch::Mode::IGNORE_CASE, self.fold);
-        gix::glob::wildmatch(text.as_bstr(), subject.as_bstr(), mode)
+        // One byte stays, because two stars after a name are not two stars after a slash (git 2.52).
+        let kept = literal.saturating_sub(1);
+        let wildmatch = Wildmatch {
+            slashes_count: !pattern.base_name,
+            ignores_case: self.fold,
+        };
+        wildmatch.matches(&text[kept..], &subject[kept..])
     }
 }
 
@@ -226,6 +226,27 @@ mod tests {
             Line::Macro(..) => None,
         };
         lines.into_iter().filter_map(pattern).collect()
+    }
+
+    /// Two stars cross directories only where a slash or nothing stands before them (git 2.52).
+    #[test]
+    fn two_stars_after_a_name_are_one() {
+        for (text, path, expected) in [
+            ("foo**/bar", "foox/bar", true),
+            ("foo**/bar", "foox/y/bar", false),
+            ("foo**/bar", "foo/bar", true),
+            ("foo/**/bar", "foo/x/y/bar", true),
+            ("**/bar", "x/y/bar", true),
+            ("/f**r", "foo/bar", false),
+        ] {
+            let lines = patterns(&format!("{text} x\n"))
+                .into_iter()
+                .zip(0..)
+                .collect();
+            let matcher = Matcher::new(b"", false, lines);
+            let found = matcher.matching(path.as_bytes(), false).next().is_some();
+            assert_eq!(found, expected, "{text} {path}");
+        }
     }
 
     proptest! {

@@ -28,6 +28,7 @@ use crate::{
     format::MemberKind,
     git::{
         convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
+        environment::EnvironmentFlag,
         lfs::{LfsFiles, LocalStore},
         objects::reader::Reader,
     },
@@ -77,8 +78,12 @@ pub struct AttributeSettings {
     pub modes_of: Option<PathBuf>,
     /// The directory that names of files are relative to.
     pub top: PathBuf,
-    /// `core.attributesFile` or its default, after the system's file: lowest precedence first.
-    pub files: Vec<PathBuf>,
+    /// The file of the system, with the lowest precedence.
+    pub system: Option<PathBuf>,
+    /// `GIT_ATTR_NOSYSTEM`: whether the file of the system does not count.
+    pub no_system: EnvironmentFlag,
+    /// `core.attributesFile` or its default.
+    pub user: Option<PathBuf>,
     /// `$GIT_DIR/info/attributes`
     pub info: PathBuf,
     /// `core.ignoreCase`
@@ -96,7 +101,7 @@ pub struct AttributeSettings {
     pub needs_files: bool,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<String, Option<bool>>,
-    /// The contents of `files` and `info`, once read. Clones share them.
+    /// The contents of these files and of `info`, once read. Clones share them.
     pub outside: Arc<OnceLock<Vec<OutsideFile>>>,
 }
 
@@ -121,7 +126,10 @@ impl AttributeSettings {
         if let Some(files) = self.outside.get() {
             return Ok(files);
         }
-        let paths = self.files.iter().chain([&self.info]);
+        // git reads this variable when it first needs an attribute.
+        let has_system = !self.no_system.is_set(false)?;
+        let system = self.system.as_ref().filter(|_| has_system);
+        let paths = system.into_iter().chain(&self.user).chain([&self.info]);
         let files: Result<_> = paths.map(|path| self.read(path)).collect();
         let files = files?;
         Ok(self.outside.get_or_init(|| files))
@@ -370,9 +378,10 @@ impl Attributes {
     fn convert(&self) -> Treatment {
         let values: [_; NAMES.len()] = std::array::from_fn(|position| self.lookup.value(position));
         let [_, subst, text, crlf, eol, ident, encoding, filter] = values;
-        let text = match text {
-            Value::Unspecified => crlf,
-            text => text,
+        let text = if decides_line_endings(text) {
+            text
+        } else {
+            crlf
         };
         let (filter, lfs) = self.filter(filter);
         Treatment {
@@ -427,6 +436,15 @@ impl Attributes {
             AutoCrlf::False => self.settings.eol_crlf,
         };
         crlf.then_some(when)
+    }
+}
+
+/// Whether git knows this value of `text`. It asks the older attribute `crlf` otherwise.
+fn decides_line_endings(text: &Value) -> bool {
+    match text {
+        Value::Set | Value::Unset => true,
+        Value::Unspecified => false,
+        Value::Text(text) => text == "input" || text == "auto",
     }
 }
 

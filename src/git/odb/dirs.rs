@@ -23,17 +23,17 @@ pub struct ObjectDirs {
     pub omits_any: bool,
 }
 
-/// List the object directories: `main`, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`), then
-/// the directories in `info/alternates` files, depth first. Missing directories are omitted, and each
+/// List the object directories: `main`, then `extra` (the list in `GIT_ALTERNATE_OBJECT_DIRECTORIES`, whose relative paths count
+/// from `base`), then the directories in `info/alternates` files, depth first. Missing directories are omitted, and each
 /// directory is listed once.
-pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>) -> ObjectDirs {
+pub fn object_dirs(main: PathBuf, extra: Option<&OsStr>, base: &Path) -> ObjectDirs {
     let mut search = Search::default();
     let alternates: Vec<PathBuf> = extra
         .map(|list| split(list.as_bytes(), b':'))
         .unwrap_or_default();
     search.add(main.clone(), None);
     for dir in alternates {
-        search.add(dir, Some(0));
+        search.add(base.join(dir), Some(0));
     }
     search.follow(&main, 0);
     search.dirs

@@ -1,4 +1,4 @@
-//! Reads of mapped files that fail: one of six modules with `unsafe` code.
+//! Reads of mapped files that fail: one of seven modules with `unsafe` code.
 //!
 //! If a page of a mapped file cannot be read (a disk error, a stale file of NFS, a file that somebody cut), the system
 //! sends SIGBUS, which ends the process. In a batch, all clients would lose their answers for one bad file. Here a handler
@@ -6,9 +6,7 @@
 //! `Watch::failed_at` after it has read, and before anybody relies on the result. Wayland's `wl_shm` guards its shared
 //! memory in the same way. Reads into buffers would need no signal, but cost a fifth of the whole run (see `map`).
 //!
-//! gix maps `packed-refs` and indices by itself. A program that owns its process can have the handler survive reads of these
-//! as well ([`survive_everywhere`]); it must then ask [`failed_elsewhere`]. Without that, and in a library, SIGBUS at any other
-//! address is passed to the handler that was there before.
+//! SIGBUS at any other address is passed to the handler that was there before.
 //!
 //! The handler must allocate nothing and take no lock.
 #![allow(unsafe_code)]
@@ -26,28 +24,8 @@ use std::{
 static SLOTS: AtomicPtr<MappingSlot> = AtomicPtr::new(ptr::null_mut());
 /// The handler that was there before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
-/// Whether reads of mappings that nobody watches are survived, too.
-static EVERYWHERE: AtomicBool = AtomicBool::new(false);
-/// How many of them have failed.
-static FAILED_ELSEWHERE: AtomicUsize = AtomicUsize::new(0);
-/// The bytes of a page.
-static PAGE_SIZE: AtomicUsize = AtomicUsize::new(4096);
-/// The code of SIGBUS for a page that its file cannot provide (sigaction(2)). Broken memory and misaligned addresses have others.
-const BUS_ADRERR: c_int = 2;
 /// No read has failed.
 const NEVER: usize = usize::MAX;
-
-/// Survives failing reads of all files that are mapped into this process. Not for a library, because its caller may map files,
-/// too. Only on Linux, because SIGBUS has other causes elsewhere, such as an overflow of the stack.
-pub fn survive_everywhere() {
-    install();
-    EVERYWHERE.store(true, Ordering::SeqCst);
-}
-
-/// The number of failed reads of mappings that nobody watches. If it has grown, their users have read zeros.
-pub fn failed_elsewhere() -> usize {
-    FAILED_ELSEWHERE.load(Ordering::SeqCst)
-}
 
 /// A mapping whose failing reads are noted, until this value is dropped.
 pub(super) struct Watch(&'static MappingSlot);
@@ -160,17 +138,6 @@ impl MappingSlot {
     }
 }
 
-/// Puts zeros in the place of the page with `address`, if reads are survived everywhere.
-fn survive_elsewhere(address: usize) -> bool {
-    if cfg!(not(target_os = "linux")) || !EVERYWHERE.load(Ordering::SeqCst) {
-        return false;
-    }
-    FAILED_ELSEWHERE.fetch_add(1, Ordering::SeqCst);
-    let page_size = PAGE_SIZE.load(Ordering::SeqCst);
-    // SAFETY: a thread stands in the middle of a read of the page, so it is mapped. All mappings of files are read-only here.
-    unsafe { put_zeros(address - address % page_size, page_size) }
-}
-
 /// Puts zeros in the place of `len` bytes from the page at `start` on. A reader asks afterwards whether a read has failed,
 /// and zeros are valid bytes for the shared slices into a mapped file.
 ///
@@ -199,7 +166,6 @@ fn first() -> Option<&'static MappingSlot> {
 fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        PAGE_SIZE.store(page_size(), Ordering::SeqCst);
         // SAFETY: both structures are plain data, for which zeros are valid, and the handler has the type that SA_SIGINFO
         // asks for. Threads of the standard library have a stack for signals.
         unsafe {
@@ -223,10 +189,9 @@ pub(super) fn page_size() -> usize {
 
 extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid `info`.
-    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    let address = unsafe { (*info).si_addr() as usize };
     let has_survived = slots().fold(false, |any, slot| slot.survive(address) | any);
-    let can_go_on = has_survived || (code == BUS_ADRERR && survive_elsewhere(address));
-    if !can_go_on {
+    if !has_survived {
         // SAFETY: called from the handler, with what the system passed to it.
         unsafe { pass_on(signal, info, context) };
     }

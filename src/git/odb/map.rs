@@ -1,4 +1,4 @@
-//! Maps files into memory: one of six modules with `unsafe` code.
+//! Maps files into memory: one of seven modules with `unsafe` code.
 //!
 //! Threads read packs and indices at random and at the same time. With a mapping, a lookup is a pointer,
 //! and no byte of a pack is copied before it is inflated (`read` into buffers cost a fifth of the whole run
@@ -23,7 +23,7 @@ const QUESTION: usize = 128 << 10;
 const SAMPLE: usize = 16;
 
 /// A whole file, read-only, in memory.
-pub(super) struct Map {
+pub(in crate::git) struct Map {
     /// `None` for an empty file, which cannot be mapped.
     content: Option<Content>,
     path: PathBuf,
@@ -37,7 +37,7 @@ struct Content {
 
 impl Map {
     /// Map the regular file at `path`. Symbolic links are followed.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::git) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         let path = path.to_owned();
@@ -58,7 +58,7 @@ impl Map {
     }
 
     /// The error of the first read of this file that has failed, if one has. The bytes are zeros since then.
-    pub(super) fn failure(&self) -> Option<Error> {
+    pub(in crate::git) fn failure(&self) -> Option<Error> {
         let error = self.check().err()?;
         Some(cannot_be("read", &self.path, &error))
     }

@@ -5,6 +5,7 @@
 //! clones share the mapped files. It never reads an object's content and never talks to a remote. The
 //! lookup order is git's: packs, loose objects, then packs once more in case of a repack in between.
 
+mod abbreviation;
 mod ahead;
 mod dirs;
 pub mod faults;
@@ -12,7 +13,7 @@ mod index;
 mod listing;
 pub mod loose;
 mod loose_ahead;
-mod map;
+pub(in crate::git) mod map;
 mod multi_index;
 pub mod pack;
 mod replacements;
@@ -329,19 +330,20 @@ impl Odb {
         Some((*id, self.pack_of(index, *id)?, offsets))
     }
 
+    /// The first file of the loose object `id`. An empty one, as a crash leaves it, counts only if there is no other.
     fn find_loose(&mut self, id: &oid) -> Option<ObjectLocation> {
         let config = Arc::clone(&self.config);
-        let position = config.dirs.iter().position(|dir| {
+        let mut empty = None;
+        for (number, dir) in config.dirs.iter().enumerate() {
             let path = loose::path(dir, id);
+            let location = ObjectLocation::Loose(number as u32);
             match std::fs::metadata(&path) {
-                Ok(_) => true,
-                Err(error) => {
-                    self.note_denied(path, error);
-                    false
-                }
+                Ok(found) if found.len() > 0 => return Some(location),
+                Ok(_) => empty = empty.or(Some(location)),
+                Err(error) => self.note_denied(path, error),
             }
-        });
-        position.map(|dir| ObjectLocation::Loose(dir as u32))
+        }
+        empty
     }
 
     /// Remember that access to `path` failed, unless nothing is there.

@@ -122,6 +122,20 @@ impl ObjectTable {
         self.bisect(id, low, high)
     }
 
+    /// The ids that are not less than `id`, in order.
+    pub(super) fn ids_from(&self, id: &oid) -> impl Iterator<Item = ObjectId> + '_ {
+        let id = id.as_bytes();
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.name(middle) < id {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        (low..self.count()).map(|position| self.id(position))
+    }
+
     /// The id at `position`.
     pub(super) fn id(&self, position: usize) -> ObjectId {
         ObjectId::from_bytes_or_panic(self.name(position))

@@ -62,6 +62,8 @@ impl Location {
                 prefix_len: cwd.len(),
             });
         }
+        // As in git, the slash stays in front of a last part that goes away.
+        let ends_in_directory = path.rsplit_str("/").next().is_some_and(odd);
         let mut parts: Vec<&[u8]> = cwd.split_str("/").filter(|part| !part.is_empty()).collect();
         let mut from_cwd = parts.len();
         for part in path.split_str("/") {
@@ -78,7 +80,7 @@ impl Location {
         let joined: BString = parts.join(&b'/').into();
         Some(Self {
             prefix_len,
-            only_directory: path.ends_with(b"/") && !joined.is_empty(),
+            only_directory: ends_in_directory && !joined.is_empty(),
             path: joined,
         })
     }

@@ -2,20 +2,17 @@
 //!
 //! Own code, since the exact messages and the rules for directories are part of what scripts see,
 //! and gix takes a pathspec that normalises to the root for something else. Wildcards are matched
-//! by gix's port of git's wildmatch.
+//! by our port of git's wildmatch.
 
 mod location;
 mod magic;
 mod named;
 
-use gix::{
-    bstr::{BStr, BString, ByteSlice},
-    glob::wildmatch,
-};
+use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    git::attributes::Requirements,
+    git::{attributes::Requirements, environment::PathspecVariables, wildmatch::Wildmatch},
 };
 use location::Location;
 use magic::Magic;
@@ -37,6 +34,19 @@ pub struct Defaults {
 }
 
 impl Defaults {
+    /// Reads the variables, if there is one of `pathspecs`: git does not look at them otherwise.
+    pub fn read<T>(variables: &PathspecVariables, pathspecs: &[T]) -> Result<Self> {
+        if pathspecs.is_empty() {
+            return Ok(Self::default());
+        }
+        Ok(Self {
+            literal: variables.literal.is_set(false)?,
+            glob: variables.glob.is_set(false)?,
+            noglob: variables.noglob.is_set(false)?,
+            icase: variables.icase.is_set(false)?,
+        })
+    }
+
     /// Refuse contradictions, as git does once there is a pathspec.
     fn check(self) -> Result<()> {
         let refused = if self.glob && self.noglob {
@@ -322,8 +332,11 @@ impl Pathspec {
 
     /// Whether the wildcards match `path`. The comparison begins at the byte `start` of both.
     fn matches_from(&self, start: usize, path: &[u8]) -> bool {
-        // No path has the slash at the end.
-        if self.literal_len == self.path.len() || self.only_directory {
+        if self.literal_len == self.path.len() {
+            return false;
+        }
+        // No path has the slash at the end, but after two stars it may be nothing.
+        if self.only_directory && (self.is_suffix || !self.path.ends_with(b"**")) {
             return false;
         }
         let literal = self.literal_len.max(start);
@@ -337,10 +350,14 @@ impl Pathspec {
             return rest.len() >= suffix.len()
                 && self.same_letters(&rest[rest.len() - suffix.len()..], suffix);
         }
-        let mut mode = wildmatch::Mode::empty();
-        mode.set(wildmatch::Mode::NO_MATCH_SLASH_LITERAL, self.glob);
-        mode.set(wildmatch::Mode::IGNORE_CASE, self.icase);
-        gix::glob::wildmatch(pattern.as_bstr(), rest.as_bstr(), mode)
+        let wildmatch = Wildmatch {
+            slashes_count: self.glob,
+            ignores_case: self.icase,
+        };
+        if self.only_directory {
+            return wildmatch.matches(&[pattern, b"/"].concat(), rest);
+        }
+        wildmatch.matches(pattern, rest)
     }
 
     /// Whether two beginnings of equal length are equal under this pathspec's rule for case. Case always

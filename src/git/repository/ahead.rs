@@ -10,15 +10,16 @@ use std::{
     thread,
 };
 
-use super::environment::Environment;
-use crate::base::read_ahead::{ask_for_files, ask_for_names, in_background};
+use crate::{
+    base::read_ahead::{ask_for_files, ask_for_names, in_background},
+    git::environment::Environment,
+};
 
 /// The files of a git directory that are read in any case (gitrepository-layout(5)).
 const FILES: [&str; 3] = ["HEAD", "config", "packed-refs"];
 /// Names in it that are looked for in any case.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 10] = [
     "commondir",
-    "index",
     "info/attributes",
     "objects/info/alternates",
     "objects/pack/multi-pack-index",
@@ -51,7 +52,7 @@ pub(super) fn ask_while<T>(environment: &Environment, open: impl FnOnce() -> T) 
 /// Where the git directory most often is.
 fn likely_git_dir(environment: &Environment) -> Option<PathBuf> {
     let cwd = &environment.cwd;
-    if let Some(git_dir) = &environment.git_dir {
+    if let Some(git_dir) = &environment.discovery.git_dir {
         return Some(cwd.join(git_dir));
     }
     let inner = cwd.join(".git");

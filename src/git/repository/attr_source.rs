@@ -7,10 +7,13 @@ use gix::{
     bstr::{BStr, ByteSlice},
 };
 
-use super::{Repository, environment::Environment, settings::missing_value, treeish};
+use super::{Repository, treeish};
 use crate::{
     base::error::Result,
-    git::{attributes::AttributeSource, objects::reader::Reader},
+    git::{
+        attributes::AttributeSource, config::value::missing_value, environment::Environment,
+        objects::reader::Reader,
+    },
 };
 
 /// The named tree, if one is named. A full id in the environment counts as that of a tree.
@@ -19,27 +22,22 @@ pub fn named(
     reader: &mut Reader,
     environment: &Environment,
 ) -> Result<Option<AttributeSource>> {
-    let gix = &repository.gix;
     let mut find = |name: &BStr| treeish::resolve(repository, reader, name, &mut io::sink());
-    if let Some(name) = &environment.attr_source {
+    if let Some(name) = &environment.attributes.source {
         let found = find(name.as_bytes().as_bstr()).map(|found| found.tree);
         let full_id = ObjectId::from_hex(name.as_bytes());
         return Ok(Some(match (found, full_id) {
             (Ok(tree), _) => AttributeSource::Tree(tree),
-            (Err(_), Ok(id)) if id.kind() == gix.object_hash() => AttributeSource::Tree(id),
+            (Err(_), Ok(id)) if id.kind() == repository.hash() => AttributeSource::Tree(id),
             (Err(_), _) => AttributeSource::Unknown,
         }));
     }
-    let name = match gix
-        .config_snapshot()
-        .plumbing()
-        .string_implicit("attr.tree")
-    {
+    let name = match repository.config.value("attr.tree") {
         None => return Ok(None),
         Some(None) => return Err(missing_value("attr.tree")),
         Some(Some(name)) => name,
     };
-    match find(name.as_bstr()) {
+    match find(name) {
         Ok(found) => Ok(Some(AttributeSource::Tree(found.tree))),
         // As in git, an unknown name is ignored. An object that cannot be read is an error.
         Err(error) if error.source().is_none() => Ok(None),

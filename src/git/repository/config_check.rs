@@ -1,28 +1,25 @@
-//! Detects configuration that git refuses: unreadable files and invalid values.
+//! Detects configuration that git refuses: invalid values of keys that every git command reads.
 //!
-//! gix ignores both. git is asked wherever it might refuse: it ignores some of these files, and its messages name the
-//! file of an invalid value.
+//! git is asked wherever it might refuse: it accepts some of these values, and its messages name the file of one that is invalid.
 
-use std::{
-    io,
-    ops::RangeInclusive,
-    path::{Path, PathBuf},
-};
+use std::ops::RangeInclusive;
 
-use gix::{
-    bstr::{BStr, BString, ByteSlice},
-    config::{File, Source, path::interpolate},
-};
-use rustix::fs::{Access, access};
+use gix::bstr::{BStr, ByteSlice};
 
-use super::settings::{integer, truth};
 use crate::{
     base::error::{Error, Result},
-    git::program::{self, GitLocation},
+    git::{
+        config::{
+            Config,
+            value::{integer, parse_truth},
+        },
+        environment::Environment,
+        program,
+    },
 };
 
 /// The booleans that decide how git reads objects, refs and attributes.
-const BOOLEANS: [&str; 21] = [
+const BOOLEANS: [&str; 22] = [
     "core.bare",
     "core.commitGraph",
     "core.fileMode",
@@ -43,8 +40,26 @@ const BOOLEANS: [&str; 21] = [
     "core.warnAmbiguousRefs",
     "extensions.preciousObjects",
     "extensions.relativeWorktrees",
+    "extensions.submodulePathConfig",
     "extensions.worktreeConfig",
 ];
+
+/// The sections with values that every command reads.
+const SECTIONS: [&str; 10] = [
+    "attr",
+    "author",
+    "branch",
+    "committer",
+    "core",
+    "extensions",
+    "i18n",
+    "mailmap",
+    "push",
+    "user",
+];
+
+/// The paths that every command expands.
+const PATHS: [&str; 3] = ["core.attributesFile", "core.excludesFile", "core.hooksPath"];
 
 /// The numbers that decide about the same, with those that are valid.
 const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
@@ -57,108 +72,56 @@ const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
     ("core.packedGitWindowSize", 0..=i64::MAX),
 ];
 
-/// Fail if git refuses the configuration of `repository`.
-pub(super) fn check(repository: &gix::Repository, location: &GitLocation) -> Result<()> {
-    let config = repository.config_snapshot();
-    let config = config.plumbing();
-    if !has_unreadable_file(repository, config) && has_sound_values(config) {
+/// Fail if git refuses the configuration `config`.
+pub(super) fn check(config: &Config, environment: &Environment) -> Result<()> {
+    let has_home = |path: &BStr| environment.paths().expand(path).is_some();
+    if has_sound_values(config, has_home) {
         return Ok(());
     }
-    program::check_repository(location).unwrap_or_else(|| {
+    program::check_repository(&environment.location).unwrap_or_else(|| {
         let refused = Error::fatal("the configuration may be invalid");
         Err(refused.hinted("the installed git checks it: is there one?"))
     })
 }
 
-/// Whether a configuration file cannot be read.
-fn has_unreadable_file(repository: &gix::Repository, config: &File) -> bool {
-    let shared = [Source::System, Source::Git, Source::User];
-    let shared = shared
-        .iter()
-        .filter_map(|source| source.storage_location(&mut gix::path::env::var));
-    let has_own = config.boolean("extensions.worktreeConfig").ok().flatten() == Some(true);
-    let own = has_own.then(|| repository.git_dir().join("config.worktree"));
-    shared
-        .chain([repository.common_dir().join("config")])
-        .chain(own)
-        .chain(included(config))
-        .any(|path| is_unreadable(&path))
-}
-
-/// The files that `config` includes, whether or not their conditions hold.
-fn included(config: &File) -> impl Iterator<Item = PathBuf> {
-    let sections = ["include", "includeIf"]
-        .into_iter()
-        .flat_map(|name| config.sections_by_name(name).into_iter().flatten());
-    sections.flat_map(|section| {
-        let directory = section.meta().path.as_deref().and_then(Path::parent);
-        let directory = directory.map(Path::to_owned);
-        let paths = section.values("path").into_iter();
-        paths.filter_map(move |path| {
-            let path = expanded(path)?;
-            match &directory {
-                Some(directory) => Some(directory.join(path)),
-                None => path.is_absolute().then_some(path),
-            }
-        })
+/// Whether git certainly accepts all values. git checks every value, even one that another file overrides. `has_home` says whether
+/// a path begins with no home, or with one that exists.
+fn has_sound_values(config: &Config, has_home: impl Fn(&BStr) -> bool) -> bool {
+    config.variables().all(|variable| {
+        let Some(value) = &variable.value else {
+            // Only git knows which other keys may lack a value.
+            let section = variable.key.split_str(".").next().unwrap_or_default();
+            return is_any(&variable.key, &BOOLEANS) || !is_any(section, &SECTIONS);
+        };
+        is_sound(&variable.key, value.as_bstr(), &has_home)
     })
 }
 
-/// The path with its `~` expanded, if possible.
-fn expanded(path: BString) -> Option<PathBuf> {
-    let home = gix::path::env::home_dir();
-    let context = interpolate::Context {
-        home_dir: home.as_deref(),
-        home_for_user: Some(interpolate::home_for_user),
-        ..interpolate::Context::default()
-    };
-    gix::config::Path::from(path).interpolate(context).ok()
-}
-
-/// Whether a file exists at `path` that cannot be read.
-fn is_unreadable(path: &Path) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    match access(path, Access::READ_OK).map_err(io::Error::from) {
-        Ok(()) => path.is_dir(),
-        Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
+/// Whether git certainly accepts `value` for `key`.
+fn is_sound(key: &[u8], value: &BStr, has_home: impl Fn(&BStr) -> bool) -> bool {
+    if is_any(key, &BOOLEANS) {
+        return parse_truth(value).is_some();
     }
+    if let Some((name, range)) = NUMBERS.iter().find(|(name, _)| is_any(key, &[name])) {
+        return integer(name, value).is_ok_and(|number| range.contains(&number));
+    }
+    !is_any(key, &PATHS) || has_home(value)
 }
 
-/// Whether git certainly accepts all values. git checks every value, even one that another file overrides.
-fn has_sound_values(config: &File) -> bool {
-    let values = |key| config.strings(key).unwrap_or_default().into_iter();
-    let is_number = |key: &str, range: &RangeInclusive<i64>, value: &BStr| {
-        integer(key, value).is_ok_and(|number| range.contains(&number))
-    };
-    BOOLEANS
-        .iter()
-        .all(|key| values(*key).all(|value| truth(key, value.as_bstr()).is_ok()))
-        && NUMBERS
-            .iter()
-            .all(|(key, range)| values(*key).all(|value| is_number(key, range, value.as_bstr())))
-        && values("core.attributesFile").all(|path| expanded(path).is_some())
-        && !lacks_value(config)
-}
-
-/// Whether a key lacks its value, in the sections that every git command reads. Only git knows which keys may.
-fn lacks_value(config: &File) -> bool {
-    let sections = ["core", "extensions"].into_iter();
-    let mut sections =
-        sections.flat_map(|name| config.sections_by_name(name).into_iter().flatten());
-    sections.any(|section| {
-        let mut keys = section.value_names();
-        keys.any(|key| section.value_implicit(&key) == Some(None))
-    })
+fn is_any(key: &[u8], names: &[&str]) -> bool {
+    let mut names = names.iter();
+    names.any(|name| key.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::has_sound_values;
+    use crate::git::config::Config;
 
     fn is_sound(line: &str) -> bool {
         let section = format!("[core]\n\t{line}\n");
-        let config = gix::config::File::try_from(&section[..]).expect("well formed");
-        has_sound_values(&config)
+        let has_home = |path: &gix::bstr::BStr| !path.starts_with(b"~no");
+        has_sound_values(&Config::of_text(&section), has_home)
     }
 
     #[test]
@@ -169,6 +132,7 @@ mod tests {
             "looseCompression = 9",
             "bigFileThreshold = 1g",
             "symlinks = off",
+            "bare",
             "attributesFile = ~/x",
             "editor = x",
         ] {
@@ -189,10 +153,10 @@ mod tests {
             "looseCompression = -2",
             "bigFileThreshold = -1",
             "packedGitLimit = x",
-            "bare",
             "bare = maybe",
             "useReplaceRefs = maybe\n\tuseReplaceRefs = yes",
             "attributesFile = ~no.such.user/x",
+            "hooksPath = ~no.such.user/x",
             "abbrev",
             "worktree",
             "repositoryFormatVersion",

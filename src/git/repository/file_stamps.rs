@@ -8,10 +8,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use gix::config::Source;
-
-use super::{Repository, environment::Environment};
-use crate::git::odb::YOUNG;
+use super::{Repository, open::sources};
+use crate::git::{environment::Environment, odb::YOUNG};
 
 /// The files of a git directory that decide about the repository (gitrepository-layout(5)).
 const FILES: [&str; 7] = [
@@ -23,9 +21,6 @@ const FILES: [&str; 7] = [
     "refs/replace",
     "shallow",
 ];
-/// The sources of configuration in addition to files that others include.
-const SOURCES: [Source; 4] = [Source::System, Source::Git, Source::User, Source::Local];
-
 /// The state of all that is read to open a repository.
 #[derive(PartialEq, Eq)]
 pub(super) struct FileStamps(Vec<(PathBuf, FileStamp)>);
@@ -36,14 +31,15 @@ impl FileStamps {
         if !is_plain(repository, environment) {
             return None;
         }
-        let files = files(repository).into_iter().map(|path| {
+        let files = files(repository, environment)?.into_iter().map(|path| {
             let stamp = FileStamp::of_file(&path);
             (path, stamp)
         });
         let objects = repository.objects.dirs.iter().map(PathBuf::as_path);
         // A directory `.git` that appears in a bare repository takes its place.
         let inner = environment.cwd.join(".git");
-        let directories = objects.chain([repository.gix.git_dir(), &environment.cwd, &inner]);
+        let directories =
+            objects.chain([&repository.git_dir, &environment.cwd, &inner].map(PathBuf::as_path));
         let directories = directories.map(|path| (path.to_owned(), FileStamp::of_directory(path)));
         let stamps = Self(files.chain(directories).collect());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
@@ -64,28 +60,19 @@ impl FileStamps {
 /// Whether only the usual files decide about the repository: it lies where it is looked for first, is no linked
 /// work tree, has each alternate once, and has no replacements, no extensions and no configuration that is included.
 fn is_plain(repository: &Repository, environment: &Environment) -> bool {
-    let gix = &repository.gix;
-    let (git_dir, cwd) = (gix.git_dir(), &environment.cwd);
-    let is_found_at_once = match &environment.git_dir {
-        Some(named) => git_dir == cwd.join(named),
-        None => git_dir == cwd || git_dir == cwd.join(".git"),
+    let (git_dir, cwd) = (&repository.git_dir, &environment.cwd);
+    let is_found_at_once = match &environment.discovery.git_dir {
+        Some(named) => *git_dir == cwd.join(named),
+        None => git_dir == cwd || *git_dir == cwd.join(".git"),
     };
-    let config = gix.config_snapshot();
-    let has = |name: &&str| {
-        let mut sections = config
-            .plumbing()
-            .sections_by_name(name)
-            .into_iter()
-            .flatten();
-        sections.next().is_some()
-    };
+    let has = |name: &&str| repository.config.section(name).next().is_some();
     is_found_at_once
-        && gix.common_dir() == git_dir
+        && repository.common_dir == *git_dir
         && !repository.objects.omits_dirs
         && repository.objects.replacements.is_empty()
-        && environment.replace_ref_base.is_none()
+        && environment.contents.replace_ref_base.is_none()
         && !has_directory(&git_dir.join("refs/replace"))
-        && !["include", "includeIf", "extensions"].iter().any(has)
+        && !["include", "includeif", "extensions"].iter().any(has)
 }
 
 /// Whether anything in `directory` may be a directory, in which something may change that its own state does not show.
@@ -97,24 +84,15 @@ fn has_directory(directory: &Path) -> bool {
     })
 }
 
-/// The files that are read to open a plain repository, whether they are there or not.
-fn files(repository: &Repository) -> BTreeSet<PathBuf> {
-    let git_dir = repository.gix.git_dir();
-    let config = repository.gix.config_snapshot();
-    let sections = config.plumbing().sections();
-    let known = sections.filter_map(|section| section.meta().path.clone());
-    let sources = SOURCES.iter().filter_map(|source| {
-        let path = source.storage_location(&mut |name| std::env::var_os(name));
-        Some(git_dir.join(path?))
-    });
+/// The files that are read to open a plain repository, whether they are there or not. `None` if only git knows them.
+fn files(repository: &Repository, environment: &Environment) -> Option<BTreeSet<PathBuf>> {
+    let git_dir = &repository.git_dir;
+    let shared = sources(&repository.directory, environment).files().ok()?;
     let named = FILES.iter().map(|name| git_dir.join(name));
     let objects = repository.objects.dirs.iter();
     let alternates = objects.map(|objects| objects.join("info/alternates"));
-    known
-        .chain(sources)
-        .chain(named)
-        .chain(alternates)
-        .collect()
+    let shared = shared.into_iter().map(|(file, _)| file);
+    Some(shared.chain(named).chain(alternates).collect())
 }
 
 /// The state of one path.

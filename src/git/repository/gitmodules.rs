@@ -10,7 +10,6 @@ use std::{
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice},
-    config::{File, file::Metadata, parse::Events},
 };
 
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
         error::{Error, Result, format_bytes, push_line},
     },
     git::{
+        config::syntax::{self, BadLine},
         objects::{reader::Reader, wanted::Role},
         tree::file_at,
     },
@@ -63,27 +63,25 @@ impl Gitmodules {
 
     /// Parses the `text` of the blob `id`. Warnings go to `diagnostics`.
     pub fn parse(text: &[u8], id: ObjectId, diagnostics: &mut dyn Write) -> Result<Self> {
-        if let Err(error) = Events::from_bytes(text, None) {
-            let line = error.line_number();
-            return Err(Error::fatal(format!("bad config line {line} in blob {id}")));
-        }
-        let file = File::from_bytes_no_includes(text, Metadata::api(), Default::default());
-        let file = file.map_err(|error| {
-            let unread = Error::fatal(format!("cannot read blob {id}"));
-            unread.caused_by(error.to_string())
+        let variables = syntax::parse(text, None).map_err(|BadLine(line)| {
+            Error::fatal(format!("bad config line {line} in blob {id}"))
         })?;
         let mut known = Self::default();
         let mut warnings = Vec::new();
-        for section in file.sections_by_name("submodule").into_iter().flatten() {
-            let Some(name) = section.header().subsection_name() else {
+        let mut suspicious = None;
+        for variable in &variables {
+            let Some((Some(name), key)) = variable.in_section("submodule") else {
                 continue;
             };
             if is_suspicious(name) {
-                let warning = format_bytes("ignoring suspicious submodule name: {}", &[name]);
-                push_line(&mut warnings, "warning: ", &warning);
+                // Once for all lines of the section.
+                if suspicious.replace(name) != Some(name) {
+                    let warning = format_bytes("ignoring suspicious submodule name: {}", &[name]);
+                    push_line(&mut warnings, "warning: ", &warning);
+                }
                 continue;
             }
-            for path in section.values("path") {
+            if let Some(path) = variable.value.as_ref().filter(|_| key == "path") {
                 known.add(name, path.as_bstr(), &mut warnings);
             }
         }

@@ -8,11 +8,10 @@ use crate::git::lfs::LocalStore;
 /// The local store of `repository`, with those of the repositories that it borrows objects from. At most
 /// `max_ahead` bytes are read ahead at once.
 pub fn local_store(repository: &Repository, max_ahead: u64) -> LocalStore {
-    let common_dir = repository.gix.common_dir();
-    let config = repository.gix.config_snapshot();
-    let named = config.plumbing().string("lfs.storage");
+    let common_dir = &repository.common_dir;
+    let named = repository.config.string("lfs.storage");
     let named = named.filter(|path| !path.is_empty());
-    let own = match &named {
+    let own = match named {
         Some(path) => common_dir.join(OsStr::from_bytes(path)),
         None => common_dir.join("lfs"),
     };

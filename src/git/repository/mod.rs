@@ -1,67 +1,83 @@
 //! The repository, opened as git opens it, and the settings that matter for archives.
 //!
-//! gix does the work. This module adds the parts of git's environment that gix ignores: `-c` given to
-//! `git`, object directories, a current directory that is the work tree. Where gix cannot continue, the
-//! installed git is asked, so that no repository is unsupported and every message is git's.
+//! What the environment and the configuration mean is decided here, as in git's setup.c, and gix is not asked. Where the answer
+//! depends on more than files that this crate reads, the installed git is asked, so that no repository is unsupported and every
+//! message is git's.
 
 mod ahead;
 pub mod attr_source;
 mod config_check;
 pub mod date;
-pub mod environment;
+mod discover;
 pub mod extra_file;
 mod file_stamps;
+mod format;
 pub mod gitmodules;
 pub mod pool;
 pub mod lfs;
+mod no_repository;
+mod object_name;
+mod peel;
 mod open;
+mod owner;
 pub mod promisor;
 pub mod promisors;
-mod refs;
 mod replacements;
 mod rev_parse;
 pub mod served;
 pub mod settings;
+mod shallow;
 pub mod submodules;
 pub mod treeish;
-mod work_tree;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use gix::bstr::BString;
+use gix::{bstr::BString, hash::Kind};
 
 use crate::{
-    base::error::{Error, Result},
+    base::error::Result,
     git::{
-        odb::{self, Odb, faults::failed_elsewhere},
-        program::GitLocation,
+        config::Config,
+        environment::Environment,
+        odb::{self, Odb},
+        program::{self, GitLocation},
+        refs::Refs,
     },
 };
-use environment::Environment;
 use settings::RepositorySettings;
-use work_tree::WorkTree;
+use shallow::Shallow;
 
 /// An open repository. Clones share what is open.
 #[derive(Clone)]
 pub struct Repository {
-    /// Refs and revisions.
-    pub gix: gix::Repository,
+    /// The git directory, by its full path.
+    pub git_dir: PathBuf,
+    /// The directory that linked work trees share, or the git directory, by its full path.
+    pub common_dir: PathBuf,
+    /// The whole configuration.
+    pub config: Arc<Config>,
+    /// The refs.
+    pub refs: Refs,
     /// The settings of the configuration.
     pub settings: RepositorySettings,
     /// The settings of the object database.
     pub objects: odb::Config,
     /// The current directory relative to the top of the work tree: empty, or with a slash at its end.
     pub prefix: BString,
+    /// The directory in which git runs: the top of the work tree from anywhere inside it, else the current directory.
+    pub directory: PathBuf,
     /// The top of the work tree, if there is one.
     pub work_tree: Option<PathBuf>,
     /// Whether there is no work tree, and no setting claims one.
     pub is_bare: bool,
     /// The repository, for programs that run in it.
     pub location: GitLocation,
+    /// The commits without parents of a shallow clone.
+    shallow: Shallow,
+    /// The commits whose parents are replaced (`info/grafts`).
+    graft_file: PathBuf,
     /// The object database of an earlier run, with the packs that were open then.
     kept_odb: Option<Odb>,
-    /// The failed reads of files that others have mapped, as of the time before this repository was opened.
-    failed_reads: usize,
 }
 
 impl Repository {
@@ -70,38 +86,49 @@ impl Repository {
     /// Invalid settings are an error at once. The error of a missing repository is for the caller, who may
     /// need no repository: git checks many other things first.
     pub fn open(environment: &Environment) -> Result<Result<Self>> {
-        let failed_reads = failed_elsewhere();
-        let gix = match ahead::ask_while(environment, || open::open(environment)) {
-            Ok(gix) => gix,
-            Err(error) => return Ok(Err(error)),
+        let opened = match ahead::ask_while(environment, || open::open(environment)) {
+            Ok(opened) => opened,
+            Err(failure) => return failure.split(),
         };
-        config_check::check(&gix, &environment.location)?;
-        let work_tree = WorkTree::find(&gix, environment);
-        let settings = RepositorySettings::read(&gix, work_tree.directory)?;
-        let objects = match open::objects(&gix, environment) {
+        config_check::check(&opened.config, environment)?;
+        let settings = RepositorySettings::read(&opened.config, &opened.found, environment)?;
+        let objects = match open::objects(&opened, environment) {
             Ok(objects) => objects,
             Err(error) => return Ok(Err(error)),
         };
+        let found = opened.found;
+        let is_bare = found.work_tree.is_none() && found.format.is_bare != Some(false);
         Ok(Ok(Self {
-            gix,
             settings,
             objects,
-            work_tree: work_tree.top,
-            prefix: work_tree.prefix,
-            is_bare: work_tree.is_bare,
+            is_bare,
+            shallow: Shallow::new(open::shallow_file(&found, environment)),
+            graft_file: open::graft_file(&found, environment),
+            git_dir: found.git_dir,
+            common_dir: found.common_dir,
+            config: Arc::new(opened.config),
+            refs: opened.refs,
+            directory: found.directory,
+            work_tree: found.work_tree,
+            prefix: found.prefix,
             location: environment.location.clone(),
             kept_odb: None,
-            failed_reads,
         }))
     }
 
-    /// Fails if a file that gix maps, such as `packed-refs`, could not be read since the repository was opened: gix goes on
-    /// with zeros.
-    pub fn check_reads(&self) -> Result<()> {
-        match failed_elsewhere() == self.failed_reads {
-            true => Ok(()),
-            false => Err(Error::fatal("a file of the repository cannot be read")),
-        }
+    /// The hash function of object ids.
+    pub fn hash(&self) -> Kind {
+        self.objects.hash
+    }
+
+    /// Whether commits may lack their parents.
+    pub fn is_shallow(&self) -> bool {
+        self.shallow.exists()
+    }
+
+    /// Whether the parents of a commit are those that its content names.
+    fn has_plain_parents(&self) -> bool {
+        !self.is_shallow() && !self.graft_file.exists()
     }
 
     /// The object database.
@@ -110,4 +137,10 @@ impl Repository {
         let open = || Odb::open(self.objects.clone());
         kept.cloned().unwrap_or_else(open)
     }
+}
+
+/// The configuration that applies outside any repository.
+pub fn config_without_repository(environment: &Environment) -> Result<Config> {
+    let config = open::sources(&environment.cwd, environment).read(None);
+    config.map_err(|error| program::repository_refusal(&environment.location).unwrap_or(error))
 }

@@ -7,10 +7,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Repository, environment::Environment, file_stamps::FileStamps};
+use super::{Repository, file_stamps::FileStamps};
 use crate::{
     base::{error::Result, threads::Lock},
-    git::odb::Odb,
+    git::{environment::Environment, odb::Odb},
 };
 
 /// The memory of an open repository in bytes, rounded up from what was measured: without packs, and that of each pack.
@@ -56,7 +56,7 @@ impl RepositoryPool {
     pub fn open(&self, environment: &Environment) -> Result<Result<Repository>> {
         let key = Key {
             cwd: environment.cwd.clone(),
-            git_dir: environment.git_dir.clone(),
+            git_dir: environment.discovery.git_dir.clone(),
         };
         let known = self.find(&key).filter(PooledRepository::is_current);
         if let Some(PooledRepository {
@@ -115,10 +115,9 @@ impl RepositoryPool {
 }
 
 impl PooledRepository {
-    /// Whether the repository is as it was, and all that was read of it is right.
+    /// Whether the repository is as it was.
     fn is_current(&self) -> bool {
-        let mut repository = self.repository.iter();
-        self.stamps.hold() && repository.all(|it| it.check_reads().is_ok())
+        self.stamps.hold()
     }
 
     /// The number of packs that are open.

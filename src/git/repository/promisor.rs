@@ -15,7 +15,6 @@ use std::{
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice},
-    config::File,
 };
 use serde::Serialize;
 
@@ -27,6 +26,7 @@ use crate::{
         threads::Lock,
     },
     git::{
+        config::{Config, value::parse_truth},
         objects::wanted::Missing,
         odb::{self, Odb},
         program::{self, GitLocation},
@@ -98,7 +98,7 @@ impl FetchAccount {
 impl Promisor {
     /// Those in the configuration of the repository at `location` with these `objects`; `None` where there are none.
     pub(super) fn read(
-        config: &File,
+        config: &Config,
         location: &GitLocation,
         objects: &odb::Config,
     ) -> Option<Self> {
@@ -182,29 +182,30 @@ impl Promisor {
 }
 
 /// Whether the configuration has a promisor remote.
-pub(super) fn exists(config: &File) -> bool {
+pub(super) fn exists(config: &Config) -> bool {
     !remotes(config).is_empty()
 }
 
 /// The names of the promisor remotes, in git's order: that of the configuration, with the remote of
 /// `extensions.partialClone` last.
-fn remotes(config: &File) -> Vec<BString> {
+fn remotes(config: &Config) -> Vec<BString> {
     let mut names: Vec<BString> = Vec::new();
-    for section in config.sections_by_name("remote").into_iter().flatten() {
-        let Some(name) = section.header().subsection_name() else {
+    for (name, key, value) in config.section("remote") {
+        let Some(name) = name else {
             continue;
         };
-        let key = |key: &str| format!("remote.{name}.{key}");
-        let promises = config.boolean(key("promisor").as_str());
-        let is_promisor = matches!(promises, Ok(Some(true)))
-            || config.string(key("partialCloneFilter").as_str()).is_some();
+        let is_promisor = match key.as_bytes() {
+            b"promisor" => value.is_none_or(|value| parse_truth(value) == Some(true)),
+            b"partialclonefilter" => value.is_some(),
+            _ => false,
+        };
         if is_promisor && !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     }
     if let Some(last) = config.string("extensions.partialClone") {
-        names.retain(|name| *name != *last);
-        names.push(last);
+        names.retain(|name| name != last);
+        names.push(last.to_owned());
     }
     // For git fetch such a name is an option or a path.
     names.retain(|name| !matches!(name.first(), None | Some(b'-' | b'/')));
@@ -221,9 +222,8 @@ fn ids_in(text: &[u8]) -> HashSet<ObjectId> {
 
 #[cfg(test)]
 mod tests {
-    use gix::config::File;
-
     use super::{ids_in, remotes};
+    use crate::git::config::Config;
 
     #[test]
     fn remotes_are_asked_in_gits_order() {
@@ -231,9 +231,9 @@ mod tests {
             [remote \"a\"]\npromisor = true\n[remote \"no\"]\npromisor = false\n\
             [remote \"-x\"]\npromisor\n[remote \"/x\"]\npromisor\n\
             [remote \"b\"]\npartialclonefilter = blob:none\n[extensions]\npartialclone = last\n";
-        let config = File::try_from(config).unwrap();
-        assert_eq!(remotes(&config), ["b", "a", "last"]);
-        assert!(remotes(&File::try_from("[remote \"b\"]\nurl = x\n").unwrap()).is_empty());
+        let config = Config::of_text(config);
+        assert_eq!(remotes(&config), ["a", "b", "last"]);
+        assert!(remotes(&Config::of_text("[remote \"b\"]\nurl = x\n")).is_empty());
     }
 
     #[test]

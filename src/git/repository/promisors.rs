@@ -68,9 +68,8 @@ impl Promisors {
 
     /// Adds those of `repository`, which is that of the submodule at `path`.
     pub fn add(&self, path: &BStr, repository: &Repository) {
-        let config = repository.gix.config_snapshot();
         let (location, objects) = (&repository.location, &repository.objects);
-        if let Some(promisor) = Promisor::read(config.plumbing(), location, objects) {
+        if let Some(promisor) = Promisor::read(&repository.config, location, objects) {
             self.known.lock().entry(path.to_owned()).or_insert(promisor);
         }
     }

@@ -1,69 +1,51 @@
 //! Reads the refs of `git replace`.
 //!
-//! gix cannot read refs in a reftable, nor `packed-refs` in which one name is invalid, and it does not know all bases, so the
-//! installed git lists those refs. A run fails without them: a missing replacement would change the archive.
+//! The installed git lists the refs that this crate cannot read, and those below other names than the usual one. A run fails
+//! without them: a missing replacement would change the archive.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, BString, ByteSlice},
+    bstr::{BStr, ByteSlice},
     hash::Kind,
 };
 
-use super::{environment::Environment, refs::followed};
 use crate::{
     base::error::{Error, Result, format_bytes},
     git::{
+        config::Config,
+        environment::Environment,
         odb::Replacements,
         program::{self, GitLocation},
+        refs::{RefTarget, Refs},
     },
 };
 
 /// What the names of the refs begin with by default.
 const DEFAULT_BASE: &str = "refs/replace/";
 
-/// A ref, and the id at its end. A ref without an id makes its object unreadable.
-struct RefTarget {
-    name: BString,
-    id: Option<ObjectId>,
-}
-
+/// The objects that replace others, by the `refs` of a repository with ids of the kind `hash`.
 pub(super) fn replacements(
-    repository: &gix::Repository,
+    refs: &Refs,
+    hash: Kind,
+    config: &Config,
     environment: &Environment,
 ) -> Result<Replacements> {
-    let config = repository.config_snapshot();
-    if environment.no_replace_objects || config.boolean("core.useReplaceRefs") == Some(false) {
+    let contents = &environment.contents;
+    if contents.no_replace_objects || config.is_false("core.useReplaceRefs") {
         return Ok(Replacements::default());
     }
-    let base = environment.replace_ref_base.as_deref();
+    let base = contents.replace_ref_base.as_deref();
     let base = base.map_or(DEFAULT_BASE.into(), |base| base.as_bytes().as_bstr());
-    let is_readable = base == DEFAULT_BASE && !is_reftable(&config);
-    let read = is_readable.then(|| read(repository, base).ok()).flatten();
+    let is_usual = base == DEFAULT_BASE;
+    let read = is_usual.then(|| refs.below(base).ok()).flatten();
     let targets = match read {
         Some(targets) => targets,
         None => list(base, &environment.location)?,
     };
-    let pairs = pairs(&targets, base, repository.object_hash())?;
+    let pairs = pairs(&targets, base, hash)?;
     Ok(Replacements::new(pairs))
-}
-
-fn is_reftable(config: &gix::config::Snapshot<'_>) -> bool {
-    let storage = config.string("extensions.refStorage");
-    storage.is_some_and(|storage| storage.starts_with(b"reftable"))
-}
-
-/// The refs below `base`, in the order of their names.
-fn read(repository: &gix::Repository, base: &BStr) -> gix::Result<Vec<RefTarget>> {
-    let refs = repository.references()?;
-    // All refs are listed before they are followed: the list holds the packed refs.
-    let refs = refs.prefixed(base)?.collect::<gix::Result<Vec<_>>>()?;
-    let target = |reference: gix::Reference<'_>| RefTarget {
-        name: reference.name().as_bstr().to_owned(),
-        id: followed(repository, reference).and_then(|it| Some(it.try_id()?.detach())),
-    };
-    Ok(refs.into_iter().map(target).collect())
 }
 
 /// The refs whose names begin with `base`, as the installed git knows them.

@@ -95,6 +95,8 @@ fn speaks_for_itself(words: &[u8]) -> bool {
         "bad config variable ",
         "unable to parse '",
         "unable to parse default color value",
+        "unexpected line in ",
+        "unterminated line in ",
     ];
     beginnings
         .iter()
@@ -151,6 +153,19 @@ fn tracks(name: &BStr) -> bool {
     ["@{u}", "@{upstream}", "@{push}"]
         .iter()
         .any(|suffix| lower.ends_with(suffix.as_bytes()))
+}
+
+/// The name of the current branch.
+pub(super) fn branch(location: &GitLocation) -> Option<BString> {
+    let words = ["symbolic-ref", "--quiet", "HEAD"].map(OsStr::new);
+    let output = program::ask(location, &words)?;
+    let name = output.stdout.trim_end().strip_prefix(b"refs/heads/")?;
+    Some(name.into())
+}
+
+/// The reference to the ref `full_name`.
+pub fn known_reference(full_name: BString) -> Reference {
+    lazily(|| Some(full_name))
 }
 
 pub(super) fn no_reference() -> Reference {

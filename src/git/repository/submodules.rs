@@ -36,20 +36,20 @@ pub fn candidates(superproject: &Repository, name: &BStr, path: &[u8]) -> Result
 
 /// The places below the git directory of the superproject, or the one place that its configuration names.
 fn absorbed(superproject: &Repository, name: &BStr) -> Result<Vec<PathBuf>> {
-    let gix = &superproject.gix;
-    let config = gix.config_snapshot();
-    if config.boolean("extensions.submodulePathConfig") == Some(true) {
+    let config = &superproject.config;
+    let (git_dir, common_dir) = (&superproject.git_dir, &superproject.common_dir);
+    if config.is_true("extensions.submodulePathConfig") {
         let key = format!("submodule.{name}.gitdir");
-        let directory = config.string(key.as_str());
+        let directory = config.string(&key);
         let directory = directory.ok_or_else(|| {
             let template = "the 'submodule.{}.gitdir' config does not exist for module '{}'";
             Error::fatal(format_bytes(template, &[name, name]))
         })?;
-        let from = superproject.work_tree.as_deref().unwrap_or(gix.git_dir());
-        return Ok(vec![from.join(OsStr::from_bytes(&directory))]);
+        let from = superproject.work_tree.as_deref().unwrap_or(git_dir);
+        return Ok(vec![from.join(OsStr::from_bytes(directory))]);
     }
     let mut places = Vec::new();
-    for git_dir in [gix.git_dir(), gix.common_dir()] {
+    for git_dir in [git_dir, common_dir] {
         let modules = git_dir.join("modules");
         refuse_inner(&modules, name)?;
         places.push(below(&modules, name));
@@ -115,7 +115,7 @@ fn check_owner(superproject: &Repository, directory: &Path) -> Result<()> {
     let is_own = || -> io::Result<bool> {
         let own = [
             rustix::process::geteuid().as_raw(),
-            owner(superproject.gix.git_dir())?,
+            owner(&superproject.git_dir)?,
         ];
         Ok(own.contains(&owner(directory)?))
     };

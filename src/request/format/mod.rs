@@ -6,17 +6,14 @@
 
 mod table;
 
-use std::ffi::OsStr;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
-use gix::{
-    bstr::{BStr, BString, ByteSlice},
-    config::file::SectionRef,
-};
+use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},
     format::deflate::Dialect,
-    git::repository::settings::truth,
+    git::config::{Config, Variable, value::truth},
 };
 use table::{COMPRESSED, GZIP, TAR, ZIP};
 
@@ -66,34 +63,22 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Reads the formats that `config` adds to the built-in ones. `bare_keys` are keys without a value.
-    pub fn read<'k>(
-        config: &gix::config::File,
-        mut bare_keys: impl Iterator<Item = &'k BStr>,
-    ) -> Result<Self> {
-        let is_command = |key: &&BStr| key.starts_with(b"tar.") && key.ends_with(b".command");
-        if let Some(key) = bare_keys.find(is_command) {
-            let refused = format_bytes("unable to parse '{}' from command-line config", &[key]);
-            return Err(
-                Error::fatal(refused).after(format_bytes("error: missing value for '{}'", &[key]))
-            );
-        }
+    /// Reads the formats that `config` adds to the built-in ones. Messages name files from the `directory` in which git runs.
+    pub fn read(config: &Config, directory: &Path) -> Result<Self> {
         let mut filters = vec![
             FormatFilter::internal("tgz"),
             FormatFilter::internal("tar.gz"),
         ];
-        for section in config.sections_by_name("tar").into_iter().flatten() {
-            let Some(name) = section.header().subsection_name() else {
+        for variable in config.variables() {
+            let Some((Some(name), key)) = variable.in_section("tar") else {
                 continue;
             };
-            for key in section.value_names() {
-                let at = filters.iter().position(|filter| filter.name == name);
-                let at = at.unwrap_or_else(|| {
-                    filters.push(FormatFilter::new(name));
-                    filters.len() - 1
-                });
-                filters[at].set(key.as_bytes(), &section)?;
-            }
+            let at = filters.iter().position(|filter| filter.name == name);
+            let at = at.unwrap_or_else(|| {
+                filters.push(FormatFilter::new(name));
+                filters.len() - 1
+            });
+            filters[at].set(key, variable, directory)?;
         }
         let ours = COMPRESSED.into_iter().filter(|row| !row.is_of_git);
         let ours = ours.map(|row| {
@@ -307,24 +292,17 @@ impl FormatFilter {
         }
     }
 
-    /// Takes the last value of `key` in `section`.
-    fn set(&mut self, key: &[u8], section: &SectionRef<'_>) -> Result<()> {
-        let name = &self.name;
-        let full = |key: &str| format!("tar.{name}.{key}");
-        if key.eq_ignore_ascii_case(b"command") {
-            let Some(command) = section.value("command") else {
-                let (key, path) = (full("command"), section.meta().path.as_deref());
-                let place =
-                    path.map_or_else(String::new, |path| format!(" in file {}", path.display()));
-                return Err(Error::fatal(format!("bad config variable '{key}'{place}"))
-                    .after(format!("error: missing value for '{key}'")));
-            };
-            self.command = Some(command);
-        } else if key.eq_ignore_ascii_case(b"remote") {
-            self.remote = Some(match section.value("remote") {
-                Some(value) => truth(&full("remote"), value.as_bstr())?,
-                None => true,
-            });
+    /// Takes the value of `variable`, whose name ends with `key`.
+    fn set(&mut self, key: &BStr, variable: &Variable, directory: &Path) -> Result<()> {
+        match (key.as_bytes(), &variable.value) {
+            (b"command", None) => return Err(missing_command(variable, directory)),
+            (b"command", Some(command)) => self.command = Some(command.clone()),
+            (b"remote", None) => self.remote = Some(true),
+            (b"remote", Some(value)) => {
+                let key = variable.key.to_str_lossy();
+                self.remote = Some(truth(&key, value.as_bstr())?);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -343,14 +321,35 @@ impl FormatFilter {
     }
 }
 
+/// The failure of a filter without a command, in the words that git has for the place of the `variable`.
+fn missing_command(variable: &Variable, directory: &Path) -> Error {
+    let key = variable.key.as_bytes();
+    let refused = match &variable.file {
+        Some(file) => {
+            let file = file.strip_prefix(directory).unwrap_or(file);
+            let line = variable.line.to_string();
+            format_bytes(
+                "bad config variable '{}' in file '{}' at line {}",
+                &[key, file.as_os_str().as_bytes(), line.as_bytes()],
+            )
+        }
+        None => format_bytes("unable to parse '{}' from command-line config", &[key]),
+    };
+    Error::fatal(refused).after(format_bytes("error: missing value for '{}'", &[key]))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{Format, Formats};
-    use crate::format::deflate::{self, Dialect};
+    use crate::{
+        format::deflate::{self, Dialect},
+        git::config::Config,
+    };
 
     fn formats(config: &str) -> Formats {
-        let config = gix::config::File::try_from(config).expect("valid");
-        Formats::read(&config, std::iter::empty()).expect("valid")
+        Formats::read(&Config::of_text(config), Path::new("")).expect("valid")
     }
 
     const USERS: &str = "[tar \"tar.xz\"]\ncommand = xz -c\nremote\n[tar \"zip\"]\ncommand = mine\n\

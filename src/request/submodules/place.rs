@@ -61,7 +61,7 @@ impl Place<'_> {
     }
 
     pub(super) fn other_hash(&self, repository: &Repository, link: &Gitlink) -> Error {
-        let (own, outer) = (repository.gix.object_hash(), link.commit.kind());
+        let (own, outer) = (repository.hash(), link.commit.kind());
         let (own, outer) = (own.to_string(), outer.to_string());
         let values = [self.shown(), own.as_bytes(), outer.as_bytes()];
         let refused = "submodule path '{}' uses object format {}, its superproject {}";

@@ -292,7 +292,7 @@ impl Survey<'_> {
         let (mut error, mut partial) = (None, None);
         for directory in self.directories(outer, place)? {
             let (repository, mut inner) = self.open_at(&directory)?;
-            if repository.gix.object_hash() != link.commit.kind() {
+            if repository.hash() != link.commit.kind() {
                 return Err(place.other_hash(&repository, link));
             }
             let kind = inner.kind(&link.commit);
@@ -412,7 +412,7 @@ impl Survey<'_> {
 
 /// Commands run at the top of the submodule's work tree, or where the repository is.
 fn command_context(repository: &Repository) -> CommandContext {
-    let git_dir = repository.gix.git_dir();
+    let git_dir = repository.git_dir.as_path();
     let top = repository.work_tree.as_deref().filter(|top| top.is_dir());
     let mut location = repository.location.clone();
     if top.is_some() {

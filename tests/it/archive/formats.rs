@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::cli::command_line::{assert_same_list, assert_unknown_format};
 use crate::support::process::Output;
-use crate::support::{Repo, git_version, gunzip, skip};
+use crate::support::{Repo, git_version, gunzip, is_static, skip};
 use crate::support::{tar_listing, zip};
 
 const FORMATS: [&str; 2] = ["--format=zip", "--format=tar.gz"];
@@ -114,6 +114,47 @@ fn zones() {
         for date in ["zero", "one", "2038", "2106", "last-octal", "future"] {
             let repo = Repo::from("dates").env("TZ", zone);
             repo.assert_same_within(&["2"], &["1m"], ["--format=zip", date]);
+        }
+    }
+}
+
+/// The C library decides what a zone means that says too little or too much.
+#[test]
+fn odd_zones() {
+    if is_static() {
+        return skip("the C library of git is another one");
+    }
+    for zone in [
+        "CET-1CEST",
+        "GMT0BST",
+        "Europe/berlin",
+        "Europe/Berlin",
+        ":Europe/Berlin",
+        "UTC0 and more",
+        "CET-1CEST,M3.5.0,M10.5.0/3 and more",
+        "<+03>-3:30",
+        "ABC+25",
+        "A1",
+        "bad",
+        "",
+    ] {
+        for date in ["zero", "one", "2038", "2106"] {
+            let repo = Repo::from("dates").env("TZ", zone);
+            repo.assert_same_within(&["2"], &["1m"], ["--format=zip", date]);
+        }
+        // Summer and winter, and the hours in which one becomes the other.
+        for mtime in [
+            1_743_296_400,
+            1_743_299_999,
+            1_743_303_600,
+            1_751_328_000,
+            1_761_440_400,
+        ] {
+            if git_version() >= (2, 40) {
+                let mtime = format!("--mtime=@{mtime} +0000");
+                let repo = Repo::from("basic").env("TZ", zone);
+                repo.assert_same_within(&["2"], &["1m"], ["--format=zip", &mtime, "HEAD"]);
+            }
         }
     }
 }

@@ -213,3 +213,66 @@ fn the_example_indexes_repositories() {
     assert_eq!(names, ["repo.jsonl", "repo.tar"]);
     assert!(env::var_os("GIT_DIR").is_none());
 }
+
+/// Variables that lead git to another repository, other objects, other settings or other names.
+const HOSTILE: [(&str, &str); 18] = [
+    ("GIT_DIR", "/nonexistent"),
+    ("GIT_WORK_TREE", "/nonexistent"),
+    ("GIT_COMMON_DIR", "/nonexistent"),
+    ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+    ("GIT_NAMESPACE", "x"),
+    ("GIT_CEILING_DIRECTORIES", "/"),
+    ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "bad"),
+    ("GIT_CONFIG_COUNT", "bad"),
+    ("GIT_CONFIG_PARAMETERS", "'tar.umask'='0777'"),
+    ("GIT_CONFIG_NOSYSTEM", "bad"),
+    ("GIT_ATTR_SOURCE", "none"),
+    ("GIT_ATTR_NOSYSTEM", "bad"),
+    ("GIT_LITERAL_PATHSPECS", "bad"),
+    ("GIT_REPLACE_REF_BASE", "refs/heads/"),
+    ("GIT_SHALLOW_FILE", "/nonexistent"),
+    ("GIT_SLUICE_CACHE", "/nonexistent"),
+    ("GIT_SLUICE_LOG", "/nonexistent"),
+    ("XDG_CONFIG_HOME", "/nonexistent"),
+];
+
+/// The variable that tells the test that it is the process with these variables.
+const INNER: &str = "GIT_SLUICE_TEST_INNER";
+
+#[test]
+fn no_variable_of_the_process_counts() {
+    if env::var_os(INNER).is_some() {
+        return answers_are_those_of_the_caller();
+    }
+    let name = "commands::library::no_variable_of_the_process_counts";
+    let mut inner = std::process::Command::new(env::current_exe().expect("it runs"));
+    inner.args(["--exact", name]).env(INNER, "1").envs(HOSTILE);
+    let _ = run(&mut inner).success();
+}
+
+/// In the process itself, by the installed git, and by a filter that the configuration names.
+fn answers_are_those_of_the_caller() {
+    let repo = Repo::copy("basic");
+    repo.git([
+        "config",
+        "filter.show.smudge",
+        "cat; env | grep ^GIT_[A-RT-Z] | sort",
+    ]);
+    repo.write("shown", "*.txt filter=show\n");
+    repo.git(["config", "core.attributesFile", "shown"]);
+    let session = session(&repo);
+    for words in [&["HEAD"][..], &["HEAD^{tree}"], &["HEAD", "*"]] {
+        let (archive, messages, end) = answer(&session, words);
+        assert!(end.is_ok(), "{words:?}: {messages} {end:?}");
+        assert!(!archive.is_empty(), "{words:?}");
+        let text = String::from_utf8_lossy(&archive);
+        for (name, value) in HOSTILE {
+            assert!(
+                !text.contains(&format!("{name}={value}")),
+                "{words:?}: {name}"
+            );
+        }
+    }
+    let (archive, ..) = answer(&session, &["HEAD", ":(exclude)*.txt"]);
+    assert_eq!(archive, repo.archive(["HEAD", ":(exclude)*.txt"]).stdout);
+}

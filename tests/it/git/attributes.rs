@@ -261,3 +261,110 @@ fn a_tree_of_attributes_that_does_not_exist() {
         .sluice(["HEAD"])
         .assert_failure(128, refused);
 }
+
+/// git asks the older attribute `crlf` if it does not know the value of `text`.
+#[test]
+fn values_of_text() {
+    let repo = Repo::init();
+    let texts = [
+        "text",
+        "-text",
+        "!text",
+        "text=auto",
+        "text=input",
+        "text=true",
+        "text=x",
+        "text=",
+    ];
+    let others = [
+        "",
+        "crlf",
+        "-crlf",
+        "crlf=input",
+        "crlf=auto",
+        "crlf=x",
+        "eol=crlf",
+        "eol=lf",
+        "eol=x crlf",
+    ];
+    let mut lines = String::new();
+    for (row, text) in texts.iter().enumerate() {
+        for (column, other) in others.iter().enumerate() {
+            let name = format!("{row}-{column}");
+            lines += &format!("{name} {text} {other}\n");
+            repo.write(&name, "one\ntwo\r\nthree\n");
+            repo.write(format!("{name}-plain"), "one\ntwo\n");
+            lines += &format!("{name}-plain {text} {other}\n");
+        }
+    }
+    repo.git(["add", "."]);
+    repo.write(".gitattributes", lines);
+    repo.git(["add", ".gitattributes"]);
+    repo.git(["commit", "-q", "-m", "all"]);
+    for settings in [
+        "core.autocrlf=false",
+        "core.autocrlf=true",
+        "core.autocrlf=input",
+        "core.eol=crlf",
+    ] {
+        repo.clone()
+            .with(["-c", settings])
+            .assert_same_within(&["2"], &["64m"], ["HEAD"]);
+    }
+}
+
+/// Sets and ranges, with and without case. What git makes of them is its own.
+#[test]
+fn sets_in_patterns() {
+    let repo = Repo::init();
+    let names = [
+        "a", "b", "B", "m", "Z", "z", "_", "-", "^", "]", "ab", "aB", "x.c", "X.C",
+    ];
+    for name in names {
+        repo.write(name, name);
+    }
+    repo.git(["add", "."]);
+    repo.git(["commit", "-q", "-m", "names"]);
+    for pattern in [
+        "[z-a]*",
+        "[Z-A]",
+        "[A-z]",
+        "[a-Z]",
+        "[B]",
+        "[b]",
+        "[!a-m]",
+        "[^a-m]",
+        "[]]",
+        "[]-a]",
+        "[a-]",
+        "[\\]]",
+        "[[:upper:]]",
+        "[[:lower:]]*",
+        "[[:alpha:]_]",
+        "[[:bad:]]",
+        "[a",
+        "[[:alpha:]",
+        "*.[c]",
+        "*.[C]",
+        "?[B]",
+        "[A-Z]?",
+        "\\B",
+        "*[!z]",
+        "[--0]",
+        "[+--]",
+        "[[-_]",
+        "[[:]",
+    ] {
+        repo.write(".git/attributes", format!("{pattern} export-ignore\n"));
+        for ignores in ["core.ignoreCase=false", "core.ignoreCase=true"] {
+            let with = ["-c", ignores, "-c", "core.attributesFile=.git/attributes"];
+            repo.clone()
+                .with(with)
+                .assert_same_within(&["2"], &["64m"], ["HEAD"]);
+        }
+        for magic in ["", ":(icase)", ":(glob)", ":(glob,icase)"] {
+            let pathspec = format!("{magic}{pattern}");
+            repo.assert_same_within(&["2"], &["64m"], ["HEAD", "--", &pathspec]);
+        }
+    }
+}

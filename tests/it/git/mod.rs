@@ -3,6 +3,7 @@
 pub(crate) mod attributes;
 pub(crate) mod configuration;
 pub(crate) mod convert;
+pub(crate) mod environment;
 pub(crate) mod lfs;
 pub(crate) mod partial;
 pub(crate) mod pathspecs;

@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::time::SystemTime;
 
-use crate::support::Repo;
 use crate::support::forge;
 use crate::support::tar_listing;
+use crate::support::{Repo, without_clock};
 
 const NAMES: &str = "
     HEAD ORIG_HEAD @ main heads/main refs/heads/main origin origin/main deadbeef
@@ -327,4 +328,70 @@ fn the_empty_tree_of_another_hash() {
     repo.assert_same([&repo.git(["rev-parse", "HEAD"])[..40]]);
     assert_no_name(&Repo::from("revisions"), sha256);
     assert_eq!(repo.sluice([&format!("--base={sha1}"), "HEAD"]).code(), 3);
+}
+
+/// No git is needed for names that lie in front of everybody.
+#[test]
+fn names_without_git() {
+    for fixture in [
+        "basic",
+        "tags",
+        "packs-many",
+        "packs-midx",
+        "alternates",
+        "loose",
+        "sha256",
+    ] {
+        let repo = Repo::from(fixture);
+        let alone = repo.clone().env("PATH", "/nonexistent");
+        let id = repo.git(["rev-parse", "HEAD"]);
+        let short = repo.git(["rev-parse", "--short", "HEAD"]);
+        let mut names = vec![
+            "HEAD^{tree}".to_owned(),
+            "@^{tree}".to_owned(),
+            "HEAD:".to_owned(),
+            short.clone(),
+            format!("{short}^{{tree}}"),
+            format!("{id}:"),
+            repo.git(["rev-parse", "--short", "HEAD^{tree}"]),
+        ];
+        let directories = repo.git(["ls-tree", "-d", "--name-only", "HEAD"]);
+        names.extend(directories.lines().next().map(|it| format!("{short}:{it}")));
+        for name in names {
+            let (ours, theirs) = (alone.sluice([&name]), repo.archive([&name]));
+            assert_eq!(ours.code(), 0, "{fixture} {name}: {ours}");
+            // Without a commit, entries have the time of the run.
+            let start = SystemTime::now();
+            let [ours, theirs] = [ours, theirs].map(|it| without_clock(&it.stdout, start));
+            assert!(ours == theirs, "{fixture} {name}");
+        }
+    }
+}
+
+/// Beginnings of ids, as short as git accepts them, also if several objects have them.
+#[test]
+fn beginnings_of_ids() {
+    let repo = Repo::init();
+    let blobs: Vec<String> = (0..600)
+        .map(|number| repo.git_with_input(["hash-object", "-w", "--stdin"], number.to_string()))
+        .collect();
+    repo.git(["commit", "-q", "--allow-empty", "-m", "one"]);
+    let commit = repo.git(["rev-parse", "HEAD"]);
+    for id in blobs.iter().take(40).chain([&commit]) {
+        for len in [3, 4, 5, 7, 39] {
+            let name = &id[..len];
+            let output = repo.sluice([name]);
+            let expected = repo.archive([name]);
+            assert_eq!(
+                output.code(),
+                expected.code(),
+                "{name}\n{output}\n{expected}"
+            );
+            assert_eq!(output.stdout, expected.stdout, "{name}");
+        }
+    }
+    repo.git(["repack", "-adq"]);
+    repo.assert_same([&commit[..4]]);
+    repo.git(["config", "core.disambiguate", "commit"]);
+    repo.assert_same([&commit[..4]]);
 }

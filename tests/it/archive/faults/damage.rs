@@ -9,8 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{assert_orderly_failure, assert_right_or_orderly_failure};
-use crate::support::Repo;
 use crate::support::forge::{self, BLOB, Pack, TREE, made_up};
+use crate::support::{Repo, git_version};
 
 /// A cut archive may end with one header whose body never comes, so that readers notice.
 const TORN: usize = 512;
@@ -71,6 +71,32 @@ fn flipped_bits_in_a_pack() {
         let pack = packed(&repo, "pack").remove(0);
         let length = fs::metadata(&pack).expect("our own").len() as usize;
         assert_flips_are_noticed(&repo, &pack, revision, (0..length).step_by(length / 60));
+    }
+}
+
+/// A crash may leave an empty file for an object. A copy in another object directory serves as well.
+#[test]
+fn an_empty_loose_file_next_to_a_copy() {
+    let repo = Repo::init();
+    repo.write("file", "content\n");
+    repo.git(["add", "."]);
+    repo.git(["commit", "-q", "-m", "one"]);
+    let expected = repo.archive(["HEAD"]).success();
+    let setup = "cp -r .git/objects copy; echo ../../copy >.git/objects/info/alternates";
+    let _ = repo.shell(setup).success();
+    for name in ["HEAD:file", "HEAD^{tree}", "HEAD"] {
+        let id = repo.git(["rev-parse", name]);
+        let file = repo
+            .path()
+            .join(".git/objects")
+            .join(&id[..2])
+            .join(&id[2..]);
+        fs::remove_file(&file).expect("our own");
+        fs::write(&file, "").expect("our own");
+        assert!(repo.sluice(["HEAD"]).success() == expected, "{name}");
+    }
+    if git_version() >= (2, 55) {
+        repo.assert_same(["HEAD"]);
     }
 }
 

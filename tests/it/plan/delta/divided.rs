@@ -4,7 +4,11 @@ use std::ffi::OsString;
 
 use git_sluice::cli::{OptionTables, RawArgs};
 use git_sluice::git::objects::reader::Reader;
-use git_sluice::git::repository::{Repository, environment::Environment, promisor::FetchAccount};
+use git_sluice::git::{
+    config::Config,
+    environment::{DiscoveryVariables, Environment},
+    repository::{Repository, promisor::FetchAccount},
+};
 use git_sluice::plan::view::Sizes;
 use git_sluice::plan::{TreeSource, Window, WindowBuilder};
 use git_sluice::request::{Access, Inputs, Purpose, Request, format::Formats};
@@ -85,10 +89,13 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let args = archive.args(extras, None);
     let environment = Environment {
         cwd: repo.path().to_owned(),
-        git_dir: Some(repo.path().join(".git")),
+        discovery: DiscoveryVariables {
+            git_dir: Some(repo.path().join(".git")),
+            ..DiscoveryVariables::default()
+        },
         ..Environment::default()
     };
-    let formats = Formats::read(&gix::config::File::default(), std::iter::empty());
+    let formats = Formats::read(&Config::default(), repo.path());
     let formats = formats.expect("there are some");
     let repository = Repository::open(&environment).expect("the configuration is sound");
     let said = &mut std::io::sink();

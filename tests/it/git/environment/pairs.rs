@@ -1,0 +1,37 @@
+//! Two variables together. `PROPTEST_CASES` says how many pairs are drawn.
+
+use std::sync::LazyLock;
+
+use proptest::{prelude::*, sample::Index};
+
+use super::{LINES, PLACES, World, is_new, variables::cases};
+use crate::support::process::Output;
+
+static WORLD: LazyLock<World> = LazyLock::new(World::create);
+
+proptest! {
+    #[test]
+    fn both_end_in_the_same_way(
+        one in any::<Index>(),
+        other in any::<Index>(),
+        place in any::<Index>(),
+        line in any::<Index>(),
+    ) {
+        let world = &*WORLD;
+        let cases = cases(world);
+        let (one, other) = (one.get(&cases), other.get(&cases));
+        let (place, line) = (*place.get(&PLACES), *line.get(&LINES));
+        // Versions of git look for faults in another order, and an older git knows one variable only.
+        let is_unlike = [one, other].iter().any(|(name, _)| is_new(name));
+        prop_assume!(one.0 != other.0 && !is_unlike);
+        let variables = [one, other].map(|(name, value)| (*name, value.as_deref()));
+        let ours = world.run(("git-sluice", line), place, &variables);
+        let theirs = world.run(("git", line), place, &variables);
+        let end = |output: &Output| (output.code(), super::without_own_format(output));
+        let is_killed = theirs.code() > 128;
+        prop_assert!(
+            is_killed || end(&ours) == (theirs.code(), theirs.stdout.clone()),
+            "{:?} {:?} {:?}\nours: {}\ngit: {}", line, place, variables, ours, theirs
+        );
+    }
+}
