@@ -166,7 +166,10 @@ fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
         true => {
             let environment = environment()?;
             let repository = Repository::open(&environment)?.ok();
-            let paths = variable("PATH").unwrap_or_default();
+            let paths = match caller() {
+                Some(caller) => caller.paths,
+                None => variable("PATH").unwrap_or_default(),
+            };
             stand_in::check(
                 &options.directory,
                 &paths,
@@ -187,6 +190,11 @@ fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
         true => Ok(()),
         false => Err(Error::not_in_force().into()),
     }
+}
+
+/// The caller of the stand-in that started this program, if one did.
+fn caller() -> Option<stand_in::Caller> {
+    stand_in::Caller::of(&std::env::var_os(stand_in::CALLER)?)
 }
 
 fn this_program() -> Result<PathBuf> {
@@ -248,6 +256,7 @@ fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliErr
     batch::heap::share_between_threads();
     let mut environment = environment()?;
     environment.discovery.is_served = access == request::Access::Remote;
+    environment.sluice.stands_in = caller().is_some_and(|caller| caller.wants_git);
     let context = Context {
         environment: &environment,
         access,

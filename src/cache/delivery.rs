@@ -53,9 +53,12 @@ pub fn complete<E>(
 
 /// Opens the directory of `settings`, and creates it if it is missing.
 fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
-    match settings.size < SMALLEST {
-        true => Err(CacheError("the directory may hold less than 1 MiB".into())),
-        false => CacheDirectory::open(&settings.directory),
+    match &settings.fault {
+        Some(reason) => Err(CacheError(reason.clone())),
+        None if settings.size < SMALLEST => {
+            Err(CacheError("the directory may hold less than 1 MiB".into()))
+        }
+        None => CacheDirectory::open(&settings.directory),
     }
 }
 

@@ -195,6 +195,7 @@ mod tests {
                 finish: false,
                 jobs: None,
                 wait: None,
+                fault: None,
             })
         }
 

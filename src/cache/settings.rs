@@ -22,4 +22,22 @@ pub struct Settings {
     pub jobs: Option<usize>,
     /// The longest wait for a turn to produce.
     pub wait: Option<Duration>,
+    /// Why these settings make no sense. Then nothing is shared.
+    pub fault: Option<String>,
+}
+
+impl Settings {
+    /// Settings with which nothing is shared, for this reason.
+    pub fn unusable(reason: String) -> Self {
+        Self {
+            directory: PathBuf::new(),
+            size: 0,
+            age: Duration::ZERO,
+            always: false,
+            finish: false,
+            jobs: None,
+            wait: None,
+            fault: Some(reason),
+        }
+    }
 }

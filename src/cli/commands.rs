@@ -505,7 +505,7 @@ pub(super) struct UploadArchive {
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice stand-in [<options>] <directory>")]
 pub struct StandIn {
-    /// The directory, which is created if it is missing
+    /// The directory, which is new or empty
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
 
@@ -513,7 +513,7 @@ pub struct StandIn {
     ///
     /// Run this as the user, in the environment and in a repository of the program that should use the stand-in. The report says
     /// which program writes archives and serves them, and which cache, log and configuration are used. The exit status is 1 if
-    /// git-sluice does not write the archives, or if the cache or the log cannot be used.
+    /// git-sluice does not write the archives, or if the cache, the log or a key of the configuration cannot be used.
     #[arg(long, help_heading = BEYOND)]
     pub check: bool,
 }

@@ -104,7 +104,7 @@ impl ArchiveCommand<'_> {
             &repository,
             is_served,
             &self.words,
-        );
+        )?;
         let mut reports = reports.with_log(log);
         let fetches = FetchAccount::new(self.screen().is_some());
         let described = (self.args, self.formats);

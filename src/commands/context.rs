@@ -86,6 +86,10 @@ impl<'a> Context<'a> {
                 Formats::read(&config, &self.environment.cwd)
             }
         }?;
+        let formats = match self.environment.sluice.stands_in {
+            true => formats.named_by_git(),
+            false => formats,
+        };
         let formats = match self.access {
             Access::Local => formats,
             Access::Remote => formats.served(),

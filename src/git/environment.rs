@@ -147,6 +147,8 @@ pub struct SluiceVariables {
     pub log: Option<PathBuf>,
     /// `GIT_TRACE2_EVENT`, and `GIT_TRACE2_PARENT_SID`.
     pub trace2: Option<(OsString, Option<OsString>)>,
+    /// Whether the caller asked git for the archive, and may not know git-sluice: no setting of git-sluice ends the run.
+    pub stands_in: bool,
 }
 
 /// A boolean variable. git reads it only when it needs it, and so a bad value ends only some runs.
@@ -238,6 +240,7 @@ impl Environment {
                 log: path("GIT_SLUICE_LOG"),
                 trace2: set("GIT_TRACE2_EVENT")
                     .map(|target| (target, set("GIT_TRACE2_PARENT_SID"))),
+                stands_in: false,
             },
         })
     }

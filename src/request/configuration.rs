@@ -1,6 +1,6 @@
 //! Values of git-sluice's own keys in the configuration of a repository.
 
-use std::{path::PathBuf, time::Duration};
+use std::{os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
 
 use gix::bstr::{BStr, ByteSlice};
 
@@ -14,6 +14,19 @@ use crate::{
     },
 };
 
+/// All keys of git-sluice.
+pub const KEYS: [&str; 9] = [
+    "sluice.cache",
+    "sluice.cacheAge",
+    "sluice.cacheAlways",
+    "sluice.cacheFinish",
+    "sluice.cacheJobs",
+    "sluice.cacheSize",
+    "sluice.cacheWait",
+    "sluice.gzipCompat",
+    "sluice.log",
+];
+
 /// The configuration of a repository, as git-sluice reads its own keys.
 #[derive(Clone, Copy)]
 pub(super) struct Config<'r> {
@@ -21,10 +34,23 @@ pub(super) struct Config<'r> {
     pub(super) environment: &'r Environment,
 }
 
+/// The absolute `path` that the variable or the key `name` has, or an empty one, which switches off. A relative path would be
+/// another place in each directory.
+pub(super) fn absolute(name: &str, path: PathBuf) -> Result<PathBuf> {
+    if path.is_absolute() || path.as_os_str().is_empty() {
+        return Ok(path);
+    }
+    let values = [path.as_os_str().as_bytes(), name.as_bytes()];
+    let refused = format_bytes("bad value '{}' for '{}'", &values);
+    Err(Error::fatal(refused).caused_by("not an absolute path"))
+}
+
 impl Config<'_> {
+    /// The absolute path that `key` has, which may be empty.
     pub(super) fn path(&self, key: &str) -> Result<Option<PathBuf>> {
         let paths = self.environment.paths();
-        paths.path(&self.repository.config, key, &self.repository.directory)
+        let path = paths.path(&self.repository.config, key, &self.repository.directory)?;
+        path.map(|path| absolute(key, path)).transpose()
     }
 
     pub(super) fn value(&self, key: &str) -> Result<Option<&BStr>> {

@@ -9,11 +9,11 @@ use crate::{
     base::error::{Error, Result, format_bytes},
     cli::GzipCompat,
     format::deflate::{self, Dialect},
-    git::command::CommandContext,
+    git::{command::CommandContext, environment::Environment, repository::Repository},
 };
 
 /// The key of the configuration.
-const KEY: &str = "sluice.gzipCompat";
+pub const KEY: &str = "sluice.gzipCompat";
 /// Commands that write the bytes of GNU gzip without a name and a time. The first one was git's default before git 2.38.
 const COMMANDS: [&str; 5] = [
     "gzip -cn",
@@ -33,6 +33,15 @@ pub(super) fn dialect(given: Option<GzipCompat>, config: Config<'_>) -> Result<D
         GzipCompat::Git => Dialect::Zlib,
         GzipCompat::Gnu => Dialect::Gzip,
     })
+}
+
+/// Refuses the value of [`KEY`] in the configuration if it names no program.
+pub fn check(repository: &Repository, environment: &Environment) -> Result<()> {
+    let config = Config {
+        repository,
+        environment,
+    };
+    configured(config).map(drop)
 }
 
 fn configured(config: Config<'_>) -> Result<Option<GzipCompat>> {

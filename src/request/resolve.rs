@@ -373,7 +373,7 @@ impl<'a> Inputs<'a> {
             .choose(self.args.encoding.format.as_deref(), output)?;
         format.check_level(self.args.encoding.level.level)?;
         if let (None, Some(output)) = (&self.args.encoding.format, output) {
-            format.fit_name(output)?;
+            self.formats.fit_name(format, output)?;
         }
         Ok(format)
     }

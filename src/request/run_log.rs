@@ -12,18 +12,22 @@ use crate::{
 };
 
 /// The log of a run with these `words`, for the client of a server if it `is_served`. `None` if no log is wanted.
+/// Where the caller asked git, a bad setting ends no run: nothing is logged.
 pub fn run_log(
     environment: &Environment,
     repository: &Result<Repository>,
     is_served: bool,
     words: &[OsString],
-) -> Option<RunLog> {
+) -> Result<Option<RunLog>> {
     let repository = repository.as_ref().ok();
-    let file = log_file(environment, repository);
+    let file = match log_file(environment, repository) {
+        Err(_) if environment.sluice.stands_in => None,
+        file => file?,
+    };
     let trace = environment.sluice.trace2.as_ref();
     let trace = trace.and_then(|(target, parent)| Trace2::new(target, parent.clone(), words));
     if file.is_none() && trace.is_none() {
-        return None;
+        return Ok(None);
     }
     let git_dir = repository.and_then(|it| it.git_dir.canonicalize().ok());
     let origin = RunOrigin {
@@ -32,23 +36,27 @@ pub fn run_log(
         repository: git_dir.map(|path| path.to_string_lossy().into_owned()),
         is_served,
     };
-    Some(RunLog {
+    Ok(Some(RunLog {
         origin,
         file,
         trace,
-    })
+    }))
 }
 
-/// The file of the log. An empty name means none, and so does a name that cannot be understood: a log fails no run.
-pub fn log_file(environment: &Environment, repository: Option<&Repository>) -> Option<PathBuf> {
-    let configured = || {
-        let config = Config {
-            repository: repository?,
+/// The file of the log. An empty name means none.
+pub fn log_file(
+    environment: &Environment,
+    repository: Option<&Repository>,
+) -> Result<Option<PathBuf>> {
+    let named = match (&environment.sluice.log, repository) {
+        (Some(file), _) => Some(file.clone()),
+        (None, Some(repository)) => Config {
+            repository,
             environment,
-        };
-        config.path("sluice.log").ok()?
+        }
+        .path("sluice.log")?,
+        (None, None) => None,
     };
-    let named = environment.sluice.log.clone().or_else(configured);
     let named = named.filter(|file| !file.as_os_str().is_empty());
-    named.map(|file| environment.cwd.join(file))
+    Ok(named.map(|file| environment.cwd.join(file)))
 }

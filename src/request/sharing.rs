@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::configuration::Config;
+use super::configuration::{Config, absolute};
 use crate::{
     base::error::Result,
     cache::Settings,
@@ -15,8 +15,23 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 /// Time that an archive is kept where nothing is said.
 const DEFAULT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The settings of the cache; `None` if no cache is wanted.
+/// The settings of the cache; `None` if no cache is wanted. Where the caller asked git, a bad setting ends no run: nothing is
+/// shared.
 pub fn settings(
+    args: &Args,
+    environment: &Environment,
+    repository: &Repository,
+) -> Result<Option<Settings>> {
+    match configured(args, environment, repository) {
+        Err(error) if environment.sluice.stands_in => {
+            let reason = error.without_label().to_string();
+            Ok(Some(Settings::unusable(reason)))
+        }
+        settings => settings,
+    }
+}
+
+fn configured(
     args: &Args,
     environment: &Environment,
     repository: &Repository,
@@ -38,10 +53,10 @@ pub fn settings(
         repository,
         environment,
     };
-    let given = cache.as_ref().map(PathBuf::from);
-    let directory = match given.or_else(|| environment.sluice.cache.clone()) {
-        Some(directory) => Some(directory),
-        None => config.path("sluice.cache")?,
+    let directory = match (cache, &environment.sluice.cache) {
+        (Some(given), _) => Some(PathBuf::from(given)),
+        (None, Some(directory)) => Some(absolute("GIT_SLUICE_CACHE", directory.clone())?),
+        (None, None) => config.path("sluice.cache")?,
     };
     let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) else {
         return Ok(None);
@@ -67,5 +82,6 @@ pub fn settings(
             .filter(|&jobs| jobs > 0)
             .map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
         wait: config.duration(*cache_wait, "sluice.cacheWait")?,
+        fault: None,
     }))
 }

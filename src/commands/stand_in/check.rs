@@ -6,7 +6,7 @@ use std::{
     env,
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -19,7 +19,7 @@ use crate::{
     cli::Args,
     git::{environment::Environment, repository::Repository},
     output::report::open_log,
-    request::{cache_settings, log_file},
+    request::{GZIP_KEY, KEYS, cache_settings, check_gzip, log_file},
 };
 
 /// The columns of a name.
@@ -53,7 +53,7 @@ impl CheckedPart {
 }
 
 /// The report about the stand-in in `directory`, a line for each part, and whether all parts are in force. Programs are
-/// searched in `paths`, the value of `PATH`.
+/// searched in `paths`, the `PATH` of the caller.
 pub fn check(
     directory: &Path,
     paths: &OsStr,
@@ -78,7 +78,7 @@ pub fn check(
         shared(environment, repository),
         log(environment, repository),
     ];
-    parts.extend(configuration(&file));
+    parts.extend(configuration(&file, environment, repository));
     let is_in_force = parts.iter().all(|part| part.is_in_force);
     let mut report = BString::default();
     for CheckedPart { name, state, .. } in parts {
@@ -97,12 +97,8 @@ fn ask(file: &Path, words: &[&str]) -> Option<Output> {
 
 fn first_in_path(file: &Path, paths: &OsStr) -> CheckedPart {
     const NAME_OF_PART: &str = "PATH";
-    // `git sluice` puts the programs of git first into the PATH of git-sluice, but not into that of the caller.
-    let of_git = ask(file, &["--exec-path"]).map(|answer| answer.stdout);
-    let of_git = of_git.unwrap_or_default();
-    let is_searched = |directory: &PathBuf| path_bytes(directory) != of_git.trim_end();
-    let searched = env::split_paths(paths).filter(is_searched);
-    let mut named = searched.map(|directory| directory.join(NAME));
+    // Hooks and aliases have the programs of git first.
+    let mut named = env::split_paths(paths).map(|directory| directory.join(NAME));
     let first = named.find(|path| is_program(path));
     match first {
         Some(first) if identity(&first) == identity(file) => {
@@ -117,13 +113,22 @@ fn first_in_path(file: &Path, paths: &OsStr) -> CheckedPart {
 }
 
 fn archives(file: &Path) -> CheckedPart {
-    let answer = ask(file, &["archive", "--version"]);
-    let version = answer.filter(|answer| answer.stdout.starts_with(VERSION));
-    match version {
-        Some(version) => CheckedPart::in_force("archive", version.stdout.trim_end()),
-        None => CheckedPart::failing(
-            "archive",
+    const NAME_OF_PART: &str = "archive";
+    let version = |words: &[&str]| {
+        let answer = ask(file, words);
+        answer.filter(|answer| answer.stdout.starts_with(VERSION))
+    };
+    let Some(answer) = version(&["archive", "--version"]) else {
+        return CheckedPart::failing(
+            NAME_OF_PART,
             "git, because git-sluice is missing or does not start",
+        );
+    };
+    match version(&["-C", ".", "archive", "--version"]) {
+        Some(_) => CheckedPart::in_force(NAME_OF_PART, answer.stdout.trim_end()),
+        None => CheckedPart::failing(
+            NAME_OF_PART,
+            "git for 'git -C', because the directory of the stand-in was moved",
         ),
     }
 }
@@ -176,8 +181,10 @@ fn shared(environment: &Environment, repository: Option<&Repository>) -> Checked
 
 fn log(environment: &Environment, repository: Option<&Repository>) -> CheckedPart {
     const NAME_OF_PART: &str = "log";
-    let Some(file) = log_file(environment, repository) else {
-        return CheckedPart::in_force(NAME_OF_PART, "none");
+    let file = match log_file(environment, repository) {
+        Ok(Some(file)) => file,
+        Ok(None) => return CheckedPart::in_force(NAME_OF_PART, "none"),
+        Err(error) => return CheckedPart::failing(NAME_OF_PART, error.message()),
     };
     let path = path_bytes(&file);
     match open_log(&file) {
@@ -194,7 +201,11 @@ fn log(environment: &Environment, repository: Option<&Repository>) -> CheckedPar
 }
 
 /// The keys of the configuration, each with the file that it comes from.
-fn configuration(file: &Path) -> Vec<CheckedPart> {
+fn configuration(
+    file: &Path,
+    environment: &Environment,
+    repository: Option<&Repository>,
+) -> Vec<CheckedPart> {
     const NAME_OF_PART: &str = "configuration";
     let words = ["config", "--show-origin", "--get-regexp", r"^sluice\."];
     let keys = ask(file, &words).map(|answer| answer.stdout);
@@ -202,10 +213,36 @@ fn configuration(file: &Path) -> Vec<CheckedPart> {
     if keys.is_empty() {
         return vec![CheckedPart::in_force(NAME_OF_PART, "no key of git-sluice")];
     }
-    let lines = keys.lines().map(|line| line.replace("\t", " "));
-    lines
-        .map(|line| CheckedPart::in_force(NAME_OF_PART, line))
-        .collect()
+    let part = |line: &[u8]| {
+        let (_, setting) = line.split_once_str("\t").unwrap_or_default();
+        let key = setting.split_str(" ").next().unwrap_or_default();
+        let line = line.replace("\t", " ");
+        match fault(key, environment, repository) {
+            None => CheckedPart::in_force(NAME_OF_PART, line),
+            Some(fault) => {
+                CheckedPart::failing(NAME_OF_PART, format_bytes("{}: {}", &[&line, &fault]))
+            }
+        }
+    };
+    keys.lines().map(part).collect()
+}
+
+/// Why git-sluice cannot use the `key` of the configuration. The lines about the cache and the log report other faults of theirs.
+fn fault(
+    key: &[u8],
+    environment: &Environment,
+    repository: Option<&Repository>,
+) -> Option<BString> {
+    if !KEYS
+        .iter()
+        .any(|known| key.eq_ignore_ascii_case(known.as_bytes()))
+    {
+        return Some("not a key of git-sluice".into());
+    }
+    let is_about_gzip = key.eq_ignore_ascii_case(GZIP_KEY.as_bytes());
+    let repository = repository.filter(|_| is_about_gzip)?;
+    let error = check_gzip(repository, environment).err()?;
+    Some(error.message().into())
 }
 
 fn path_bytes(path: &Path) -> BString {

@@ -1,8 +1,9 @@
 #!/bin/sh
-# git-sluice stand-in: 'git archive' and 'git upload-archive' run git-sluice, everything else runs the real git.
+# git-sluice stand-in: 'git archive', 'git upload-archive' and 'git sluice' run git-sluice, everything else the real git.
 # 'git sluice stand-in' wrote this file. REAL_GIT names the real git, if it is not the next one in PATH.
 sluice={}
 known={}
+here={}
 
 fail() {
     printf 'fatal: %s\nhint: set REAL_GIT to the path of the real git\n' "$1" >&2
@@ -36,9 +37,14 @@ find_git() {
     [ -n "$git" ] || fail "git-sluice's stand-in cannot find the real git"
 }
 
-# git-sluice may have been removed, or be a program for another machine. Its shortest answer shows that it starts.
+# git-sluice may have been removed, be a program for another machine or an empty file. Its shortest answer shows that it starts.
+# Behind options of git, git starts the program under a name that only this directory has, so that it is the one tried here.
 can_sluice() {
-    [ -x "$sluice" ] && "$sluice" upload-archive -h >/dev/null 2>&1 </dev/null
+    [ "$before" -eq 0 ] || [ "$here/git-sluice-program" -ef "$sluice" ] || return
+    case $("$sluice" upload-archive -h 2>/dev/null </dev/null) in
+        *"git sluice upload-archive"*) ;;
+        *) return 1 ;;
+    esac
 }
 
 # Whether the words are those of a shell for ssh, `git shell -c "git-upload-archive '<repository>'"`. Sets `repository`.
@@ -58,16 +64,16 @@ is_shell_for_archives() {
 
 # git would start its server of repositories with its own programs first in PATH, so the server would not find this file.
 start_daemon() {
-    directory=${0%/*}
     daemon=$("$git" --exec-path)/git-daemon
     [ -x "$daemon" ] || return
     shift
-    PATH=$directory:$PATH exec "$daemon" "$@"
+    PATH=$here:$PATH exec "$daemon" "$@"
 }
 
 # How often files of this kind have started each other, and in which process the last one ran.
 rounds=${GIT_SLUICE_STAND_IN%%:*}
 process=${GIT_SLUICE_STAND_IN#*:}
+process=${process%%:*}
 case $rounds in
     '' | *[!0-9]*) rounds=0 ;;
 esac
@@ -89,30 +95,33 @@ for word; do
             -C | -c | --git-dir | --work-tree | --namespace | --config-env | --attr-source | --super-prefix) is_value=yes ;;
             -h | --help | -v | --version) break ;;
             -*) ;;
-            archive | upload-archive) command=$word; break ;;
+            archive | upload-archive | sluice) command=$word; break ;;
             *) break ;;
         esac
     fi
     before=$((before + 1))
 done
 # The client of another repository is git.
-[ -z "$command" ] || for word; do
+[ -z "$command" ] || [ "$command" = sluice ] || for word; do
     case $word in
         --remote | --remote=*) command= ;;
     esac
 done
 
 if [ -n "$command" ] && can_sluice; then
-    [ "$before" -gt 0 ] || exec "$sluice" "$@"
-    # git applies its own options, and then finds git-sluice in PATH.
+    # git-sluice learns in place of which command it runs, and the PATH of its caller.
+    export GIT_SLUICE_STAND_IN="$GIT_SLUICE_STAND_IN:$command:$PATH"
+    if [ "$before" -eq 0 ]; then
+        [ "$command" != sluice ] || shift
+        exec "$sluice" "$@"
+    fi
+    export PATH="$here:$PATH"
     for word; do
         shift
-        [ "$before" -ne 0 ] || set -- "$@" sluice
-        set -- "$@" "$word"
+        [ "$before" -ne 0 ] || set -- "$@" sluice-program
+        [ "$before" -eq 0 ] && [ "$word" = sluice ] || set -- "$@" "$word"
         before=$((before - 1))
     done
-    PATH=$PATH:${sluice%/*}
-    export PATH
 fi
 find_git
 [ "$1" != daemon ] || start_daemon "$@"

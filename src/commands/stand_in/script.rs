@@ -20,7 +20,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use crate::base::error::{Error, Result, format_bytes, strerror};
 
-/// The script, without the paths of git-sluice and of the real git.
+/// The script, without the paths of git-sluice, of the real git, and of its own directory.
 const SCRIPT: &str = include_str!("git.sh");
 /// The name of the script.
 pub(super) const NAME: &str = "git";
@@ -30,6 +30,8 @@ const MARK: &[u8] = b"\n# git-sluice stand-in: ";
 const MARK_WITHIN: u64 = 64;
 /// The name under which ssh starts the server of `git archive --remote`: a link to the script.
 const SERVER: &str = "git-upload-archive";
+/// The name under which git starts git-sluice behind options of git: a link to the program.
+const PROGRAM: &str = "git-sluice-program";
 
 /// Writes the script into `directory`, and returns the line that puts it first into `PATH`. `program` is this program, and
 /// `variable` reads the environment.
@@ -41,18 +43,61 @@ pub fn write(
     let paths = variable("PATH").unwrap_or_default();
     let git = find_git(variable("REAL_GIT"), &paths)?;
     let program = by_its_name(program, &paths);
-    let values = [&program, &git].map(|path| quoted(path.as_os_str()));
-    let script = format_bytes(SCRIPT, &[&values[0], &values[1]]);
-    let created = fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
-    let directory = created.map_err(|error| unwritable(directory, &error))?;
+    let directory = created(directory)?;
     let file = directory.join(NAME);
-    if file.exists() && !is_stand_in(&file) {
-        let path = file.as_os_str().as_bytes();
-        let refused = format_bytes("'{}' exists, and git-sluice did not write it", &[path]);
-        return Err(Error::fatal(refused).hinted("name an empty or a new directory"));
-    }
-    replace(&directory, &file, &script).map_err(|error| unwritable(&file, &error))?;
+    refuse_shared(&directory, &file)?;
+    let values = [&program, &git, &directory].map(|path| quoted(path.as_os_str()));
+    let script = format_bytes(SCRIPT, &values.each_ref().map(|value| value.as_slice()));
+    let replaced = replace(&directory, &program, &script);
+    replaced.map_err(|error| unwritable(&file, &error))?;
     Ok(path_line(&directory))
+}
+
+/// Creates `directory`, and returns its path.
+fn created(directory: &Path) -> Result<PathBuf> {
+    let failed = |error| unwritable(directory, &error);
+    refuse_separator(&std::path::absolute(directory).map_err(failed)?)?;
+    fs::create_dir_all(directory).map_err(failed)?;
+    let directory = directory.canonicalize().map_err(failed)?;
+    // The way to the directory may lead through a link.
+    refuse_separator(&directory)?;
+    Ok(directory)
+}
+
+/// Refuses a directory that cannot be in `PATH`.
+fn refuse_separator(directory: &Path) -> Result<()> {
+    let path = directory.as_os_str().as_bytes();
+    match path.contains(&b':') {
+        true => Err(
+            Error::fatal(format_bytes("'{}' cannot be in PATH", &[path]))
+                .caused_by("a ':' separates the directories there")
+                .hinted("name a directory without a ':'"),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a directory with files of others: a work tree that would have the program `git` among its files, or a directory
+/// of programs, which others have in their `PATH`.
+fn refuse_shared(directory: &Path, file: &Path) -> Result<()> {
+    const HINT: &str = "name an empty or a new directory";
+    if is_stand_in(file) {
+        return Ok(());
+    }
+    let path = [directory.as_os_str().as_bytes()];
+    let mut entries = fs::read_dir(directory).map_err(|error| unwritable(directory, &error))?;
+    match entries.next() {
+        Some(_) if file.exists() => {
+            let path = file.as_os_str().as_bytes();
+            let refused = format_bytes("'{}' exists, and git-sluice did not write it", &[path]);
+            Err(Error::fatal(refused).hinted(HINT))
+        }
+        Some(_) => {
+            let refused = format_bytes("'{}' is not for a stand-in alone", &path);
+            Err(Error::fatal(refused).hinted(HINT))
+        }
+        None => Ok(()),
+    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
@@ -60,17 +105,18 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::fatal(refused).caused_by(strerror(error))
 }
 
-/// Replaces the script and its link. A shell that reads the old script keeps it.
-fn replace(directory: &Path, file: &Path, script: &[u8]) -> io::Result<()> {
+/// Replaces the script and its links. A shell that reads the old script keeps it.
+fn replace(directory: &Path, program: &Path, script: &[u8]) -> io::Result<()> {
+    for (name, target) in [(PROGRAM, program), (SERVER, Path::new(NAME))] {
+        let link = tempfile::Builder::new().make_in(directory, |path| symlink(target, path))?;
+        link.into_temp_path().persist(directory.join(name))?;
+    }
     let mut new = tempfile::Builder::new().tempfile_in(directory)?;
     new.write_all(script)?;
     new.as_file()
         .set_permissions(Permissions::from_mode(0o755))?;
-    new.persist(file)?;
-    match symlink(NAME, directory.join(SERVER)) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        linked => linked,
-    }
+    new.persist(directory.join(NAME))?;
+    Ok(())
 }
 
 /// The real git: `named` by `REAL_GIT`, or the first in `paths` that is none of our scripts.

@@ -60,6 +60,8 @@ pub struct Formats {
     /// Whether only formats that are served to remote clients can be chosen. A format that is not served
     /// still hides a later format of its name.
     only_served: bool,
+    /// Whether the name of a file means the format that it means to git.
+    follows_git: bool,
 }
 
 impl Formats {
@@ -99,7 +101,16 @@ impl Formats {
         Ok(Self {
             all: all.collect(),
             only_served: false,
+            follows_git: false,
         })
+    }
+
+    /// The same formats, of which the name of a file means the one that git takes: a tar if git does not know the name.
+    pub fn named_by_git(self) -> Self {
+        Self {
+            follows_git: true,
+            ..self
+        }
     }
 
     /// The formats that remote clients may choose.
@@ -120,13 +131,9 @@ impl Formats {
             let first = self.all.iter().find(|other| other.name == format.name);
             first.is_some_and(|first| std::ptr::eq(first, format))
         };
-        let is_known_to_git = |format: &NamedFormat| match format.kind {
-            FormatKind::BuiltIn(row) => row.is_of_git,
-            FormatKind::Command(_) => true,
-        };
         // The configuration may have a format of the same name, which git would list twice.
         let listed = move |format: &&NamedFormat| {
-            self.offers(format) && (is_known_to_git(format) || is_first(format))
+            self.offers(format) && (format.is_known_to_git() || is_first(format))
         };
         self.all
             .iter()
@@ -155,8 +162,23 @@ impl Formats {
                 .filter(|format| self.offers(format))
                 .ok_or_else(|| self.unknown(name));
         }
-        let told = output.and_then(|output| self.all.iter().find(|format| format.ends(output)));
+        let is_meant = |format: &&NamedFormat| format.is_known_to_git() || !self.follows_git;
+        let mut meant = self.all.iter().filter(is_meant);
+        let told = output.and_then(|output| meant.find(|format| format.ends(output)));
         Ok(told.unwrap_or(&self.all[0]))
+    }
+
+    /// Refuses a plain tar, if `format` is one, for a file called `output` if the name is that of a compressed archive. git
+    /// writes the tar.
+    pub fn fit_name(&self, format: &NamedFormat, output: &[u8]) -> Result<()> {
+        if self.follows_git || !format.makes(Container::Tar) {
+            return Ok(());
+        }
+        let Some(hint) = compression_hint(output) else {
+            return Ok(());
+        };
+        let refused = format_bytes("'{}' is the name of a compressed archive", &[output]);
+        Err(Error::fatal(refused).hinted(hint))
     }
 }
 
@@ -174,6 +196,13 @@ impl NamedFormat {
         }
     }
 
+    fn is_known_to_git(&self) -> bool {
+        match self.kind {
+            FormatKind::BuiltIn(row) => row.is_of_git,
+            FormatKind::Command(_) => true,
+        }
+    }
+
     fn makes(&self, what: Container) -> bool {
         matches!(self.kind, FormatKind::BuiltIn(row) if row.container == what)
     }
@@ -188,15 +217,6 @@ impl NamedFormat {
         let stem = path.strip_suffix(self.name.as_slice());
         let stem = stem.and_then(|stem| stem.strip_suffix(b"."));
         stem.is_some_and(|stem| !stem.is_empty())
-    }
-
-    /// Refuses a plain tar for a file called `output` if the name is that of a compressed archive.
-    pub fn fit_name(&self, output: &[u8]) -> Result<()> {
-        let Some(hint) = compression_hint(output).filter(|_| self.makes(Container::Tar)) else {
-            return Ok(());
-        };
-        let refused = format_bytes("'{}' is the name of a compressed archive", &[output]);
-        Err(Error::fatal(refused).hinted(hint))
     }
 
     /// The command of the configuration that compresses the tar, without a level.
@@ -497,7 +517,7 @@ mod tests {
         ] {
             let formats = formats(config);
             let chosen = formats.choose(None, Some(output.as_bytes()));
-            let refused = chosen.and_then(|format| format.fit_name(output.as_bytes()));
+            let refused = chosen.and_then(|format| formats.fit_name(format, output.as_bytes()));
             let expected = hint.map(|hint| {
                 format!(
                     "fatal: '{output}' is the name of a compressed archive\n\
@@ -514,7 +534,7 @@ mod tests {
         let formats = formats("");
         for output in ["x.7z", "x.tar.7z", "x.RAR"] {
             let chosen = formats.choose(None, Some(output.as_bytes()));
-            let refused = chosen.and_then(|format| format.fit_name(output.as_bytes()));
+            let refused = chosen.and_then(|format| formats.fit_name(format, output.as_bytes()));
             let expected = format!(
                 "fatal: '{output}' is the name of a compressed archive\n\
                  hint: --format=tar writes a plain tar"

@@ -158,6 +158,7 @@ fn nothing_is_written_behind_the_last_reader() {
         finish: false,
         jobs: None,
         wait: None,
+        fault: None,
     };
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

@@ -156,6 +156,163 @@ fn git_does_the_work_without_git_sluice() {
     let _ = with_options.success();
 }
 
+/// Programs that start and are not git-sluice: an update that was cut, a mistake in a path.
+#[test]
+fn git_does_the_work_instead_of_another_program() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    for program in ["", "#!/bin/sh\n", "#!/bin/sh\necho git-sluice 1.0\n"] {
+        place.script("bin/git-sluice", program);
+        assert!(!is_ours(&project), "{program}");
+        for options in ["-C .", "--git-dir=.git", "-c a.b=c"] {
+            let archive = format!("git {options} archive HEAD | cmp - ours");
+            let _ = project.shell(&archive).success();
+        }
+        let client =
+            "$REAL archive --remote=. --exec='../first/git-upload-archive' HEAD | cmp - ours";
+        let _ = project.shell(client).success();
+    }
+}
+
+/// Behind options of git, the program runs that the stand-in has tried, whatever else has its name.
+#[test]
+fn options_of_git_do_not_change_the_program() {
+    let Some(place) = Place::new() else { return };
+    place.script("wrapper/git-sluice", "#!/bin/sh\nexit 3\n");
+    let project = place.with_path(&["wrapper", "first"]);
+    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    let options = [
+        "-C .",
+        "-c a.b=c",
+        "--git-dir=.git",
+        "--git-dir .git --work-tree=.",
+        "--no-pager -C src -C ..",
+        "--no-replace-objects",
+    ];
+    for options in options {
+        let archive = format!("git {options} archive HEAD | cmp - theirs");
+        let _ = project.shell(&archive).success();
+        let formats = project.shell(&format!("git {options} archive --list"));
+        let formats = String::from_utf8(formats.success()).expect("text");
+        assert!(formats.contains("tar.zst"), "{options}");
+        let named = project.shell(&format!("git {options} sluice --version"));
+        assert!(named.success().starts_with(b"git-sluice "), "{options}");
+    }
+    // A stand-in that was moved starts no program from its old place, and none with the same name in PATH.
+    let _ = project.shell("mv ../first ../moved").success();
+    let moved = place.with_path(&["wrapper", "moved"]);
+    let _ = moved
+        .shell("git -C . archive HEAD | cmp - theirs")
+        .success();
+    assert!(is_ours(&moved));
+}
+
+/// A caller of git gets the file that git writes, whatever its name promises.
+#[test]
+fn names_of_files_mean_what_they_mean_to_git() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first", "bin"]);
+    project.git(["config", "tar.tar.lz4.command", "cat"]);
+    let names = [
+        "x.tar",
+        "x.tgz",
+        "x.tar.gz",
+        "x.zip",
+        "x.tar.bz2",
+        "x.tar.xz",
+        "x.txz",
+        "x.7z",
+        "x.tar.zst",
+        "x.zst",
+        "x.TGZ",
+        "x.tar.lz4",
+    ];
+    for name in names {
+        let theirs = project.shell(&format!("$REAL archive -o ../theirs-{name} HEAD"));
+        let _ = theirs.success();
+        for options in ["", "-C ."] {
+            let ours = project.shell(&format!("git {options} archive -o ../{name} HEAD"));
+            assert_eq!(ours.messages(), "", "{name}");
+            let _ = project
+                .shell(&format!("cmp ../{name} ../theirs-{name}"))
+                .success();
+        }
+    }
+    // Who writes `git sluice` knows its formats.
+    let own = project
+        .shell("git sluice -o ../x.tar.zst HEAD && head -c 4 ../x.tar.zst")
+        .success();
+    assert_eq!(own, [0x28, 0xb5, 0x2f, 0xfd]);
+    let refused = project.shell("git -C . sluice -o ../x.tar.xz HEAD");
+    refused.assert_refused(
+        128,
+        &["fatal: '../x.tar.xz' is the name of a compressed archive"],
+    );
+}
+
+/// A host that has a bad setting of git-sluice goes on, as with git.
+#[test]
+fn bad_settings_stop_no_archive() {
+    let Some(place) = Place::new() else { return };
+    let log = place.top.join("log");
+    let project = place.with_path(&["first", "bin"]);
+    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    let cache = place.top.join("cache");
+    let cache = cache.to_str().expect("text");
+    for (key, value, reason) in [
+        (
+            "cacheSize",
+            "x",
+            "bad numeric config value 'x' for 'sluice.cachesize'",
+        ),
+        (
+            "cacheAge",
+            "x",
+            "bad config value 'x' for 'sluice.cacheAge'",
+        ),
+        (
+            "cacheAlways",
+            "x",
+            "bad boolean config value 'x' for 'sluice.cachealways'",
+        ),
+        (
+            "cache",
+            "relative",
+            "bad value 'relative' for 'sluice.cache'",
+        ),
+    ] {
+        let set = format!("git -c sluice.cache={cache} -c sluice.{key}={value}");
+        let logged = project.clone().env("GIT_SLUICE_LOG", &log);
+        let archive = logged.shell(&format!("{set} archive HEAD | cmp - theirs"));
+        assert_eq!(archive.messages(), "", "{key}");
+        let _ = archive.success();
+        let lines = fs::read_to_string(&log).expect("written");
+        let last = lines.lines().next_back().expect("a line");
+        assert!(
+            last.contains(r#""role":"bypass","reason":""#) && last.contains(reason),
+            "{last}"
+        );
+        // Who writes `git sluice` learns what is wrong.
+        let refused = project.shell(&format!("{set} sluice HEAD"));
+        refused.assert_refused(128, &[reason]);
+        let checked = project.shell(&format!("{set} sluice stand-in --check ../first"));
+        assert_eq!(checked.code(), 1, "{checked}");
+        let report = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert!(
+            report.contains(&format!("cache           {reason}")),
+            "{report}"
+        );
+    }
+    let relative = "git -c sluice.log=relative";
+    let _ = project
+        .shell(&format!("{relative} archive HEAD | cmp - theirs"))
+        .success();
+    let refused = project.shell(&format!("{relative} sluice HEAD"));
+    refused.assert_refused(128, &["bad value 'relative' for 'sluice.log'"]);
+    let checked = project.shell(&format!("{relative} sluice stand-in --check ../first"));
+    assert_eq!(checked.code(), 1, "{checked}");
+}
+
 /// A stand-in never takes itself, or another one, for the real git.
 #[test]
 fn the_real_git_is_found_among_stand_ins() {
@@ -319,6 +476,88 @@ fn a_check_reports_what_is_in_force() {
     assert_eq!(code, 1);
 }
 
+/// git puts its own programs first into the PATH of these.
+#[test]
+fn a_check_within_hooks_and_aliases() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first", "bin"]);
+    let exec_path = project.git(["--exec-path"]);
+    let first = format!("another git comes first: {exec_path}/git");
+    for check in ["git-sluice stand-in --check", "git sluice stand-in --check"] {
+        let check = format!("{check} '{}'", place.top.join("first").display());
+        let hook = format!("#!/bin/sh\n{check} >../checked\n");
+        let _ = project.shell("mkdir -p .git/hooks").success();
+        project.write_program(".git/hooks/post-checkout", hook);
+        for script in [
+            format!("git -c alias.check='!{check}' check >../checked"),
+            "git checkout -q".to_owned(),
+            format!("git clone -q . ../outer; cd ../outer
+                git -c protocol.file.allow=always submodule --quiet add \"$OLDPWD\" inner 2>../messages
+                git submodule --quiet foreach '{check} >../../checked || :'; cd ../project; rm -rf ../outer"),
+        ] {
+            let _ = project.shell(&script);
+            let report = fs::read_to_string(place.top.join("checked")).expect("written");
+            fs::remove_file(place.top.join("checked")).expect("our own");
+            assert!(report.contains(&first), "{script}: {report}");
+        }
+    }
+}
+
+/// The program that checks is found by the stand-in, and git's own options do not hide the PATH of the caller.
+#[test]
+fn a_check_through_the_stand_in() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    for options in ["", "-C .", "--git-dir=.git -c a.b=c"] {
+        let checked = project.shell(&format!("git {options} sluice stand-in --check ../first"));
+        let report = String::from_utf8(checked.success()).expect("text");
+        let first = format!("PATH            {}/first/git\n", place.top.display());
+        assert!(report.starts_with(&first), "{options}: {report}");
+    }
+    let other = place.with_path(&[]);
+    let checked = other.shell("../first/git sluice stand-in --check ../first");
+    assert_eq!(checked.code(), 1, "{checked}");
+    let _ = project.shell("mv ../first ../moved").success();
+    let moved = place
+        .with_path(&["moved"])
+        .shell("git sluice stand-in --check ../moved");
+    assert_eq!(moved.code(), 1, "{moved}");
+    let report = String::from_utf8_lossy(&moved.stdout).into_owned();
+    assert!(
+        report.contains("archive         git for 'git -C'"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_check_reports_keys_without_effect() {
+    let Some(place) = Place::new() else { return };
+    for (setting, fault) in [
+        ("sluice.cach=/x", Some("not a key of git-sluice")),
+        ("sluice.a.cache=/x", Some("not a key of git-sluice")),
+        (
+            "sluice.gzipCompat=gzip",
+            Some("bad config value 'gzip' for 'sluice.gzipCompat'"),
+        ),
+        ("sluice.gzipCompat=gnu", None),
+        ("sluice.CACHEALWAYS", None),
+    ] {
+        let project = place.with_path(&["first", "bin"]);
+        let checked = project.shell(&format!(
+            "git -c {setting} sluice stand-in --check ../first"
+        ));
+        let report = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert_eq!(checked.code(), i32::from(fault.is_some()), "{report}");
+        let last = report.lines().next_back().expect("a line");
+        let setting = setting.replace('=', " ").to_lowercase();
+        let expected = match fault {
+            None => format!("configuration   command line: {setting}"),
+            Some(fault) => format!("configuration   command line: {setting}: {fault}"),
+        };
+        assert_eq!(last, expected);
+    }
+}
+
 #[test]
 fn a_check_reports_what_is_missing() {
     let Some(place) = Place::new() else { return };
@@ -366,7 +605,35 @@ fn files_of_others_stay() {
     // Its own files are brought up to date.
     let _ = place.set_up("first").success();
     let files = fs::read_dir(place.top.join("first")).expect("our own");
-    assert_eq!(files.count(), 2);
+    assert_eq!(files.count(), 3);
     let refused = place.set_up("project/src/numbers/first");
     refused.assert_refused(128, &["fatal: cannot write '", "\ncaused by: "]);
+}
+
+#[test]
+fn a_directory_is_for_the_stand_in_alone() {
+    let Some(place) = Place::new() else { return };
+    let _ = place
+        .project
+        .shell("mkdir ../empty ../a:b; ln -s a:b ../link")
+        .success();
+    let alone = "is not for a stand-in alone\nhint: name an empty or a new directory";
+    let separator = "cannot be in PATH\ncaused by: a ':' separates the directories there\nhint: ";
+    for (name, message) in [
+        ("bin", alone),
+        ("project", alone),
+        ("project/src", alone),
+        ("a:b", separator),
+        ("a:b/new", separator),
+        ("link", separator),
+    ] {
+        let refused = place.set_up(name);
+        refused.assert_refused(128, &[message]);
+        assert!(!place.top.join(name).join("git").exists(), "{name}");
+    }
+    assert!(!place.top.join("a:b/new").exists());
+    let _ = place.set_up("empty").success();
+    // Files that somebody added to it stay, and do not stop a newer version.
+    let _ = place.project.shell("touch ../empty/mine").success();
+    let _ = place.set_up("empty").success();
 }

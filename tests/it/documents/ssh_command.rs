@@ -23,6 +23,14 @@ fn the_forced_command_serves_archives_and_leaves_the_rest_to_git() {
     let _ = place
         .shell("git clone -q host:project.git clone && test -f clone/new")
         .success();
+    // git serves if git-sluice cannot.
+    for program in ["", "#!/bin/sh\nexit 1\n"] {
+        let _ = place.shell("mkdir -p ../broken").success();
+        place.write_program("../broken/git-sluice", program);
+        let served =
+            "PATH=$PWD/../broken:$PATH git archive --remote=host:project.git HEAD | cmp - theirs";
+        let _ = place.shell(served).success();
+    }
     let refused = place.shell("git archive --remote=\"host:it's.git\" HEAD");
     assert_ne!(refused.code(), 0, "{refused}");
 }

@@ -51,7 +51,8 @@ fn the_variable_and_the_configuration_name_the_log() {
     let logged = Logged::new();
     let configured = &logged.repo;
     let expected = configured.archive(["HEAD"]);
-    configured.git(["config", "sluice.log", "../log"]);
+    let log = logged.log.to_str().expect("text");
+    configured.git(["config", "sluice.log", log]);
     let output = configured.sluice(["HEAD"]);
     assert!(
         output.stdout == expected.stdout && output.stderr.is_empty(),

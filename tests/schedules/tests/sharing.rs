@@ -105,6 +105,7 @@ impl Scene {
                 finish: false,
                 jobs: None,
                 wait: None,
+                fault: None,
             },
             productions: AtomicUsize::new(0),
             pieces: AtomicUsize::new(0),
