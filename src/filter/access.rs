@@ -33,6 +33,14 @@ pub enum AccessFault {
     Space,
     /// The rule starts with a byte order mark, which would be part of it.
     ByteOrderMark,
+    /// The rule starts as a denial of an ignore file.
+    ExclamationMark,
+    /// The rule starts as a comment of an ignore file.
+    Comment,
+    /// The rule has the path of a directory, and no file has that path.
+    Directory,
+    /// No path has such a part between two slashes.
+    Part,
 }
 
 impl fmt::Display for BadRule {
@@ -49,6 +57,16 @@ impl fmt::Display for AccessFault {
             Self::Glob(error) => error.fmt(f),
             Self::Space => f.write_str("white space around a rule"),
             Self::ByteOrderMark => f.write_str("a byte order mark"),
+            Self::ExclamationMark => {
+                f.write_str("'!' denies nothing: write '-' at the start of the rule")
+            }
+            Self::Comment => f.write_str("a rule cannot start with '#', and there are no comments"),
+            Self::Directory => f.write_str(
+                "the rule matches a directory, but none of its files: write '/**' at its end",
+            ),
+            Self::Part => {
+                f.write_str("no path has '//', '/./' or '/../': write the path from the root on")
+            }
         }
     }
 }
@@ -58,6 +76,8 @@ impl fmt::Display for AccessFault {
 pub struct AccessRules {
     /// Whether each rule includes its matches. The index is the rank of the rule.
     includes: Vec<bool>,
+    /// The rules without wildcards: their lines, and the paths that they match.
+    literals: Vec<(usize, Vec<u8>)>,
     /// All rules.
     paths: Index,
     /// The rules that match every path with the prefix of one match.
@@ -81,6 +101,9 @@ impl AccessRules {
             let rule = Rule::new(rule).map_err(|reason| BadRule { line, reason })?;
             let rank = access.includes.len() as Rank;
             access.includes.push(rule.includes);
+            access
+                .literals
+                .extend(rule.literal().map(|path| (line, path)));
             paths.extend(rule.globs.into_iter().map(|glob| (glob, rank)));
         }
         let starts = |of_includes: bool| {
@@ -93,6 +116,20 @@ impl AccessRules {
         access.open = Index::new(paths.iter().filter(|(glob, _)| glob.is_open()).cloned());
         access.paths = Index::new(paths);
         Ok(access)
+    }
+
+    /// The first rule that has the path of a directory, as `is_directory` says of a path without a leading slash. The rule
+    /// would match nothing, so a directory that it denies would be open.
+    pub fn rule_for_directory(
+        &self,
+        mut is_directory: impl FnMut(&[u8]) -> bool,
+    ) -> Option<BadRule> {
+        let mut literals = self.literals.iter();
+        let (line, _) = literals.find(|(_, path)| is_directory(path))?;
+        Some(BadRule {
+            line: *line,
+            reason: AccessFault::Directory,
+        })
     }
 
     /// Whether there are no rules. Then every path is denied.
@@ -157,10 +194,12 @@ impl Rule {
             Some(pattern) => (false, pattern),
             None => (true, text),
         };
+        refuse_other_syntax(pattern)?;
         let pattern = match pattern.starts_with(b"/") {
             true => pattern.into(),
             false => [b"/", pattern].concat(),
         };
+        refuse_unmatchable(&pattern)?;
         if includes {
             compiled(parents(&pattern))?;
         }
@@ -170,6 +209,34 @@ impl Rule {
             includes,
             globs: compiled(globs)?,
         })
+    }
+
+    /// The only path that the rule matches, without a leading slash, if the rule has no wildcard.
+    fn literal(&self) -> Option<Vec<u8>> {
+        let glob = self.globs.first().filter(|glob| glob.is_literal())?;
+        Some(glob.prefix()[1..].into())
+    }
+}
+
+/// Refuses a rule that means something in an ignore file, and nothing here.
+fn refuse_other_syntax(pattern: &[u8]) -> Result<(), AccessFault> {
+    match pattern.first() {
+        Some(b'!') => Err(AccessFault::ExclamationMark),
+        Some(b'#') => Err(AccessFault::Comment),
+        Some(first) if first.is_ascii_whitespace() => Err(AccessFault::Space),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a `pattern` that can match no path of a file.
+fn refuse_unmatchable(pattern: &[u8]) -> Result<(), AccessFault> {
+    if pattern.ends_with(b"/") {
+        return Err(AccessFault::Directory);
+    }
+    let is_impossible = |part: &[u8]| matches!(part, b"" | b"." | b"..");
+    match pattern[1..].split_str("/").any(is_impossible) {
+        true => Err(AccessFault::Part),
+        false => Ok(()),
     }
 }
 
@@ -208,12 +275,11 @@ mod tests {
 
     /// Rules, paths that they allow, and paths that they deny. A trailing slash marks a directory: an
     /// allowed directory is not pruned, a denied directory is.
-    const VERIFIED: [(&[&str], &[&str], &[&str]); 18] = [
+    const VERIFIED: [(&[&str], &[&str], &[&str]); 17] = [
         (&[], &[], &["a"]),
         (&["/**"], &["a", "a/b", "a/"], &[]),
         (&["/*"], &["a", "a/"], &["a/b"]),
         (&["/foo"], &["foo"], &["foo/x"]),
-        (&["/foo/"], &["foo/"], &["foo/x"]),
         (&["/foo/*"], &["foo/x"], &["foo/x/y"]),
         (&["/foo/**"], &["foo/", "foo/x/y"], &["foo"]),
         (&["/**/*.java"], &["A.java", "x/y/A.java", "x/"], &["x/b.c"]),
@@ -278,6 +344,19 @@ mod tests {
             ("/**\n -/secret/**", 2, AccessFault::Space),
             ("/**\n-/secret/** ", 2, AccessFault::Space),
             ("\u{feff}/**", 1, AccessFault::ByteOrderMark),
+            ("/**\n- /secret/**", 2, AccessFault::Space),
+            ("/**\n!/secret/**", 2, AccessFault::ExclamationMark),
+            ("/**\n-!x", 2, AccessFault::ExclamationMark),
+            ("# all\n/**", 1, AccessFault::Comment),
+            ("/src/", 1, AccessFault::Directory),
+            ("src/", 1, AccessFault::Directory),
+            ("/**\n-/secret/", 2, AccessFault::Directory),
+            ("/**/", 1, AccessFault::Directory),
+            ("/", 1, AccessFault::Directory),
+            ("-", 1, AccessFault::Directory),
+            ("./src/**", 1, AccessFault::Part),
+            ("/a//b", 1, AccessFault::Part),
+            ("/**\n-/a/../b", 2, AccessFault::Part),
         ] {
             let error = AccessRules::parse(text.as_bytes())
                 .err()
@@ -285,6 +364,20 @@ mod tests {
             assert_eq!((error.line, error.reason), (line, reason), "{text:?}");
         }
         assert!(AccessRules::parse(b"/\xff").is_err());
+    }
+
+    #[test]
+    fn a_rule_without_wildcards_is_about_a_file() {
+        for (rules, line) in [
+            (&["src"][..], Some(1)),
+            (&["/**", "-/src/lib"], Some(2)),
+            (&[r"/sr\c"], Some(1)),
+            (&["/src/**", "/src/*", "-/s*c", "/sr{c,d}", "/file"], None),
+        ] {
+            let is_directory = |path: &[u8]| [&b"src"[..], b"src/lib"].contains(&path);
+            let found = access(rules).rule_for_directory(is_directory);
+            assert_eq!(found.map(|rule| rule.line), line, "{rules:?}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::{
         lfs::LfsFiles,
         objects::{Failure, reader::Reader, wanted::Role},
         repository::{Repository, lfs, treeish::Treeish},
-        tree::{ABSENT, Mount, look_up},
+        tree::{ABSENT, Mount, directory_at, look_up},
     },
     output::report::Channel,
 };
@@ -201,6 +201,23 @@ impl<'a> FilterRules<'a> {
                             name '{}' and the path '{}' instead of '{}'";
             let values: [&[u8]; 4] = [path, commit, path, name];
             print_line(diagnostics, "warning: ", &format_bytes(template, &values));
+        }
+    }
+
+    /// Refuses access rules that have the path of a directory of the tree `root`, which `reader` reads. An object that cannot be
+    /// read is for the archive to report.
+    pub(super) fn fit_access(&self, reader: &Reader, root: ObjectId) -> Result<()> {
+        let (Some(access), Some(name)) = (&self.access, &self.given.access_rules) else {
+            return Ok(());
+        };
+        let mut reader = reader.clone().failing_on_missing();
+        let is_directory = |path: &[u8]| {
+            let found = directory_at(&mut reader, root, root.kind(), path);
+            matches!(found, Ok(Some(_)))
+        };
+        match access.rule_for_directory(is_directory) {
+            Some(bad) => Err(unusable_access(name).caused_by(bad)),
+            None => Ok(()),
         }
     }
 
@@ -443,12 +460,7 @@ fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
 /// Reads access rules, and returns their text with them. Fails closed: rules that cannot be read or parsed end the
 /// run.
 fn access_rules(name: &OsStr, directory: &WorkingDirectory) -> Result<(AccessRules, Vec<u8>)> {
-    let failed = || {
-        Error::fatal(format_bytes(
-            "cannot use access rules '{}'",
-            &[name.as_bytes()],
-        ))
-    };
+    let failed = || unusable_access(name);
     let channel = Channel::parse(name, directory).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
@@ -457,6 +469,13 @@ fn access_rules(name: &OsStr, directory: &WorkingDirectory) -> Result<(AccessRul
         true => Err(failed().caused_by("there are none")),
         false => Ok((rules, text)),
     }
+}
+
+fn unusable_access(name: &OsStr) -> Error {
+    Error::fatal(format_bytes(
+        "cannot use access rules '{}'",
+        &[name.as_bytes()],
+    ))
 }
 
 /// Collects ignore rules from all their origins.

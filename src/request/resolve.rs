@@ -245,6 +245,7 @@ impl<'a> Inputs<'a> {
             reader.odb.expect_most(budget.index_ahead());
         }
         let treeish = self.treeish(repository, &known.filters, &mut reader, diagnostics)?;
+        known.filters.fit_access(&reader, treeish.tree)?;
         read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
         let top = self.top(repository);
         let view = self.view_builder(known, (&top, treeish.tree), fetching, &mut reader)?;

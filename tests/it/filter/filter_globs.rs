@@ -239,8 +239,11 @@ proptest! {
         rules in lines("-"),
         paths in vec(path(), 1..20),
     ) {
+        // Some patterns can match no path, so they are no rules.
+        let is_rule = |rule: &String| AccessRules::parse(rule.as_bytes()).is_ok();
+        let rules: Vec<String> = rules.into_iter().filter(is_rule).collect();
         let access = AccessRules::parse(rules.join("\n").as_bytes()).ok();
-        prop_assume!(access.is_some());
+        prop_assert!(access.is_some());
         for (access, path) in access.iter().flat_map(|access| paths.iter().map(move |path| (access, path))) {
             let expected = slow_access(&rules, path);
             prop_assert_eq!(access.allows(path.as_bytes()), expected, "{}", path);
