@@ -16,7 +16,7 @@ OPTIONS    esac
 # The operands of the command $1, one a line. Fails if files are wanted.
 _git_sluice_operands() {
     case "$1" in
-OPERANDS    apply | verify | prune | upload-archive | batch) return 1 ;;
+OPERANDS    FILES) return 1 ;;
     *) git for-each-ref --format='%(refname:short)' 2>/dev/null ;;
     esac
 }
@@ -90,6 +90,6 @@ _git_sluice() {
         ;;
     esac
     if values=$(_git_sluice_candidates "$may_be_command" "$command" "$option" "$word"); then
-        __gitcomp_nl "$values" " " "$word"
+        __gitcomp_nl "$values" "" "$word"
     fi
 }

@@ -5,11 +5,10 @@ use clap::{Arg, Command, ValueEnum};
 use super::{
     bash,
     commands::CommandName,
-    delta, filters,
     grammar::Question,
     names::{BEYOND, PROGRAM},
-    reports, serving, sharing,
     statuses::STATUSES,
+    topics::TOPICS,
 };
 use crate::base::error::{Error, Result, format_bytes};
 
@@ -17,15 +16,6 @@ use crate::base::error::{Error, Result, format_bytes};
 const WIDTH: usize = 80;
 /// The column before the text about an option.
 const HELP_COLUMN: usize = 29;
-
-/// Groups of options that have a page of help of their own: the topic, and the heading of the group.
-const TOPICS: [(&str, &str); 5] = [
-    ("filters", filters::HEADING),
-    ("changes", delta::HEADING),
-    ("reports", reports::HEADING),
-    ("http", serving::HEADING),
-    ("cache", sharing::HEADING),
-];
 
 /// The answer to a `question` about a command.
 pub(super) fn answer(question: Question, command: CommandName) -> String {

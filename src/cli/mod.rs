@@ -7,12 +7,14 @@
 mod amount;
 mod args;
 mod bash;
+mod candidates;
 mod commands;
 mod completions;
 mod content;
 mod delta;
 mod extra;
 mod filters;
+mod fish;
 mod grammar;
 mod help;
 mod manual;
@@ -25,6 +27,8 @@ mod serving;
 mod sharing;
 mod statuses;
 
+mod topics;
+mod zsh;
 pub use amount::{number, size};
 pub use args::Args;
 pub use commands::{

@@ -7,7 +7,7 @@ use git_sluice::cli::STATUSES;
 use crate::{
     commands::{COMMANDS, options, text},
     support::process::{run, run_with_input},
-    support::{Repo, binary, installed, skip},
+    support::{Repo, installed},
 };
 
 #[test]
@@ -68,10 +68,9 @@ fn a_manual_page() {
     }
 }
 
-/// Completions complete, for the program and for git.
+/// Completions complete, also where a shell has no terminal.
 #[test]
 fn completions_of_bash() {
-    const OF_GIT: &str = "/usr/share/bash-completion/completions/git";
     let place = Repo::copy("basic");
     place.write("script", text(&["completions", "bash"]));
     let ask = |before: &str, words: &str, function: &str| {
@@ -115,80 +114,4 @@ fn completions_of_bash() {
         assert_eq!(ask(":", words, ours), candidates, "{words}");
     }
     assert!(!place.path().join("ran").exists());
-    if !Path::new(OF_GIT).exists() {
-        return skip("git's completion for bash is not installed");
-    }
-    let directory = Path::new(binary()).parent().expect("below the root");
-    let before = format!("PATH={}:$PATH; . {OF_GIT}", directory.display());
-    for (words, candidates) in [
-        (
-            "git sluice --max-ch",
-            "--max-changed-paths= --max-changed-ratio=",
-        ),
-        ("git sluice --profile = z", "zoekt"),
-        ("git sluice --format = z", "zip"),
-        ("git sluice --base = ma", refs),
-        ("git sluice ma", &*format!("manual {refs}")),
-        ("git sluice --prefix = ma", ""),
-        ("git sluice ls ma", refs),
-        ("git sluice publi", "publish"),
-        ("git sluice prune --old", "--older-than="),
-    ] {
-        let told = ask(&before, words, "__git_wrap__git_main");
-        let told: Vec<_> = told.split_whitespace().collect();
-        assert_eq!(told.join(" "), candidates, "{words}");
-    }
-    assert!(!place.path().join("ran").exists());
-}
-
-#[test]
-fn completions_of_other_shells() {
-    for (shell, check) in [
-        ("zsh", ["--no-exec"].as_slice()),
-        ("fish", &["--no-execute"]),
-    ] {
-        let script = text(&["completions", shell]);
-        assert!(script.contains("max-changed-ratio"), "{script}");
-        if installed(shell) {
-            let place = Repo::scratch();
-            place.write("script", &script);
-            let mut shell = place.command(shell);
-            run(shell.args(check).arg("script")).success();
-        }
-    }
-}
-
-/// `complete -C` says what fish would offer.
-#[test]
-fn fish_offers_revisions_and_values() {
-    if !installed("fish") {
-        return;
-    }
-    let place = Repo::copy("basic");
-    place.write("script", text(&["completions", "fish"]));
-    for (words, candidates) in [
-        ("git-sluice ma", &["main", "manual"][..]),
-        ("git-sluice --base=ma", &["--base=main"]),
-        ("git-sluice --profile=z", &["--profile=zoekt"]),
-        ("git-sluice ls ma", &["main"]),
-        ("git-sluice publi", &["publish"]),
-        ("git-sluice prune --old", &["--older-than"]),
-    ] {
-        let mut fish = place.command("fish");
-        let script = format!("source script; complete -C '{words}'");
-        let told = run(fish.args(["--no-config", "-c", &script])).success();
-        let told = String::from_utf8(told).expect("text");
-        let names = told.lines().filter_map(|line| line.split('\t').next());
-        assert_eq!(names.collect::<Vec<_>>(), candidates, "{words}");
-    }
-}
-
-/// zsh offers what it is told in a terminal only; so the places are checked.
-#[test]
-fn zsh_offers_revisions() {
-    let script = text(&["completions", "zsh"]);
-    let places = |end: &str| script.lines().filter(|line| line.contains(end)).count();
-    // Five commands about an archive, an archive without a name, and `publish`, which has no base.
-    assert_eq!(places(":_git-sluice_revisions'"), 13, "{script}");
-    assert_eq!(places("_git-sluice_revisions() {"), 1, "{script}");
 }

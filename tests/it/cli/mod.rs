@@ -1,5 +1,6 @@
 //! The command line: options, help, manual and completions.
 
 pub(crate) mod command_line;
+pub(crate) mod completions;
 pub(crate) mod guide;
 pub(crate) mod usage;
