@@ -153,7 +153,7 @@ impl Error {
         Self::new(ExitKind::Damaged, message)
     }
 
-    /// `number` paths of a directory are not as in `commit`; status 12.
+    /// `number` paths of a directory are not as in `commit`; status 1.
     pub fn directory_differs(number: usize, commit: &str) -> Self {
         let (differ, them) = match number {
             1 => ("path differs", "it"),

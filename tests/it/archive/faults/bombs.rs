@@ -369,6 +369,18 @@ fn bases_without_room_on_the_disk() {
     assert!(messages.contains("caused by: no room for "), "{output}");
 }
 
+/// The user may not know that a file is needed, so the message says where it would be.
+#[test]
+fn without_a_directory_of_temporary_files() {
+    let repo = Repo::from("big-delta").env("TMPDIR", "/nonexistent");
+    for format in ["tar", "tar.gz", "zip"] {
+        let output = repo.sluice(["--memory=16m", &format!("--format={format}"), "HEAD"]);
+        assert_orderly_failure(&output);
+        let cause = "caused by: cannot write to a temporary file in '/nonexistent': No such file or directory\n";
+        assert!(output.messages().contains(cause), "{output}");
+    }
+}
+
 #[test]
 fn compressed_data_that_is_wrong() {
     let sound = zlib(b"12345");
