@@ -8,6 +8,8 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 REPOSITORY, CACHE = sys.argv[1:3]
 SHARED = [f"--cache={CACHE}", "--cache-finish", "--cache-jobs=4", "--cache-wait=5"]
 PIECE = 1 << 16

@@ -90,6 +90,10 @@ func (b *batch) write(repository string, words ...string) int {
 }
 
 func main() {
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: batch_client <base> <revision> <repository>...")
+		os.Exit(2)
+	}
 	base, revision, batch := os.Args[1], os.Args[2], start()
 	failed := 0
 	for _, repository := range os.Args[3:] {

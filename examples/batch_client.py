@@ -52,6 +52,8 @@ def write(batch, repository, *words):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     base, revision, *repositories = sys.argv[1:]
     batch, failed = Batch(), False
     for repository in repositories:

@@ -98,7 +98,7 @@ impl Batch {
 fn main() -> Result<ExitCode> {
     let words: Vec<String> = env::args().skip(1).collect();
     let [base, revision, repositories @ ..] = &words[..] else {
-        return Err("a base, a revision and repositories are wanted".into());
+        return Err("usage: batch_client <base> <revision> <repository>...".into());
     };
     let mut batch = Batch::start()?;
     let mut exit = ExitCode::SUCCESS;

@@ -68,6 +68,8 @@ def add(database, repository, archive):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     name, words, *repositories = sys.argv[1:]
     database, batch = sqlite3.connect(name), Batch()
     database.executescript(SCHEMA)

@@ -22,7 +22,7 @@ const TOO_MANY_CHANGES: u8 = 5;
 fn main() -> Result<ExitCode> {
     let words: Vec<String> = env::args().skip(1).collect();
     let [base, revision, repositories @ ..] = &words[..] else {
-        return Err("a base, a revision and repositories are wanted".into());
+        return Err("usage: index <base> <revision> <repository>...".into());
     };
     // One session for all requests: repositories stay open. Threads may share it.
     let session = Session::new(env::current_dir()?, |name| env::var_os(name));

@@ -6,6 +6,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -32,6 +33,10 @@ func main() {
 	languages := flag.String("language_map", "", "a mapping between a language and its ctags processor (a:0,b:3).")
 	profile := flag.String("cpu_profile", "", "write cpu profile to `file`")
 	version := flag.Bool("version", false, "Print version number")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: %s [<flag>...] <repository>...\n", filepath.Base(os.Args[0]))
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 
 	if *version {
@@ -39,6 +44,10 @@ func main() {
 		log.SetOutput(os.Stdout)
 		log.Printf("%s version %q", filepath.Base(os.Args[0]), zoektindex.Version)
 		return
+	}
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
 	}
 	if *submodules {
 		options.Sluice = append(options.Sluice, "--submodules=recurse")

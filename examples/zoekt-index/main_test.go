@@ -38,6 +38,13 @@ func run(t *testing.T, words ...string) (int, string) {
 	return process.ProcessState.ExitCode(), string(output)
 }
 
+func TestUsageWithoutWords(t *testing.T) {
+	status, output := run(t)
+	if status != 2 || !strings.Contains(output, "[<flag>...] <repository>...") || !strings.Contains(output, "-branches") {
+		t.Errorf("status %d: %s", status, output)
+	}
+}
+
 // succeed runs the program, and checks what it says about the repository.
 func succeed(t *testing.T, expected string, words ...string) {
 	t.Helper()

@@ -19,6 +19,21 @@ where
     }
 }
 
+/// Parse a whole number that is not less than `least`.
+pub(super) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<i128> + PartialOrd + Display + Clone,
+{
+    move |text| {
+        let number = text.parse::<i128>().map_err(|_| "not a whole number")?;
+        match T::try_from(number) {
+            Ok(number) if number >= least => Ok(number),
+            Err(_) if number > 0 => Err("too large".to_owned()),
+            _ => Err(format!("less than {least}")),
+        }
+    }
+}
+
 /// Parse bytes: a whole number, and a unit such as `k`, `KB` or `KiB`.
 pub fn size(text: &str) -> Result<u64, String> {
     let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -60,7 +75,7 @@ pub(super) fn part(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{number, part, size};
+    use super::{at_least, number, part, size};
 
     #[test]
     fn numbers_are_whole_and_within_a_range() {
@@ -75,6 +90,20 @@ mod tests {
             ("65537", "not from 1 to 1024"),
         ] {
             assert_eq!(threads(text), Err(message.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_have_no_upper_bound() {
+        let jobs = at_least::<u32>(1);
+        assert_eq!(jobs("1"), Ok(1));
+        for (text, message) in [
+            ("0", "less than 1"),
+            ("-1", "less than 1"),
+            ("4294967296", "too large"),
+            ("many", "not a whole number"),
+        ] {
+            assert_eq!(jobs(text), Err(message.to_owned()), "{text}");
         }
     }
 

@@ -9,15 +9,16 @@ use std::{
 use clap::{CommandFactory, Parser, ValueEnum};
 
 use super::{
-    amount::{number, part, size},
+    amount::{at_least, part},
     args::Args,
     content::{ContentOptions, Encoding, LevelOption},
     delta::Delta,
     extra::Extra,
     filters::{Filters, Profile},
+    likeness::most_like,
     names::{BEYOND, OF_GIT},
     reports::ReportOptions,
-    run::{BucketOptions, DirectoryThreads, ProgressOptions, RunOptions, Verbosity},
+    run::{BucketOptions, DirectoryThreads, ProgressOptions, RunOptions, Verbosity, memory},
     serving::{Condition, Range},
     sharing::{Sharing, duration},
 };
@@ -65,6 +66,16 @@ impl CommandName {
         Self::from_str(word.to_str()?, false).ok()
     }
 
+    /// The command that is meant by `word`, which is none.
+    pub fn meant_by(word: &str) -> Option<Self> {
+        let all = Self::value_variants().iter().copied();
+        let meant = most_like(
+            word,
+            all.map(|command| (command.as_str().to_owned(), command)),
+        )?;
+        (meant.as_str() != word).then_some(meant)
+    }
+
     /// The name.
     pub fn as_str(self) -> &'static str {
         self.row().0
@@ -89,9 +100,9 @@ impl CommandName {
             Self::Explain => ("explain", Explain::command),
             Self::Info => ("info", Info::command),
             Self::Missing => ("missing", Missing::command),
-            Self::Apply => ("apply", Apply::command),
+            Self::Apply => ("apply", apply),
             Self::Verify => ("verify", Verify::command),
-            Self::Publish => ("publish", Publish::command),
+            Self::Publish => ("publish", publish),
             Self::Prune => ("prune", Prune::command),
             Self::Batch => ("batch", Batch::command),
             Self::UploadArchive => ("upload-archive", UploadArchive::command),
@@ -102,6 +113,23 @@ impl CommandName {
             Self::Help => ("help", Help::command),
         }
     }
+}
+
+/// The options of `apply`, which writes no archive.
+fn apply() -> clap::Command {
+    Apply::command().mut_args(|argument| match argument.get_id().as_str() {
+        "verbose" => argument.help("Report each path that is written or deleted"),
+        _ => argument,
+    })
+}
+
+/// The options of `publish`. A channel has commits, and no other trees.
+fn publish() -> clap::Command {
+    Publish::command().mut_args(|argument| match argument.get_id().as_str() {
+        "verbose" => argument.help("Report the files of each archive that is tried"),
+        "treeish" => argument.value_name("commit"),
+        _ => argument,
+    })
 }
 
 /// Write an archive of a tree, as git archive does
@@ -394,7 +422,7 @@ pub struct Publish {
     pub level: LevelOption,
 
     /// Publish a full archive after this many deltas
-    #[arg(long, value_name = "count", default_value = "20", value_parser = number::<u32>(0..=u32::MAX), help_heading = BEYOND)]
+    #[arg(long, value_name = "count", default_value = "20", value_parser = at_least::<u32>(0), help_heading = BEYOND)]
     pub full_every: u32,
 
     /// Publish a full archive if deltas reach this share
@@ -476,15 +504,15 @@ pub struct Batch {
     /// Answer at most this many requests at once
     ///
     /// By default, there is one for each processor, up to 4.
-    #[arg(long, value_name = "count", value_parser = number::<usize>(1..=usize::MAX), help_heading = BEYOND)]
+    #[arg(long, value_name = "count", value_parser = at_least::<usize>(1), help_heading = BEYOND)]
     pub jobs: Option<usize>,
 
     /// Keep this many repositories open between requests
-    #[arg(long, value_name = "count", default_value = "100", value_parser = number::<usize>(0..=usize::MAX), help_heading = BEYOND)]
+    #[arg(long, value_name = "count", default_value = "100", value_parser = at_least::<usize>(0), help_heading = BEYOND)]
     pub repositories: usize,
 
     /// Limit the memory of all requests together
-    #[arg(long, value_name = "size", default_value = "256m", value_parser = size, help_heading = BEYOND)]
+    #[arg(long, value_name = "size", default_value = "256m", value_parser = memory, help_heading = BEYOND)]
     pub memory: u64,
 }
 

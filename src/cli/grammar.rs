@@ -11,9 +11,8 @@ use std::{
 };
 
 use clap::{Arg, ValueEnum};
-use strsim::normalized_damerau_levenshtein;
 
-use super::{commands::CommandName, names::NAME};
+use super::{commands::CommandName, likeness::most_like, names::NAME};
 use crate::base::error::{Error, Result};
 
 /// Options of git itself, each with the form that git takes before the name of a command.
@@ -32,8 +31,34 @@ const OF_GIT_ITSELF: [(&str, &str); 13] = [
     ("noglob-pathspecs", "--noglob-pathspecs"),
     ("work-tree", "--work-tree=<dir>"),
 ];
-/// How much an unknown name has to be like an option's for a hint: a slip or two in a name of common length.
-const LIKENESS: f64 = 0.6;
+/// Options of other commands and programs, each with the option that a command needs for the hint, and the hint.
+const OF_OTHERS: [(&str, &str, &str); 5] = [
+    (
+        "recurse-submodules",
+        "submodules",
+        "--submodules=recurse sends the files of submodules",
+    ),
+    (
+        "dry-run",
+        "prefix",
+        "'git sluice ls' lists the files that would be sent",
+    ),
+    (
+        "since",
+        "base",
+        "--base=<commit> sends only what changed since that commit",
+    ),
+    (
+        "jobs",
+        "threads",
+        "--threads=<count> sets the number of threads; '--jobs' is an option of 'git sluice batch'",
+    ),
+    (
+        "gitignore",
+        "exclude-from",
+        "an archive has no untracked files; --exclude-from=<file> leaves out paths that match its globs",
+    ),
+];
 
 /// An option.
 #[derive(Clone, Debug)]
@@ -242,6 +267,13 @@ impl<'t> Scanner<'t> {
         if self.speaker == Speaker::Client {
             return None;
         }
+        let has = |name: &str| self.options.iter().any(|option| option.name == name);
+        let of_others = OF_OTHERS
+            .iter()
+            .find(|(known, needed, _)| *known == name && has(needed));
+        if let Some((_, _, hint)) = of_others {
+            return Some((*hint).to_owned());
+        }
         let is_it = |arg: &Arg| {
             let is_short = arg.get_short().is_some_and(|it| name.chars().eq([it]));
             !arg.is_hide_set() && (is_short || arg.get_long() == Some(name))
@@ -259,14 +291,7 @@ impl<'t> Scanner<'t> {
     /// The name of an option that is most like `name`.
     fn similar(&self, name: &str) -> Option<Spelling<'t>> {
         let all = self.options.iter().flat_map(Spelling::all);
-        let likenesses = all.map(|spelling| {
-            let likeness = normalized_damerau_levenshtein(name, &spelling.to_string());
-            (likeness, spelling)
-        });
-        let similar = likenesses
-            .filter(|(likeness, _)| *likeness >= LIKENESS)
-            .max_by(|one, other| one.0.total_cmp(&other.0));
-        similar.map(|(_, spelling)| spelling)
+        most_like(name, all.map(|spelling| (spelling.to_string(), spelling)))
     }
 
     /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make

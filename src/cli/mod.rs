@@ -17,6 +17,7 @@ mod filters;
 mod fish;
 mod grammar;
 mod help;
+mod likeness;
 mod manual;
 mod names;
 mod pathspec_file;
@@ -26,9 +27,9 @@ mod run;
 mod serving;
 mod sharing;
 mod statuses;
-
 mod topics;
 mod zsh;
+
 pub use amount::{number, size};
 pub use args::Args;
 pub use commands::{

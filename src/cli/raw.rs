@@ -14,6 +14,7 @@ use clap::{
 use gix::bstr;
 
 use super::{
+    candidates::{self, Candidates},
     commands::{Archive, CommandName},
     content::LEVEL,
     extra::Extra,
@@ -393,6 +394,32 @@ impl ParsedOptions<'_> {
         Ok(())
     }
 
+    /// Refuses the value of an option of git-sluice that is a path below `~`. A shell replaces the sign only at the start of a
+    /// word, so the file would go to a directory with this name.
+    fn refuse_home(&self, command: &Command) -> Result<()> {
+        let is_path = |name: &str| {
+            let mut options = command.get_arguments();
+            let option = options.find(|option| option.get_long() == Some(name));
+            let own = option.filter(|option| option.get_help_heading().is_some());
+            let value = own.and_then(candidates::value);
+            matches!(value, Some(Candidates::Files | Candidates::Directories))
+        };
+        let mut paths = self.options.iter().filter(|(name, _)| is_path(name));
+        let below_home = paths.find_map(|(name, value)| {
+            let below = value.as_ref()?.as_bytes().strip_prefix(b"~/")?;
+            Some((name.as_bytes(), below))
+        });
+        match below_home {
+            Some((name, below)) => {
+                let refused =
+                    format_bytes("--{}='~/{}': the shell did not replace '~'", &[name, below]);
+                Err(Error::usage(refused)
+                    .hinted(format_bytes(r#"--{}="$HOME"/{}"#, &[name, below])))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Reads the values with the definition of the `command`.
     fn parse<T: FromArgMatches>(
         mut self,
@@ -400,6 +427,7 @@ impl ParsedOptions<'_> {
         speaker: Speaker,
     ) -> Result<(T, Vec<Extra>), CliError> {
         self.refuse_alone()?;
+        self.refuse_home(command)?;
         if let Some(operand) = self.missing_operand(command) {
             return Err(self.without_operand(&operand, command, speaker).into());
         }
@@ -464,8 +492,7 @@ impl ParsedOptions<'_> {
         };
         let mut needed = command.get_positionals().filter(is_needed);
         let missing = needed.nth(self.operands.len())?;
-        let names = missing.get_value_names().unwrap_or_default();
-        names.first().map(ToString::to_string)
+        Some(candidates::name(missing))
     }
 
     /// The error about a missing operand, which one of the values that options took may be.
@@ -680,9 +707,9 @@ mod tests {
     /// Options of git-sluice follow the same grammar and never make git's options ambiguous.
     #[test]
     fn options_of_ours() {
-        let args = archive("-vj4 --mem=1k --prog --no-prog --thr 8 --p=p/ HEAD");
+        let args = archive("-vj4 --mem=1m --prog --no-prog --thr 8 --p=p/ HEAD");
         let run = args.described.run;
-        assert_eq!((run.threads, run.memory), (Some(8), 1024));
+        assert_eq!((run.threads, run.memory), (Some(8), 1 << 20));
         assert!(args.progress.no_progress && !args.progress.progress);
         assert_eq!(args.described.content.prefix, Some("p/".into()));
         let run = archive("--threads=8 --no-threads HEAD").described.run;

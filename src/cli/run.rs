@@ -12,6 +12,16 @@ use super::{
 
 /// The default of `--memory`, in bytes.
 const DEFAULT_MEMORY: u64 = 128 << 20;
+/// The least limit in bytes. A smaller one saves no memory and makes a run several times slower, so megabytes are meant.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+/// Parse a limit of memory.
+pub(super) fn memory(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes if bytes < LEAST_MEMORY => Err("less than 1m".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
 
 /// The threads of commands that work on a directory.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -35,7 +45,7 @@ pub struct RunOptions {
     pub threads: Option<u16>,
 
     /// Limit buffers and caches, for example 64m
-    #[arg(long, value_name = "size", default_value = "128m", value_parser = size)]
+    #[arg(long, value_name = "size", default_value = "128m", value_parser = memory)]
     pub memory: u64,
 }
 

@@ -8,10 +8,10 @@ use std::{
     path::Path,
 };
 
-use super::Context;
+use super::{Context, context::no_channel};
 use crate::{
     base::{
-        error::{Error, Result, format_bytes},
+        error::{Error, ExitKind, Result, format_bytes},
         working_directory::{NamedFile, WorkingDirectory},
     },
     cli::{self, CliError, RawArgs},
@@ -26,8 +26,45 @@ use crate::{
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let options: cli::Apply = words.options()?;
     let destination = (context.output)()?;
+    refuse_file(&options, context.directory())?;
     let source = Source::of(&options, context.directory())?;
-    Ok(apply(&options, source, &mut context, destination)?)
+    let applied = apply(&options, source, &mut context, destination);
+    Ok(applied.map_err(|error| explained(&options, error, &context))?)
+}
+
+/// Refuses a file in place of the directory.
+fn refuse_file(options: &cli::Apply, directory: &WorkingDirectory) -> Result<()> {
+    if !directory.file(&options.directory).path.is_file() {
+        return Ok(());
+    }
+    let file = options.directory.as_os_str().as_bytes();
+    let other = options
+        .archive
+        .as_deref()
+        .unwrap_or(OsStr::new("<directory>"));
+    let refused = format_bytes("'{}' is a file, and the directory comes first", &[file]);
+    let hint = format_bytes("git sluice apply {} {}", &[other.as_bytes(), file]);
+    Err(Error::fatal(refused).hinted(hint))
+}
+
+/// The `error` of an application whose word may name a bucket and no channel.
+fn explained(options: &cli::Apply, error: Error, context: &Context<'_>) -> Error {
+    let word = options.archive.as_deref().and_then(OsStr::to_str);
+    let word = options.channel.as_deref().or(word);
+    let named: fn(String) -> Error = match error.kind() {
+        ExitKind::Fatal => Error::fatal,
+        ExitKind::NotThere => Error::not_there,
+        _ => return error,
+    };
+    match word.filter(|word| context.is_bucket(word, options.bucket.timeout)) {
+        Some(word) => {
+            let bucket = word.trim_end_matches('/').as_bytes();
+            let values = [bucket, options.directory.as_os_str().as_bytes()];
+            let hint = format_bytes("git sluice apply --channel={}/<channel> {}", &values);
+            named(no_channel(word)).hinted(hint)
+        }
+        None => error,
+    }
 }
 
 /// The place that archives come from.
@@ -175,6 +212,7 @@ fn reports<'a>(
 fn id(text: &str) -> Result<Id> {
     Id::new(text.as_bytes()).ok_or_else(|| {
         let refused = format_bytes("'{}' is not the id of a commit", &[text.as_bytes()]);
-        Error::fatal(refused).hinted("in full, in lower case: git rev-parse shows it")
+        let hint = "'git rev-parse {}^{commit}' prints the id in the repository";
+        Error::fatal(refused).hinted(format_bytes(hint, &[text.as_bytes()]))
     })
 }

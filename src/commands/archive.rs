@@ -4,6 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::Write,
     os::unix::ffi::OsStrExt,
+    path::Path,
 };
 
 use super::Context;
@@ -15,7 +16,7 @@ use crate::{
     },
     cache::Account,
     cli::{self, Args, CliError, RawArgs},
-    git::repository::{Repository, promisor::FetchAccount},
+    git::repository::{Repository, environment::Environment, promisor::FetchAccount},
     output::{
         self, Destination,
         report::{Console, Meter, Reports, Terminal, Total},
@@ -35,7 +36,10 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     let (repository, formats) = context.open()?;
     let output = words.output.clone();
     let destination = match &output {
-        Some(path) => Destination::create(&context.directory().file(path), context.watch)?,
+        Some(path) => {
+            let created = Destination::create(&context.directory().file(path), context.watch);
+            created.map_err(|error| hint_at_home(path, error, context.environment))?
+        }
         None => (context.output)()?,
     };
     let (options, extras) = words.second_pass(|file| context.examine(file, &repository))?;
@@ -56,6 +60,18 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         context,
     };
     Ok(command.report(repository, destination)?)
+}
+
+/// The `error` of creating the file at `path`, with a hint if a shell did not replace its `~`. A caller of git gets the words of
+/// git alone.
+fn hint_at_home(path: &Path, error: Error, environment: &Environment) -> Error {
+    match path.strip_prefix("~") {
+        Ok(below) if !environment.stands_in => {
+            let below = below.as_os_str().as_bytes();
+            error.hinted(format_bytes(r#"-o "$HOME"/{}"#, &[below]))
+        }
+        _ => error,
+    }
 }
 
 /// Lists the formats.

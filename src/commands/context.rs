@@ -4,6 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::{BufReader, Read, Write},
     os::unix::ffi::OsStringExt,
+    time::Duration,
 };
 
 use clap::FromArgMatches;
@@ -15,6 +16,10 @@ use crate::{
         working_directory::WorkingDirectory,
     },
     cli::{Args, CliError, Extra, ProgressOptions, RawArgs, pathspecs_from},
+    directory::{
+        bucket::{self, BucketUrl},
+        channels,
+    },
     git::{
         environment::Environment,
         repository::{Repository, config_without_repository, extra_file, promisor::FetchAccount},
@@ -126,6 +131,13 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether `word`, which should name a channel, names a bucket.
+    pub(super) fn is_bucket(&self, word: &str, timeout: Duration) -> bool {
+        let bucket = bucket::open(&BucketUrl::new(word), self.directory(), timeout);
+        let is_bucket = bucket.and_then(|bucket| channels::is_bucket(&*bucket));
+        is_bucket.unwrap_or(false)
+    }
+
     /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit.
     pub(super) fn adjust(&self, args: &mut Args) -> Result<()> {
         args.run.memory = args.run.memory.min(self.max_memory);
@@ -168,6 +180,11 @@ impl<'a> Context<'a> {
         };
         Ok((options, question))
     }
+}
+
+/// What is wrong with the bucket `word` in place of a channel.
+pub(super) fn no_channel(word: &str) -> String {
+    format!("'{word}' is a bucket and names no channel")
 }
 
 /// A question about an archive, before its options are resolved.

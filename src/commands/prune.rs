@@ -5,7 +5,7 @@ use crate::{
     base::error::{Error, Result},
     cli::{self, CliError, RawArgs},
     directory::{
-        bucket::{self, Bucket, BucketUrl, no_bucket},
+        bucket::{self, Bucket, BucketUrl, absent_bucket},
         channels::{self, ChannelAddress},
     },
     output::report::json_line,
@@ -26,7 +26,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
 
 /// The error about a bucket that does not exist, with a hint if `word` names a channel.
 fn missing(word: &str, open: impl Fn(&BucketUrl) -> Result<Box<dyn Bucket>>) -> Error {
-    let missing = no_bucket(BucketUrl::new(word).to_string());
+    let missing = absent_bucket(BucketUrl::new(word).to_string());
     let is_bucket = |place: &ChannelAddress| {
         let above = open(&place.bucket).and_then(|bucket| channels::is_bucket(&*bucket));
         above.unwrap_or(false)

@@ -4,7 +4,11 @@ use std::io::{self, Write};
 
 use gix::ObjectId;
 
-use super::{Context, archive::total, context::Question};
+use super::{
+    Context,
+    archive::total,
+    context::{Question, no_channel},
+};
 use crate::{
     archive::{self, ArchiveOutputs, RunStats},
     base::{
@@ -40,7 +44,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 /// Publishes the archives of a commit, and prints a line about them.
 fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>) -> Result<()> {
     let place = ChannelAddress::parse(&options.channel)?;
-    refuse_alone(&options.channel)?;
+    refuse_alone(&options.channel).map_err(|error| explained(options, error, context))?;
     let timeout = options.bucket.timeout;
     let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
     let screen = context.screen(&options.progress);
@@ -68,11 +72,10 @@ fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>
 /// The `error` of a publication whose word may name a bucket and no channel.
 fn explained(options: &cli::Publish, error: Error, context: &Context<'_>) -> Error {
     let url = BucketUrl::new(&options.channel);
-    let bucket = bucket::open(&url, context.directory(), options.bucket.timeout);
-    match bucket.and_then(|bucket| channels::is_bucket(&*bucket)) {
-        Ok(true) => Error::fatal(format!("'{url}' is a bucket and names no channel"))
+    match context.is_bucket(&options.channel, options.bucket.timeout) {
+        true => Error::fatal(no_channel(&url.to_string()))
             .hinted(format!("git sluice publish {url}/<channel> <commit>")),
-        _ => error,
+        false => error,
     }
 }
 

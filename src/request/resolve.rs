@@ -33,7 +33,7 @@ use crate::{
         working_directory::WorkingDirectory,
     },
     cache::Key,
-    cli::{self, Args, ByteRange, ExtraContent, Submodules},
+    cli::{self, Args, ByteRange, CommandName, ExtraContent, Submodules},
     filter::access::AccessRules,
     format::{MemberKind, zip::Times},
     git::{
@@ -417,7 +417,7 @@ impl<'a> Inputs<'a> {
         let required = required.transpose()?;
         filters.fit_name(name)?;
         let mut treeish = treeish::resolve(repository, reader, name, diagnostics)
-            .map_err(|error| self.hint_at_base(name, error))?;
+            .map_err(|error| self.hint_at_meaning(name, error))?;
         // As in git, a filter is told of this ref even if a path in its tree is archived.
         if let Some(full_name) = required {
             treeish.reference = treeish::known_reference(full_name);
@@ -429,16 +429,27 @@ impl<'a> Inputs<'a> {
         Ok(treeish)
     }
 
-    /// `error` about `name`, with a hint if `name` is a range of commits. Clients do not have the option for that.
-    fn hint_at_base(self, name: &BStr, error: Error) -> Error {
+    /// `error` about `name`, with a hint if `name` is a range of commits or nearly a command. Clients and callers of git know
+    /// none of these.
+    fn hint_at_meaning(self, name: &BStr, error: Error) -> Error {
         let is_unknown = error.kind() == ExitKind::UnknownName;
-        let is_range = self.access == Access::Local && is_unknown && !name.contains(&b':');
+        if self.access != Access::Local || !is_unknown || name.contains(&b':') {
+            return error;
+        }
         match name.split_once_str("..") {
-            Some((base, target)) if is_range && !base.is_empty() && !target.is_empty() => {
+            Some((base, target)) if !base.is_empty() && !target.is_empty() => {
                 let target = target.trim_start_with(|letter| letter == '.');
                 error.hinted(format_bytes("git sluice --base={} {}", &[base, target]))
             }
-            _ => error,
+            _ => match name.to_str().ok().and_then(CommandName::meant_by) {
+                Some(command)
+                    if self.purpose == Purpose::Archive && !self.environment.stands_in =>
+                {
+                    let command = command.as_str();
+                    error.hinted(format!("did you mean 'git sluice {command}'?"))
+                }
+                _ => error,
+            },
         }
     }
 

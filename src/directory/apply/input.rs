@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::base::error::{Error, Result, format_bytes};
+use crate::base::error::{Error, Result, format_bytes, strerror};
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -54,7 +54,7 @@ fn is_skippable(magic: &[u8]) -> bool {
 pub(super) fn unreadable(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => incomplete(),
-        _ => Error::fatal("cannot read the archive").caused_by(error),
+        _ => Error::fatal("cannot read the archive").caused_by(strerror(&error)),
     }
 }
 

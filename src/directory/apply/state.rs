@@ -169,7 +169,7 @@ impl DirectoryState {
             .hinted("apply the complete archive of that first, without --verify and --repair")),
             None => Err(
                 Error::fatal("cannot verify: the directory does not say what it holds")
-                    .hinted(how_to_say()),
+                    .hinted("'git status' compares a checkout; in another directory, apply a full archive first"),
             ),
         }
     }

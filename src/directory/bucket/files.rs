@@ -47,10 +47,15 @@ pub trait Bucket: Sync {
 /// The error of a bucket called `name` that does not exist.
 pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
     let name = name.as_ref();
-    Error::unreachable(format_bytes("there is no bucket at '{}'", &[name])).hinted(format_bytes(
+    absent_bucket(name).hinted(format_bytes(
         "git sluice publish --create {}/<channel> <commit>",
         &[name],
     ))
+}
+
+/// The same error, where no bucket can be created.
+pub fn absent_bucket(name: impl AsRef<[u8]>) -> Error {
+    Error::unreachable(format_bytes("there is no bucket at '{}'", &[name.as_ref()]))
 }
 
 /// The error of a place for a bucket that has other things in it.

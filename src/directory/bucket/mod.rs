@@ -15,7 +15,9 @@ use std::{path::PathBuf, time::Duration};
 use crate::base::{error::Result, working_directory::WorkingDirectory};
 pub use digest::{Digest, Hashing};
 use directory::DirectoryBucket;
-pub use files::{Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned, no_bucket};
+pub use files::{
+    Bucket, Listed, Sent, Take, UNFINISHED, Version, Versioned, absent_bucket, no_bucket,
+};
 pub use url::{BucketUrl, shown};
 
 /// Opens the bucket at `url`, which may be a path in `directory`. Each request to an object store may take as long as

@@ -132,7 +132,7 @@ fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + S
 
 /// The failure that the repository lacks the file.
 pub(super) fn missing(name: &BStr) -> Error {
-    let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches it";
+    let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches it, and --no-attributes works without it";
     unreadable(name, ABSENT).hinted(format_bytes(hint, &[name]))
 }
 

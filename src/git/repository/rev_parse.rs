@@ -38,7 +38,12 @@ pub(super) fn ask_git(
         (false, true) => program::ask_lazily(location, &arguments),
         (false, false) => program::ask(location, &arguments),
     };
-    let output = output.ok_or_else(|| Error::unknown_name(name))?;
+    let without_git = || {
+        Error::fatal(format_bytes("cannot resolve '{}'", &[name]))
+            .caused_by("the installed git resolves this name, and git cannot be run")
+            .hinted("name a branch, a tag or the full id of a commit")
+    };
+    let output = output.ok_or_else(without_git)?;
     let words = output.stderr;
     // git looks a plain name up twice when it archives.
     let lookups = match name.find_byteset(b"^~:@") {

@@ -121,10 +121,13 @@ impl Channel {
                 });
             }
             Self::Descriptor(number) => inherited(*number, OFlags::WRONLY),
-            Self::File(file) => File::create(&file.path).and_then(|file| {
-                fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
-                Ok(file)
-            }),
+            Self::File(file) => match standard_stream(&file.path) {
+                Some(stream) => Ok(stream),
+                None => File::create(&file.path).and_then(|file| {
+                    fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
+                    Ok(file)
+                }),
+            },
         };
         let file = file.map_err(|error| self.failed("write to", "for writing", &error))?;
         Ok(ReportWriter {
@@ -207,6 +210,20 @@ impl ReportWriter {
         line.push(b'\n');
         self.write(&line)
     }
+}
+
+/// The open file of the caller that `path` names. To open the path would truncate the file, such as a log on standard error.
+fn standard_stream(path: &Path) -> Option<File> {
+    let number = match path.to_str()? {
+        "/dev/stdout" => 1,
+        "/dev/stderr" => 2,
+        path => {
+            let directories = ["/dev/fd/", "/proc/self/fd/"];
+            let mut numbers = directories.iter().filter_map(|it| path.strip_prefix(it));
+            numbers.next()?.parse().ok()?
+        }
+    };
+    inherited(number, OFlags::WRONLY).ok()
 }
 
 /// The file of descriptor `number`, if the caller left it open for `access`.

@@ -279,11 +279,11 @@ fn extreme_limits() {
     let repo = Repo::from("deltas");
     let expected = repo.archive(["HEAD"]).success();
     for limits in [
-        "-j1 --memory=1",
-        "-j 64 --memory=1",
+        "-j1 --memory=1m",
+        "-j 64 --memory=1m",
         "-j300",
         "--memory=1g",
-        "--threads=2 --memory=64k",
+        "--threads=2 --memory=1024k",
     ] {
         let output = repo.sluice(limits.split_whitespace().chain(["HEAD"]));
         assert!(

@@ -303,6 +303,8 @@ fn malformed_options_of_our_own() {
         ["-j=", "HEAD"],
         ["--memory=1q", "HEAD"],
         ["--memory=", "HEAD"],
+        ["--memory=64", "HEAD"],
+        ["--memory=1023k", "HEAD"],
     ] {
         let output = Repo::from("basic").sluice(args);
         assert_eq!(output.code(), 129, "{output}");

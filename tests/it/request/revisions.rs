@@ -395,3 +395,19 @@ fn beginnings_of_ids() {
     repo.git(["config", "core.disambiguate", "commit"]);
     repo.assert_same([&commit[..4]]);
 }
+
+/// Only git knows these names.
+#[test]
+fn names_for_git_without_git() {
+    let repo = Repo::from("basic").env("PATH", "/nowhere");
+    let _ = repo.sluice(["main"]).success();
+    for name in [":/o", "HEAD^{/o}", "@{0}"] {
+        let output = repo.sluice([name]);
+        let message = format!(
+            "fatal: cannot resolve '{name}'\n\
+             caused by: the installed git resolves this name, and git cannot be run\n\
+             hint: name a branch, a tag or the full id of a commit\n"
+        );
+        output.assert_failure(128, &message);
+    }
+}

@@ -141,7 +141,7 @@ fn an_archive_without_missing_files_needs_attribute_files() {
                 "fatal: cannot read attribute file '{directory}.gitattributes'\n\
                  caused by: object does not exist\n\
                  hint: in a partial clone, \
-                 'git cat-file -p <tree-ish>:{directory}.gitattributes' fetches it\n"
+                 'git cat-file -p <tree-ish>:{directory}.gitattributes' fetches it, and --no-attributes works without it\n"
             );
             assert_eq!(
                 (output.code(), output.messages().as_ref()),

@@ -11,14 +11,18 @@ use crate::{
 /// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base. A failure is
 /// their exit status, and no file of it is left.
 #[track_caller]
-fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
+fn check_client(start: impl Fn(&Repo, &Path) -> Command) {
     let place = Repo::scratch();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    check_usage(
+        &mut start(&place, &examples),
+        "<base> <revision> <repository>...",
+    );
     let repos = repositories_in(&place);
     repos[0].git(["tag", "old"]);
     repos[0].write("more", "more");
     repos[0].git(["add", "."]);
     repos[0].git(["commit", "-qm", "more"]);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut client = start(&place, &examples);
     let output = run_with_input(client.args(["old", "HEAD", "one", "none", "two"]), b"");
     let told = (output.code(), String::from_utf8_lossy(&output.stdout));
@@ -33,6 +37,40 @@ fn check_client(start: impl FnOnce(&Repo, &Path) -> Command) {
     assert!(written("two.tar") == repos[1].archive(["HEAD"]).success());
     for manifest in ["one.jsonl", "two.jsonl"] {
         assert!(written(manifest).ends_with(b"{\"end\":true,\"entries\":1}\n"));
+    }
+}
+
+/// Without words, a program says which it takes.
+#[track_caller]
+fn check_usage(program: &mut Command, usage: &str) {
+    let output = run_with_input(program, b"");
+    assert!(output.code() != 0 && output.stdout.is_empty(), "{output}");
+    let messages = output.messages();
+    assert!(messages.contains(usage), "{output}");
+    assert!(
+        !messages.contains("Traceback") && !messages.contains("goroutine"),
+        "{output}"
+    );
+}
+
+#[test]
+fn programs_in_python_without_words() {
+    if !installed("python3") {
+        return;
+    }
+    let place = Repo::scratch();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    for (name, usage) in [
+        (
+            "archive_server.py",
+            "<repository> <directory of shared archives> [<port>]",
+        ),
+        ("full_text_index.py", "<database> <words> <repository>..."),
+    ] {
+        check_usage(
+            place.command("python3").arg("-B").arg(examples.join(name)),
+            usage,
+        );
     }
 }
 
@@ -64,7 +102,7 @@ fn a_client_in_go() {
 fn a_client_in_rust() {
     let beside = Path::new(BUILT).with_file_name("examples/batch_client");
     match beside.exists() {
-        true => check_client(|place, _| place.command(beside)),
+        true => check_client(|place, _| place.command(&beside)),
         false => skip("the examples are not built: a test of all targets builds them"),
     }
 }

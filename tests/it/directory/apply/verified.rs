@@ -513,7 +513,8 @@ fn what_cannot_be_compared() {
     directory.forget();
     assert_refused(
         &directory,
-        "fatal: cannot verify: the directory does not say what it holds\n",
+        "fatal: cannot verify: the directory does not say what it holds\n\
+         hint: 'git status' compares a checkout; in another directory, apply a full archive first\n",
     );
     let directory = laid_down(from, &base());
     let damage = "printf 'what?\\0' >>dir/.git-sluice.files";

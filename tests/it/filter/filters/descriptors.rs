@@ -79,6 +79,53 @@ fn descriptors_that_are_not_open_are_refused() {
     assert!(!repo.path().join("archive.tar").exists());
 }
 
+/// A log on standard error keeps what is in it, and messages and reports do not overwrite each other.
+#[test]
+fn a_report_on_a_standard_stream_keeps_what_is_there() {
+    let repo = Repo::copy("basic");
+    for option in ["--manifest", "--summary"] {
+        for (name, log) in [
+            ("/dev/stderr", "2>>log"),
+            ("/dev/fd/2", "2>>log"),
+            ("/proc/self/fd/2", "2>>log"),
+            ("/dev/fd/7", "7>>log"),
+            ("fd:2", "2>>log"),
+        ] {
+            repo.write("log", "before\n");
+            let _ = repo
+                .shell(&format!(
+                    "git-sluice {option}={name} -v HEAD {log} >/dev/null"
+                ))
+                .success();
+            let log = std::fs::read_to_string(repo.path().join("log")).expect("text");
+            assert!(
+                log.starts_with("before\n") && log.contains('{'),
+                "{option}={name}: {log}"
+            );
+        }
+        // One position for both.
+        let _ = repo
+            .shell(&format!(
+                "git-sluice {option}=/dev/stderr -v HEAD 2>log >/dev/null"
+            ))
+            .success();
+        let log = std::fs::read_to_string(repo.path().join("log")).expect("text");
+        let expected = repo.shell("git-sluice -v HEAD 2>&1 >/dev/null").success();
+        for line in String::from_utf8_lossy(&expected).lines() {
+            assert!(
+                log.lines().any(|other| other == line),
+                "{option} {line}: {log}"
+            );
+        }
+    }
+    repo.write("log", "before\n");
+    let _ = repo
+        .shell("git-sluice --manifest=/dev/stdout -o archive.tar HEAD >>log")
+        .success();
+    let log = std::fs::read_to_string(repo.path().join("log")).expect("text");
+    assert!(log.starts_with("before\n{"), "{log}");
+}
+
 /// Whatever name it has.
 #[test]
 fn a_report_does_not_go_where_the_archive_goes() {

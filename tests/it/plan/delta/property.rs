@@ -153,7 +153,7 @@ proptest! {
         for ends in [["old", "new"], ["new", "old"]] {
             history.assert_delta(ends, &options);
         }
-        let deltas = ["--threads=1", "--threads=4", "--memory=1"].map(|option| {
+        let deltas = ["--threads=1", "--threads=4", "--memory=1m"].map(|option| {
             history.delta(["old", "new"], &[&[option], &options[..]].concat()).success()
         });
         prop_assert!(deltas[0] == deltas[1] && deltas[0] == deltas[2]);
