@@ -66,7 +66,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
 /// git alone.
 fn hint_at_home(path: &Path, error: Error, environment: &Environment) -> Error {
     match path.strip_prefix("~") {
-        Ok(below) if !environment.stands_in => {
+        Ok(below) if !environment.sluice.stands_in => {
             let below = below.as_os_str().as_bytes();
             error.hinted(format_bytes(r#"-o "$HOME"/{}"#, &[below]))
         }

@@ -443,7 +443,7 @@ impl<'a> Inputs<'a> {
             }
             _ => match name.to_str().ok().and_then(CommandName::meant_by) {
                 Some(command)
-                    if self.purpose == Purpose::Archive && !self.environment.stands_in =>
+                    if self.purpose == Purpose::Archive && !self.environment.sluice.stands_in =>
                 {
                     let command = command.as_str();
                     error.hinted(format!("did you mean 'git sluice {command}'?"))
