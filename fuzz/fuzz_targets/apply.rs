@@ -9,7 +9,7 @@ use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
     base::working_directory::WorkingDirectory,
-    directory::apply::{Archive, Check, Reports, TargetDirectory},
+    directory::apply::{ApplyOptions, Archive, Check, Reports, TargetDirectory},
     output::report::Console,
 };
 use libfuzzer_sys::fuzz_target;
@@ -68,7 +68,10 @@ fuzz_target!(|input: &[u8]| {
                 threads: None,
             },
             archive,
-            check,
+            ApplyOptions {
+                check,
+                overwrite: choice / 6 % 2 == 1,
+            },
             reports,
         );
         let _ = fs::remove_dir_all(&directory);

@@ -139,15 +139,18 @@ pub(super) fn tar(content: &Content) -> Tar {
             Umask::User => output::umask(),
         },
         comment: comment(content),
-        globals: match &content.delta {
-            None => Globals::default(),
-            Some(delta) => globals(delta),
+        globals: match (&content.delta, content.filters.clone()) {
+            (None, None) => Globals::default(),
+            (None, Some(filters)) => {
+                Globals::new(move |headers| headers.record("GITSLUICE.filters", filters.as_bytes()))
+            }
+            (Some(delta), filters) => globals(delta, filters),
         },
     }
 }
 
-/// The global headers that mark a tar as a delta.
-fn globals(delta: &Delta) -> Globals {
+/// The global headers that mark a tar as a delta, made with `filters`.
+fn globals(delta: &Delta, filters: Option<String>) -> Globals {
     let hex = |id: ObjectId| id.to_hex().to_string();
     let (base, target) = (hex(delta.base), hex(delta.target));
     let deletions = Arc::clone(&delta.deletions);
@@ -160,6 +163,8 @@ fn globals(delta: &Delta) -> Globals {
         headers.record("GITSLUICE.base", base.as_bytes())?;
         headers.record("GITSLUICE.target", target.as_bytes())?;
         headers.record("GITSLUICE.deletions", format.as_bytes())?;
+        let filters = filters.as_deref().unwrap_or("none");
+        headers.record("GITSLUICE.filters", filters.as_bytes())?;
         headers.end()?;
         if lists_deletions {
             // Numbered, because readers keep only the last of equal keys.
@@ -167,6 +172,11 @@ fn globals(delta: &Delta) -> Globals {
             deletions.each(&mut |deletion: &Deletion| {
                 number += 1;
                 headers.record(&format!("GITSLUICE.delete.{number}"), &deletion.name)
+            })?;
+            number = 0;
+            deletions.each_added(&mut |name| {
+                number += 1;
+                headers.record(&format!("GITSLUICE.add.{number}"), name)
             })?;
         }
         Ok(())

@@ -306,7 +306,7 @@ pub struct Missing {
 /// Update a directory from an archive or a channel
 ///
 /// A delta updates the tree of its base. A full archive replaces the files that earlier archives wrote, which
-/// .git-sluice.files lists, and leaves all other files alone.
+/// .git-sluice.files lists. All other files are yours. If one of them is in the way, the command stops before the first change.
 ///
 /// The file .git-sluice in the directory records which commit the directory holds. It must be a regular file of the user who
 /// runs git-sluice. The command checks that this commit is the base of the archive, and checks the names in the archive and
@@ -355,6 +355,12 @@ pub struct Apply {
     /// Without a full archive of any commit, files that differ end the command as with --verify.
     #[arg(long, conflicts_with = "verify", help_heading = BEYOND)]
     pub repair: bool,
+
+    /// Replace files that no archive wrote
+    ///
+    /// Otherwise, the command names the files that the archive would overwrite or delete, and changes nothing.
+    #[arg(long, help_heading = BEYOND)]
+    pub overwrite: bool,
 
     /// Threads.
     #[command(flatten)]

@@ -16,7 +16,7 @@ use crate::{
     },
     cli::{self, CliError, RawArgs},
     directory::{
-        apply::{self, Archive, Check, Id, Reports, TargetDirectory},
+        apply::{self, ApplyOptions, Archive, Check, Id, Reports, TargetDirectory},
         bucket::{self, BucketUrl},
         channels::{self, ChannelAddress, Update},
     },
@@ -118,6 +118,10 @@ fn apply(
         (false, true) => Check::Verify,
         (false, false) => Check::Nothing,
     };
+    let apply_options = ApplyOptions {
+        check,
+        overwrite: options.overwrite,
+    };
     let (content, len): (Box<dyn Read>, _) = match source {
         Source::Channel(place) => {
             let timeout = options.bucket.timeout;
@@ -126,7 +130,7 @@ fn apply(
                 place: &place,
                 directory: &target,
                 commit: options.at.as_deref().map(id).transpose()?,
-                check,
+                options: apply_options,
             };
             let reports = reports(options, context, &mut destination);
             return channels::update(&*bucket, &update, reports);
@@ -153,7 +157,7 @@ fn apply(
         origin: None,
     };
     let reports = reports(options, context, &mut destination);
-    apply::apply(&target, archive, check, reports)
+    apply::apply(&target, archive, apply_options, reports)
 }
 
 /// The file that `word`, a path or `file://` and a path, names.

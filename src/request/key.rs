@@ -42,7 +42,9 @@ use crate::{
 };
 
 /// Changes whenever the same request makes other bytes.
-const ENCODING: u64 = 3;
+const ENCODING: u64 = 4;
+/// Changes whenever the same filters select other files, or make other bytes of them.
+const FILES_ENCODING: u64 = 3;
 /// The most bytes of an extra file that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 
@@ -108,6 +110,8 @@ impl KeyInputs<'_> {
             delta,
             // Follows from the filters, the prefix and the directory.
             blob_policy: _,
+            // Is the hash of what follows, without the trees.
+            filters: _,
             pax_notes,
             extras,
             times,
@@ -123,7 +127,7 @@ impl KeyInputs<'_> {
         match covered {
             Covered::Archive => add_format(format, times, &mut encoder),
             Covered::Filters => {
-                encoder.number("encoding of files", ENCODING);
+                encoder.number("encoding of files", FILES_ENCODING);
                 encoder.flag("commit", archived.treeish.commit.is_some());
             }
         }

@@ -88,6 +88,8 @@ pub struct Content {
     pub blob_policy: Arc<BlobPolicy>,
     /// Whether the archive notes size, reason and id of entries.
     pub pax_notes: bool,
+    /// The hash of the filters, if the archive notes it and there is one.
+    pub filters: Option<String>,
     /// The files after those of the tree.
     pub extras: Arc<[Extra]>,
     /// The archive's time as zip tells it.

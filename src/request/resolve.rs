@@ -261,6 +261,9 @@ impl<'a> Inputs<'a> {
         };
         let filters_hash = self.filters_hash(&mut decisive);
         delta::fit_filters(&args.delta, filters_hash.as_ref())?;
+        if self.notes_filters() {
+            content.filters = filters_hash.as_ref().ok().map(Key::hex);
+        }
         Ok(Request {
             content,
             run: Run {
@@ -358,6 +361,7 @@ impl<'a> Inputs<'a> {
                 naming,
             }),
             pax_notes: args.filters.pax_notes,
+            filters: None,
             extras: extras.collect(),
             times,
             umask: repository.settings.umask,
@@ -521,6 +525,11 @@ impl<'a> Inputs<'a> {
             || args.range.if_range.is_some()
     }
 
+    /// Whether the archive says with which filters it was made. Other archives have git's bytes.
+    fn notes_filters(self) -> bool {
+        self.args.delta.base.is_some() || self.args.filters.pax_notes
+    }
+
     /// The hash of the filters, if it is asked for.
     fn filters_hash(self, decisive: &mut KeyInputs<'_>) -> Result<Key, String> {
         let args = self.args;
@@ -529,6 +538,7 @@ impl<'a> Inputs<'a> {
             Purpose::Publish => decisive.refuse_incomplete()?,
             Purpose::Info => {}
             _ if args.has_manifest || args.delta.base_filters.is_some() => {}
+            _ if self.notes_filters() => {}
             _ => return Err("nothing asks for the filters".to_owned()),
         }
         decisive.filters()

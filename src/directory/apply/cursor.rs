@@ -37,6 +37,17 @@ pub(super) struct Cursor<'r> {
     at: Vec<u8>,
 }
 
+/// What a look at a path finds.
+pub(super) enum Look {
+    /// There is nothing.
+    Nothing,
+    Directory,
+    /// A file, a link, or anything else that is no directory.
+    Other,
+    /// The path of a name on the way that is no directory.
+    Blocked(Vec<u8>),
+}
+
 /// The outcome of entering a directory.
 enum Way {
     There,
@@ -116,14 +127,54 @@ impl<'r> Cursor<'r> {
     /// What is at `path`, if anything is.
     pub(super) fn status(&mut self, path: &ArchivePath<'_>) -> Result<Option<Metadata>> {
         let (parent, name) = path.split();
-        let Way::There = self.enter(parent, false)? else {
-            return Ok(None);
-        };
+        match self.enter(parent, false)? {
+            Way::There => self.status_here(path, name),
+            Way::Missing | Way::Blocked(_) => Ok(None),
+        }
+    }
+
+    /// What kind of thing is at `path`, or in the way to it.
+    pub(super) fn look(&mut self, path: &ArchivePath<'_>) -> Result<Look> {
+        let (parent, name) = path.split();
+        match self.enter(parent, false)? {
+            Way::There => {}
+            Way::Missing => return Ok(Look::Nothing),
+            Way::Blocked(at) => return Ok(Look::Blocked(at)),
+        }
+        Ok(match self.status_here(path, name)? {
+            None => Look::Nothing,
+            Some(metadata) if metadata.is_dir() => Look::Directory,
+            Some(_) => Look::Other,
+        })
+    }
+
+    fn status_here(&self, path: &ArchivePath<'_>, name: &[u8]) -> Result<Option<Metadata>> {
         match self.here().symlink_metadata(OsStr::from_bytes(name)) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed("read", path.bytes(), error)),
         }
+    }
+
+    /// The paths of all that is in `directory`, and whether each is a directory. Nothing if it is no directory.
+    pub(super) fn entries(&mut self, directory: &[u8]) -> Result<Vec<(Vec<u8>, bool)>> {
+        let Way::There = self.enter(directory, false)? else {
+            return Ok(Vec::new());
+        };
+        let read = || -> io::Result<_> {
+            let mut found = Vec::new();
+            for entry in self.here().entries()? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let path = match directory {
+                    b"" => name.as_bytes().to_vec(),
+                    directory => [directory, b"/", name.as_bytes()].concat(),
+                };
+                found.push((path, entry.file_type()?.is_dir()));
+            }
+            Ok(found)
+        };
+        read().map_err(|error| failed("read", directory, error))
     }
 
     /// Open a file to read it. It must be where the last operation was.

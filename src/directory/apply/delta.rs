@@ -1,5 +1,4 @@
-//! Reads the first global headers of an archive: its target commit, its base, and the form of its
-//! deletions.
+//! Reads the first global headers of an archive: its target commit, its base, the form of its deletions, and its filters.
 //!
 //! The module knows the keys and their order, and nothing of directories. Any deviation from the output of
 //! `--base` is refused: a misunderstood archive must not delete anything.
@@ -17,6 +16,7 @@ use super::{
 /// The prefix of git-sluice's keys.
 const OURS: &[u8] = b"GITSLUICE.";
 const VERSION: &[u8] = b"1";
+const FILTERS: &[u8] = b"GITSLUICE.filters";
 
 /// The id of a commit or of a tree, in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +36,32 @@ impl fmt::Display for Id {
 }
 
 /// Hash of all options that select files, without the commit: 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterHash(String);
+
+impl FilterHash {
+    /// Parse a hash.
+    pub fn new(hex: &[u8]) -> Option<Self> {
+        hexadecimal(hex, &[64]).map(Self)
+    }
+}
+
+impl fmt::Display for FilterHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an archive of a channel belongs to, beyond what the archive itself says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelOrigin {
+    /// The key of the channel, or of its edition.
+    pub key: Origin,
+    /// The filters of the channel.
+    pub filters: Option<FilterHash>,
+}
+
+/// The key of a channel, which its filters or its edition have: 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
@@ -68,6 +94,16 @@ pub(super) struct ArchiveHeader {
     pub(super) target: Id,
     /// The channel that the archive belongs to. The archive itself does not say so.
     pub(super) origin: Option<Origin>,
+    /// The filters that the archive was made with, if they are known.
+    pub(super) filters: Option<FilterHash>,
+    /// Whether a delta lists the paths that its base lacks. The first versions did not.
+    pub(super) names_additions: bool,
+}
+
+/// A path in the global headers of a delta.
+pub(super) enum ListedPath<'a> {
+    Deleted(&'a [u8]),
+    Added(&'a [u8]),
 }
 
 impl ArchiveHeader {
@@ -81,9 +117,14 @@ impl ArchiveHeader {
             commit = comment(header)?;
             item = reader.next()?;
         }
+        let mut filters = None;
         if let Some(Item::Global(header)) = &item {
-            let claim = Self::of_delta(header, commit.as_ref())?;
-            return Ok((claim, reader.next()?));
+            if !begins_with_filters(header) {
+                let claim = Self::of_delta(header, commit.as_ref())?;
+                return Ok((claim, reader.next()?));
+            }
+            filters = Some(filters_alone(header)?);
+            item = reader.next()?;
         }
         let target = commit.ok_or_else(|| {
             let what = "the archive does not say which commit it holds";
@@ -93,8 +134,19 @@ impl ArchiveHeader {
             base: None,
             target,
             origin: None,
+            filters,
+            names_additions: false,
         };
         Ok((claim, item))
+    }
+
+    /// This archive, as one of a channel.
+    pub(super) fn of_channel(self, channel: ChannelOrigin) -> Self {
+        Self {
+            origin: Some(channel.key),
+            filters: self.filters.or(channel.filters),
+            ..self
+        }
     }
 
     fn of_delta(header: &[u8], commit: Option<&Id>) -> Result<Self> {
@@ -125,8 +177,14 @@ impl ArchiveHeader {
                 return Err(damaged(format!("deletions as '{other}' are not known")));
             }
         }
+        let filters = match records.next().transpose()? {
+            None => None,
+            Some((FILTERS, b"none")) => Some(None),
+            Some((FILTERS, hash)) => Some(Some(parse_filters(hash)?)),
+            Some(_) => return Err(damaged("something follows its GITSLUICE.deletions")),
+        };
         if records.next().is_some() {
-            return Err(damaged("something follows its GITSLUICE.deletions"));
+            return Err(damaged("something follows its GITSLUICE.filters"));
         }
         if commit.is_some_and(|commit| *commit != target) {
             return Err(damaged("its comment is another commit than its target"));
@@ -135,8 +193,27 @@ impl ArchiveHeader {
             base: Some(base),
             target,
             origin: None,
+            names_additions: filters.is_some(),
+            filters: filters.flatten(),
         })
     }
+}
+
+fn begins_with_filters(header: &[u8]) -> bool {
+    matches!(records(header).next(), Some(Ok((FILTERS, _))))
+}
+
+/// The filters in a header that has nothing else.
+fn filters_alone(header: &[u8]) -> Result<FilterHash> {
+    let mut records = records(header);
+    match (records.next().transpose()?, records.next()) {
+        (Some((FILTERS, hash)), None) => parse_filters(hash),
+        _ => Err(damaged("something follows its GITSLUICE.filters")),
+    }
+}
+
+fn parse_filters(hash: &[u8]) -> Result<FilterHash> {
+    FilterHash::new(hash).ok_or_else(|| damaged("its GITSLUICE.filters is no hash"))
 }
 
 fn begins_delta(header: &[u8]) -> bool {
@@ -163,10 +240,11 @@ fn comment(header: &[u8]) -> Result<Option<Id>> {
     Ok(commit)
 }
 
-/// The paths that a global header deletes.
-pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
+/// The paths that a global header lists.
+pub(super) fn listed_paths(header: &[u8]) -> impl Iterator<Item = Result<ListedPath<'_>>> {
     records(header).map(|record| match record? {
-        (key, path) if is_deletion(key) => Ok(path),
+        (key, path) if is_deletion(key) => Ok(ListedPath::Deleted(path)),
+        (key, path) if is_addition(key) => Ok(ListedPath::Added(path)),
         (key, _) => {
             let key = key.escape_ascii();
             Err(damaged(format!("a global header has a key '{key}'")))
@@ -177,12 +255,18 @@ pub(super) fn deletions(header: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
 /// Whether `key` is that of a deletion: `GITSLUICE.delete.<number>`. The first versions wrote no number.
 fn is_deletion(key: &[u8]) -> bool {
     let number = key.strip_prefix(b"GITSLUICE.delete");
+    number.is_some_and(|number| number.is_empty() || is_dot_number(number))
+}
+
+/// Whether `key` is that of a path which the base lacks: `GITSLUICE.add.<number>`.
+fn is_addition(key: &[u8]) -> bool {
+    key.strip_prefix(b"GITSLUICE.add")
+        .is_some_and(is_dot_number)
+}
+
+fn is_dot_number(text: &[u8]) -> bool {
     let digits = |number: &[u8]| !number.is_empty() && number.iter().all(u8::is_ascii_digit);
-    number.is_some_and(|number| match number {
-        [] => true,
-        [b'.', number @ ..] => digits(number),
-        _ => false,
-    })
+    text.strip_prefix(b".").is_some_and(digits)
 }
 
 #[cfg(test)]

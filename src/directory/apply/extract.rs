@@ -76,8 +76,12 @@ pub(super) fn extract<R: Read>(
 
 impl Extraction<'_, '_, '_> {
     fn step<R: Read>(&mut self, step: ApplyStep<'_>, reader: &mut ArchiveReader<R>) -> Result<()> {
+        if let ApplyStep::Add(_) = step {
+            return Ok(());
+        }
         self.progress.entry();
         match step {
+            ApplyStep::Add(_) => Ok(()),
             ApplyStep::Delete(path) => {
                 let obstacle = self.cursor.delete(&path)?;
                 self.deleted(&path, obstacle)

@@ -152,8 +152,22 @@ impl List {
 pub(super) struct LiveRecords {
     /// The content of all records, those that do not count included, in bytes.
     pub(super) bytes: u64,
-    last: FxHashMap<ContentHash, u64>,
+    last: FxHashMap<ContentHash, LastRecord>,
     gone: FxHashMap<ContentHash, u64>,
+}
+
+/// The last record of a path.
+struct LastRecord {
+    number: u64,
+    kind: ListedKind,
+}
+
+/// What archives have brought to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListedKind {
+    Directory,
+    /// A file or a link, perhaps not written yet.
+    Other,
 }
 
 impl LiveRecords {
@@ -164,15 +178,33 @@ impl LiveRecords {
         self.bytes = self.bytes.saturating_add(record.kind.bytes());
         let path = ContentHash::of(record.path);
         match record.kind {
-            RecordKind::Gone => self.gone.insert(path, number),
-            _ => self.last.insert(path, number),
+            RecordKind::Gone => {
+                self.gone.insert(path, number);
+            }
+            kind => {
+                let kind = match kind {
+                    RecordKind::Directory { .. } => ListedKind::Directory,
+                    _ => ListedKind::Other,
+                };
+                self.last.insert(path, LastRecord { number, kind });
+            }
         };
+    }
+
+    /// What archives have brought to `path` and not deleted since.
+    pub(super) fn kind(&self, path: &[u8]) -> Option<ListedKind> {
+        let last = self.last.get(&ContentHash::of(path))?;
+        let is_gone = !self.gone.is_empty() && self.is_gone_since(last.number, path);
+        (!is_gone).then_some(last.kind)
     }
 
     /// Whether the record with this `number` counts.
     pub(super) fn counts(&self, number: u64, record: &PathRecord<'_>) -> bool {
         record.kind != RecordKind::Gone
-            && self.last.get(&ContentHash::of(record.path)) == Some(&number)
+            && self
+                .last
+                .get(&ContentHash::of(record.path))
+                .is_some_and(|last| last.number == number)
             && (self.gone.is_empty() || !self.is_gone_since(number, record.path))
     }
 
@@ -189,7 +221,7 @@ impl LiveRecords {
 
 #[cfg(test)]
 mod tests {
-    use super::{Id, ListHeader, LiveRecords, PathRecord};
+    use super::{Id, ListHeader, ListedKind, LiveRecords, PathRecord};
 
     #[test]
     fn a_first_line_is_read_as_it_was_written() {
@@ -231,5 +263,24 @@ mod tests {
             [3, 4]
         );
         assert_eq!(counting(&["begun a", "begun a/b", "gone a/b"]), [0]);
+    }
+
+    #[test]
+    fn what_is_listed_has_a_kind() {
+        let mut latest = LiveRecords::default();
+        let lines = [
+            "directory 775 a",
+            "begun a/b",
+            "begun c",
+            "gone c",
+            "begun d/e",
+            "gone d",
+        ];
+        for (number, line) in (0..).zip(lines) {
+            latest.add(number, format!("{line}\0").as_bytes());
+        }
+        let kinds = ["a", "a/b", "b", "c", "d", "d/e"].map(|path| latest.kind(path.as_bytes()));
+        let [directory, other] = [ListedKind::Directory, ListedKind::Other].map(Some);
+        assert_eq!(kinds, [directory, other, None, None, None, None]);
     }
 }

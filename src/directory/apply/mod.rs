@@ -3,8 +3,9 @@
 //!
 //! A delta is checked to its end before the first change. For this it is read twice, the second time from a copy
 //! (`recording`). A delta that is incomplete or violates the rules changes nothing. A full archive may be large: it is
-//! read once, and each entry is checked before it is written. The calling thread reads, deletes and makes directories;
-//! several threads write files (`writers`).
+//! read once, and each entry is checked before it is written, unless the directory has files of the user. Then it is
+//! checked to its end as well, because it must not overwrite or delete one of them (`guard`). The calling thread reads,
+//! deletes and makes directories; several threads write files (`writers`).
 //!
 //! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
 //! complete archive again completes the directory, after any number of interruptions; so does a full archive of any
@@ -33,21 +34,25 @@
 //!
 //! 1. `comment=<commit>`, as in every archive of git; absent if the target is a tree.
 //! 2. `GITSLUICE.delta=1`, the version; `GITSLUICE.base=<id>` and `GITSLUICE.target=<id>`, of commits or
-//!    of trees; `GITSLUICE.deletions=pax` or `none`. These four and no others.
+//!    of trees; `GITSLUICE.deletions=pax` or `none`; `GITSLUICE.filters=<hash>`, or `none` if the filters have no hash. These
+//!    five and no others; the first versions did not write the last one.
 //! 3. With `pax`, in as many headers as necessary, each below 1 MiB: `GITSLUICE.delete.<number>=<path>`, once for each
-//!    path, numbered from 1. The path of a directory ends in a slash and follows all paths below the directory.
+//!    path, numbered from 1. The path of a directory ends in a slash and follows all paths below the directory. Then
+//!    `GITSLUICE.add.<number>=<path>`, once for each file or link that the base lacks, or may lack because of its content.
 //!
 //! Then the entries: directories, files and symbolic links. A path whose type differs from the base
 //! is deleted and has an entry of its own, directories too. With `none` the archive lacks its deletions and cannot
 //! be applied.
 //!
-//! An archive without `GITSLUICE.delta` is a full one.
+//! An archive without `GITSLUICE.delta` is a full one. It has a header with `GITSLUICE.filters=<hash>` if it was made with
+//! `--pax-notes`, and otherwise the bytes of git.
 
 mod batch;
 mod clear;
 mod cursor;
 mod delta;
 mod extract;
+mod guard;
 mod hash;
 mod input;
 mod large;
@@ -77,8 +82,9 @@ use crate::{
 
 use clear::clear;
 use delta::ArchiveHeader;
-pub use delta::{Id, Origin};
+pub use delta::{ChannelOrigin, FilterHash, Id, Origin};
 use extract::extract;
+use guard::{Guard, InTheWay};
 use list::List;
 use list_writer::{ListWriter, tidy};
 use progress::{ApplyProgress, Count};
@@ -95,14 +101,24 @@ use verify::verify;
 const APPLYING: &str = "Applying";
 
 /// Whether the files in the directory are compared with what archives have brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// They are not read.
+    #[default]
     Nothing,
     /// A difference ends the run.
     Verify,
     /// Where something differs, a full archive takes the place of everything that archives have brought.
     Repair,
+}
+
+/// What the user wants done with the files in the directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ApplyOptions {
+    /// Whether they are compared.
+    pub check: Check,
+    /// Whether files of the user that are in the way are lost.
+    pub overwrite: bool,
 }
 
 /// What the caller hears.
@@ -122,14 +138,24 @@ pub struct Archive<R> {
     /// The number of bytes, if it is known.
     pub len: Option<u64>,
     /// The channel that the archive is from.
-    pub origin: Option<Origin>,
+    pub origin: Option<ChannelOrigin>,
+}
+
+/// An archive whose header is read.
+struct Opened<'a> {
+    /// The first item after the header.
+    first: Option<Item>,
+    reader: ArchiveReader<Box<dyn Read + 'a>>,
+    /// The number of bytes, if it is known.
+    len: Option<u64>,
+    read: Count,
 }
 
 /// Apply `archive` to `directory`, which is created for a full archive.
 pub fn apply(
     directory: &TargetDirectory,
     archive: Archive<impl Read>,
-    check: Check,
+    options: ApplyOptions,
     mut reports: Reports<'_>,
 ) -> Result<()> {
     let Archive {
@@ -140,48 +166,124 @@ pub fn apply(
     let (recording, read) = (Recording::new(), Count::default());
     let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(content)))?);
     let (claim, first) = ArchiveHeader::read(&mut reader)?;
-    let claim = ArchiveHeader { origin, ..claim };
+    let claim = match origin {
+        Some(channel) => claim.of_channel(channel),
+        None => claim,
+    };
     let root = Root::open(directory, claim.base.is_none())?;
-    let verdict = judge(&root, &claim, check, &mut reports)?;
+    let verdict = judge(&root, &claim, options.check, &mut reports)?;
+    if verdict == Verdict::Nothing {
+        recording.stop();
+        reader.drain();
+        return Ok(());
+    }
+    let opened = Opened {
+        first,
+        reader,
+        len,
+        read,
+    };
+    let console = &mut reports.console;
+    let guard = match claim.base {
+        Some(_) => Guard::of_delta(&root, &claim)?,
+        None => Guard::of_full(&root)?,
+    };
+    let (opened, in_the_way) = match claim.base.is_some() || guard.is_some() {
+        true => {
+            let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
+            (reopen(recording)?, in_the_way)
+        }
+        // A full archive, which may be large, and a directory without files of the user.
+        false => {
+            recording.stop();
+            (opened, InTheWay::default())
+        }
+    };
+    let progress = ApplyProgress::new(
+        console.reborrow(),
+        APPLYING,
+        opened.len,
+        opened.read.clone(),
+    );
     let application = Application {
         root: &root,
         claim: &claim,
+        in_the_way,
     };
-    let Reports {
-        mut console,
-        verbose,
-        ..
-    } = reports;
-    match (verdict, &claim.base) {
-        (Verdict::Nothing, _) => {
-            recording.stop();
-            reader.drain();
-            Ok(())
-        }
-        (_, None) => {
-            recording.stop();
-            let progress = ApplyProgress::new(console, APPLYING, len, read).telling(verbose);
-            application.full(verdict, first, &mut reader, progress)
-        }
-        (_, Some(base)) => {
-            let mut progress =
-                ApplyProgress::new(console.reborrow(), "Checking", len, read.clone());
-            Steps::new(&claim).check(first, &mut reader, || progress.entry())?;
-            progress.finish();
-            let (len, read) = (read.bytes(), Count::default());
-            let mut reader = ArchiveReader::new(input::plain(read.of(recording.replay()?))?);
-            let (_, first) = ArchiveHeader::read(&mut reader)?;
-            let progress = ApplyProgress::new(console, APPLYING, Some(len), read).telling(verbose);
-            application.delta(base, first, &mut reader, progress)
-        }
+    application.run(verdict, opened, progress.telling(reports.verbose))
+}
+
+/// Checks an archive to its end. Returns what is in the way of it, if the user accepts to `overwrite` that.
+fn check_first(
+    claim: &ArchiveHeader,
+    mut guard: Option<Guard<'_>>,
+    opened: Opened<'_>,
+    overwrite: bool,
+    console: &mut Console<'_>,
+) -> Result<InTheWay> {
+    let Opened {
+        first,
+        mut reader,
+        len,
+        read,
+    } = opened;
+    let mut progress = ApplyProgress::new(console.reborrow(), "Checking", len, read);
+    Steps::new(claim).check(first, &mut reader, |step| {
+        progress.entry();
+        guard.as_mut().map_or(Ok(()), |guard| guard.see(step))
+    })?;
+    progress.finish();
+    guard.map_or(Ok(InTheWay::default()), |guard| guard.finish(overwrite))
+}
+
+/// Opens the archive of a `recording` again, all of which was read.
+fn reopen(recording: Recording) -> Result<Opened<'static>> {
+    let read = Count::default();
+    let (content, len) = recording.replay()?;
+    let mut reader = ArchiveReader::new(input::plain(read.of(content))?);
+    let (_, first) = ArchiveHeader::read(&mut reader)?;
+    Ok(Opened {
+        first,
+        reader,
+        len: Some(len),
+        read,
+    })
+}
+
+/// Whether `directory` has files of the user.
+pub fn has_files_of_user(directory: &TargetDirectory) -> Result<bool> {
+    if !directory.directory.path.exists() {
+        return Ok(false);
     }
+    Ok(Guard::of_full(&Root::open(directory, false)?)?.is_some())
+}
+
+/// Check that `archives`, applied one after the other, overwrite or delete no file of the user.
+pub fn check_files_of_user<R: Read>(
+    directory: &TargetDirectory,
+    archives: impl IntoIterator<Item = R>,
+) -> Result<()> {
+    let mut archives = archives.into_iter().peekable();
+    if archives.peek().is_none() {
+        return Ok(());
+    }
+    let root = Root::open(directory, false)?;
+    let Some(mut guard) = Guard::of_full(&root)? else {
+        return Ok(());
+    };
+    for archive in archives {
+        let mut reader = ArchiveReader::new(input::plain(archive)?);
+        let (claim, first) = ArchiveHeader::read(&mut reader)?;
+        Steps::new(&claim).check(first, &mut reader, |step| guard.see(step))?;
+    }
+    guard.finish(false).map(drop)
 }
 
 /// Check that [`apply`] takes the archive of these bytes, as far as the archive itself decides.
 pub fn check_archive(content: impl Read) -> Result<()> {
     let mut reader = ArchiveReader::new(input::plain(content)?);
     let (claim, first) = ArchiveHeader::read(&mut reader)?;
-    Steps::new(&claim).check(first, &mut reader, || ())
+    Steps::new(&claim).check(first, &mut reader, |_| Ok(()))
 }
 
 /// Decide about an archive with this `claim`.
@@ -193,7 +295,7 @@ fn judge(
 ) -> Result<Verdict> {
     let state = DirectoryState::read(root.directory())?;
     let verdict = DirectoryState::judge(state.as_ref(), files(root, state.as_ref())?, claim)?;
-    let is_same = state.as_ref() == Some(&DirectoryState::applied(claim));
+    let is_same = state.as_ref().is_some_and(|state| state.is_held(claim));
     let is_full = claim.base.is_none();
     let held = match (state, check) {
         (_, Check::Nothing) | (None, _) => return Ok(verdict),
@@ -291,23 +393,28 @@ fn compare(
 struct Application<'a> {
     root: &'a Root,
     claim: &'a ArchiveHeader,
+    /// What the user wants to lose.
+    in_the_way: InTheWay,
 }
 
 impl Application<'_> {
+    fn run(self, verdict: Verdict, opened: Opened<'_>, progress: ApplyProgress<'_>) -> Result<()> {
+        match &self.claim.base {
+            None => self.full(verdict, opened, progress),
+            Some(base) => self.delta(base, opened, progress),
+        }
+    }
+
     /// Apply a full archive: in place of all that archives have brought, or into an empty directory.
-    fn full<R: Read>(
-        self,
-        verdict: Verdict,
-        first: Option<Item>,
-        reader: &mut ArchiveReader<R>,
-        progress: ApplyProgress<'_>,
-    ) -> Result<()> {
+    fn full(self, verdict: Verdict, opened: Opened<'_>, progress: ApplyProgress<'_>) -> Result<()> {
         // What says that it is not whole and takes any full archive may be cleared first. On a full disk, that makes room.
         let state = DirectoryState::read(self.root.directory())?;
         let is_broken = state.is_some_and(|state| state.takes_full_archives_only());
         if !is_broken {
             self.begin()?;
         }
+        // Directories of archives are deleted only once nothing of the user is in them.
+        self.in_the_way.remove(self.root).map_err(not_whole)?;
         if verdict == Verdict::Replace {
             clear(self.root).map_err(not_whole)?;
         }
@@ -315,17 +422,11 @@ impl Application<'_> {
             self.begin()?;
         }
         let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
-        self.extract(Some(list), first, reader, progress)
+        self.extract(Some(list), opened, progress)
     }
 
     /// Apply a delta.
-    fn delta<R: Read>(
-        self,
-        base: &Id,
-        first: Option<Item>,
-        reader: &mut ArchiveReader<R>,
-        progress: ApplyProgress<'_>,
-    ) -> Result<()> {
+    fn delta(self, base: &Id, opened: Opened<'_>, progress: ApplyProgress<'_>) -> Result<()> {
         let (root, target) = (self.root.directory(), &self.claim.target);
         // An earlier application may have ended just before its last state.
         let listed = tidy(root, &[base, target])?;
@@ -335,8 +436,9 @@ impl Application<'_> {
             state_files::remove(root, NEW_LIST)?;
         }
         self.begin()?;
+        self.in_the_way.remove(self.root).map_err(not_whole)?;
         let list = listed.map(|header| ListWriter::go_on(root, target, &header));
-        self.extract(list.transpose()?, first, reader, progress)
+        self.extract(list.transpose()?, opened, progress)
     }
 
     fn begin(&self) -> Result<()> {
@@ -344,20 +446,22 @@ impl Application<'_> {
     }
 
     /// Apply the steps of the archive after the state `applying` was written, then write the state `holds`.
-    fn extract<R: Read>(
+    fn extract(
         self,
         list: Option<ListWriter>,
-        first: Option<Item>,
-        reader: &mut ArchiveReader<R>,
+        opened: Opened<'_>,
         mut progress: ApplyProgress<'_>,
     ) -> Result<()> {
         let (root, directory) = (self.root, self.root.directory());
+        let Opened {
+            first, mut reader, ..
+        } = opened;
         extract(
             root,
             list.as_ref(),
             self.claim,
             first,
-            reader,
+            &mut reader,
             &mut progress,
         )
         .and_then(|()| root.sync())

@@ -43,12 +43,14 @@ impl Recording {
         self.kept.take();
     }
 
-    /// End the recording and read the copy from its beginning. The recording must not have been stopped.
-    pub(super) fn replay(&self) -> Result<impl Read + use<>> {
+    /// End the recording and read the copy from its beginning. Returns its length, too. The recording must not have been
+    /// stopped.
+    pub(super) fn replay(&self) -> Result<(impl Read + use<>, u64)> {
         let mut kept = self.kept.take().expect("it was not stopped");
-        kept.rewind()
-            .map_err(|error| Error::fatal("cannot read the archive").caused_by(error))?;
-        Ok(kept)
+        let len = kept.stream_position();
+        let len = len.and_then(|len| kept.rewind().map(|()| len));
+        let len = len.map_err(|error| Error::fatal("cannot read the archive").caused_by(error))?;
+        Ok((kept, len))
     }
 }
 

@@ -1,20 +1,23 @@
 //! Reads and writes the state file `.git-sluice`: one line that states which commit the directory holds.
 //!
 //! `holds <commit>`, or `applying <base> <target>` from before the first change until after the last, with
-//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a channel. The file is replaced, never modified, and each state is on the disk
-//! before anything depends on it.
+//! `-` for the base of a full archive. An [`Origin`] follows where archives came from a channel, then `filters=` and a
+//! [`FilterHash`] where the filters of the archives are known. The file is replaced, never modified, and each state is on
+//! the disk before anything depends on it.
 
 use std::io::{Read, Write};
 
-use crate::base::error::{Error, Result, format_bytes};
+use crate::base::error::{ByteMessage, Error, Result, format_bytes};
 
 use super::{
-    delta::{ArchiveHeader, Id, Origin},
+    delta::{ArchiveHeader, FilterHash, Id, Origin},
     state_files::{self, NEW_STATE, STATE, StateDirectory},
 };
 
 /// More than any state has.
-const LEN_MAX: u64 = 256;
+const LEN_MAX: u64 = 512;
+/// The beginning of the word with the filters.
+const FILTERS: &[u8] = b"filters=";
 
 /// The content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub struct DirectoryState {
     pub content: Content,
     /// The channel from which all of the content came, if it is known.
     pub origin: Option<Origin>,
+    /// The filters that the archives were made with, if they are known.
+    pub filters: Option<FilterHash>,
 }
 
 /// Which commit a directory holds.
@@ -82,6 +87,7 @@ impl DirectoryState {
                 target: claim.target.clone(),
             },
             origin: claim.origin.clone(),
+            filters: claim.filters.clone(),
         }
     }
 
@@ -90,30 +96,41 @@ impl DirectoryState {
         Self {
             content: Content::Holds(claim.target.clone()),
             origin: claim.origin.clone(),
+            filters: claim.filters.clone(),
         }
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
         let line = text.strip_suffix(b"\n").unwrap_or(text);
         let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-        let (content, origin) = match words[..] {
-            [b"holds", id, ref origin @ ..] => (Content::Holds(Id::new(id)?), origin),
-            [b"applying", base, target, ref origin @ ..] => {
+        let (content, rest) = match words[..] {
+            [b"holds", id, ref rest @ ..] => (Content::Holds(Id::new(id)?), rest),
+            [b"applying", base, target, ref rest @ ..] => {
                 let base = match base {
                     b"-" => None,
                     id => Some(Id::new(id)?),
                 };
                 let target = Id::new(target)?;
-                (Content::Applying { base, target }, origin)
+                (Content::Applying { base, target }, rest)
             }
             _ => return None,
         };
-        let origin = match origin {
+        let (rest, filters) = match rest {
+            [rest @ .., last] if last.starts_with(FILTERS) => {
+                (rest, Some(FilterHash::new(&last[FILTERS.len()..])?))
+            }
+            rest => (rest, None),
+        };
+        let origin = match rest {
             [] => None,
             [key] => Some(Origin::new(key)?),
             _ => return None,
         };
-        Some(Self { content, origin })
+        Some(Self {
+            content,
+            origin,
+            filters,
+        })
     }
 
     fn text(&self) -> String {
@@ -124,10 +141,9 @@ impl DirectoryState {
                 format!("applying {base} {target}")
             }
         };
-        match &self.origin {
-            Some(origin) => format!("{content} {origin}\n"),
-            None => format!("{content}\n"),
-        }
+        let origin = self.origin.iter().map(|origin| format!(" {origin}"));
+        let filters = self.filters.iter().map(|hash| format!(" filters={hash}"));
+        format!("{content}{}\n", origin.chain(filters).collect::<String>())
     }
 
     /// Read the state of `root`.
@@ -174,6 +190,14 @@ impl DirectoryState {
         }
     }
 
+    /// Whether the directory holds what it would hold after the archive was applied, as far as the state says.
+    pub(super) fn is_held(&self, claim: &ArchiveHeader) -> bool {
+        let Self {
+            content, origin, ..
+        } = Self::applied(claim);
+        self.content == content && self.origin == origin
+    }
+
     /// Whether an application has not ended.
     pub(super) fn is_on_the_way(&self) -> bool {
         matches!(self.content, Content::Applying { .. })
@@ -194,7 +218,8 @@ impl DirectoryState {
     /// | something else, or does not say | refuse | apply | replace | refuse |
     ///
     /// For an archive of a channel, what came from elsewhere counts as something else. Only a channel tells that two
-    /// full archives of one commit have the same files.
+    /// full archives of one commit have the same files. A delta is also refused if it was made with other filters than
+    /// those of the directory.
     pub(super) fn judge(
         state: Option<&Self>,
         files: Files,
@@ -211,6 +236,9 @@ impl DirectoryState {
                 (Relation::Base | Relation::Other, Files::Unlisted) => Err(Self::not_empty()),
             };
         };
+        if relation != Relation::Other {
+            Self::fit_filters(state, claim)?;
+        }
         match relation {
             Relation::Target => Ok(Verdict::Nothing),
             Relation::Base | Relation::Interrupted => Ok(Verdict::Apply),
@@ -225,6 +253,19 @@ impl DirectoryState {
             Some(Content::Holds(held)) if Some(held) == claim.base.as_ref() => Relation::Base,
             Some(content) if *content == Self::applying(claim).content => Relation::Interrupted,
             _ => Relation::Other,
+        }
+    }
+
+    /// Refuses a delta with other filters, as far as those on both sides are known.
+    fn fit_filters(state: Option<&Self>, claim: &ArchiveHeader) -> Result<()> {
+        let held = state.and_then(|state| state.filters.as_ref());
+        match (held, &claim.filters) {
+            (Some(held), Some(own)) if held != own => {
+                let cause =
+                    format!("its filters have the hash {own}, those of the directory {held}");
+                Err(other_options(cause.as_bytes()))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -263,13 +304,20 @@ impl DirectoryState {
     }
 }
 
+/// The error of a delta that does not fit the files of its base, because of `cause`.
+pub(super) fn other_options(cause: &[u8]) -> Error {
+    Error::fatal("cannot apply: the archive was made with other options than the directory")
+        .caused_by(ByteMessage(cause.into()))
+        .hinted("apply a full archive that was made with the options of the delta")
+}
+
 fn how_to_say() -> String {
     format!("if it is the tree of a commit, write 'holds <commit>' into the file '{STATE}' in it")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ArchiveHeader, Content, DirectoryState, Files, Id, Origin, Verdict};
+    use super::{ArchiveHeader, Content, DirectoryState, Files, FilterHash, Id, Origin, Verdict};
 
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
@@ -283,7 +331,12 @@ mod tests {
         DirectoryState {
             content: Content::Holds(id(digit)),
             origin: None,
+            filters: None,
         }
+    }
+
+    fn filters(digit: &str) -> FilterHash {
+        FilterHash::new(digit.repeat(64).as_bytes()).expect("a hash")
     }
 
     #[test]
@@ -297,9 +350,18 @@ mod tests {
             applying(None),
             applying(Some(id("a"))),
         ] {
-            for origin in [None, Some(origin("d"))] {
+            for (origin, filters) in [
+                (None, None),
+                (Some(origin("d")), None),
+                (None, Some(filters("e"))),
+                (Some(origin("d")), Some(filters("d"))),
+            ] {
                 let content = content.clone();
-                let state = DirectoryState { content, origin };
+                let state = DirectoryState {
+                    content,
+                    origin,
+                    filters,
+                };
                 let text = state.text();
                 assert_eq!(DirectoryState::parse(text.as_bytes()), Some(state.clone()));
                 assert_eq!(
@@ -429,11 +491,50 @@ mod tests {
         }
     }
 
+    /// Deltas with equal hashes can follow each other. A full archive follows anything.
+    #[test]
+    fn filters_agree_as_far_as_they_are_known() {
+        let with = |filters| ArchiveHeader {
+            filters,
+            ..claim(Some("a"), None)
+        };
+        let known = |digit| Some(filters(digit));
+        for (held, own, agree) in [
+            (None, None, true),
+            (None, known("d"), true),
+            (known("d"), None, true),
+            (known("d"), known("d"), true),
+            (known("d"), known("e"), false),
+        ] {
+            let full = ArchiveHeader {
+                base: None,
+                ..with(own.clone())
+            };
+            let delta = with(own);
+            for content in [
+                holds("a").content,
+                holds("b").content,
+                DirectoryState::applying(&delta).content,
+            ] {
+                let state = DirectoryState {
+                    content,
+                    filters: held.clone(),
+                    ..holds("a")
+                };
+                let judge = |claim| DirectoryState::judge(Some(&state), Files::Listed, claim);
+                assert_eq!(judge(&delta).is_ok(), agree, "{state:?}");
+                assert!(judge(&full).is_ok());
+            }
+        }
+    }
+
     fn claim(base: Option<&str>, channel: Option<&str>) -> ArchiveHeader {
         ArchiveHeader {
             base: base.map(id),
             target: id("b"),
             origin: channel.map(origin),
+            filters: None,
+            names_additions: false,
         }
     }
 }

@@ -8,16 +8,18 @@ use std::io::Read;
 use crate::base::error::Result;
 
 use super::{
-    delta::{ArchiveHeader, deletions},
+    delta::{ArchiveHeader, ListedPath, listed_paths},
     input::damaged,
     path::ArchivePath,
     reader::{ArchiveEntry, ArchiveReader, Item, ItemKind},
 };
 
-/// One operation on the directory.
+/// One operation on the directory, or what the archive says before.
 pub(super) enum ApplyStep<'a> {
     /// Delete a file, a symbolic link or an empty directory.
     Delete(ArchivePath<'a>),
+    /// The base of a delta lacks the path, or may lack it. Changes nothing.
+    Add(ArchivePath<'a>),
     /// Write the entry. The content of a file is read separately.
     Write(ArchivePath<'a>, &'a ItemKind),
 }
@@ -42,12 +44,9 @@ impl<'c> Steps<'c> {
         self,
         first: Option<Item>,
         reader: &mut ArchiveReader<R>,
-        mut checked: impl FnMut(),
+        mut checked: impl FnMut(&ApplyStep<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.each(first, reader, |_, _| {
-            checked();
-            Ok(())
-        })
+        self.each(first, reader, |step, _| checked(&step))
     }
 
     /// Call `take` for each step: those of `first`, then those of `reader`.
@@ -77,8 +76,11 @@ impl<'c> Steps<'c> {
         if self.brings || self.claim.base.is_none() {
             return Err(damaged("a global header where none may be"));
         }
-        for path in deletions(header) {
-            take(ApplyStep::Delete(ArchivePath::new(path?)?))?;
+        for path in listed_paths(header) {
+            take(match path? {
+                ListedPath::Deleted(path) => ApplyStep::Delete(ArchivePath::new(path)?),
+                ListedPath::Added(path) => ApplyStep::Add(ArchivePath::new(path)?),
+            })?;
         }
         Ok(())
     }

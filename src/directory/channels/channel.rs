@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     base::error::{Error, Result},
     directory::{
-        apply::{Id, Origin},
+        apply::{ChannelOrigin, FilterHash, Id, Origin},
         bucket::{Bucket, Digest, Version, Versioned},
     },
 };
@@ -154,9 +154,12 @@ impl Channel {
     }
 
     /// Hash of all that decides about the content of a directory, without the commit: the edition includes the filters.
-    pub(super) fn origin(&self) -> Option<Origin> {
+    pub(super) fn origin(&self) -> Option<ChannelOrigin> {
         let edition = self.edition.as_ref().map(Digest::to_string);
-        Origin::new(edition.as_ref().unwrap_or(&self.filters).as_bytes())
+        Some(ChannelOrigin {
+            key: Origin::new(edition.as_ref().unwrap_or(&self.filters).as_bytes())?,
+            filters: FilterHash::new(self.filters.as_bytes()),
+        })
     }
 }
 

@@ -25,13 +25,16 @@ use crate::{
         io::print_line,
     },
     directory::{
-        apply::{self, Archive, Check, Content, Id, Origin, Reports, TargetDirectory},
+        apply::{
+            self, ApplyOptions, Archive, ChannelOrigin, Check, Content, Id, Reports,
+            TargetDirectory,
+        },
         bucket::{Bucket, Digest, Hashing},
     },
     output::report::{Console, Done, Meter, Total},
 };
 
-/// The bytes of an archive that are held in memory. A larger archive is in an unnamed file while it is checked.
+/// The bytes of archives that are held in memory. A larger archive is in an unnamed file while it is checked.
 const IN_MEMORY: usize = 16 << 20;
 /// The archives that wait while another one is applied.
 const AHEAD: usize = 1;
@@ -46,8 +49,8 @@ pub struct Update<'a> {
     pub directory: &'a TargetDirectory,
     /// The commit; by default the newest one.
     pub commit: Option<Id>,
-    /// Whether the directory is compared, first, with what archives have brought there.
-    pub check: Check,
+    /// Whether the directory is compared, first, with what archives have brought there, and what becomes of files of the user.
+    pub options: ApplyOptions,
 }
 
 /// Does what `update` asks for, with the archives in `bucket`. Succeeds only if the directory then holds the commit.
@@ -71,7 +74,7 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
         };
         let journey = Journey {
             bucket,
-            directory: update.directory,
+            update,
             origin: channel.origin(),
         };
         match journey.follow(&route, &mut start, &mut reports)? {
@@ -103,7 +106,7 @@ impl Update<'_> {
             console,
             ..
         } = reports;
-        match (self.check, content) {
+        match (self.options.check, content) {
             (Check::Nothing, _) | (_, None) => Ok(Start::Held),
             (Check::Verify, Some(_)) => {
                 apply::check(self.directory, differences, apply::text_line, console)
@@ -138,7 +141,8 @@ impl Update<'_> {
             Start::Held => apply::state(self.directory)?,
             Start::FromScratch => None,
         };
-        let state = state.filter(|state| state.origin == channel.origin());
+        let key = channel.origin().map(|origin| origin.key);
+        let state = state.filter(|state| state.origin == key);
         Ok(match state.map(|state| state.content) {
             Some(Content::Holds(held)) => cheapest_chain(steps, Some(&held.to_string()), target),
             // An interrupted application goes on with the same archive.
@@ -176,26 +180,38 @@ impl Update<'_> {
 /// The application of some archives.
 struct Journey<'a> {
     bucket: &'a dyn Bucket,
-    directory: &'a TargetDirectory,
-    origin: Option<Origin>,
+    update: &'a Update<'a>,
+    origin: Option<ChannelOrigin>,
 }
 
 impl Journey<'_> {
     /// Applies the archives of `route`, each fetched while the one before is applied. Returns an archive that is
-    /// damaged; those before it are applied.
+    /// damaged; those before it are applied, if any is.
+    ///
+    /// If one of several archives may have a file of the user in its way, all are fetched and checked before the first one is
+    /// applied.
     fn follow(
         &self,
         route: &[&PublishedArchive],
         start: &mut Start,
         reports: &mut Reports<'_>,
     ) -> Result<Option<(Digest, Error)>> {
+        let Update {
+            directory, options, ..
+        } = self.update;
+        let checks_all =
+            route.len() > 1 && !options.overwrite && apply::has_files_of_user(directory)?;
+        let (ahead, in_memory) = match checks_all {
+            true => (route.len(), IN_MEMORY / route.len()),
+            false => (AHEAD, IN_MEMORY),
+        };
         let mut fetching = Fetching::new(route);
         let bytes = Arc::clone(&fetching.bytes);
         thread::scope(|scope| {
-            let (sender, fetched) = bounded(AHEAD);
+            let (sender, fetched) = bounded(ahead);
             let fetch_all = move || {
                 for step in route {
-                    let archive = fetch(self.bucket, step, &bytes);
+                    let archive = fetch(self.bucket, step, in_memory, &bytes);
                     let is_last = archive.is_err();
                     if sender.send(archive).is_err() || is_last {
                         return;
@@ -205,30 +221,39 @@ impl Journey<'_> {
             thread::Builder::new()
                 .spawn_scoped(scope, fetch_all)
                 .map_err(|error| Error::fatal("cannot start a thread").caused_by(error))?;
+            let mut waiting = Vec::new();
             for step in route {
                 let Some(archive) = fetching.wait(&fetched, &mut reports.console) else {
                     break;
                 };
-                match archive {
+                let archive = match archive {
                     Err(error) if error.kind() == ExitKind::Damaged => {
                         return Ok(Some((step.sha256.clone(), error)));
                     }
-                    archive => self.apply(step, &archive?, *start, reports)?,
+                    archive => archive?,
+                };
+                match checks_all {
+                    true => waiting.push(archive),
+                    false => self.apply(step, &archive, start, reports)?,
                 }
-                *start = Start::Held;
+            }
+            apply::check_files_of_user(directory, waiting.iter().map(Spooled::reader))?;
+            for (step, archive) in route.iter().zip(&waiting) {
+                self.apply(step, archive, start, reports)?;
             }
             Ok(None)
         })
     }
 
+    /// Applies one archive. The next one begins at what the directory then holds.
     fn apply(
         &self,
         step: &PublishedArchive,
         archive: &Spooled,
-        start: Start,
+        start: &mut Start,
         reports: &mut Reports<'_>,
     ) -> Result<()> {
-        let check = match start {
+        let check = match std::mem::replace(start, Start::Held) {
             Start::Held => Check::Nothing,
             Start::FromScratch => Check::Repair,
         };
@@ -242,8 +267,12 @@ impl Journey<'_> {
             len: Some(step.size),
             origin: self.origin.clone(),
         };
-        apply::apply(self.directory, archive, check, reports)?;
-        let state = apply::state(self.directory)?;
+        let options = ApplyOptions {
+            check,
+            ..self.update.options
+        };
+        apply::apply(self.update.directory, archive, options, reports)?;
+        let state = apply::state(self.update.directory)?;
         let content = state.map(|state| state.content);
         match content {
             Some(Content::Holds(held)) if held.to_string() == step.target => Ok(()),
@@ -301,9 +330,15 @@ impl Fetching {
     }
 }
 
-/// Fetches the archive of `step` whole, and checks it. Adds to `bytes` what comes.
-fn fetch(bucket: &dyn Bucket, step: &PublishedArchive, bytes: &AtomicU64) -> Result<Spooled> {
-    let (mut spool, mut hashing) = (Spool::new(IN_MEMORY), Hashing::default());
+/// Fetches the archive of `step` whole, and checks it. Holds as many bytes as `in_memory` in memory, and adds to `bytes` what
+/// comes.
+fn fetch(
+    bucket: &dyn Bucket,
+    step: &PublishedArchive,
+    in_memory: usize,
+    bytes: &AtomicU64,
+) -> Result<Spooled> {
+    let (mut spool, mut hashing) = (Spool::new(in_memory), Hashing::default());
     let name = object(&step.sha256);
     let damaged = |how: &str| Error::damaged(format!("the archive '{name}' {how}"));
     let is_there = bucket.fetch(&name, step.size, &mut |piece| {

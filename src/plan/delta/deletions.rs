@@ -1,5 +1,5 @@
-//! The deletions of a diff, in the order of trees. A short list stays in memory, a longer one goes to an unnamed
-//! temporary file: there may be millions of deletions, which must never all be in memory.
+//! The deletions of a diff and the paths that it may add, in the order of trees. A short list stays in memory, a longer one goes to an
+//! unnamed temporary file: there may be millions of paths, which must never all be in memory.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -60,13 +60,25 @@ impl Deletion {
     }
 }
 
-/// Collects deletions during the diff.
-pub(super) struct DeletionLog(Spool);
+/// Collects deletions during the diff, and the names of files that the archive of the base may lack.
+pub(super) struct DeletionLog {
+    deletions: Spool,
+    /// The names, each with a NUL at its end.
+    added: Spool,
+}
 
 impl DeletionLog {
-    /// An empty log that holds up to `max_memory` bytes in memory.
+    /// An empty log that holds up to `max_memory` bytes of deletions in memory, and as many of additions.
     pub(super) fn new(max_memory: usize) -> Self {
-        Self(Spool::new(max_memory))
+        Self {
+            deletions: Spool::new(max_memory),
+            added: Spool::new(max_memory),
+        }
+    }
+
+    /// Append names of files that the archive of the base may lack, each with a NUL at its end.
+    pub(super) fn add_names(&mut self, added: &[u8]) -> Result<()> {
+        self.added.write_all(added).map_err(cannot_keep)
     }
 
     /// Append `deletion`, as a record after its length.
@@ -83,23 +95,26 @@ impl DeletionLog {
         let codes = codes.map(|code| code.expect("few statuses, few modes, short ids"));
         let len = codes.len() + id.len() + deletion.name.len();
         for part in [&len.to_le_bytes()[..], &codes, id, &deletion.name] {
-            self.0.write_all(part).map_err(cannot_keep)?;
+            self.deletions.write_all(part).map_err(cannot_keep)?;
         }
         Ok(())
     }
 
-    /// Finish the log and return its deletions.
+    /// Finish the log and return what it holds.
     pub(super) fn finish(self) -> Result<Deletions> {
         Ok(Deletions {
-            own: Arc::new(self.0.finish().map_err(cannot_keep)?),
+            own: Arc::new(self.deletions.finish().map_err(cannot_keep)?),
+            added: Arc::new(self.added.finish().map_err(cannot_keep)?),
             inner: Vec::new(),
         })
     }
 }
 
-/// All deletions of a diff.
+/// All deletions of a diff, and the names of files that the archive of the base may lack.
 pub struct Deletions {
     own: Arc<Spooled>,
+    /// The names, each with a NUL at its end.
+    added: Arc<Spooled>,
     /// Those in submodules.
     inner: Vec<Arc<Deletions>>,
 }
@@ -114,6 +129,7 @@ impl Deletions {
     pub fn behind(&self, inner: Vec<Arc<Self>>) -> Self {
         Self {
             own: Arc::clone(&self.own),
+            added: Arc::clone(&self.added),
             inner,
         }
     }
@@ -124,6 +140,22 @@ impl Deletions {
         let mut records = BufReader::with_capacity(BLOCK_LEN, self.own.reader());
         while !records.fill_buf().map_err(cannot_keep)?.is_empty() {
             taker(&next(&mut records).map_err(cannot_keep)?)?;
+        }
+        Ok(())
+    }
+
+    /// Pass the names of all files and links to `taker` that the archive of the base lacks, or may lack. Some may turn out to be
+    /// omitted again.
+    pub fn each_added(&self, taker: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.inner
+            .iter()
+            .try_for_each(|inner| inner.each_added(taker))?;
+        let mut names = BufReader::with_capacity(BLOCK_LEN, self.added.reader());
+        let mut name = Vec::new();
+        while names.read_until(0, &mut name).map_err(cannot_keep)? > 0 {
+            name.pop();
+            taker(&name)?;
+            name.clear();
         }
         Ok(())
     }
@@ -144,6 +176,8 @@ fn cannot_keep(error: io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use gix::{ObjectId, hash::Kind};
 
     use super::{Deletion, DeletionLog, Mode, Status};
@@ -192,5 +226,24 @@ mod tests {
         }
         let none = DeletionLog::new(0).finish().expect("nothing to write");
         assert!(none.is_empty());
+    }
+
+    #[test]
+    fn added_names_come_back_those_of_submodules_first() {
+        let log = |names: &[u8]| {
+            let mut log = DeletionLog::new(1);
+            log.add_names(names).expect("room");
+            log.finish().expect("room")
+        };
+        let inner = Arc::new(log(b"sub/a\0"));
+        let all = log(b"b\0\xff c\0").behind(vec![inner]);
+        let mut found = Vec::new();
+        all.each_added(&mut |name| {
+            found.push(name.to_vec());
+            Ok(())
+        })
+        .expect("readable");
+        assert_eq!(found, [&b"sub/a"[..], b"b", b"\xff c"]);
+        assert!(all.is_empty(), "nothing is deleted");
     }
 }

@@ -6,7 +6,7 @@
 use gix::ObjectId;
 
 use super::{
-    change::{Change, DiffStep},
+    change::{Change, DiffStep, Shown},
     changes::CachedChanges,
     deletions::{Deletion, DeletionLog, Deletions},
     diff::Diff,
@@ -16,13 +16,14 @@ use crate::{
         error::{Error, Result},
         pipeline::{self, Limits, Made, Sink, Source, Worker},
     },
+    format::MemberKind,
     git::{objects::reader::Reader, tree::Mode},
     output::report::{ChangeCounts, Status},
 };
 
 /// The facts about a comparison before the archive is written.
 pub struct DiffSummary {
-    /// Paths of the old tree that the new tree lacks.
+    /// Paths of the old tree that the new tree lacks, and names of files that it may add.
     pub deletions: Deletions,
     /// The number of changes and all other facts.
     pub found: DeltaPart,
@@ -34,6 +35,8 @@ pub struct DeltaPart {
     deletions: Vec<Deletion>,
     /// Bytes of the names of the deletions.
     deleted_names: usize,
+    /// The names of files and links that the archive of the base may lack, each with a NUL at its end.
+    added: Vec<u8>,
     /// The number of paths that differ, by [`Status`].
     pub changes: ChangeCounts,
     /// The changes that the archive pass need not find again.
@@ -104,6 +107,7 @@ impl Total {
         for deletion in &part.deletions {
             self.deletions.add(deletion)?;
         }
+        self.deletions.add_names(&part.added)?;
         let found = &mut self.found;
         found.changes += part.changes;
         found.cached.append(part.cached);
@@ -118,6 +122,7 @@ impl DeltaPart {
         Self {
             deletions: Vec::new(),
             deleted_names: 0,
+            added: Vec::new(),
             changes: ChangeCounts::default(),
             cached: CachedChanges::new(bounds.cached_bytes),
             directories: 0,
@@ -129,7 +134,7 @@ impl DeltaPart {
     /// The approximate size in memory, in bytes.
     fn bytes(&self) -> usize {
         let deletions = self.deletions.len() * size_of::<Deletion>() + self.deleted_names;
-        deletions + self.cached.bytes() + self.complaints.len()
+        deletions + self.added.len() + self.cached.bytes() + self.complaints.len()
     }
 
     fn delete(&mut self, deletion: Deletion) {
@@ -146,6 +151,7 @@ impl DeltaPart {
 
     fn changed(&mut self, diff: &mut Diff, change: &Change) {
         self.changes.count(change.status);
+        self.add(diff, change);
         let is_gone = match change.status {
             Status::Deleted | Status::TypeChanged => true,
             // The archive may omit the new content, and would then leave the old content in place.
@@ -165,6 +171,18 @@ impl DeltaPart {
                 mode: old.mode,
                 id: old.id,
             });
+        }
+    }
+
+    /// Lists the path if the archive of the base lacks it, or may have left it out because of its content. Submodules are
+    /// directories, which take nothing away where they come.
+    fn add(&mut self, diff: &mut Diff, change: &Change) {
+        let may_be_new = change.old.is_none() || diff.view().may_omit_binary();
+        let shown = change.new.as_ref().or(change.old.as_ref());
+        let is_file = |shown: &&Shown| shown.leaf.kind != MemberKind::Directory;
+        if let Some(shown) = shown.filter(is_file).filter(|_| may_be_new) {
+            self.added.extend(diff.name(shown.mode));
+            self.added.push(0);
         }
     }
 

@@ -13,7 +13,7 @@ use git_sluice::{
         working_directory::WorkingDirectory,
     },
     directory::{
-        apply::{self, Archive, Check, Reports, TargetDirectory},
+        apply::{self, ApplyOptions, Archive, Reports, TargetDirectory},
         bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
         channels::{
             self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit, Update,
@@ -174,7 +174,7 @@ fn files_show_how_much_is_left() {
                 len: Some(archive.len() as u64),
                 origin: None,
             };
-            apply::apply(&tree(&top), archive, Check::Nothing, reports)
+            apply::apply(&tree(&top), archive, ApplyOptions::default(), reports)
         })
     };
     let (text, outcome) = apply(&archive);
@@ -316,7 +316,7 @@ fn uploads_and_downloads() {
         place: &place,
         directory: &tree(&top),
         commit: None,
-        check: Check::Nothing,
+        options: ApplyOptions::default(),
     };
     let (text, outcome) = shown(|reports| channels::update(&bucket, &update, reports));
     assert!(outcome.is_ok(), "{text}");
@@ -351,6 +351,6 @@ fn nobody_looks() {
         len: None,
         origin: None,
     };
-    let applied = apply::apply(&tree(&top), archive, Check::Nothing, reports);
+    let applied = apply::apply(&tree(&top), archive, ApplyOptions::default(), reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }

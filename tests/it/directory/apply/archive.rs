@@ -110,8 +110,23 @@ pub(crate) fn found(directory: &Path) -> Tree {
     found
 }
 
-/// What makes of one tree the other.
+/// What makes of one tree the other, as the first versions wrote it: nothing says what is new.
 pub(crate) fn delta(ids: [&str; 2], trees: [&Tree; 2]) -> Vec<u8> {
+    entries(deletions(Archive::delta(ids, "pax"), trees), trees)
+}
+
+/// What makes of one tree the other, with the hash of the filters.
+pub(crate) fn delta_with(filters: &str, ids: [&str; 2], trees: [&Tree; 2]) -> Vec<u8> {
+    let [base, target] = trees;
+    let is_new =
+        |(path, node): &(&Vec<u8>, &Node)| **node != Node::Directory && !base.contains_key(*path);
+    let added = target.iter().filter(is_new).map(|(path, _)| path);
+    let archive = deletions(Archive::delta_with(filters, ids), trees);
+    entries(archive.list("add", added), trees)
+}
+
+/// `archive` with the deletions.
+fn deletions(archive: Archive, trees: [&Tree; 2]) -> Archive {
     let [base, target] = trees.map(with_directories);
     let kind = |node: &Node| std::mem::discriminant(node);
     let gone = base
@@ -122,7 +137,12 @@ pub(crate) fn delta(ids: [&str; 2], trees: [&Tree; 2]) -> Vec<u8> {
         Node::Directory => [path, &b"/"[..]].concat(),
         _ => path.clone(),
     });
-    let mut archive = Archive::delta(ids, "pax").delete(paths);
+    archive.delete(paths)
+}
+
+/// `archive` with the new entries.
+fn entries(mut archive: Archive, trees: [&Tree; 2]) -> Vec<u8> {
+    let [base, target] = trees.map(with_directories);
     for (path, node) in &target {
         let new_below = |(below, node): (&Vec<u8>, &Node)| {
             below.starts_with(path) && base.get(below) != Some(node)
@@ -169,11 +189,30 @@ impl Archive {
         ])
     }
 
-    /// Delete these, in headers below 1 MiB.
-    pub(crate) fn delete(mut self, paths: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Archive {
+    pub(crate) fn delta_with(filters: &str, [base, target]: [&str; 2]) -> Archive {
+        Archive::full(target).global(&[
+            ("GITSLUICE.delta", b"1"),
+            ("GITSLUICE.base", base.as_bytes()),
+            ("GITSLUICE.target", target.as_bytes()),
+            ("GITSLUICE.deletions", b"pax"),
+            ("GITSLUICE.filters", filters.as_bytes()),
+        ])
+    }
+
+    /// Delete these.
+    pub(crate) fn delete(self, paths: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Archive {
+        self.list("delete", paths)
+    }
+
+    /// List these, in headers below 1 MiB.
+    pub(crate) fn list(
+        mut self,
+        kind: &str,
+        paths: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Archive {
         let mut records = Vec::new();
         for (number, path) in (1..).zip(paths) {
-            let next = record(&format!("GITSLUICE.delete.{number}"), path.as_ref());
+            let next = record(&format!("GITSLUICE.{kind}.{number}"), path.as_ref());
             if records.len() + next.len() >= 1 << 20 {
                 self = self.raw(b'g', b"pax_global_header", b"", 0o666, &records);
                 records.clear();

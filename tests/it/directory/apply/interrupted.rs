@@ -1,13 +1,14 @@
 //! Killed at any moment, an application is done again from the start and comes to the same end.
 
-use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::archive::{Archive, Tree, delta, executable, file, found, link, tree, with_directories};
-use super::{Target, applying, ids};
+use super::archive::{
+    Tree, delta, delta_with, executable, file, found, link, tree, with_directories,
+};
+use super::{FILTERS, Target, applying, ids, laid_down};
 use crate::support::process::{run, run_with_input};
 use crate::support::{Repo, binary, installed, noise, skip};
 
@@ -37,7 +38,7 @@ pub(super) fn small() -> (Tree, Tree) {
 #[track_caller]
 fn assert_recovers(directory: &Target, base: &Tree, target: &Tree, archive: &[u8]) {
     let [from, to] = &ids();
-    match directory.state() {
+    match directory.state_of_commits() {
         state if state == format!("holds {from}\n") => {
             let mut there = found(&directory.directory());
             // What would have been the next state.
@@ -91,6 +92,20 @@ const CALLS: [&str; 9] = [
 
 #[test]
 fn killed_at_every_system_call() {
+    killed_at_every_call_in(Target::holding, delta);
+}
+
+/// What the first run has written is not taken for the user's.
+#[test]
+fn killed_at_every_system_call_with_a_list() {
+    let archive = |ids: [&str; 2], trees: [&Tree; 2]| delta_with(FILTERS, ids, trees);
+    killed_at_every_call_in(laid_down, archive);
+}
+
+type Lay = fn(&str, &Tree) -> Target;
+type Write = fn([&str; 2], [&Tree; 2]) -> Vec<u8>;
+
+fn killed_at_every_call_in(lay: Lay, write: Write) {
     if !installed("strace") {
         return;
     }
@@ -98,18 +113,18 @@ fn killed_at_every_system_call() {
     if run(Command::new("strace").args(["-o", "/dev/null", "true"])).code() != 0 {
         return skip("strace may not trace here");
     }
-    let (base, target) = small();
     for call in CALLS {
-        let number = (1..).find(|number| !is_killed_at(call, *number, &base, &target));
+        let number = (1..).find(|number| !is_killed_at(call, *number, (lay, write)));
         assert!(number > Some(1), "{call} was not seen");
     }
 }
 
 /// Whether an application that would be killed at this call came so far; if so, it recovers.
-fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
+fn is_killed_at(call: &str, number: u32, (lay, write): (Lay, Write)) -> bool {
     let [from, to] = &ids();
-    let archive = delta([from, to], [base, target]);
-    let directory = Target::holding(from, base);
+    let (base, target) = &small();
+    let archive = write([from, to], [base, target]);
+    let directory = lay(from, base);
     let kill = format!("-einject={call}:signal=KILL:when={number}");
     let mut command = directory.repo.command("strace");
     command.args([
@@ -128,29 +143,6 @@ fn is_killed_at(call: &str, number: u32, base: &Tree, target: &Tree) -> bool {
     assert_eq!(output.code(), 137, "{output}");
     assert_recovers(&directory, base, target, &archive);
     true
-}
-
-/// A file of somebody else stays, and the error says what to do about it.
-#[test]
-fn files_of_somebody_else_in_the_way() {
-    let [from, to] = &ids();
-    let base = tree([("place/a", file("ours\n"))]);
-    let target = tree([("place", file("a file\n"))]);
-    let directory = Target::empty();
-    let _ = directory.apply(&Archive::of_tree(from, &base)).success();
-    let theirs = directory.directory().join("place/theirs");
-    fs::write(&theirs, "theirs\n").expect("our own");
-    let archive = Archive::of_tree(to, &target);
-    for _ in 0..2 {
-        let output = directory.apply(&archive);
-        assert_eq!(output.code(), 128, "{output}");
-        let hint = "hint: the directory is not whole: move what is in 'place' elsewhere, \
-                    and apply the complete archive again\n";
-        assert!(output.messages().ends_with(hint), "{output}");
-    }
-    fs::remove_file(theirs).expect("it stays");
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &target);
 }
 
 /// What was too large for the disk makes room for an archive that is not.

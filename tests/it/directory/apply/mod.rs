@@ -8,7 +8,9 @@ pub(crate) mod archive;
 mod deltas;
 mod hostile;
 mod interrupted;
+mod options;
 mod states;
+mod user_files;
 mod verified;
 
 use std::fs;
@@ -18,7 +20,7 @@ use std::sync::LazyLock;
 
 use crate::support::process::{Output, run, run_with_input};
 use crate::support::{Repo, binary, installed, skip};
-use archive::{Node, Tree, build, found, id, with_directories};
+use archive::{Archive, Node, Tree, build, found, id, with_directories};
 
 /// A directory that archives are applied to, and what is around it.
 struct Target {
@@ -60,6 +62,14 @@ impl Target {
         fs::read_to_string(self.directory().join(".git-sluice")).unwrap_or_default()
     }
 
+    /// Without what it says of channels and filters.
+    fn state_of_commits(&self) -> String {
+        let state = self.state();
+        let words = state.split_whitespace().filter(|word| word.len() < 64);
+        let words: Vec<_> = words.collect();
+        format!("{}\n", words.join(" "))
+    }
+
     #[track_caller]
     fn apply(&self, archive: &[u8]) -> Output {
         self.apply_with(&[], archive)
@@ -88,7 +98,7 @@ impl Target {
     /// It holds this tree, and says so.
     #[track_caller]
     fn assert_holds(&self, commit: &str, tree: &Tree) {
-        assert_eq!(self.state(), format!("holds {commit}\n"));
+        assert_eq!(self.state_of_commits(), format!("holds {commit}\n"));
         let (found, expected) = (found(&self.directory()), with_directories(tree));
         assert!(
             found == expected,
@@ -141,6 +151,16 @@ static NOBODY: LazyLock<Vec<&str>> = LazyLock::new(|| {
     }
     nobody.to_vec()
 });
+
+/// A directory into which an archive of this tree was applied.
+fn laid_down(commit: &str, tree: &Tree) -> Target {
+    let target = Target::empty();
+    let _ = target.apply(&Archive::of_tree(commit, tree)).success();
+    target
+}
+
+/// A hash of filters.
+const FILTERS: &str = "feedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeed";
 
 fn applying(from: &str, to: &str) -> String {
     format!("applying {from} {to}\n")

@@ -1,13 +1,13 @@
 //! `verify`, `apply` with `--verify` or `--repair`, and full archives in place of what archives have brought before.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use proptest::prelude::*;
 
 use super::archive::{Archive, Tree, delta, executable, file, found, id, link, tree};
 use super::deltas::any_tree;
 use super::interrupted::small;
-use super::{Target, applying, ids};
+use super::{Target, applying, ids, laid_down};
 use crate::support::process::Output;
 use crate::support::skip;
 
@@ -24,13 +24,6 @@ fn base() -> Tree {
     ])
 }
 
-/// A directory into which an archive of this tree was applied.
-fn laid_down(commit: &str, tree: &Tree) -> Target {
-    let target = Target::empty();
-    let _ = target.apply(&Archive::of_tree(commit, tree)).success();
-    target
-}
-
 impl Target {
     #[track_caller]
     fn verify(&self) -> Output {
@@ -39,7 +32,7 @@ impl Target {
     }
 
     #[track_caller]
-    fn assert_sound(&self) {
+    pub(super) fn assert_sound(&self) {
         let output = self.verify();
         assert_eq!((output.code(), output.messages()), (0, String::new()));
         assert_eq!(output.stdout, b"", "{output}");
@@ -255,6 +248,23 @@ fn hard_links_to_the_list() {
     directory.assert_sound();
 }
 
+/// With a last file that [`Target::interrupt`] does not write wholly.
+fn too_large(tree: &Tree) -> Tree {
+    let large = [("zz", file(&"x".repeat(100_000)))];
+    tree.clone().into_iter().chain(self::tree(large)).collect()
+}
+
+impl Target {
+    /// Applies `archive` as somebody whose files may have 32 KiB.
+    #[track_caller]
+    fn interrupt(&self, archive: &[u8]) {
+        self.repo.write("archive", archive);
+        let script = "ulimit -f 64; git-sluice apply dir archive";
+        assert_ne!(self.repo.shell(script).code(), 0);
+        fs::remove_file(self.repo.path().join("archive")).expect("our own");
+    }
+}
+
 /// However an application ends, another full archive can follow.
 #[test]
 fn a_full_archive_over_an_application_that_was_cut_short() {
@@ -262,7 +272,7 @@ fn a_full_archive_over_an_application_that_was_cut_short() {
     let other = id('c');
     let (old, new) = small();
     let full = Archive::of_tree(to, &new);
-    let delta = delta([from, to], [&old, &new]);
+    let delta = delta([from, to], [&old, &too_large(&new)]);
     for len in (0..full.len()).step_by(512) {
         let directory = Target::empty();
         let output = directory.apply(&full[..len]);
@@ -279,19 +289,10 @@ fn a_full_archive_over_an_application_that_was_cut_short() {
             .success();
         directory.assert_holds(&other, &base());
     }
-    // A delta changes nothing before it is read wholly, so an obstacle has to end it.
+    // A delta changes nothing before it is read wholly, so a file that is too large has to end it.
     let directory = laid_down(from, &old);
-    let _ = directory
-        .repo
-        .shell("cd dir && rm changed && mkdir changed && touch changed/x")
-        .success();
-    let output = directory.apply(&delta);
-    assert_eq!(
-        (output.code(), directory.state()),
-        (128, applying(from, to)),
-        "{output}"
-    );
-    let _ = directory.repo.shell("rm -r dir/changed").success();
+    directory.interrupt(&delta);
+    assert_eq!(directory.state(), applying(from, to));
     let _ = directory
         .apply(&Archive::of_tree(&other, &base()))
         .success();
@@ -305,25 +306,13 @@ fn a_full_archive_over_two_applications_that_were_cut_short() {
     let [from, to] = &ids();
     let old = tree([("deleted", file("x")), ("z", file("old\n"))]);
     let new = tree([("new", file("new\n")), ("z", file("new\n"))]);
-    let archive = delta([from, to], [&old, &new]);
+    let archive = delta([from, to], [&old, &too_large(&new)]);
     let directory = laid_down(from, &old);
-    for script in [
-        "rm z && mkdir z && touch z/x",
-        "mkdir deleted && touch deleted/x",
-    ] {
-        let _ = directory
-            .repo
-            .shell(&format!("cd dir && {script}"))
-            .success();
-        let output = directory.apply(&archive);
-        assert_eq!(
-            (output.code(), directory.state()),
-            (128, applying(from, to)),
-            "{output}"
-        );
+    for _ in 0..2 {
+        directory.interrupt(&archive);
+        assert_eq!(directory.state(), applying(from, to));
         assert!(directory.directory().join("new").exists());
     }
-    let _ = directory.repo.shell("cd dir && rm -r z deleted").success();
     let _ = directory.apply(&Archive::of_tree(from, &old)).success();
     directory.assert_holds(from, &old);
     directory.assert_sound();

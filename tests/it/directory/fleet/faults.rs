@@ -237,12 +237,12 @@ fn a_directory_that_differs() {
 fn an_interrupted_delta_is_not_compared() {
     let (fleet, ids) = Fleet::published();
     let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
-    let in_the_directory = |script: &str| fleet.top.shell(&format!("cd d && {script}")).success();
-    in_the_directory("rm small && mkdir small && touch small/x");
-    assert_eq!(fleet.apply("d", "").code(), 128);
     let on_the_way = format!("applying {} {}", ids[1], ids[2]);
-    assert_eq!(fleet.state("d"), on_the_way);
-    in_the_directory("rm -r small && echo changed >large");
+    let state = fleet.directory("d/.git-sluice");
+    let text = fs::read_to_string(&state).unwrap();
+    let text = text.replace(&format!("holds {}", ids[1]), &on_the_way);
+    fs::write(&state, text).unwrap();
+    fs::write(fleet.directory("d/large"), "changed\n").unwrap();
     let output = fleet.apply("d", "--verify");
     output.assert_refused(
         128,
@@ -270,4 +270,86 @@ fn a_directory_of_somebody_else() {
     let output = fleet.apply("d", "");
     output.assert_refused(128, &["the directory is not empty"]);
     assert!(fleet.directory("d/mine").exists());
+}
+
+/// A file of the user that is in the way of an archive stays, and is named.
+#[test]
+fn a_file_of_the_user_in_the_way() {
+    let (fleet, ids) = Fleet::published();
+    let next = fleet.commit("mkdir more && echo 1 >more/file && echo 1 >added");
+    let _ = fleet.publish("HEAD").success();
+    for (directory, words) in [("d", ""), ("e", "--verify"), ("f", "--repair")] {
+        let _ = fleet
+            .apply(directory, &format!("--at={}", ids[2]))
+            .success();
+        let script = format!("cd {directory} && echo mine >added && echo mine >more");
+        let _ = fleet.top.shell(&script).success();
+        for _ in 0..2 {
+            fleet.apply(directory, words).assert_failure(
+                128,
+                "error: no archive wrote 'added', which is in the way\n\
+                 error: no archive wrote 'more', which is in the way\n\
+                 fatal: cannot apply: the archive would overwrite or delete 2 files of yours\n\
+                 hint: move them elsewhere, or run again with --overwrite to replace them\n",
+            );
+            assert_eq!(fleet.state(directory), format!("holds {}", ids[2]));
+        }
+        let mine = fs::read_to_string(fleet.directory(&format!("{directory}/added"))).unwrap();
+        assert_eq!(mine, "mine\n");
+        let _ = fleet
+            .apply(directory, &format!("--overwrite {words}"))
+            .success();
+        fleet.assert_holds(directory, &next);
+    }
+    // In full, as after other filters.
+    let _ = fleet.publish("--force --exclude=large HEAD").success();
+    fs::write(fleet.directory("d/mine"), "mine").unwrap();
+    let last = fleet.commit("echo 2 >mine");
+    let _ = fleet.publish("--exclude=large HEAD").success();
+    let output = fleet.apply("d", "");
+    output.assert_refused(128, &["error: no archive wrote 'mine'"]);
+    assert_eq!(fs::read(fleet.directory("d/mine")).unwrap(), b"mine");
+    let _ = fleet.apply("d", "--overwrite").success();
+    assert_eq!(fleet.state("d"), format!("holds {last}"));
+}
+
+/// Several archives lead to the newest commit. None is applied if one of them has a file of the user in its way.
+#[test]
+fn a_file_of_the_user_in_the_way_of_a_later_archive() {
+    let (fleet, ids) = Fleet::published();
+    for script in [
+        "echo 1 >first && echo 1 >small",
+        "mkdir dir2 && mv large dir2",
+        "echo 2 >last && rm dir",
+    ] {
+        fleet.commit(script);
+        let _ = fleet.publish("--full-ratio=1 HEAD").success();
+    }
+    let newest = fleet.repo.git(["rev-parse", "HEAD"]);
+    for (directory, from) in [("d", &ids[0]), ("e", &ids[2])] {
+        let _ = fleet.apply(directory, &format!("--at={from}")).success();
+        let files = crate::directory::apply::archive::found(&fleet.directory(directory));
+        let script =
+            format!("cd {directory} && echo mine >last && echo mine >dir2 && echo mine >mine");
+        let _ = fleet.top.shell(&script).success();
+        let output = fleet.apply(directory, "");
+        output.assert_failure(
+            128,
+            "error: no archive wrote 'dir2', which is in the way\n\
+             error: no archive wrote 'last', which is in the way\n\
+             fatal: cannot apply: the archive would overwrite or delete 2 files of yours\n\
+             hint: move them elsewhere, or run again with --overwrite to replace them\n",
+        );
+        assert_eq!(fleet.state(directory), format!("holds {from}"));
+        let _ = fleet
+            .top
+            .shell(&format!("cd {directory} && rm last dir2 mine"))
+            .success();
+        fleet.assert_files(directory, &files);
+        let script = format!("cd {directory} && echo mine >mine");
+        let _ = fleet.top.shell(&script).success();
+        let _ = fleet.apply(directory, "--verify").success();
+        let _ = fleet.top.shell(&format!("rm {directory}/mine")).success();
+        fleet.assert_holds(directory, &newest);
+    }
 }

@@ -166,13 +166,13 @@ impl Fleet {
         );
     }
 
-    /// What the directory says of itself, without the key of the filters.
+    /// What the directory says of itself, without the channel and the filters.
     fn state(&self, directory: &str) -> String {
         let path = self.directory(directory).join(".git-sluice");
         let text = fs::read_to_string(path).unwrap_or_default();
         let words: Vec<_> = text
             .split_whitespace()
-            .filter(|word| word.len() != 64)
+            .filter(|word| word.len() < 64)
             .collect();
         words.join(" ")
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::{
-    directory::apply::{Archive, Check, Reports, TargetDirectory},
+    directory::apply::{ApplyOptions, Archive, Reports, TargetDirectory},
     output::report::Console,
 };
 use serde_json::Value;
@@ -266,7 +266,8 @@ fn apply(directory: &Path, archive: &[u8]) {
         len: None,
         origin: None,
     };
-    let applied = git_sluice::directory::apply::apply(&directory, archive, Check::Nothing, reports);
+    let applied =
+        git_sluice::directory::apply::apply(&directory, archive, ApplyOptions::default(), reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 

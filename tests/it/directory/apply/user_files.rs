@@ -1,0 +1,341 @@
+//! Files of the user, which no archive wrote: they stay as they are, and what would overwrite or delete one is refused before
+//! the first change.
+
+use std::fs;
+
+use super::archive::{Archive, Tree, delta, delta_with, file, found, id, link, tree};
+use super::{FILTERS, Target, ids, laid_down};
+use crate::support::noise;
+use crate::support::process::Output;
+
+fn base() -> Tree {
+    tree([
+        ("changed", file("old\n")),
+        ("deleted/a", file("old\n")),
+        ("down/to/file", file("old\n")),
+        ("kept", file("kept\n")),
+        ("up", file("old\n")),
+    ])
+}
+
+fn target() -> Tree {
+    tree([
+        ("changed", file("new\n")),
+        ("dir/file", file("new\n")),
+        ("dir/link", link("file")),
+        ("down", file("new\n")),
+        ("kept", file("kept\n")),
+        ("new", file("new\n")),
+        ("up/to", file("new\n")),
+    ])
+}
+
+/// What the user does in the directory, and which paths are then in the way.
+const IN_THE_WAY: [(&str, &[&str]); 15] = [
+    ("echo mine >new", &["new"]),
+    ("printf 'new\\n' >new", &["new"]),
+    ("ln -s kept new", &["new"]),
+    ("ln -s nowhere new", &["new"]),
+    ("mkfifo new", &["new"]),
+    (
+        "mkdir -p new/deep && echo mine >new/deep/er",
+        &["new/deep/", "new/deep/er"],
+    ),
+    ("echo mine >dir", &["dir"]),
+    ("ln -s . dir", &["dir"]),
+    (
+        "mkdir dir && echo mine >dir/file && echo mine >dir/other",
+        &["dir/file"],
+    ),
+    (
+        "mkdir dir && mkdir dir/link && echo mine >dir/link/x",
+        &["dir/link/x"],
+    ),
+    ("echo mine >down/to/mine", &["down/to/mine"]),
+    ("mkdir -p down/mine", &["down/mine/"]),
+    (
+        "rm changed && mkdir changed && echo mine >changed/mine",
+        &["changed/mine"],
+    ),
+    ("rm up && mkdir up && echo mine >up/to", &["up/to"]),
+    (
+        "echo 1 >new; mkdir dir; echo 2 >dir/file; echo 3 >down/x",
+        &["dir/file", "down/x", "new"],
+    ),
+];
+
+impl Target {
+    /// Runs `script` as the user in the directory.
+    #[track_caller]
+    fn user(&self, script: &str) {
+        let _ = self.repo.shell(&format!("cd dir && {script}")).success();
+    }
+
+    /// These `paths` are named, and nothing was changed.
+    #[track_caller]
+    fn assert_in_the_way(&self, options: &[&str], archive: &[u8], paths: &[&str]) {
+        let listing = || self.repo.shell("ls -lR dir; cat dir/.git*").success();
+        let before = listing();
+        let output = self.apply_with(&[options, &["-"]].concat(), archive);
+        let line = |path: &&str| format!("error: no archive wrote '{path}', which is in the way\n");
+        let lines: String = paths.iter().map(line).collect();
+        let (files, them) = match paths.len() {
+            1 => ("1 file".to_owned(), "it"),
+            number => (format!("{number} files"), "them"),
+        };
+        output.assert_failure(
+            128,
+            &format!(
+                "{lines}fatal: cannot apply: the archive would overwrite or delete {files} of yours\n\
+                 hint: move {them} elsewhere, or run again with --overwrite to replace {them}\n"
+            ),
+        );
+        assert!(listing() == before, "{output}");
+        self.assert_nothing_outside();
+    }
+
+    #[track_caller]
+    fn overwrite(&self, archive: &[u8]) -> Output {
+        self.apply_with(&["--overwrite", "-"], archive)
+    }
+}
+
+/// All archives that lead to the target: deltas of today and of the first versions, and a full one.
+fn archives() -> [Vec<u8>; 4] {
+    let [from, to] = &ids();
+    let (base, target) = (base(), target());
+    [
+        delta_with(FILTERS, [from, to], [&base, &target]),
+        delta_with("none", [from, to], [&base, &target]),
+        delta([from, to], [&base, &target]),
+        Archive::of_tree(to, &target),
+    ]
+}
+
+#[test]
+fn files_in_the_way() {
+    let [from, to] = &ids();
+    for archive in archives() {
+        for (script, paths) in IN_THE_WAY {
+            let directory = laid_down(from, &base());
+            directory.user(script);
+            for options in [&[][..], &["-j1"]] {
+                directory.assert_in_the_way(options, &archive, paths);
+            }
+            let _ = directory.overwrite(&archive).success();
+            let mut there = found(&directory.directory());
+            there.remove(&b"dir/other"[..]);
+            assert!(
+                there == super::with_directories(&target()),
+                "{script} {there:?}"
+            );
+            assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+            directory.assert_sound();
+        }
+    }
+}
+
+/// `--verify` finds nothing that differs, and `--repair` replaces what archives wrote.
+#[test]
+fn files_in_the_way_of_a_comparison() {
+    let [from, _] = &ids();
+    for archive in archives() {
+        for option in ["--verify", "--repair"] {
+            let directory = laid_down(from, &base());
+            directory.user("echo mine >new");
+            directory.assert_in_the_way(&[option], &archive, &["new"]);
+        }
+    }
+}
+
+/// Once it is elsewhere, the same command succeeds.
+#[test]
+fn a_file_that_is_moved_away() {
+    let [from, to] = &ids();
+    for archive in archives() {
+        let directory = laid_down(from, &base());
+        directory.user("echo mine >new");
+        directory.assert_in_the_way(&[], &archive, &["new"]);
+        directory.user("mv new mine");
+        let _ = directory.apply(&archive).success();
+        let mut all = target();
+        all.extend(tree([("mine", file("mine\n"))]));
+        directory.assert_holds(to, &all);
+    }
+}
+
+#[test]
+fn files_that_are_not_in_the_way() {
+    let [from, to] = &ids();
+    for archive in archives() {
+        let directory = laid_down(from, &base());
+        // Directories of the user may be ours as well, and an empty one gives way to a file.
+        directory.user(
+            "mkdir -p new dir/mine deleted/mine .git && echo mine >dir/x && echo mine >deleted/x",
+        );
+        let _ = directory.apply(&archive).success();
+        let there = found(&directory.directory());
+        for path in ["dir/x", "deleted/x"] {
+            assert_eq!(there.get(path.as_bytes()), Some(&file("mine\n")));
+        }
+        assert_eq!(there.get(&b"new"[..]), Some(&file("new\n")));
+        assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+        directory.assert_sound();
+    }
+}
+
+/// What an archive wrote is overwritten, whatever it looks like by now.
+#[test]
+fn files_of_ours_that_were_changed() {
+    let [from, to] = &ids();
+    for archive in archives() {
+        let directory = laid_down(from, &base());
+        directory.user("echo mine >changed && echo mine >deleted/a && rm up && ln -s kept up");
+        let _ = directory.apply(&archive).success();
+        directory.assert_holds(to, &target());
+    }
+}
+
+/// A directory that was cloned holds the files of its commit, as its user has written: a delta says which paths are new.
+#[test]
+fn a_directory_without_a_list() {
+    let [from, to] = &ids();
+    let archive = delta_with(FILTERS, [from, to], [&base(), &target()]);
+    for (script, paths) in IN_THE_WAY {
+        let directory = Target::holding(from, &base());
+        directory.user(script);
+        directory.assert_in_the_way(&[], &archive, paths);
+        let _ = directory.overwrite(&archive).success();
+        let mut there = found(&directory.directory());
+        there.remove(&b"dir/other"[..]);
+        assert!(
+            there == super::with_directories(&target()),
+            "{script} {there:?}"
+        );
+        assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+    }
+    let directory = Target::holding(from, &base());
+    directory.user("echo mine >changed; echo mine >mine; mkdir new");
+    let _ = directory.apply(&archive).success();
+    let mut all = target();
+    all.extend(tree([("mine", file("mine\n"))]));
+    directory.assert_holds(to, &all);
+}
+
+/// The first run has checked all, and no list tells its files from the user's.
+#[test]
+fn an_interrupted_run_without_a_list() {
+    let [from, to] = &ids();
+    let archive = delta_with(FILTERS, [from, to], [&base(), &target()]);
+    let directory = Target::holding(from, &base());
+    directory.user("echo new >new && mkdir dir && touch dir/file && rm -r deleted");
+    directory.set_state(&super::applying(from, to));
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &target());
+}
+
+/// The list of an interrupted run tells its files from those that the user makes afterwards.
+#[test]
+fn a_file_that_is_made_after_an_interruption() {
+    let [from, to] = &ids();
+    for archive in archives() {
+        let directory = laid_down(from, &base());
+        directory.set_state(&super::applying(from, to));
+        directory.user("echo mine >new");
+        directory.assert_in_the_way(&[], &archive, &["new"]);
+    }
+    // A full archive that is cut after a large file.
+    let many = (0..300).map(|number| (format!("a{number:03}").into_bytes(), file("ours\n")));
+    let whole: Tree = many.chain(target()).collect();
+    let archive = Archive::of_tree(to, &whole);
+    let directory = laid_down(from, &base());
+    assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 128);
+    assert!(directory.directory().join("a000").exists());
+    directory.user("echo mine >new");
+    directory.assert_in_the_way(&[], &archive, &["new"]);
+    directory.user("rm new");
+    let _ = directory.apply(&archive).success();
+    directory.assert_holds(to, &whole);
+    directory.assert_sound();
+}
+
+/// A full archive that is read twice, because the directory has files of the user: it has the same bytes the second time, is
+/// checked to its end, and may be large.
+#[test]
+fn a_large_full_archive() {
+    let [from, to] = &ids();
+    let mut large = target();
+    large.insert(
+        b"large".to_vec(),
+        super::Node::File(false, noise(1, 3 << 20)),
+    );
+    let plain = Archive::of_tree(to, &large);
+    let zstd = zstd::encode_all(&plain[..], 1).expect("memory takes it");
+    for archive in [plain, zstd] {
+        let directory = laid_down(from, &base());
+        directory.user("echo mine >mine");
+        let cut = directory.apply(&archive[..archive.len() - 2048]);
+        cut.assert_refused(128, &["the archive is incomplete"]);
+        let mut all = base();
+        all.extend(tree([("mine", file("mine\n"))]));
+        directory.assert_holds(from, &all);
+        let _ = directory.apply(&archive).success();
+        let mut all = large.clone();
+        all.extend(tree([("mine", file("mine\n"))]));
+        directory.assert_holds(to, &all);
+        directory.assert_sound();
+    }
+}
+
+/// The base may have left a path out because of its content: what is there now is the user's.
+#[test]
+fn a_deletion_of_a_file_of_the_user() {
+    let [from, to] = &ids();
+    let archive = Archive::delta_with(FILTERS, [from, to])
+        .delete(["binary", "absent"])
+        .list("add", ["binary", "absent"])
+        .end();
+    let directory = laid_down(from, &base());
+    directory.user("echo mine >binary");
+    directory.assert_in_the_way(&[], &archive, &["binary"]);
+    let _ = directory.overwrite(&archive).success();
+    directory.assert_holds(to, &base());
+}
+
+/// Names that could be taken for something else in a message, and very many.
+#[test]
+fn names_of_all_kinds() {
+    let [from, to] = &ids();
+    let names = ["-x", "a b", "a\nb", "\u{1b}[31m", "\u{e4}"];
+    let target: Tree = tree(names.map(|name| (name, file("new\n"))));
+    let archive = delta_with(FILTERS, [from, to], [&Tree::new(), &target]);
+    let directory = laid_down(from, &Tree::new());
+    for name in names {
+        fs::write(directory.directory().join(name), "mine\n").expect("our own");
+    }
+    let shown = ["?[31m", "-x", "a?b", "a b", "\u{e4}"];
+    directory.assert_in_the_way(&[], &archive, &shown);
+    let many: Vec<_> = (0..2000)
+        .map(|number| format!("many/{number:04}"))
+        .collect();
+    let target: Tree = tree(many.iter().map(|name| (&**name, file("new\n"))));
+    let archive = delta_with(FILTERS, [from, to], [&Tree::new(), &target]);
+    let directory = laid_down(from, &Tree::new());
+    directory.user(
+        "mkdir many && cd many && touch $(seq -w 0 1999 | sed 's/.*/0&/;s/.*\\(....\\)$/\\1/')",
+    );
+    let names: Vec<_> = many.iter().map(|name| &**name).collect();
+    directory.assert_in_the_way(&[], &archive, &names);
+}
+
+/// A full archive goes into a directory of unknown origin under no condition.
+#[test]
+fn overwriting_is_no_permission_for_a_directory_of_unknown_origin() {
+    let [from, to] = &ids();
+    let directory = Target::holding(from, &base());
+    let output = directory.overwrite(&Archive::of_tree(to, &target()));
+    let refused = "the archive is a full one, and the directory is not empty";
+    directory.assert_not_applied(&output, refused, &format!("holds {from}\n"));
+    let output = directory.overwrite(&delta([&id('c'), to], [&base(), &target()]));
+    directory.assert_not_applied(&output, "the archive needs", &format!("holds {from}\n"));
+}
