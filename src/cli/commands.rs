@@ -435,7 +435,10 @@ pub struct Publish {
     #[arg(long, value_name = "fraction", default_value = "0.5", value_parser = part, help_heading = BEYOND)]
     pub full_ratio: f64,
 
-    /// Publish even if the channel has a newer commit
+    /// Replace a newer commit, other history or filters
+    ///
+    /// Otherwise, the channel keeps its newer commit, and the command refuses a commit that no commit of the channel leads to,
+    /// and options that select other files. A shallow repository does not know enough history to refuse a commit.
     #[arg(long, help_heading = BEYOND)]
     pub force: bool,
 

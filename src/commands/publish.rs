@@ -18,7 +18,9 @@ use crate::{
     cli::{self, Args, CliError, RawArgs},
     directory::{
         bucket::{self, BucketUrl, Hashing},
-        channels::{self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit},
+        channels::{
+            self, ArchiveMaker, ChannelAddress, Conditions, History, Limits, Made, PublishedCommit,
+        },
     },
     git::{
         program,
@@ -181,22 +183,43 @@ impl ArchiveMaker for Archives<'_> {
         })
     }
 
-    fn is_behind(&self, other: &PublishedCommit) -> Result<bool> {
-        let is_here = |target: &PublishedCommit| {
-            let id = ObjectId::from_hex(target.commit.as_bytes());
-            id.is_ok_and(|id| self.repository.odb().find(&id).is_some())
-        };
-        // A shallow clone of an older commit does not have the newer one.
-        if !is_here(other) {
-            return Ok(other.time > self.target.time);
+    fn standing(&self, newest: &PublishedCommit, others: &[&str]) -> Result<History> {
+        let has_newest = self.has(&newest.commit);
+        if has_newest && self.leads(&self.target.commit, &newest.commit)? {
+            return Ok(History::Behind);
         }
-        // A commit that is not related is not newer.
-        let [target, commit] = [&self.target, other].map(|it| &it.commit);
-        Ok(program::is_ancestor(
-            &self.repository.location,
-            target,
-            commit,
-        ))
+        // A shallow clone does not know all ancestors. One of an older commit does not have the newer one.
+        let is_shallow = self.repository.is_shallow();
+        if !is_shallow && !self.is_related([&*newest.commit].iter().chain(others))? {
+            return Ok(History::Foreign);
+        }
+        Ok(match !has_newest && newest.time > self.target.time {
+            true => History::Behind,
+            false => History::Ahead,
+        })
+    }
+}
+
+impl Archives<'_> {
+    fn has(&self, commit: &str) -> bool {
+        let id = ObjectId::from_hex(commit.as_bytes());
+        id.is_ok_and(|id| self.repository.odb().find(&id).is_some())
+    }
+
+    /// Whether the history of `commit` has `ancestor`.
+    fn leads(&self, ancestor: &str, commit: &str) -> Result<bool> {
+        program::is_ancestor(&self.repository.location, ancestor, commit)
+    }
+
+    /// Whether one of `commits` is in the history of the published commit, or the published commit in its history.
+    fn is_related<'c>(&self, commits: impl IntoIterator<Item = &'c &'c str>) -> Result<bool> {
+        let own = &self.target.commit;
+        for commit in commits.into_iter().filter(|commit| self.has(commit)) {
+            if self.leads(commit, own)? || self.leads(own, commit)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

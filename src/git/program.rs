@@ -32,7 +32,7 @@ use gix::{
 use twox_hash::XxHash3_128;
 
 use crate::base::{
-    error::{Error, Result, strerror},
+    error::{Error, Result, sanitised, strerror},
     working_directory::WorkingDirectory,
 };
 
@@ -228,9 +228,15 @@ fn answer(git: &mut Command) -> Option<Output> {
 }
 
 /// Whether the commit `ancestor` is an ancestor of `commit`, or the same commit.
-pub fn is_ancestor(location: &GitLocation, ancestor: &str, commit: &str) -> bool {
+pub fn is_ancestor(location: &GitLocation, ancestor: &str, commit: &str) -> Result<bool> {
     let arguments = ["merge-base", "--is-ancestor", ancestor, commit].map(OsStr::new);
-    ask(location, &arguments).is_some_and(|output| output.status.success())
+    let cannot = |why: String| Error::fatal("cannot compare commits").caused_by(why);
+    let output = ask(location, &arguments).ok_or_else(|| cannot("cannot run git".to_owned()))?;
+    match output.status.code() {
+        Some(0) => Ok(true),
+        Some(1) => Ok(false),
+        _ => Err(cannot(sanitised(&output.stderr))),
+    }
 }
 
 /// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a

@@ -29,5 +29,5 @@ mod chain;
 pub use address::{ChannelAddress, ChannelName, is_bucket};
 pub use channel::PublishedCommit;
 pub use prune::{Pruned, prune};
-pub use publish::{ArchiveMaker, Conditions, Limits, Made, Published, publish};
+pub use publish::{ArchiveMaker, Conditions, History, Limits, Made, Published, publish};
 pub use update::{Update, update};

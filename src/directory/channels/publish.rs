@@ -49,8 +49,19 @@ pub trait ArchiveMaker {
     /// [`NoBase`](ExitKind::NoBase).
     fn make(&mut self, base: Option<&str>, console: Console<'_>) -> Result<Made>;
 
-    /// Whether `other` is newer: a descendant of the target, or a later commit that the repository lacks.
-    fn is_behind(&self, other: &PublishedCommit) -> Result<bool>;
+    /// How the commit stands to the `newest` commit of a channel and to the `others`, which the channel also has.
+    fn standing(&self, newest: &PublishedCommit, others: &[&str]) -> Result<History>;
+}
+
+/// A commit, seen from the newest one of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// It is older: an ancestor, or earlier than a newest commit that the repository lacks.
+    Behind,
+    /// A commit of the channel leads to it, or it cannot be told.
+    Ahead,
+    /// Nothing of the channel leads to it.
+    Foreign,
 }
 
 /// An archive.
@@ -90,6 +101,33 @@ pub struct Published {
     steps: Vec<PublishedArchive>,
     /// Bytes that were written, without the channel.
     bytes: u64,
+    /// Why one of the new archives is a full one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_reason: Option<FullReason>,
+}
+
+/// Why a full archive is published.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum FullReason {
+    /// The channel did not exist.
+    NewChannel,
+    /// The file of the channel was damaged.
+    DamagedChannel,
+    /// The archives of the channel were made with other filters.
+    OtherFilters,
+    /// The user asked for it.
+    Republish,
+    /// The bucket lacks archives that lead to the commit.
+    MissingArchive,
+    /// The repository lacks the newest commit of the channel.
+    MissingBase,
+    /// The delta has as many bytes.
+    LargeDelta,
+    /// The channel has enough deltas.
+    FullEvery,
+    /// The deltas of the channel have enough bytes.
+    FullRatio,
 }
 
 /// How a commit is published.
@@ -97,7 +135,7 @@ pub struct Published {
 pub struct Conditions {
     /// When a full archive is published.
     pub limits: Limits,
-    /// Whether a commit that is older than the target of the channel becomes the target.
+    /// Whether a commit becomes the target of the channel although it is older, has another history, or has other filters.
     pub force: bool,
     /// Whether the target is published again, in full. A damaged channel is replaced.
     pub republish: bool,
@@ -123,6 +161,7 @@ pub fn publish(
         delta: None,
         seen: HashSet::new(),
         bytes: 0,
+        full_reason: None,
     };
     if conditions.create && !is_bucket(bucket)? {
         bucket.create(TOP)?;
@@ -131,7 +170,10 @@ pub fn publish(
         let (channel, version) = Channel::read_any(bucket, &place.channel)?.unzip();
         let mut channel = match channel {
             // A damaged channel lists nothing, and is replaced.
-            Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.republish => None,
+            Some(Err(error)) if error.kind() == ExitKind::Damaged && conditions.republish => {
+                publication.full_reason = Some(FullReason::DamagedChannel);
+                None
+            }
             channel => channel.transpose()?,
         };
         if let Some(channel) = &mut channel {
@@ -139,9 +181,10 @@ pub fn publish(
         } else if version.is_none() && !conditions.create && !is_bucket(bucket)? {
             return Err(no_bucket(place.bucket.to_string()));
         }
-        let standing = publication.standing(channel.as_ref())?;
+        let standing = publication.standing(&place.channel, channel.as_ref())?;
         if standing == Standing::Listed {
             publication.warn_of_old_files(channel.as_ref());
+            publication.warn_of_newer_target(&place.channel, channel.as_ref());
             return Ok(publication.published(
                 &place.channel,
                 standing,
@@ -153,6 +196,7 @@ pub fn publish(
         let next = publication.next(channel, &steps, standing);
         if next.write(bucket, &place.channel, version.as_ref())? {
             publication.keep(&steps)?;
+            publication.warn_of_newer_target(&place.channel, Some(&next));
             return Ok(publication.published(&place.channel, standing, steps, Some(&next)));
         }
         pause(attempt);
@@ -177,6 +221,7 @@ struct Publication<'a> {
     seen: HashSet<Digest>,
     /// Bytes that were written.
     bytes: u64,
+    full_reason: Option<FullReason>,
 }
 
 /// An archive of this publication, with its bytes.
@@ -214,16 +259,21 @@ impl Publication<'_> {
         Ok(None)
     }
 
-    fn standing(&self, channel: Option<&Channel>) -> Result<Standing> {
-        let Some(channel) = channel.filter(|channel| channel.filters == self.producer.filters())
-        else {
+    fn standing(&self, name: &ChannelName, channel: Option<&Channel>) -> Result<Standing> {
+        let Some(channel) = channel else {
             return Ok(Standing::Newest);
         };
+        if channel.filters != self.producer.filters() {
+            return match self.conditions.force {
+                true => Ok(Standing::Newest),
+                false => Err(other_filters(name, channel, &self.producer.filters())),
+            };
+        }
         let commit = self.producer.target().commit;
         let is_target = commit == channel.target.commit;
         let becomes_target = match is_target {
             true => self.conditions.republish,
-            false => self.conditions.force || !self.producer.is_behind(&channel.target)?,
+            false => self.conditions.force || self.is_ahead(name, channel)?,
         };
         if becomes_target {
             return Ok(Standing::Newest);
@@ -235,38 +285,79 @@ impl Publication<'_> {
         }
     }
 
+    /// Whether the commit is newer than the target of `channel`. A commit that nothing leads to is refused.
+    fn is_ahead(&self, name: &ChannelName, channel: &Channel) -> Result<bool> {
+        let others: Vec<_> = channel.steps.iter().map(|step| &*step.target).collect();
+        match self.producer.standing(&channel.target, &others)? {
+            History::Behind => Ok(false),
+            History::Ahead => Ok(true),
+            History::Foreign => Err(other_history(name, channel, &self.producer.target())),
+        }
+    }
+
+    /// Warns if the channel has not moved to the commit.
+    fn warn_of_newer_target(&mut self, name: &ChannelName, channel: Option<&Channel>) {
+        let commit = self.producer.target().commit;
+        let target = channel.map(|channel| &channel.target.commit);
+        if let Some(target) = target.filter(|target| **target != commit) {
+            let text = format!(
+                "the channel '{name}' stays at {target}, which is newer; --force moves it to {commit}"
+            );
+            print_line(&mut self.console, "warning: ", text.as_bytes());
+        }
+    }
+
     /// Makes the archives that `channel` lacks, and writes them.
     fn steps(
         &mut self,
         channel: Option<&Channel>,
         standing: Standing,
     ) -> Result<Vec<PublishedArchive>> {
-        let same = channel.filter(|channel| channel.filters == self.producer.filters());
-        let Some((channel, last)) =
-            same.and_then(|channel| Some((channel, LastFull::of(channel)?)))
-        else {
-            return Ok(vec![self.full()?]);
+        let Some(channel) = channel else {
+            let damaged = self.full_reason;
+            return self.full_because(damaged.unwrap_or(FullReason::NewChannel));
         };
-        // The archives that lead to the commit may be damaged.
-        if self.producer.target().commit == channel.target.commit {
-            return Ok(vec![self.full()?]);
+        if channel.filters != self.producer.filters() {
+            return self.full_because(FullReason::OtherFilters);
         }
+        let is_target = self.producer.target().commit == channel.target.commit;
+        // The archives that lead to the commit may be damaged.
+        if is_target && self.conditions.republish {
+            return self.full_because(FullReason::Republish);
+        }
+        let Some(last) = LastFull::of(channel).filter(|_| !is_target) else {
+            return self.full_because(FullReason::MissingArchive);
+        };
         let Some(delta) = self.delta(&channel.target.commit)? else {
-            return Ok(vec![self.full()?]);
+            return self.full_because(FullReason::MissingBase);
         };
         // A delta as large as everything helps nobody.
         if delta.content.size() >= last.size {
-            return Ok(vec![self.full()?]);
+            return self.full_because(FullReason::LargeDelta);
         }
-        let bytes = last.bytes_behind.saturating_add(delta.content.size());
-        let is_long = last.steps_behind >= self.conditions.limits.steps as usize
-            || bytes as f64 > last.size as f64 * self.conditions.limits.part;
+        let reason = self.is_long(&last, delta.content.size());
         let delta = self.write(delta, Some(&channel.target.commit))?;
         let mut steps = vec![self.delta.insert(delta).step.clone()];
-        if is_long && standing == Standing::Newest {
-            steps.push(self.full()?);
+        if let Some(reason) = reason.filter(|_| standing == Standing::Newest) {
+            steps.extend(self.full_because(reason)?);
         }
         Ok(steps)
+    }
+
+    /// Why a full archive should follow a delta of `size` bytes, if one should.
+    fn is_long(&self, last: &LastFull, size: u64) -> Option<FullReason> {
+        let Limits { steps, part } = self.conditions.limits;
+        let bytes = last.bytes_behind.saturating_add(size);
+        match () {
+            () if last.steps_behind >= steps as usize => Some(FullReason::FullEvery),
+            () if bytes as f64 > last.size as f64 * part => Some(FullReason::FullRatio),
+            () => None,
+        }
+    }
+
+    fn full_because(&mut self, reason: FullReason) -> Result<Vec<PublishedArchive>> {
+        self.full_reason = Some(reason);
+        Ok(vec![self.full()?])
     }
 
     /// The delta over `base`; `None` if the base cannot be read.
@@ -444,10 +535,38 @@ impl Publication<'_> {
             was_there: standing == Standing::Listed,
             is_target: channel.is_some_and(|channel| channel.target.commit == commit),
             commit,
+            full_reason: self
+                .full_reason
+                .filter(|_| steps.iter().any(|step| step.base.is_none())),
             steps,
             bytes: self.bytes,
         }
     }
+}
+
+/// The error of a publication whose filters have the hash `own`.
+fn other_filters(name: &ChannelName, channel: &Channel, own: &str) -> Error {
+    Error::fatal(format!(
+        "cannot publish: the archives of the channel '{name}' were made with other options"
+    ))
+    .caused_by(format!(
+        "their filters have the hash {}, these {own}",
+        channel.filters
+    ))
+    .hinted("give the options of the channel, or add --force to replace the files of every machine")
+}
+
+/// The error of a `commit` that nothing in the channel leads to.
+fn other_history(name: &ChannelName, channel: &Channel, commit: &PublishedCommit) -> Error {
+    Error::fatal(format!(
+        "cannot publish: no commit of the channel '{name}' leads to {}",
+        commit.commit
+    ))
+    .caused_by(format!(
+        "the newest one is {}, perhaps of another repository",
+        channel.target.commit
+    ))
+    .hinted("name another channel, or add --force to replace the files of every machine")
 }
 
 /// The commit, seen from the channel.

@@ -16,7 +16,8 @@ use git_sluice::{
         apply::{self, ApplyOptions, Archive, Reports, TargetDirectory},
         bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
         channels::{
-            self, ArchiveMaker, ChannelAddress, Conditions, Limits, Made, PublishedCommit, Update,
+            self, ArchiveMaker, ChannelAddress, Conditions, History, Limits, Made, PublishedCommit,
+            Update,
         },
     },
     output::report::{Console, Terminal},
@@ -277,8 +278,8 @@ impl ArchiveMaker for Archives {
         })
     }
 
-    fn is_behind(&self, _other: &git_sluice::directory::channels::PublishedCommit) -> Result<bool> {
-        Ok(false)
+    fn standing(&self, _: &PublishedCommit, _: &[&str]) -> Result<History> {
+        Ok(History::Ahead)
     }
 }
 

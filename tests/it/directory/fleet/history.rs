@@ -81,8 +81,8 @@ fn names_of_paths_are_told_and_files_of_others_stay() {
 fn other_filters_are_another_content() {
     let (fleet, ids) = Fleet::published();
     let _ = fleet.apply("d", "").success();
-    let all = fleet.kinds("--exclude=small HEAD");
-    assert_eq!(all, ["full"]);
+    let told = fleet.told("--force --exclude=small HEAD");
+    assert_eq!(told["full_reason"], "other-filters");
     assert_eq!(fleet.steps().len(), 1);
     let _ = fleet.apply("d", "").success();
     assert_eq!(fleet.state("d"), format!("holds {}", ids[2]));
@@ -96,7 +96,8 @@ fn other_filters_are_another_content() {
     fleet.assert_files("d", &expected);
     // Configuration that decides about content counts as well.
     fleet.repo.git(["config", "core.eol", "crlf"]);
-    assert_eq!(fleet.kinds("--exclude=small HEAD"), ["full"]);
+    let all = fleet.kinds("--force --exclude=small HEAD");
+    assert_eq!(all, ["full"]);
     // What came by an archive is not known to have these filters.
     let tar = fleet.repo.sluice(["HEAD"]).success();
     fleet.top.write("tar", tar);

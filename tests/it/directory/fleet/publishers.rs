@@ -281,8 +281,8 @@ fn what_is_not_applied_is_not_published() {
     let _ = fleet.publish("HEAD").success();
     for name in [".git-sluice", ".git-sluice.new", ".git-sluice.files"] {
         fleet.commit(&format!("echo x >{name}"));
-        refused("HEAD", name, "is where the state is kept");
-        let _ = fleet.publish(&format!("HEAD . :!{name}")).success();
+        refused("--force HEAD", name, "is where the state is kept");
+        let _ = fleet.publish(&format!("--force HEAD . :!{name}")).success();
         fleet.commit(&format!("rm {name}"));
     }
     // Only a target of more than 100 bytes keeps its NUL in a tar.
@@ -294,7 +294,7 @@ fn what_is_not_applied_is_not_published() {
     let tree = fleet.repo.git_with_input(["mktree"], tree);
     let commit = fleet.repo.git(["commit-tree", "-m", "x", &tree]);
     let why = "is a symbolic link whose target has a NUL in it";
-    refused(&commit, "link", why);
+    refused(&format!("--force {commit}"), "link", why);
 }
 
 #[test]
@@ -359,7 +359,110 @@ fn levels_and_warnings() {
     }
     fleet.commit("echo small >rules");
     assert_eq!(
-        fleet.publish("--exclude-from-tree=rules HEAD").messages(),
+        fleet
+            .publish("--force --exclude-from-tree=rules HEAD")
+            .messages(),
         ""
     );
+}
+
+/// A forgotten path would take files from every machine.
+#[test]
+fn other_options_are_refused() {
+    let fleet = Fleet::new();
+    let _ = fleet.publish("HEAD dir small").success();
+    let _ = fleet.apply("d", "").success();
+    let before = fleet.channel();
+    let next = fleet.commit("echo next >small");
+    for words in ["HEAD", "--republish HEAD", "--exclude=x HEAD dir small"] {
+        let output = fleet.publish(words);
+        output.assert_refused(
+            128,
+            &[
+                "fatal: cannot publish: the archives of the channel 'main' were made with other options\n\
+                 caused by: their filters have the hash ",
+                "\nhint: give the options of the channel, or add --force to replace the files of every machine\n",
+            ],
+        );
+        assert_eq!(fleet.channel(), before);
+    }
+    assert_eq!(fleet.kinds("HEAD dir small"), ["delta"]);
+    assert_eq!(fleet.told("--force HEAD")["full_reason"], "other-filters");
+    let _ = fleet.apply("d", "").success();
+    fleet.assert_holds("d", &next);
+}
+
+/// A wrong directory would replace the files of every machine.
+#[test]
+fn another_repository_is_refused() {
+    let (fleet, ids) = Fleet::published();
+    let before = fleet.channel();
+    let other = Fleet {
+        repo: crate::support::Repo::init(),
+        top: fleet.top.clone(),
+    };
+    let commit = other.commit("echo other >file");
+    for words in ["HEAD", "--republish HEAD"] {
+        other.publish(words).assert_failure(
+            128,
+            &format!(
+                "fatal: cannot publish: no commit of the channel 'main' leads to {commit}\n\
+                 caused by: the newest one is {}, perhaps of another repository\n\
+                 hint: name another channel, or add --force to replace the files of every machine\n",
+                ids[2]
+            ),
+        );
+        assert_eq!(fleet.channel(), before);
+    }
+    // A branch without a common commit is no better.
+    fleet.repo.git(["checkout", "-q", "--orphan", "unrelated"]);
+    fleet.commit("echo unrelated >small");
+    fleet
+        .publish("HEAD")
+        .assert_refused(128, &["no commit of the channel 'main' leads to"]);
+    assert_eq!(other.told("--force HEAD")["full_reason"], "missing-base");
+    let _ = fleet.apply("d", "").success();
+    other.assert_holds("d", &commit);
+}
+
+/// The channel does not move, which nobody must find out from its machines.
+#[test]
+fn a_channel_that_stays_is_a_warning() {
+    let (fleet, ids) = Fleet::published();
+    let other = fleet.commit("echo other >small");
+    let newer = fleet.commit("echo newer >small");
+    let _ = fleet.publish("HEAD").success();
+    for commit in [&ids[0], &other, &other] {
+        let output = fleet.publish(commit);
+        let warning = format!(
+            "warning: the channel 'main' stays at {newer}, which is newer; --force moves it to {commit}\n"
+        );
+        assert_eq!((output.code(), output.messages()), (0, warning));
+    }
+    assert_eq!(fleet.publish("HEAD").messages(), "");
+    let output = fleet.publish(&format!("--force {other}"));
+    assert_eq!((output.code(), output.messages()), (0, String::new()));
+}
+
+#[test]
+fn a_full_archive_has_a_reason() {
+    let fleet = Fleet::new();
+    let reason = |words: &str| fleet.told(words)["full_reason"].clone();
+    assert_eq!(reason("HEAD"), "new-channel");
+    assert_eq!(reason("HEAD"), Value::Null);
+    fleet.commit("echo 1 >small");
+    assert_eq!(reason("HEAD"), Value::Null);
+    assert_eq!(reason("--republish HEAD"), "republish");
+    fleet.commit("echo 2 >small");
+    assert_eq!(reason("--full-every=0 HEAD"), "full-every");
+    fleet.commit("echo 3 >small");
+    assert_eq!(reason("--full-ratio=0 HEAD"), "full-ratio");
+    fleet.commit("head -c 300000 /dev/urandom >large");
+    assert_eq!(reason("HEAD"), "large-delta");
+    for object in fleet.objects() {
+        fs::remove_file(fleet.bucket().join("v1/objects").join(object)).unwrap();
+    }
+    assert_eq!(reason("HEAD"), "missing-archive");
+    fs::write(fleet.channel_path(), "").unwrap();
+    assert_eq!(reason("--republish HEAD"), "damaged-channel");
 }
