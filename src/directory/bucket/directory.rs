@@ -168,7 +168,8 @@ impl Bucket for DirectoryBucket {
         }
     }
 
-    fn create(&self, folder: &str) -> Result<()> {
+    /// A lock makes [`Bucket::replace`] reliable, so nothing is tried.
+    fn create(&self, folder: &str, _probe: &str) -> Result<()> {
         let failed = |error: io::Error| self.failed("create", folder, &error);
         let is_empty = match fs::read_dir(&self.root.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => true,

@@ -7,6 +7,8 @@ mod digest;
 mod directory;
 mod files;
 #[cfg(feature = "store")]
+mod lengths;
+#[cfg(feature = "store")]
 mod remote;
 mod url;
 
@@ -46,6 +48,7 @@ fn remote(url: &BucketUrl, deadline: Duration) -> Result<Box<dyn Bucket>> {
 #[cfg(not(feature = "store"))]
 fn remote(url: &BucketUrl, _deadline: Duration) -> Result<Box<dyn Bucket>> {
     Err(url.unknown(
-        "a path or file://<path> always works; for object stores: cargo install git-sluice --features store",
+        "a path or file://<path> always works; for object stores: \
+         cargo install --locked --features store --git https://github.com/git-sluice/git-sluice git-sluice",
     ))
 }

@@ -7,14 +7,18 @@
 use std::{
     future::{Future, ready},
     pin::pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{
-    ClientConfigKey, ClientOptions, Error as StoreError, MultipartUpload, ObjectMeta, ObjectStore,
-    ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
+    Attribute, ClientConfigKey, ClientOptions, Error as StoreError, GetResult, MultipartUpload,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig,
+    UpdateVersion,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
@@ -25,6 +29,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     files::{Bucket, Listed, Sent, Take, Version, Versioned, not_empty},
+    lengths::WithLengths,
     url::{BucketUrl, shown},
 };
 use crate::base::{
@@ -46,8 +51,10 @@ pub(super) struct RemoteBucket {
     store: Arc<dyn ObjectStore>,
     /// The folder of the bucket in the store.
     folder: Path,
-    /// Whether large files are fetched in parts. Not each server of plain HTTP knows ranges.
-    in_parts: bool,
+    /// Whether it is a server of plain HTTP. Not each of them knows ranges, and some answer with a page where a file is missing.
+    is_web: bool,
+    /// Whether the store has refused to show a file that counts as missing.
+    has_refused: AtomicBool,
     /// Waits for answers. A call of the bucket returns when its answer is there.
     runtime: Runtime,
     url: BucketUrl,
@@ -69,7 +76,8 @@ impl RemoteBucket {
         Ok(Some(Self {
             store,
             folder: Path::from(folder),
-            in_parts: !scheme.starts_with("http"),
+            is_web: scheme.starts_with("http"),
+            has_refused: AtomicBool::new(false),
             runtime,
             url: url.clone(),
         }))
@@ -77,6 +85,19 @@ impl RemoteBucket {
 
     fn path(&self, name: &str) -> Path {
         Path::from(format!("{}/{name}", self.folder))
+    }
+
+    /// `None` if `error` says that a file is missing. A store says the same of every file that it does not show to a key,
+    /// and of a missing file to a key that may not list files.
+    fn missing<T>(&self, name: &str, error: &StoreError) -> Result<Option<T>> {
+        match error {
+            StoreError::NotFound { .. } => Ok(None),
+            StoreError::PermissionDenied { .. } if !is_bad_key(error) => {
+                self.has_refused.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
+            _ => Err(self.failed("read", name, error)),
+        }
     }
 
     fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
@@ -91,6 +112,14 @@ impl RemoteBucket {
         Ok(!listed.objects.is_empty() || !listed.common_prefixes.is_empty())
     }
 
+    fn ignores_conditions(&self) -> Error {
+        Error::fatal(format!("cannot create a bucket at '{}'", self.url))
+            .caused_by(
+                "the store ignores If-Match and If-None-Match, so two publishers would lose a commit",
+            )
+            .hinted("use a store that knows conditional writes, or a directory")
+    }
+
     fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
@@ -99,17 +128,37 @@ impl RemoteBucket {
     async fn head(&self, name: &str) -> Result<Option<ObjectMeta>> {
         match self.store.head(&self.path(name)).await {
             Ok(meta) => Ok(Some(meta)),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", name, &error)),
+            Err(error) => self.missing(name, &error),
         }
+    }
+
+    /// Begins to fetch a file; `None` if it is missing.
+    async fn get(&self, name: &str) -> Result<Option<GetResult>> {
+        match self.store.get(&self.path(name)).await {
+            Ok(file) => Ok(Some(file).filter(|file| !(self.is_web && is_page(file)))),
+            Err(error) => self.missing(name, &error),
+        }
+    }
+
+    /// Finds out whether the store keeps a file from being replaced by a publisher that knows an old version of it.
+    fn check_replacing(&self, probe: &str) -> Result<bool> {
+        let replaced = |known: Option<&Version>| self.replace(probe, probe.as_bytes(), known);
+        if !replaced(None)? || replaced(None)? {
+            return Ok(false);
+        }
+        let Some(Versioned { version, .. }) = self.read(probe, PART)? else {
+            return Ok(false);
+        };
+        // Another content has another tag.
+        let is_newer = self.replace(probe, b"newer", Some(&version))?;
+        Ok(is_newer && !replaced(Some(&version))?)
     }
 
     /// Fetches a file with one request, or with another one for the rest where the answer breaks off.
     async fn fetch_whole(&self, name: &str, take: &mut Take<'_>) -> Result<bool> {
         let failed = |error| self.failed("read", name, &error);
-        let file = match self.store.get(&self.path(name)).await {
-            Err(StoreError::NotFound { .. }) => return Ok(false),
-            file => file.map_err(failed)?,
+        let Some(file) = self.get(name).await? else {
+            return Ok(false);
         };
         let mut pieces = file.into_stream();
         while let Some(piece) = pieces.next().await {
@@ -181,18 +230,21 @@ impl Bucket for RemoteBucket {
     fn read(&self, name: &str, max: u64) -> Result<Option<Versioned>> {
         let failed = |error| self.failed("read", name, &error);
         self.wait(async {
-            let file = match self.store.get(&self.path(name)).await {
-                Err(StoreError::NotFound { .. }) => return Ok(None),
-                file => file.map_err(failed)?,
+            let Some(file) = self.get(name).await? else {
+                return Ok(None);
             };
-            if file.meta.size > max {
-                return Err(Error::damaged(format!("the file '{name}' is too large")));
-            }
             let version = Version {
                 tag: file.meta.e_tag.clone(),
                 generation: file.meta.version.clone(),
             };
-            let bytes = file.bytes().await.map_err(failed)?.to_vec();
+            // The length is not always known.
+            let (mut pieces, mut bytes) = (file.into_stream(), Vec::new());
+            while let Some(piece) = pieces.next().await {
+                bytes.extend_from_slice(&piece.map_err(failed)?);
+                if bytes.len() as u64 > max {
+                    return Err(Error::damaged(format!("the file '{name}' is too large")));
+                }
+            }
             Ok(Some(Versioned { bytes, version }))
         })
     }
@@ -227,7 +279,7 @@ impl Bucket for RemoteBucket {
     }
 
     fn fetch(&self, name: &str, size: u64, take: &mut Take<'_>) -> Result<bool> {
-        match self.in_parts && size > PART {
+        match !self.is_web && size > PART {
             true => self.wait(self.fetch_parts(name, take)),
             false => self.wait(self.fetch_whole(name, take)),
         }
@@ -256,11 +308,20 @@ impl Bucket for RemoteBucket {
     }
 
     /// Only checks the place: the first file makes the folder.
-    fn create(&self, folder: &str) -> Result<()> {
-        match self.has_files(&self.folder, folder)? {
-            true => Err(not_empty(self.url.to_string())),
-            false => Ok(()),
+    fn create(&self, folder: &str, probe: &str) -> Result<()> {
+        if self.has_files(&self.folder, folder)? {
+            return Err(not_empty(self.url.to_string()));
         }
+        let is_reliable = self.check_replacing(probe);
+        self.remove(probe)?;
+        match is_reliable? {
+            true => Ok(()),
+            false => Err(self.ignores_conditions()),
+        }
+    }
+
+    fn has_refused(&self) -> bool {
+        self.has_refused.load(Ordering::Relaxed)
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -322,11 +383,33 @@ fn store(
                 .with_allow_http(true);
             let builder = HttpBuilder::new().with_url(format!("{scheme}://{name}"));
             let builder = builder.with_client_options(client).with_retry(retry);
-            Arc::new(builder.build()?)
+            Arc::new(builder.with_http_connector(WithLengths).build()?)
         }
         _ => return Ok(None),
     };
     Ok(Some(store))
+}
+
+/// Codes of S3 that tell a key which is not valid from one that may not read or list.
+const BAD_KEY: [&str; 6] = [
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "InvalidToken",
+    "TokenRefreshRequired",
+    "RequestTimeTooSkewed",
+];
+
+/// Whether a refusal is about the key itself.
+fn is_bad_key(error: &StoreError) -> bool {
+    let text = error.to_string();
+    BAD_KEY.iter().any(|code| text.contains(code))
+}
+
+/// Whether the answer is a page for people.
+fn is_page(file: &GetResult) -> bool {
+    let kind = file.attributes.get(&Attribute::ContentType);
+    kind.is_some_and(|kind| kind.as_ref().starts_with("text/html"))
 }
 
 /// So many bytes of `content`, to be sent.
@@ -349,7 +432,19 @@ fn redacted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::redacted;
+    use super::{StoreError, is_bad_key, redacted};
+
+    /// A store that hides missing files from a key says something else of a key that is not valid.
+    #[test]
+    fn refusals_are_told_apart() {
+        let refused = |body: &str| StoreError::PermissionDenied {
+            path: "a".to_owned(),
+            source: format!("403 Forbidden: <Error><Code>{body}</Code></Error>").into(),
+        };
+        assert!(!is_bad_key(&refused("AccessDenied")));
+        assert!(is_bad_key(&refused("SignatureDoesNotMatch")));
+        assert!(is_bad_key(&refused("InvalidAccessKeyId")));
+    }
 
     #[test]
     fn causes_have_no_secrets() {

@@ -163,11 +163,18 @@ impl Channel {
     }
 }
 
-/// The error of a place without a channel.
-pub(super) fn not_there(place: &ChannelAddress) -> Error {
-    let ChannelAddress { bucket, channel } = place;
-    Error::not_there(format!("there is no channel '{channel}' in '{bucket}'"))
-        .hinted("git sluice publish <bucket>/<channel> <commit> creates one")
+/// The error of a place without a channel in `bucket`.
+pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
+    let error = Error::not_there(format!(
+        "there is no channel '{}' in '{}'",
+        place.channel, place.bucket
+    ));
+    match bucket.has_refused() {
+        true => error
+            .caused_by("the store refuses to show it, as it also does with a key that may not read it")
+            .hinted("check the key, or create the channel: git sluice publish <bucket>/<channel> <commit>"),
+        false => error.hinted("git sluice publish <bucket>/<channel> <commit> creates one"),
+    }
 }
 
 #[cfg(test)]

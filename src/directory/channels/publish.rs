@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    address::{ChannelAddress, ChannelName, TOP, is_bucket, object},
+    address::{CHANNELS, ChannelAddress, ChannelName, TOP, is_bucket, object},
     age::{YOUNG, is_past},
     chain::cheapest_chain,
     channel::{Channel, PublishedCommit, Retired},
@@ -23,7 +23,7 @@ use crate::{
     },
     directory::{
         apply,
-        bucket::{Bucket, Digest, no_bucket},
+        bucket::{Bucket, Digest, UNFINISHED, no_bucket},
     },
     output::report::{Console, Done, Meter, Total},
 };
@@ -164,7 +164,8 @@ pub fn publish(
         full_reason: None,
     };
     if conditions.create && !is_bucket(bucket)? {
-        bucket.create(TOP)?;
+        let probe = format!("{CHANNELS}/{UNFINISHED}{}", std::process::id());
+        bucket.create(TOP, &probe)?;
     }
     for attempt in 0..ATTEMPTS {
         let (channel, version) = Channel::read_any(bucket, &place.channel)?.unzip();

@@ -62,7 +62,7 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
     loop {
         // Read again after a failure: an archive may be missing because the channel has a better one.
         let Some((mut channel, _)) = Channel::read(bucket, &update.place.channel)? else {
-            return Err(not_there(update.place));
+            return Err(not_there(bucket, update.place));
         };
         channel.steps.retain(|step| {
             let is_broken = |(digest, _): &(Digest, Error)| *digest == step.sha256;

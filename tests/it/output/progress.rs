@@ -236,8 +236,8 @@ impl Bucket for SlowBucket {
         self.0.has_folder(name)
     }
 
-    fn create(&self, folder: &str) -> Result<()> {
-        self.0.create(folder)
+    fn create(&self, folder: &str, probe: &str) -> Result<()> {
+        self.0.create(folder, probe)
     }
 
     fn remove(&self, name: &str) -> Result<()> {

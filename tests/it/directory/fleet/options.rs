@@ -201,3 +201,21 @@ fn words_that_do_not_go_together() {
         output.assert_refused(129, &["error: unknown option", &words]);
     }
 }
+
+/// No registry has the program.
+#[cfg(not(feature = "store"))]
+#[test]
+fn a_program_without_object_stores_says_how_to_get_one_with_them() {
+    let fleet = Fleet::new();
+    for url in ["s3://bucket", "https://host/folder"] {
+        let output = fleet.top.sluice(["apply", "d", &format!("{url}/main")]);
+        output.assert_failure(
+            128,
+            &format!(
+                "fatal: cannot open '{url}': its scheme is not known\n\
+                 hint: a path or file://<path> always works; for object stores: cargo install --locked \
+                 --features store --git https://github.com/git-sluice/git-sluice git-sluice\n"
+            ),
+        );
+    }
+}

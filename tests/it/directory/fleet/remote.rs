@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Fleet,
-    server::{Fault, Server},
+    server::{Fault, Server, proxy},
 };
 use crate::{
     support::process::{Output, Running},
@@ -57,11 +57,13 @@ impl S3 {
 
     /// The same repository, and machines, with the credentials of the store.
     fn fleet(&self, fleet: Fleet) -> Fleet {
+        Self::fleet_at(&self.port, fleet)
+    }
+
+    /// The same for a store at another `port`.
+    fn fleet_at(port: &str, fleet: Fleet) -> Fleet {
         let variables = [
-            (
-                "AWS_ENDPOINT_URL",
-                format!("http://127.0.0.1:{}", self.port),
-            ),
+            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")),
             ("AWS_ACCESS_KEY_ID", "an-id".to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "a-secret".to_owned()),
             ("AWS_REGION", "us-east-1".to_owned()),
@@ -308,4 +310,132 @@ fn no_server_at_all() {
     );
     assert!(!output.messages().contains("secret"), "{output}");
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+/// A key that may read but not list: the store answers 403 where a file is missing.
+#[test]
+fn a_key_that_may_not_list() {
+    let Some(s3) = S3::start() else { return };
+    let (fleet, ids) = {
+        let fleet = s3.fleet(Fleet::new());
+        let ids = [0, 1].map(|number| {
+            let commit = fleet.commit(&format!("echo {number} >small"));
+            let _ = fleet.publish_to(PLACE, "--full-every=0 HEAD");
+            commit
+        });
+        (fleet, ids)
+    };
+    let reader = S3::fleet_at(
+        &proxy(&s3.port, [&[], &[("HTTP/1.1 404", "HTTP/1.1 403")]]),
+        Fleet {
+            repo: fleet.repo.clone(),
+            top: fleet.top.clone(),
+        },
+    );
+    let other = reader.apply_from("d", "s3://store/a/folder/other", "");
+    other.assert_refused(
+        9,
+        &[
+            "fatal: there is no channel 'other' in 's3://store/a/folder'\n\
+             caused by: the store refuses to show it, as it also does with a key that may not read it\n\
+             hint: check the key",
+        ],
+    );
+    let at = format!("--at={}", ids[0]);
+    let _ = reader.apply_from("d", PLACE, &at).success();
+    reader.assert_holds("d", &ids[0]);
+    // The delta is missing, and the full archive leads to the commit as well.
+    let channel = s3.curl("", "a/folder/v1/channels/main.json");
+    let channel: Value = serde_json::from_slice(&channel).expect("JSON");
+    let steps = channel["steps"].as_array().expect("a list").iter();
+    for step in steps.filter(|step| step["base"] == ids[0]) {
+        let digest = step["sha256"].as_str().expect("a digest");
+        s3.curl(
+            "-X DELETE",
+            &format!("a/folder/v1/objects/{digest}.tar.zst"),
+        );
+    }
+    let output = reader.apply_from("d", PLACE, "");
+    assert!(
+        output
+            .messages()
+            .contains("is missing; another way is taken"),
+        "{output}"
+    );
+    let _ = output.success();
+    reader.assert_holds("d", &ids[1]);
+}
+
+/// Two publishers on a store that ignores conditions would lose a commit.
+#[test]
+fn a_store_without_conditions() {
+    let Some(s3) = S3::start() else { return };
+    for header in [
+        &[("\r\nif-match:", "\r\nx-other:")][..],
+        &[("\r\nif-none-match:", "\r\nx-other:")],
+        &[
+            ("\r\nif-match:", "\r\nx-a:"),
+            ("\r\nif-none-match:", "\r\nx-b:"),
+        ],
+    ] {
+        let fleet = S3::fleet_at(&proxy(&s3.port, [header, &[]]), Fleet::new());
+        let words = ["publish", "--create", "s3://store/main", "HEAD"];
+        fleet.repo.sluice(words).assert_failure(
+            128,
+            "fatal: cannot create a bucket at 's3://store'\n\
+             caused by: the store ignores If-Match and If-None-Match, so two publishers would lose a commit\n\
+             hint: use a store that knows conditional writes, or a directory\n",
+        );
+        let listed = s3.curl("", "?list-type=2");
+        assert!(!String::from_utf8_lossy(&listed).contains("<Key>"));
+    }
+    let fleet = s3.fleet(Fleet::new());
+    let _ = fleet.publish_to("s3://store/main", "HEAD");
+    let listed = s3.curl("", "?list-type=2");
+    assert!(!String::from_utf8_lossy(&listed).contains("unfinished"));
+}
+
+/// An answer need not say its length.
+#[test]
+fn a_web_server_without_lengths() {
+    let (fleet, ids) = Fleet::published();
+    let large = fleet.commit("head -c 20000000 /dev/urandom >large");
+    let _ = fleet.publish("HEAD").success();
+    let server = Server::start(fleet.bucket(), u64::MAX, Fault::Unsized);
+    let place = format!("{}/main", server.url);
+    let at = format!("--at={}", ids[1]);
+    let _ = fleet.apply_from("d", &place, &at).success();
+    fleet.assert_holds("d", &ids[1]);
+    let _ = fleet.apply_from("d", &place, "").success();
+    fleet.assert_holds("d", &large);
+    let other = fleet.apply_from("e", &format!("{}/other", server.url), "");
+    other.assert_refused(9, &["there is no channel 'other'"]);
+}
+
+/// A recipe clones where a channel or an archive is missing, whatever the server says of that.
+#[test]
+fn a_web_server_that_answers_for_missing_files() {
+    for status in ["200 OK", "403 Forbidden", "404 Not Found"] {
+        let (fleet, ids) = Fleet::published();
+        let _ = fleet.publish("--republish HEAD").success();
+        let server = Server::start(fleet.bucket(), u64::MAX, Fault::Missing(status));
+        let other = fleet.apply_from("d", &format!("{}/other", server.url), "");
+        other.assert_refused(9, &["fatal: there is no channel 'other' in 'http://"]);
+        let place = format!("{}/main", server.url);
+        let at = format!("--at={}", ids[1]);
+        let _ = fleet.apply_from("d", &place, &at).success();
+        for step in fleet.steps() {
+            if step["base"] == *ids[1] {
+                fs::remove_file(fleet.object(&step)).expect("published");
+            }
+        }
+        let output = fleet.apply_from("d", &place, "");
+        assert!(
+            output
+                .messages()
+                .contains("is missing; another way is taken"),
+            "{status} {output}"
+        );
+        fleet.assert_holds("d", &ids[2]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     path::PathBuf,
     sync::{
@@ -12,6 +12,8 @@ use std::{
     thread,
     time::Duration,
 };
+
+use gix::bstr::ByteSlice;
 
 /// What becomes of the first requests.
 #[derive(Clone, Copy)]
@@ -24,6 +26,10 @@ pub(super) enum Fault {
     Cut,
     /// The server does not know ranges: the answer is the whole file.
     Whole,
+    /// The answer does not say its length.
+    Unsized,
+    /// A missing file is answered with this status, and with a page for people.
+    Missing(&'static str),
 }
 
 /// A server that goes with this value.
@@ -82,7 +88,16 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
         let range = range.filter(|_| fails.is_err() || !matches!(fault, Fault::Whole));
         let mut of = String::new();
         let (mut status, mut body) = match (content, range) {
-            (None, _) => ("404 Not Found", Vec::new()),
+            (None, _) => match fault {
+                Fault::Missing(status) => {
+                    of = "Content-Type: text/html; charset=utf-8\r\n".to_owned();
+                    (
+                        status,
+                        b"<!DOCTYPE html><title>There is nothing</title>".to_vec(),
+                    )
+                }
+                _ => ("404 Not Found", Vec::new()),
+            },
             (Some(content), None) => ("200 OK", content),
             (Some(content), Some((first, last))) => {
                 of = format!("Content-Range: bytes {first}-{last}/{}\r\n", content.len());
@@ -93,17 +108,25 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
         let mut sent = usize::MAX;
         match fault {
             _ if fails.is_err() => {}
-            Fault::Whole => {}
+            Fault::Whole | Fault::Unsized | Fault::Missing(_) => {}
             Fault::Status(other) => (status, body) = (other, Vec::new()),
             Fault::Slow(time) => thread::sleep(time),
             Fault::Cut => sent = body.len() / 2,
         }
-        let mut headers = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n", body.len());
+        let is_unsized = matches!(fault, Fault::Unsized);
+        let length = match is_unsized {
+            true => "Transfer-Encoding: chunked".to_owned(),
+            false => format!("Content-Length: {}", body.len()),
+        };
+        let mut headers = format!("HTTP/1.1 {status}\r\n{length}\r\n");
         headers += "ETag: \"x\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
         headers += &of;
         headers += "\r\n";
         body.truncate(if method == "HEAD" { 0 } else { sent });
         counts.bytes.fetch_add(body.len() as u64, Relaxed);
+        if is_unsized {
+            body = chunked(&body);
+        }
         let mut stream = stream;
         let written = stream
             .write_all(headers.as_bytes())
@@ -112,6 +135,55 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
             return;
         }
     }
+}
+
+/// `body` in chunks (RFC 9112, section 7.1).
+fn chunked(body: &[u8]) -> Vec<u8> {
+    let chunks = body.chunks(100_000).map(|chunk| {
+        let len = format!("{:x}\r\n", chunk.len());
+        [len.as_bytes(), chunk, b"\r\n"].concat()
+    });
+    chunks
+        .chain([b"0\r\n\r\n".to_vec()])
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+/// Texts, and what each of them becomes.
+pub(super) type Changes = &'static [(&'static str, &'static str)];
+
+/// A proxy of the server at `port`, which changes requests and answers. Returns its port.
+pub(super) fn proxy(port: &str, [requests, answers]: [Changes; 2]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let own = listener.local_addr().expect("bound").port().to_string();
+    let server = format!("127.0.0.1:{port}");
+    // The threads end with the process of the tests.
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(&server) else {
+                return;
+            };
+            let [from, to] = [&client, &server].map(|it| it.try_clone().expect("our own"));
+            thread::spawn(move || forward(from, to, requests));
+            thread::spawn(move || forward(server, client, answers));
+        }
+    });
+    own
+}
+
+/// Headers come at once, so that no text is divided.
+fn forward(mut from: TcpStream, mut to: TcpStream, changes: Changes) {
+    let mut buffer = vec![0; 256 << 10];
+    while let Ok(len @ 1..) = from.read(&mut buffer) {
+        let mut bytes = buffer[..len].to_vec();
+        for (old, new) in changes {
+            bytes = bytes.replace(old, new);
+        }
+        if to.write_all(&bytes).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
 /// The first and the last byte that are asked for.
