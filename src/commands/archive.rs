@@ -16,7 +16,10 @@ use crate::{
     },
     cache::Account,
     cli::{self, Args, CliError, RawArgs},
-    git::repository::{Repository, environment::Environment, promisor::FetchAccount},
+    git::{
+        environment::Environment,
+        repository::{Repository, promisor::FetchAccount},
+    },
     output::{
         self, Destination,
         report::{Console, Meter, Reports, Terminal, Total},
