@@ -1,0 +1,21 @@
+//! Configuration files: no text breaks the parser, and what it finds has a name and survives a second look.
+
+#![no_main]
+
+use git_sluice::git::config::syntax::{parse, parse_key, parse_parameters};
+use gix::bstr::ByteSlice;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    if let Ok(variables) = parse(input, None) {
+        let lines = input.iter().filter(|byte| **byte == b'\n').count() + 1;
+        for variable in variables {
+            assert!(!variable.key.is_empty());
+            assert!((1..=lines).contains(&variable.line), "a line of the file");
+        }
+    }
+    if let Some(key) = parse_key(input.as_bstr()) {
+        assert_eq!(parse_key(key.as_bstr()), Some(key));
+    }
+    let _ = parse_parameters(input);
+});
