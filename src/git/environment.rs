@@ -310,6 +310,11 @@ impl Environment {
         }
     }
 
+    /// Whether somebody asked git for the archive, here or from another machine, and cannot mend settings of git-sluice.
+    pub fn is_for_git(&self) -> bool {
+        self.sluice.stands_in || self.discovery.is_served
+    }
+
     /// The current directory, for files that are named from there.
     pub fn directory(&self) -> &WorkingDirectory {
         &self.location.directory

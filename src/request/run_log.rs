@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The log of a run with these `words`, for the client of a server if it `is_served`. `None` if no log is wanted.
-/// Where the caller asked git, a bad setting ends no run: nothing is logged.
+/// For somebody who asked git, here or on another machine, a bad setting ends no run: nothing is logged.
 pub fn run_log(
     environment: &Environment,
     repository: &Result<Repository>,
@@ -21,7 +21,7 @@ pub fn run_log(
 ) -> Result<Option<RunLog>> {
     let repository = repository.as_ref().ok();
     let file = match log_file(environment, repository) {
-        Err(_) if environment.sluice.stands_in => None,
+        Err(_) if environment.is_for_git() => None,
         file => file?,
     };
     let trace = environment.sluice.trace2.as_ref();

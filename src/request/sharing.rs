@@ -15,15 +15,15 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 /// Time that an archive is kept where nothing is said.
 const DEFAULT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The settings of the cache; `None` if no cache is wanted. Where the caller asked git, a bad setting ends no run: nothing is
-/// shared.
+/// The settings of the cache; `None` if no cache is wanted. For somebody who asked git, here or on another machine, a bad setting
+/// ends no run: nothing is shared.
 pub fn settings(
     args: &Args,
     environment: &Environment,
     repository: &Repository,
 ) -> Result<Option<Settings>> {
     match configured(args, environment, repository) {
-        Err(error) if environment.sluice.stands_in => {
+        Err(error) if environment.is_for_git() => {
             let reason = error.without_label().to_string();
             Ok(Some(Settings::unusable(reason)))
         }

@@ -71,6 +71,7 @@ fn is_plain(repository: &Repository, environment: &Environment) -> bool {
         && !repository.objects.omits_dirs
         && repository.objects.replacements.is_empty()
         && environment.contents.replace_ref_base.is_none()
+        && environment.contents.reference_backend.is_none()
         && !has_directory(&git_dir.join("refs/replace"))
         && !["include", "includeif", "extensions"].iter().any(has)
 }

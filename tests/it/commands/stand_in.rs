@@ -292,6 +292,13 @@ fn bad_settings_stop_no_archive() {
             last.contains(r#""role":"bypass","reason":""#) && last.contains(reason),
             "{last}"
         );
+        // The client of a server cannot mend it.
+        let server = place.top.join("server");
+        let settings = format!("[sluice]\ncache = {cache}\n{key} = {value}\n");
+        fs::write(&server, settings).expect("our own");
+        let client = "$REAL archive --remote=. --exec='../bin/git-sluice upload-archive' HEAD | cmp - theirs";
+        let served = project.clone().env("GIT_CONFIG_GLOBAL", &server);
+        assert_eq!(served.shell(client).messages(), "", "{key}");
         // Who writes `git sluice` learns what is wrong.
         let refused = project.shell(&format!("{set} sluice HEAD"));
         refused.assert_refused(128, &[reason]);

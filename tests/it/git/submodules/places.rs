@@ -192,7 +192,7 @@ fn two_repositories_at_one_path() {
     add_submodule(superproject, "other", "../deep", "libs/lib");
     commit(superproject);
     let expected = [".gitmodules", "libs/lib/dir/x.txt", "libs/lib/top.txt"];
-    for memory in ["--memory=1", "--memory=128m"] {
+    for memory in ["--memory=1m", "--memory=128m"] {
         let args = [memory, "--base=HEAD~", "HEAD"];
         assert_eq!(files(superproject, &args), expected);
     }
