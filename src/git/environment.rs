@@ -9,7 +9,6 @@ use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -20,7 +19,7 @@ use super::{
         syntax::{parse_key, parse_parameters},
         value::parse_truth,
     },
-    program::{GitLocation, INHERITED},
+    program::{GitLocation, GivenVariables, INHERITED},
 };
 use crate::base::{
     error::{Error, Result, format_bytes},
@@ -322,7 +321,7 @@ impl Environment {
 }
 
 /// The variables that programs see.
-fn inherited(variable: impl Fn(&str) -> Option<OsString>) -> Arc<[(OsString, Option<OsString>)]> {
+fn inherited(variable: impl Fn(&str) -> Option<OsString>) -> GivenVariables {
     let names = INHERITED.iter().map(ToString::to_string);
     let count = variable("GIT_CONFIG_COUNT").and_then(|count| parse_count(&count).ok());
     let numbered = (0..count.unwrap_or(0))

@@ -119,6 +119,9 @@ pub const INHERITED: [&str; 47] = [
     "XDG_CONFIG_HOME",
 ];
 
+/// Variables by name, with their values. A variable without a value is not set.
+pub type GivenVariables = Arc<[(OsString, Option<OsString>)]>;
+
 /// The repository in which a program runs: that of the environment and of a directory, unless a git directory is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitLocation {
@@ -128,9 +131,9 @@ pub struct GitLocation {
     pub git_dir: Option<PathBuf>,
     /// The work tree that programs with this git directory see, whatever the configuration says.
     pub work_tree: Option<PathBuf>,
-    /// The variables that programs see in place of those of the process, which have the same names. A variable without a value is
-    /// not set. `None` if programs see what the process has.
-    pub variables: Option<Arc<[(OsString, Option<OsString>)]>>,
+    /// The variables that programs see in place of those of the process, which have the same names. `None` if programs see what
+    /// the process has.
+    pub variables: Option<GivenVariables>,
 }
 
 impl GitLocation {

@@ -178,7 +178,7 @@ impl PackedRefs {
         if records.is_sorted_by(|(a, _), (b, _)| a < b) {
             return Ok(self);
         }
-        records.sort_by(|(a, _), (b, _)| a.cmp(b));
+        records.sort_by_key(|(name, _)| *name);
         let pieces: Vec<_> = records
             .into_iter()
             .map(|(_, range)| &self.content[range])
