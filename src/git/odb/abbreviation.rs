@@ -1,4 +1,4 @@
-//! Looks up an object by the beginning of its id (gitrevisions(7), "<sha1>").
+//! Looks up an object by the beginning of its id (gitrevisions(7), "SPECIFYING REVISIONS").
 
 use std::{collections::BTreeSet, fs, path::Path};
 
