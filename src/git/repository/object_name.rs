@@ -28,8 +28,6 @@ use crate::{
 
 /// The shortest abbreviation of an id that git accepts.
 const MIN_ABBREVIATION: usize = 4;
-/// The digits of the longest ids, those of SHA-256.
-const MAX_HEX: usize = 64;
 /// The suffix that means the tree of a commit.
 const TREE: &[u8] = b"^{tree}";
 
@@ -129,15 +127,16 @@ fn object(
 /// The one object whose id begins with `start`. A setting may make git choose among several.
 fn abbreviated(repository: &Repository, reader: &mut Reader, start: &BStr) -> Option<ObjectId> {
     let has_rule = repository.config.value("core.disambiguate").is_some();
-    let prefix = prefix(start).filter(|_| !has_rule)?;
+    let prefix = prefix(repository, start).filter(|_| !has_rule)?;
     let mut found = reader.odb.abbreviated(prefix);
     let id = found.pop_first()?;
     found.is_empty().then_some(id)
 }
 
 /// The beginning of an id that `name` is.
-fn prefix(name: &BStr) -> Option<Prefix> {
-    let is_short = |name: &&str| (MIN_ABBREVIATION..=MAX_HEX).contains(&name.len());
+fn prefix(repository: &Repository, name: &BStr) -> Option<Prefix> {
+    let lengths = MIN_ABBREVIATION..=repository.hash().len_in_hex();
+    let is_short = |name: &&str| lengths.contains(&name.len());
     let name = name.to_str().ok().filter(is_short)?;
     Prefix::from_hex(name).ok()
 }
@@ -221,7 +220,7 @@ fn warn_if_ambiguous(
         if let Some(output) = rev_parse(&repository.location, &["--verify"], start) {
             words = output.stderr;
         }
-    } else if found.is_ambiguous || is_abbreviation(reader, start) {
+    } else if found.is_ambiguous || is_abbreviation(repository, reader, start) {
         let warning = format_bytes("refname '{}' is ambiguous.", &[start]);
         push_line(&mut words, "warning: ", &warning);
     }
@@ -230,8 +229,8 @@ fn warn_if_ambiguous(
 }
 
 /// Whether `name` is also the abbreviation of the id of one object.
-fn is_abbreviation(reader: &mut Reader, name: &BStr) -> bool {
-    prefix(name).is_some_and(|prefix| reader.odb.abbreviated(prefix).len() == 1)
+fn is_abbreviation(repository: &Repository, reader: &mut Reader, name: &BStr) -> bool {
+    prefix(repository, name).is_some_and(|prefix| reader.odb.abbreviated(prefix).len() == 1)
 }
 
 #[cfg(test)]
