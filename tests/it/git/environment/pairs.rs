@@ -18,12 +18,11 @@ proptest! {
         line in any::<Index>(),
     ) {
         let world = &*WORLD;
-        let cases = cases(world);
+        // Versions of git look for faults in another order, and an older git knows one variable only.
+        let cases: Vec<_> = cases(world).into_iter().filter(|(name, _)| !is_new(name)).collect();
         let (one, other) = (one.get(&cases), other.get(&cases));
         let (place, line) = (*place.get(&PLACES), *line.get(&LINES));
-        // Versions of git look for faults in another order, and an older git knows one variable only.
-        let is_unlike = [one, other].iter().any(|(name, _)| is_new(name));
-        prop_assume!(one.0 != other.0 && !is_unlike);
+        prop_assume!(one.0 != other.0);
         let variables = [one, other].map(|(name, value)| (*name, value.as_deref()));
         let ours = world.run(("git-sluice", line), place, &variables);
         let theirs = world.run(("git", line), place, &variables);
