@@ -167,12 +167,16 @@ fn without_own_format(output: &Output) -> Vec<u8> {
 fn last_words(output: &Output) -> Option<String> {
     let messages = output.messages();
     let mut lines = messages.lines().filter(|line| line.starts_with("fatal: "));
-    // An older git calls all values so.
-    Some(
-        lines
-            .next_back()?
-            .replace("boolean config value", "boolean environment value"),
-    )
+    let last = lines.next_back()?;
+    // The words of versions differ: what a bad boolean is, and where a bad number is.
+    let last = last.replace("boolean config value", "boolean environment value");
+    Some(match last.split_once(" in file ") {
+        Some((start, end)) if start.contains("bad numeric config value") => {
+            let why = end.split_once(": ").map_or("", |(_, why)| why);
+            format!("{start}: {why}")
+        }
+        _ => last,
+    })
 }
 
 /// Whether the installed git is older than the newest one in a way that this variable or key brings to light.
