@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    base::error::{Error, Result},
+    base::error::{Error, Result, format_bytes},
     git::{
         config::{
             Config,
@@ -78,10 +78,24 @@ pub(super) fn check(config: &Config, environment: &Environment) -> Result<()> {
     if has_sound_values(config, has_home) {
         return Ok(());
     }
-    program::check_repository(&environment.location).unwrap_or_else(|| {
+    let asked = program::check_repository(&environment.location).unwrap_or_else(|| {
         let refused = Error::fatal("the configuration may be invalid");
         Err(refused.hinted("the installed git checks it: is there one?"))
-    })
+    });
+    asked.and_then(|()| check_homes(config, has_home))
+}
+
+/// Fails if a path begins with a home that does not exist. Not every command of newer versions of git looks, but git-archive(1) does.
+fn check_homes(config: &Config, has_home: impl Fn(&BStr) -> bool) -> Result<()> {
+    let paths = config.variables().filter(|it| is_any(&it.key, &PATHS));
+    let mut values = paths.filter_map(|it| it.value.as_ref());
+    match values.find(|value| !has_home(value.as_bstr())) {
+        None => Ok(()),
+        Some(value) => Err(Error::fatal(format_bytes(
+            "failed to expand user dir in: '{}'",
+            &[value],
+        ))),
+    }
 }
 
 /// Whether git certainly accepts all values. git checks every value, even one that another file overrides. `has_home` says whether
