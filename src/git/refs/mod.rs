@@ -159,11 +159,6 @@ impl Refs {
         Ok(names.into_iter().map(target).collect())
     }
 
-    /// Whether all that git reads before it looks for a ref is sound.
-    pub fn are_readable(&self) -> bool {
-        self.packed().is_ok()
-    }
-
     /// Adds the names of loose refs in the directory `prefix` and below it.
     fn add_loose(&self, prefix: &BStr, names: &mut Vec<BString>) -> Result<(), Unclear> {
         let path = self.path(prefix)?.ok_or(Unclear)?;
