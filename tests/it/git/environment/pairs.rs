@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::{prelude::*, sample::Index};
 
-use super::{LINES, PLACES, World, is_new, variables::cases};
+use super::{LINES, PLACES, World, is_killed, is_new, variables::cases};
 use crate::support::process::Output;
 
 static WORLD: LazyLock<World> = LazyLock::new(World::create);
@@ -27,9 +27,8 @@ proptest! {
         let ours = world.run(("git-sluice", line), place, &variables);
         let theirs = world.run(("git", line), place, &variables);
         let end = |output: &Output| (output.code(), super::without_own_format(output));
-        let is_killed = theirs.code() > 128;
         prop_assert!(
-            is_killed || end(&ours) == (theirs.code(), theirs.stdout.clone()),
+            is_killed(&theirs) || end(&ours) == (theirs.code(), theirs.stdout.clone()),
             "{:?} {:?} {:?}\nours: {}\ngit: {}", line, place, variables, ours, theirs
         );
     }
