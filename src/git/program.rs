@@ -325,16 +325,20 @@ pub fn refusal(output: &Output) -> Option<Error> {
     Some(before.lines().fold(error, |error, line| error.after(line)))
 }
 
-/// Whether git opens the repository at `location` and reads its configuration. `None` if git cannot be started.
-pub fn check_repository(location: &GitLocation) -> Option<Result<()>> {
-    let output = ask(
-        location,
-        &[OsStr::new("rev-parse"), OsStr::new("--git-dir")],
-    )?;
-    let unsaid = || Error::fatal("cannot open the repository");
-    Some(match output.status.success() {
-        true => Ok(()),
-        false => Err(refusal(&output).unwrap_or_else(unsaid)),
+/// Whether git-archive(1) accepts the configuration of the repository at `location`. An archive of the empty tree, which every
+/// repository has, reads all that other archives read. `None` if git cannot be started.
+pub fn check_config(location: &GitLocation, hash: gix::hash::Kind) -> Option<Result<()>> {
+    let empty = ObjectId::empty_tree(hash).to_string();
+    let output = ask(location, &["archive", &empty].map(OsStr::new))?;
+    let unsaid = || Error::fatal("cannot read the configuration");
+    // The empty tree lacks a sub-directory of the work tree, which git says once all is read.
+    let is_below = output
+        .stderr
+        .ends_with(b"current working directory is untracked\n");
+    Some(if output.status.success() || is_below {
+        Ok(())
+    } else {
+        Err(refusal(&output).unwrap_or_else(unsaid))
     })
 }
 
@@ -357,7 +361,9 @@ pub fn expanded_path(location: &GitLocation, path: &BStr) -> Option<PathBuf> {
 
 /// git's refusal to open the repository at `location`, if git refuses.
 pub fn repository_refusal(location: &GitLocation) -> Option<Error> {
-    check_repository(location)?.err()
+    let output = ask(location, &["rev-parse", "--git-dir"].map(OsStr::new))?;
+    let unsaid = || Error::fatal("cannot open the repository");
+    (!output.status.success()).then(|| refusal(&output).unwrap_or_else(unsaid))
 }
 
 /// Whether git would serve the repository at `path` to a client of `git archive --remote`. `None` if git

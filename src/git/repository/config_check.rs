@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use gix::bstr::{BStr, ByteSlice};
 
 use crate::{
-    base::error::{Error, Result, format_bytes},
+    base::error::{Error, Result},
     git::{
         config::{
             Config,
@@ -17,6 +17,8 @@ use crate::{
         program,
     },
 };
+
+use super::open::Opened;
 
 /// The booleans that decide how git reads objects, refs and attributes.
 const BOOLEANS: [&str; 22] = [
@@ -72,30 +74,17 @@ const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
     ("core.packedGitWindowSize", 0..=i64::MAX),
 ];
 
-/// Fail if git refuses the configuration `config`.
-pub(super) fn check(config: &Config, environment: &Environment) -> Result<()> {
+/// Fail if git refuses the configuration of a repository that was `opened`.
+pub(super) fn check(opened: &Opened, environment: &Environment) -> Result<()> {
     let has_home = |path: &BStr| environment.paths().expand(path).is_some();
-    if has_sound_values(config, has_home) {
+    if has_sound_values(&opened.config, has_home) {
         return Ok(());
     }
-    let asked = program::check_repository(&environment.location).unwrap_or_else(|| {
+    let hash = opened.found.format.hash;
+    program::check_config(&environment.location, hash).unwrap_or_else(|| {
         let refused = Error::fatal("the configuration may be invalid");
         Err(refused.hinted("the installed git checks it: is there one?"))
-    });
-    asked.and_then(|()| check_homes(config, has_home))
-}
-
-/// Fails if a path begins with a home that does not exist. Not every command of newer versions of git looks, but git-archive(1) does.
-fn check_homes(config: &Config, has_home: impl Fn(&BStr) -> bool) -> Result<()> {
-    let paths = config.variables().filter(|it| is_any(&it.key, &PATHS));
-    let mut values = paths.filter_map(|it| it.value.as_ref());
-    match values.find(|value| !has_home(value.as_bstr())) {
-        None => Ok(()),
-        Some(value) => Err(Error::fatal(format_bytes(
-            "failed to expand user dir in: '{}'",
-            &[value],
-        ))),
-    }
+    })
 }
 
 /// Whether git certainly accepts all values. git checks every value, even one that another file overrides. `has_home` says whether

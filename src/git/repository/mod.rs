@@ -90,7 +90,7 @@ impl Repository {
             Ok(opened) => opened,
             Err(failure) => return failure.split(),
         };
-        config_check::check(&opened.config, environment)?;
+        config_check::check(&opened, environment)?;
         let settings = RepositorySettings::read(&opened.config, &opened.found, environment)?;
         let objects = match open::objects(&opened, environment) {
             Ok(objects) => objects,

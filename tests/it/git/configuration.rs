@@ -131,8 +131,10 @@ fn bad_values() {
     ] {
         fs::write(&file, format!("{sound}[core]\n\t{line}\n")).expect("our own");
         let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
-        ours.assert_failure(128, &theirs.messages());
-        assert_eq!(theirs.code(), 128, "{line}");
+        // Newer versions of git name the file of a number.
+        let said = |output: &Output| output.messages().replace(" in file .git/config", "");
+        assert_eq!((ours.code(), theirs.code()), (128, 128), "{line}");
+        assert_eq!(said(&ours), said(&theirs), "{line}");
     }
 }
 
