@@ -59,6 +59,9 @@
 //! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
 //! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
 //!
+//! Two engines are crates of their own, which know nothing of this one: [`sluice_deflate`] makes the bytes of zlib and gzip on
+//! several threads, and [`sluice_inflate`] inflates entries of packs.
+//!
 //! The plan streams: it hands over windows of a few thousand entries and plans the next window while the last is decoded.
 //! All threads look up blobs, and threads that would wait for a walk share it. With submodules the plan is a stack of walks,
 //! each through the tree of one repository, and every window names its repository.

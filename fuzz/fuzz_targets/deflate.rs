@@ -12,7 +12,7 @@
 use std::io::Write;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-use git_sluice::format::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 use libfuzzer_sys::fuzz_target;
 
 /// The bytes that choose.

@@ -13,18 +13,15 @@ use super::{
     prepare::{self, Prepared},
     writer::ArchiveWriter,
 };
+use sluice_deflate::{Gzip, GzipSettings};
+
 use crate::{
     base::{
         buffer::Buffer,
         error::{Error, Result},
         pipeline,
     },
-    format::{
-        self,
-        deflate::{self, Gzip},
-        zip::Zip,
-        zstd::Zstd,
-    },
+    format::{self, zip::Zip, zstd::Zstd},
     git::tree::Mode,
     output::{
         RecordWriter,
@@ -102,7 +99,7 @@ fn formatted(
             outcome.and(flushed)
         }
         Format::TarGz(level, dialect) => {
-            let settings = deflate::GzipSettings {
+            let settings = GzipSettings {
                 level,
                 dialect,
                 threads: threads(),

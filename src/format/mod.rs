@@ -5,7 +5,6 @@
 
 pub mod tar;
 pub mod zip;
-pub mod deflate;
 pub mod zstd;
 
 use crate::base::{buffer::Buffer, error::Result};

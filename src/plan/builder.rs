@@ -3,7 +3,7 @@
 use gix::{ObjectId, hash::Kind as HashKind};
 
 use super::{
-    entry::{Blob, ChangeRecord, Entry},
+    entry::{self, Blob, ChangeRecord, Entry},
     extra::{self, Extra},
     window::Window,
 };
@@ -37,7 +37,7 @@ impl<'a> Item<'a> {
         Self {
             name,
             mode,
-            kind: mode.kind(),
+            kind: entry::kind(mode),
             id,
             disposition: Disposition::Content,
             size: None,

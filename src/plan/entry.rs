@@ -11,6 +11,16 @@ use crate::{
     output::report::Status,
 };
 
+/// The type in the archive of an entry with this `mode` in its tree.
+pub(super) fn kind(mode: Mode) -> MemberKind {
+    match mode {
+        Mode::File => MemberKind::File,
+        Mode::Executable => MemberKind::Executable,
+        Mode::Symlink => MemberKind::Symlink,
+        Mode::Submodule | Mode::Directory => MemberKind::Directory,
+    }
+}
+
 /// One entry of the archive.
 pub struct Entry {
     pub(super) path: Range<usize>,

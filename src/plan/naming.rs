@@ -2,7 +2,7 @@
 
 use gix::bstr::{BString, ByteSlice};
 
-use crate::{format::MemberKind, git::tree::Mode};
+use crate::git::tree::Mode;
 
 /// The names that the entries of a tree have in the archive: a prefix, and the path from the archived directory on.
 #[derive(Clone, Debug, Default)]
@@ -25,10 +25,7 @@ impl Naming {
 
     /// The name of the entry at `path` of the archived directory, in parts.
     pub fn name<'a>(&'a self, path: &'a [u8], mode: Mode) -> [&'a [u8]; 3] {
-        let slash: &[u8] = match mode.kind() {
-            MemberKind::Directory => b"/",
-            _ => b"",
-        };
+        let slash: &[u8] = if mode.is_directory() { b"/" } else { b"" };
         [&self.prefix, &path[self.below.len()..], slash]
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 
-use super::{naming::Naming, pointer::pointer, select::Selection};
+use super::{entry, naming::Naming, pointer::pointer, select::Selection};
 use crate::{
     base::error::Result,
     filter::{Disposition, Fallback, Filter, OmissionReason, PlaceholderContent, Verdict},
@@ -80,7 +80,7 @@ impl Leaf {
     fn omitted(mode: Mode, reason: OmissionReason) -> Self {
         Self {
             disposition: Disposition::Omitted(reason),
-            kind: mode.kind(),
+            kind: entry::kind(mode),
             size: None,
             treatment: Treatment::default(),
         }
@@ -165,7 +165,7 @@ impl View {
 
     /// Whether the entry at `path` is selected and the reader may know about the entry.
     pub fn admits(&mut self, path: &[u8], mode: Mode) -> Result<bool> {
-        Ok(self.selection.admits(path, mode.kind())? && self.filter.allows(path))
+        Ok(self.selection.admits(path, mode)? && self.filter.allows(path))
     }
 
     /// The verdict on an admitted entry; `None` if `export-ignore` excludes the entry. An empty directory stands in for a
@@ -177,7 +177,7 @@ impl View {
         (mode, is_entered): (Mode, bool),
         id: ObjectId,
     ) -> Option<Leaf> {
-        let treatment = self.selection.treatment(path, mode.kind())?;
+        let treatment = self.selection.treatment(path, mode)?;
         if self.filter.ignores(path, mode) {
             return Some(Leaf::omitted(mode, OmissionReason::Ignored));
         }
@@ -198,7 +198,7 @@ impl View {
             (Mode::Symlink, _) if links_as_files => MemberKind::File,
             // A placeholder is no link target.
             (Mode::Symlink, Disposition::Placeholder(..)) => MemberKind::File,
-            _ => mode.kind(),
+            _ => entry::kind(mode),
         };
         Some(Leaf {
             disposition,

@@ -5,10 +5,11 @@
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{configuration::Config, format::Format};
+use sluice_deflate::{Dialect, Level};
+
 use crate::{
     base::error::{Error, Result, format_bytes},
     cli::GzipCompat,
-    format::deflate::{self, Dialect},
     git::{command::CommandContext, environment::Environment, repository::Repository},
 };
 
@@ -66,9 +67,9 @@ pub(super) fn without_command(
     context: &CommandContext,
 ) -> Option<Format> {
     let level = match level {
-        None => deflate::Level::DEFAULT,
+        None => Level::DEFAULT,
         // gzip has no other level.
-        Some(level @ 1..=9) => deflate::Level::new(u8::try_from(level).ok()?)?,
+        Some(level @ 1..=9) => Level::new(u8::try_from(level).ok()?)?,
         Some(_) => return None,
     };
     let is_gnu = COMMANDS.contains(&command.to_str().ok()?) && context.has_gnu_gzip();

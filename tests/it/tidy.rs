@@ -37,7 +37,7 @@ fn stem(path: &Path) -> &str {
 
 #[test]
 fn every_module_says_what_it_is_for() {
-    for directory in ["src", "tests", "benches", "xtask/src"] {
+    for directory in ["src", "crates", "tests", "benches", "xtask/src"] {
         if root().join(directory).exists() {
             for file in files(directory, "rs") {
                 assert!(
@@ -131,7 +131,13 @@ const PAGES: [&str; 4] = [
 #[test]
 fn words_are_plain() {
     let mut found = Vec::new();
-    let texts = [("src", "rs"), ("docs", "md"), ("schema", "json")];
+    let texts = [
+        ("src", "rs"),
+        ("crates", "rs"),
+        ("crates", "md"),
+        ("docs", "md"),
+        ("schema", "json"),
+    ];
     let texts = texts.map(|(directory, extension)| files(directory, extension));
     let texts = texts
         .into_iter()

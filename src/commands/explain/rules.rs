@@ -140,7 +140,7 @@ impl Explainer {
         if !self.view.filter.allows(path) {
             return Ok(None);
         }
-        if !self.view.selection.admits(path, mode.kind())? {
+        if !self.view.selection.admits(path, mode)? {
             return Ok(Some(Explanation::omitted(NOT_SELECTED)));
         }
         let Some(leaf) = self.view.leaf(reader, path, (mode, is_entered), id) else {

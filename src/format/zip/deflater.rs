@@ -2,11 +2,9 @@
 //! the own encoder, a longer member piece by piece by zlib itself.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
+use sluice_deflate::{Dialect, Encoder, Level};
 
-use crate::{
-    base::buffer::Buffer,
-    format::deflate::{Dialect, Encoder, Level},
-};
+use crate::base::buffer::Buffer;
 
 /// Bytes of room for output, added at once.
 const ROOM: usize = 64 << 10;

@@ -11,15 +11,14 @@ mod record;
 use std::io::{self, Read, Write};
 
 use super::{Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put};
-use crate::{
-    base::{
-        buffer::{
-            Buffer,
-            spool::{Spool, Spooled},
-        },
-        error::{Error, Result, format_bytes, push_line},
+use sluice_deflate::Level;
+
+use crate::base::{
+    buffer::{
+        Buffer,
+        spool::{Spool, Spooled},
     },
-    format::deflate::Level,
+    error::{Error, Result, format_bytes, push_line},
 };
 use deflater::{DeflateStream, Deflater};
 pub use record::{CentralDirectory, Pending, Times};

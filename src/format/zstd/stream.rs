@@ -14,7 +14,7 @@ use super::{
     parameters::{FRAME, Level},
     seek_table::SeekTable,
 };
-use crate::base::threads::{FreeList, Pool, Promise};
+use sluice_deflate::threads::{FreeList, Pool, Promise};
 
 /// Compresses all bytes written to it.
 ///

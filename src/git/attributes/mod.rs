@@ -25,12 +25,12 @@ use gix::{
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    format::MemberKind,
     git::{
         convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
         environment::EnvironmentFlag,
         lfs::{LfsFiles, LocalStore},
         objects::reader::Reader,
+        tree::Mode,
     },
 };
 use complaints::{Asker, Complaints};
@@ -291,20 +291,20 @@ impl Attributes {
         *self.lookup.value(0) == Value::Set
     }
 
-    /// Whether `path` meets all requirements of a pathspec. `kind` is `None` for a directory of the tree. Fails if a file of
+    /// Whether `path` meets all requirements of a pathspec. `mode` is `None` for a directory of the tree. Fails if a file of
     /// the work tree decides that is not there.
     pub fn meets(
         &mut self,
         required: &Requirements,
         path: &[u8],
-        kind: Option<MemberKind>,
+        mode: Option<Mode>,
     ) -> Result<bool> {
         self.complaints.tell(Asker::Pathspec(required.number));
         self.lookup.look_up(path, false);
         let asks_for_mode = required.all.iter().any(|required| required.name == MODE);
         let mode = match &self.settings.modes_of {
             Some(directory) if asks_for_mode => Some(source::mode(directory, path)?),
-            _ => kind.map(octal),
+            _ => mode.map(octal),
         };
         Ok(required.all.iter().all(|required| match mode {
             Some(mode) if required.name == MODE => required.value == Value::Text(mode.into()),
@@ -455,12 +455,12 @@ fn outside(file: &OutsideFile, lookup: &mut Lookup, complaints: &mut Vec<u8>) {
 }
 
 /// The mode of an entry as git writes it.
-fn octal(kind: MemberKind) -> &'static str {
-    match kind {
-        MemberKind::File => "100644",
-        MemberKind::Executable => "100755",
-        MemberKind::Symlink => "120000",
-        MemberKind::Directory => "160000",
+fn octal(mode: Mode) -> &'static str {
+    match mode {
+        Mode::File => "100644",
+        Mode::Executable => "100755",
+        Mode::Symlink => "120000",
+        Mode::Submodule | Mode::Directory => "160000",
     }
 }
 

@@ -7,7 +7,6 @@
 
 pub mod chain;
 pub mod delta;
-mod inflate;
 pub mod stream;
 pub mod reader;
 mod recent;
@@ -104,16 +103,16 @@ impl From<io::Error> for Failure {
 
 /// Inflates whole zlib streams of known size.
 #[derive(Default)]
-pub struct Inflater(Box<inflate::Inflater>);
+pub struct Inflater(Box<sluice_inflate::Inflater>);
 
 impl Inflater {
     /// Inflate the stream at the start of `input` and append its `size` bytes to `out`. The Adler-32 at the
     /// end is verified.
     pub fn whole(&mut self, input: &[u8], size: usize, out: &mut Buffer) -> Result<(), Damage> {
-        let space = out.space_with_slack(size, inflate::SLACK);
+        let space = out.space_with_slack(size, sluice_inflate::SLACK);
         match self.0.whole(input, space) {
             Ok(()) => Ok(()),
-            Err(inflate::Refused) => second_opinion(input, &mut space[..size]),
+            Err(sluice_inflate::Refused) => second_opinion(input, &mut space[..size]),
         }
     }
 }

@@ -7,7 +7,7 @@
 use gix::ObjectId;
 use sirocco::{Format, inflate::Decoder};
 
-use super::{delta::PackDelta, inflate};
+use super::delta::PackDelta;
 use crate::git::odb::{ObjectLocation, Odb, PackId, loose, pack::EntryKind};
 
 /// A delta whose chain is smaller than a limit by this factor yields no larger object, unless the delta was
@@ -123,7 +123,7 @@ impl Sizer {
     /// The size of the result of the delta in `stream`.
     fn size_of_delta(&mut self, stream: &[u8]) -> Option<u64> {
         let mut head = [0; SIZES_MAX];
-        if let Ok(len) = inflate::literals(stream, &mut head[..SIZES_USUAL])
+        if let Ok(len) = sluice_inflate::literals(stream, &mut head[..SIZES_USUAL])
             && let Ok(delta) = PackDelta::parse(&head[..len])
         {
             return Some(delta.size);

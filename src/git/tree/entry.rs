@@ -2,8 +2,6 @@
 
 use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
 
-use crate::format::MemberKind;
-
 /// One entry: `<mode> <name>\0<id>`.
 pub(super) struct TreeEntry<'a> {
     pub(super) mode: Mode,
@@ -95,14 +93,9 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The type of the entry in an archive.
-    pub fn kind(self) -> MemberKind {
-        match self {
-            Self::File => MemberKind::File,
-            Self::Executable => MemberKind::Executable,
-            Self::Symlink => MemberKind::Symlink,
-            Self::Submodule | Self::Directory => MemberKind::Directory,
-        }
+    /// Whether the entry is a directory on disk, as a submodule is, too.
+    pub fn is_directory(self) -> bool {
+        matches!(self, Self::Submodule | Self::Directory)
     }
 
     /// The mode that git writes into trees.

@@ -13,12 +13,11 @@ use super::Selection;
 use crate::{
     base::error::{self, Error, Result, format_bytes},
     filter::{Filter, Verdict},
-    format::MemberKind,
     git::{
         attributes::Attributes,
         objects::reader::Reader,
         pathspec::{Pathspec, Pathspecs},
-        tree::{Mount, TreeRules, TreeStep, Trees, reported},
+        tree::{Mode, Mount, TreeRules, TreeStep, Trees, reported},
     },
 };
 
@@ -177,7 +176,7 @@ impl Check<'_> {
                     }
                 }
                 Some(TreeStep::Leaf { mode, .. }) if self.filter.allows(&path) => {
-                    self.look_at(&path, Some(mode.kind()))?;
+                    self.look_at(&path, Some(mode))?;
                 }
                 Some(TreeStep::Leaf { .. }) => {}
             }
@@ -207,14 +206,14 @@ impl Check<'_> {
         }
     }
 
-    /// Test all pathspecs against `path`: a directory unless its `kind` is known.
-    fn look_at(&mut self, path: &[u8], kind: Option<MemberKind>) -> Result<()> {
+    /// Test all pathspecs against `path`: a directory of the tree unless its `mode` is given.
+    fn look_at(&mut self, path: &[u8], mode: Option<Mode>) -> Result<()> {
         let pathspecs = self.pathspecs;
         let full = &self.mount.path(path)[..];
-        let is_dir = kind.is_none_or(|kind| kind == MemberKind::Directory);
+        let is_dir = mode.is_none_or(Mode::is_directory);
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
-        let outside = kind.is_some() && !is_inside;
+        let outside = mode.is_some() && !is_inside;
         let place = match outside {
             true => Match::Outside,
             false => Match::Inside,
@@ -223,13 +222,13 @@ impl Check<'_> {
             if !self.is_open(number) {
                 continue;
             }
-            let matches = match kind {
+            let matches = match mode {
                 None => spec.matches_directory(full),
                 Some(_) => spec.matches(full, is_dir),
             };
             let hit = matches
                 && match &spec.requirements {
-                    Some(required) => self.attributes.meets(required, path, kind)?,
+                    Some(required) => self.attributes.meets(required, path, mode)?,
                     None => true,
                 };
             match spec.exclude {

@@ -16,13 +16,12 @@ use gix::{
 
 use crate::{
     base::error::Result,
-    format::MemberKind,
     git::{
         attributes::{self, Attributes, Note, Requirements},
         convert::Treatment,
         objects::reader::Reader,
         pathspec::Pathspecs,
-        tree::{Mount, Trees, file_at},
+        tree::{Mode, Mount, Trees, file_at},
     },
 };
 
@@ -56,22 +55,22 @@ impl Selection {
             && !self.attributes.ignores(path, true)
     }
 
-    /// Whether the file, link or submodule at `path` is selected. A submodule has the kind of a directory.
-    pub fn admits(&mut self, path: &[u8], kind: MemberKind) -> Result<bool> {
+    /// Whether the file, link or submodule at `path` is selected. A submodule counts as a directory.
+    pub fn admits(&mut self, path: &[u8], mode: Mode) -> Result<bool> {
         if !path.starts_with(&self.below) {
             return Ok(false);
         }
-        let meets = |required: &Requirements| self.attributes.meets(required, path, Some(kind));
-        let is_dir = kind == MemberKind::Directory;
-        self.pathspecs.select(&self.mount.path(path), is_dir, meets)
+        let meets = |required: &Requirements| self.attributes.meets(required, path, Some(mode));
+        let full = self.mount.path(path);
+        self.pathspecs.select(&full, mode.is_directory(), meets)
     }
 
     /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.
-    pub fn treatment(&mut self, path: &[u8], kind: MemberKind) -> Option<Treatment> {
-        let is_file = matches!(kind, MemberKind::File | MemberKind::Executable);
+    pub fn treatment(&mut self, path: &[u8], mode: Mode) -> Option<Treatment> {
+        let is_file = matches!(mode, Mode::File | Mode::Executable);
         let treatment = match is_file {
             true => self.attributes.treatment(path),
-            false if self.attributes.ignores(path, kind == MemberKind::Directory) => None,
+            false if self.attributes.ignores(path, mode.is_directory()) => None,
             false => Some(Treatment::default()),
         };
         let treatment = treatment?;
@@ -79,14 +78,14 @@ impl Selection {
             Some(relative) => (relative, &path[self.below.len()..]),
             None => (&mut self.attributes, path),
         };
-        Some(match kind {
-            MemberKind::Directory => treatment,
-            MemberKind::Symlink => Treatment {
+        Some(match mode {
+            Mode::Submodule | Mode::Directory => treatment,
+            Mode::Symlink => Treatment {
                 text: attributes.text(path),
                 ..treatment
             },
-            MemberKind::File | MemberKind::Executable if self.below.is_empty() => treatment,
-            MemberKind::File | MemberKind::Executable => Treatment {
+            Mode::File | Mode::Executable if self.below.is_empty() => treatment,
+            Mode::File | Mode::Executable => Treatment {
                 substitute: treatment.substitute,
                 ..attributes.conversion(path)
             },

@@ -9,10 +9,10 @@ mod table;
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use sluice_deflate::Dialect;
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    format::deflate::Dialect,
     git::config::{Config, Variable, value::truth},
 };
 use table::{COMPRESSED, GZIP, TAR, ZIP};
@@ -362,11 +362,10 @@ fn missing_command(variable: &Variable, directory: &Path) -> Error {
 mod tests {
     use std::path::Path;
 
+    use sluice_deflate::{Dialect, Level};
+
     use super::{Format, Formats};
-    use crate::{
-        format::deflate::{self, Dialect},
-        git::config::Config,
-    };
+    use crate::git::config::Config;
 
     fn formats(config: &str) -> Formats {
         Formats::read(&Config::of_text(config), Path::new("")).expect("valid")
@@ -554,7 +553,7 @@ mod tests {
         assert!(at("tar", 1).is_err());
         assert_eq!(
             at("tar.gz", 9).ok(),
-            deflate::Level::new(9).map(|level| Format::TarGz(level, Dialect::Zlib))
+            Level::new(9).map(|level| Format::TarGz(level, Dialect::Zlib))
         );
         assert!(
             at("tar.gz", 10)

@@ -1,13 +1,11 @@
 //! The formats, one row each. A new format needs a row here, with the functions that are named in it, and a writer in `archive`.
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use sluice_deflate::{Dialect, Level};
 
 use crate::{
     base::error::{Error, Result},
-    format::{
-        deflate::{self, Dialect},
-        zstd,
-    },
+    format::zstd,
     output::report::Positions,
 };
 
@@ -17,13 +15,13 @@ pub enum Format {
     /// Plain tar.
     Tar,
     /// Tar in a gzip stream, with the bytes of this program.
-    TarGz(deflate::Level, Dialect),
+    TarGz(Level, Dialect),
     /// Tar in a zstd stream.
     TarZst(zstd::Level),
     /// Tar, piped through this command.
     Filtered(BString),
     /// Zip.
-    Zip(deflate::Level),
+    Zip(Level),
 }
 
 /// The facts about a format that hold at each of its levels.
@@ -119,12 +117,12 @@ const FILTERED: FormatRow = FormatRow {
 /// The rows that a name of a file can promise.
 pub(super) const COMPRESSED: [&FormatRow; 3] = [&GZIP, &ZSTD, &ZIP];
 
-fn deflate_level(level: Option<i32>) -> Result<deflate::Level> {
+fn deflate_level(level: Option<i32>) -> Result<Level> {
     match level {
-        None => Ok(deflate::Level::DEFAULT),
+        None => Ok(Level::DEFAULT),
         Some(level) => u8::try_from(level)
             .ok()
-            .and_then(deflate::Level::new)
+            .and_then(Level::new)
             .ok_or_else(|| Error::fatal("deflateInit2: stream consistency error (no message)")),
     }
 }

@@ -69,7 +69,12 @@ fn top(file: &str) -> &str {
 
 #[test]
 fn no_file_imports_one_that_imports_it() {
-    for root in ["src", "xtask/src"] {
+    for root in [
+        "src",
+        "crates/deflate/src",
+        "crates/inflate/src",
+        "xtask/src",
+    ] {
         let circles = circles(imports(&sources(root)));
         assert!(circles.is_empty(), "circles in {root}: {circles:#?}");
     }

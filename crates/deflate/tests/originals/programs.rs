@@ -1,11 +1,9 @@
 //! The programs whose bytes are to be made: zlib through its C library, and `gzip`.
 
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::process::Command;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-
-use crate::support::skip;
 
 /// What zlib makes of `input`.
 pub(super) fn zlib(level: u8, input: &[u8]) -> Vec<u8> {
@@ -66,7 +64,8 @@ pub(super) fn has_gzip() -> bool {
     let version = Command::new("gzip").arg("--version").output();
     let known = version.is_ok_and(|output| output.stdout.starts_with(b"gzip 1.12\n"));
     if !known {
-        skip("gzip is not 1.12");
+        // Past the capture of the test's output, which nobody sees where it passes.
+        let _ = writeln!(io::stderr(), "SKIP: gzip is not 1.12 (sluice-deflate)");
     }
     known
 }

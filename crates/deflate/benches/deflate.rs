@@ -1,4 +1,4 @@
-//! Deflate beside zlib's C library: whole inputs on one thread, and streams on several.
+//! Deflate next to zlib's C library: whole inputs on one thread, and streams on several.
 
 use std::hint::black_box;
 use std::io::{Write, sink};
@@ -8,7 +8,7 @@ use criterion::{
     BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
 use flate2::{Compress, Compression, FlushCompress};
-use git_sluice::format::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
 const SIZE: usize = 8 << 20;

@@ -2,7 +2,23 @@
 //!
 //! Both programs are called the originals here. The encoder takes the same decisions as they do, by a search that is
 //! faster on source code and a tenth slower on words in random order, and on several threads. The number of threads
-//! and the sizes of writes never change a byte. The module knows neither git nor tar.
+//! and the sizes of writes never change a byte.
+//!
+//! ```
+//! use std::{io::Write, thread};
+//!
+//! use sluice_deflate::{Gzip, GzipSettings};
+//!
+//! let threads = thread::available_parallelism().map_or(1, usize::from);
+//! let settings = GzipSettings { threads, ..GzipSettings::default() };
+//! let mut member = Gzip::new(settings, Vec::new());
+//! member.write_all(b"what git hands to zlib")?;
+//! let bytes = member.finish()?; // those of `gzip` as git has it inside: `git archive --format=tgz`
+//! # assert!(bytes.starts_with(&[0x1f, 0x8b]));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # How it works
 //!
 //! ```text
 //!  input ─> parser ──────────> tokens ─> cut ─> block ───────> bits
@@ -37,6 +53,7 @@ mod search;
 mod serial;
 mod stitch;
 mod stored;
+pub mod threads;
 mod token;
 mod words;
 

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The number of bytes at the end of the output buffer that are overwritten with arbitrary bytes.
-pub(in crate::git::objects) const SLACK: usize = 320;
+pub const SLACK: usize = 320;
 
 /// Why the decoding of symbols stopped.
 pub(super) enum Stop {
@@ -22,7 +22,7 @@ pub(super) enum Stop {
 }
 
 /// Inflates streams, one after another.
-pub(in crate::git::objects) struct Inflater {
+pub struct Inflater {
     /// The code of the current dynamic block.
     dynamic: Codes,
     lengths: Lengths,

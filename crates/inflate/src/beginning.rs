@@ -25,7 +25,7 @@ static FIXED: LazyLock<Option<Code>> = LazyLock::new(|| Code::new(&FIXED_LENGTHS
 
 /// Inflate the literals with which the stream at the start of `input` begins, at most as many as `out` has room for.
 /// Returns their number.
-pub(in crate::git::objects) fn literals(input: &[u8], out: &mut [u8]) -> Result<usize, Refused> {
+pub fn literals(input: &[u8], out: &mut [u8]) -> Result<usize, Refused> {
     let mut bits = Bits::new(zlib_body(input)?);
     bits.take(1);
     let dynamic;

@@ -9,7 +9,7 @@ use super::{
     reference::Reference,
     token::Token,
 };
-use crate::base::threads::FreeList;
+use crate::threads::FreeList;
 
 /// Bytes of input before a piece that the piece holds: a window, and as much as a stored block can hold. Pieces begin
 /// at multiples of this number.

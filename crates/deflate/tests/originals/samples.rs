@@ -1,6 +1,6 @@
 //! What is deflated: data of many kinds, made from seeds.
 
-use super::originals::zlib;
+use super::programs::zlib;
 
 /// Bytes that look random, always the same for a seed.
 pub(super) struct Noise(pub(super) u64);

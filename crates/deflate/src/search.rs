@@ -224,7 +224,7 @@ impl MatchSearch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::deflate::{Dialect, Level, level::LOOKAHEAD, reference::Reference};
+    use crate::{Dialect, Level, level::LOOKAHEAD, reference::Reference};
 
     /// Words of few letters: every kind of match, and crowded chains.
     fn text(letters: u64) -> Vec<u8> {

@@ -18,7 +18,7 @@ use super::{
     stitch::Stitch,
     token::Token,
 };
-use crate::base::threads::{FreeList, Pool, Promise};
+use crate::threads::{FreeList, Pool, Promise};
 
 /// After this many pieces in a row without a resync point, only every so many pieces is parsed speculatively.
 const MAX_FAILURES: u32 = 8;

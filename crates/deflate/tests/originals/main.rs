@@ -3,17 +3,16 @@
 //! What is deflated is made from seeds. The sizes are those at which windows slide, blocks end and
 //! codes change.
 
-mod command;
-mod originals;
+mod programs;
 mod samples;
 
 use std::io::Write;
 
-use git_sluice::format::deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
 
-use originals::{gzip, has_gzip, wrapped, zlib, zlib_stored};
+use programs::{gzip, has_gzip, wrapped, zlib, zlib_stored};
 use samples::{KINDS, Kind};
 
 /// Where something changes: blocks, windows, the reach of a match.
@@ -266,6 +265,30 @@ fn a_failure_comes_through() {
         let failure = written.and_then(|()| stream.finish().map(drop));
         let failure = failure.expect_err("there is no room");
         assert_eq!(failure.kind(), std::io::ErrorKind::WriteZero);
+    }
+}
+
+/// zlib-rs and libdeflate, each with its own idea of what is allowed.
+#[test]
+fn other_decoders_give_the_input_back() {
+    let input = medley(MEDLEY);
+    for dialect in [Dialect::Zlib, Dialect::Gzip] {
+        let settings = GzipSettings {
+            dialect,
+            ..GzipSettings::default()
+        };
+        let member = member(settings, 10240, &input);
+        let mut out = vec![0; input.len()];
+        let length = libdeflater::Decompressor::new().gzip_decompress(&member, &mut out);
+        assert_eq!(length, Ok(input.len()), "libdeflate");
+        assert!(out == input, "libdeflate");
+        out.fill(0);
+        let config = zlib_rs::InflateConfig { window_bits: 31 };
+        let (content, code) = zlib_rs::decompress_slice(&mut out, &member, config);
+        assert!(
+            code == zlib_rs::ReturnCode::Ok && content == input,
+            "zlib-rs"
+        );
     }
 }
 

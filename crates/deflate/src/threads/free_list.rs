@@ -3,23 +3,25 @@
 //! A list never holds more values than were in use at once. A value that is taken still has the content that its
 //! last user left.
 
-use std::sync::Arc;
-
-use super::Lock;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A free list that is shared between threads.
-pub struct FreeList<T>(Arc<Lock<Vec<T>>>);
+pub struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> FreeList<T> {
     /// Takes a value, if any is free.
     pub fn take(&self) -> Option<T> {
-        self.0.lock().pop()
+        self.list().pop()
     }
 
     /// Adds values that are free again.
     pub fn put(&self, values: impl IntoIterator<Item = T>) {
-        let mut list = self.0.lock();
-        list.extend(values);
+        self.list().extend(values);
+    }
+
+    /// The list is sound after each step, so a panic of another thread does no harm.
+    fn list(&self) -> MutexGuard<'_, Vec<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
