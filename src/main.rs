@@ -162,33 +162,33 @@ fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
     refuse_ambiguous(&words)?;
     let options: cli::StandIn = words.options()?;
     let variable = |name: &str| std::env::var_os(name);
-    let (text, is_in_force) = match options.check {
-        true => {
-            let environment = environment()?;
-            let repository = Repository::open(&environment)?.ok();
-            let paths = match caller() {
-                Some(caller) => caller.paths,
-                None => variable("PATH").unwrap_or_default(),
-            };
-            stand_in::check(
-                &options.directory,
-                &paths,
-                &environment,
-                repository.as_ref(),
-            )?
-        }
-        false => (
+    let (text, is_in_force) = if options.check {
+        let environment = environment()?;
+        let repository = Repository::open(&environment)?.ok();
+        let paths = match caller() {
+            Some(caller) => caller.paths,
+            None => variable("PATH").unwrap_or_default(),
+        };
+        stand_in::check(
+            &options.directory,
+            &paths,
+            &environment,
+            repository.as_ref(),
+        )?
+    } else {
+        (
             stand_in::write(&options.directory, &this_program()?, &variable)?,
             true,
-        ),
+        )
     };
     let mut output = standard_output()?;
     output
         .write_all(&text)
         .map_err(|error| Error::write(&error))?;
-    match is_in_force {
-        true => Ok(()),
-        false => Err(Error::not_in_force().into()),
+    if is_in_force {
+        Ok(())
+    } else {
+        Err(Error::not_in_force().into())
     }
 }
 
@@ -204,13 +204,12 @@ fn this_program() -> Result<PathBuf> {
 
 /// The packets of a server are for a program: a terminal shows them as noise, and waits for requests in silence.
 fn refuse_terminal(output: &Destination, command: CommandName) -> Result<()> {
-    match output.is_terminal() {
-        true => {
-            let name = command.as_str();
-            let refused = format!("'git sluice {name}' speaks to a program, not to a terminal");
-            Err(Error::usage(refused).hinted(format!("git sluice {name} -h")))
-        }
-        false => Ok(()),
+    if output.is_terminal() {
+        let name = command.as_str();
+        let refused = format!("'git sluice {name}' speaks to a program, not to a terminal");
+        Err(Error::usage(refused).hinted(format!("git sluice {name} -h")))
+    } else {
+        Ok(())
     }
 }
 

@@ -334,9 +334,10 @@ impl<F: Format> Archiver<F> {
         // git sees only the pointer of an LFS object.
         let never =
             matches!(entry.blob, Blob::Extra(_) | Blob::Lfs(_)) || entry.treatment.substitute;
-        match size > self.store(window).big_file && !never {
-            true => Layout::Streamed,
-            false => Layout::Whole,
+        if size > self.store(window).big_file && !never {
+            Layout::Streamed
+        } else {
+            Layout::Whole
         }
     }
 
@@ -378,9 +379,10 @@ impl<F: Format> Archiver<F> {
             Blob::Extra(number) => return extra::read(&self.extras[number as usize], limit, out),
             Blob::Lfs(number) => {
                 let object = &window.lfs_objects[number];
-                return match object.size() > limit {
-                    true => Err(Failure::TooLarge),
-                    false => Ok(object.append(self.path_in_tree(window, entry).as_bstr(), out)?),
+                return if object.size() > limit {
+                    Err(Failure::TooLarge)
+                } else {
+                    Ok(object.append(self.path_in_tree(window, entry).as_bstr(), out)?)
                 };
             }
             Blob::Unknown => Err(MISSING.into()),

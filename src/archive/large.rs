@@ -56,9 +56,10 @@ impl<F: Format> Archiver<F> {
         if !entry.treatment.is_none() {
             // A conversion needs the whole content. Files that git converts in memory are converted in
             // memory here too.
-            let limit = match entry.treatment.substitute {
-                true => store.big_file.max(MAX_SUBSTITUTED),
-                false => store.big_file,
+            let limit = if entry.treatment.substitute {
+                store.big_file.max(MAX_SUBSTITUTED)
+            } else {
+                store.big_file
             };
             let outcome = self.entry(scratch, window, entry, limit, piece);
             if !matches!(outcome, Err(Failure::TooLarge)) || entry.treatment.substitute {
@@ -197,9 +198,10 @@ impl<F: Format> Output<'_, F> {
             shown |= binary.shows_in(bytes, at);
             at += bytes.len() as u64;
             // The rest of the content cannot change the decision.
-            match shown || at >= binary.within as u64 {
-                true => Err(Failure::TooLarge),
-                false => Ok(()),
+            if shown || at >= binary.within as u64 {
+                Err(Failure::TooLarge)
+            } else {
+                Ok(())
             }
         });
         match outcome {
@@ -227,10 +229,10 @@ impl<F: Format> Output<'_, F> {
         size: u64,
         content: &mut dyn FnMut(Taker<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match self.rehearsed && self.archiver.layout(self.window, self.entry, size) == Layout::Whole
-        {
-            true => exactly(size, content, &mut |_| Ok(())),
-            false => Ok(()),
+        if self.rehearsed && self.archiver.layout(self.window, self.entry, size) == Layout::Whole {
+            exactly(size, content, &mut |_| Ok(()))
+        } else {
+            Ok(())
         }
     }
 
@@ -303,8 +305,9 @@ fn exactly(
         total += bytes.len() as u64;
         taker(bytes)
     })?;
-    match total == size {
-        true => Ok(()),
-        false => Err(Damage("object has another size than it claims").into()),
+    if total == size {
+        Ok(())
+    } else {
+        Err(Damage("object has another size than it claims").into())
     }
 }

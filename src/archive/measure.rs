@@ -86,9 +86,10 @@ pub fn measure(request: Request) -> Result<Measurement> {
                 Ok(before_end.saturating_add(measurer.end(before_end)?))
             }
         },
-        entries: match total.is_uncertain {
-            true => Err(UnknownReason::Content),
-            false => Ok(entries),
+        entries: if total.is_uncertain {
+            Err(UnknownReason::Content)
+        } else {
+            Ok(entries)
         },
     })
 }
@@ -272,9 +273,10 @@ impl Measurer {
     fn body(&self, tools: &mut Tools, window: &Window, entry: &Entry, size: u64) -> Result<Known> {
         let archiver = &self.archiver;
         if entry.kind == MemberKind::Symlink {
-            return Ok(match size <= MAX_TARGET {
-                true => Ok(size),
-                false => Err(UnknownReason::LongTarget),
+            return Ok(if size <= MAX_TARGET {
+                Ok(size)
+            } else {
+                Err(UnknownReason::LongTarget)
             });
         }
         if archiver.blob_policy.policy.binary.is_some() {

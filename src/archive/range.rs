@@ -113,9 +113,10 @@ fn complete(
     let stored = share::complete(settings, request, outputs.console, outputs.meter, account)?;
     let before = stats.summary.bytes_out;
     let bytes = send_stored(stored, range, outputs.destination, stats)?;
-    match stats.summary.bytes_out - before == bytes.end - bytes.start {
-        true => Ok(bytes.start),
-        false => Err(refused("a file of the cache is damaged")),
+    if stats.summary.bytes_out - before == bytes.end - bytes.start {
+        Ok(bytes.start)
+    } else {
+        Err(refused("a file of the cache is damaged"))
     }
 }
 
@@ -126,9 +127,10 @@ fn within(range: ByteRange, len: u64) -> Result<Range<u64>> {
         ByteRange::Between(first, last) => first..len.min(last.saturating_add(1)),
         ByteRange::Last(count) => len.saturating_sub(count)..len,
     };
-    match bytes.is_empty() {
-        true => Err(Error::not_satisfiable(len)),
-        false => Ok(bytes),
+    if bytes.is_empty() {
+        Err(Error::not_satisfiable(len))
+    } else {
+        Ok(bytes)
     }
 }
 

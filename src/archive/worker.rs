@@ -75,9 +75,10 @@ impl<F: Format> Worker for Archiver<F> {
         for (at, entry) in job.entries().iter().enumerate() {
             let mark = piece.mark();
             self.log_entry(&job.window, entry, &mut piece.log);
-            let outcome = match mark.bytes > limit {
-                true => Err(Failure::TooLarge),
-                false => self.entry(scratch, &job.window, entry, self.in_memory, piece),
+            let outcome = if mark.bytes > limit {
+                Err(Failure::TooLarge)
+            } else {
+                self.entry(scratch, &job.window, entry, self.in_memory, piece)
             };
             match outcome {
                 Ok(Disposition::Omitted(_)) if !entry.is_omitted() => piece.log.truncate(mark.log),

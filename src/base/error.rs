@@ -394,10 +394,7 @@ pub fn printable_path(path: &[u8]) -> BString {
 }
 
 fn printable(byte: u8) -> u8 {
-    match byte.is_ascii_control() {
-        true => b'?',
-        false => byte,
-    }
+    if byte.is_ascii_control() { b'?' } else { byte }
 }
 
 /// A name for a message of git-sluice: control characters become question marks.

@@ -64,9 +64,10 @@ fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
 
 /// Why this user cannot share archives in the directory of `settings`, if it exists.
 pub fn unusable(settings: &Settings) -> Option<String> {
-    match settings.directory.exists() {
-        true => open(settings).err().map(|CacheError(reason)| reason),
-        false => None,
+    if settings.directory.exists() {
+        open(settings).err().map(|CacheError(reason)| reason)
+    } else {
+        None
     }
 }
 
@@ -162,9 +163,10 @@ impl<'a> Delivery<'a> {
         let part = entry::part(name);
         for attempt in 0..ATTEMPTS {
             if let Some(file) = directory.open_file(name)? {
-                match directory::is_older(&file, self.settings.age) {
-                    true => directory.remove_this(name, &file)?,
-                    false => return Ok(KeyPlace::Complete(Arc::new(file))),
+                if directory::is_older(&file, self.settings.age) {
+                    directory.remove_this(name, &file)?
+                } else {
+                    return Ok(KeyPlace::Complete(Arc::new(file)));
                 }
             }
             if let Some(file) = directory.open_file(&part)? {
@@ -209,9 +211,10 @@ impl<'a> Delivery<'a> {
                 sent => sent?,
             }
         }
-        match self.client.sent() > contents.produced {
-            true => Err(Stop::Differs),
-            false => Ok(Ending::Notes(contents.notes)),
+        if self.client.sent() > contents.produced {
+            Err(Stop::Differs)
+        } else {
+            Ok(Ending::Notes(contents.notes))
         }
     }
 
@@ -281,9 +284,10 @@ impl<'a> Delivery<'a> {
         let mut rest = self.client.rest();
         let outcome = produce(&mut rest);
         self.account.produced = rest.taken();
-        match rest.differs() {
-            true => Err(Failure::Differs),
-            false => outcome.map_err(Failure::Producer),
+        if rest.differs() {
+            Err(Failure::Differs)
+        } else {
+            outcome.map_err(Failure::Producer)
         }
     }
 

@@ -260,9 +260,10 @@ impl Contents {
         let at = usize::try_from(self.next * 4).map_err(|_| Damaged)?;
         let sum = crc32fast::hash(&self.chunk).to_le_bytes();
         self.next += 1;
-        match self.sums.get(at..at + 4) == Some(&sum) {
-            true => Ok(()),
-            false => Err(Damaged),
+        if self.sums.get(at..at + 4) == Some(&sum) {
+            Ok(())
+        } else {
+            Err(Damaged)
         }
     }
 

@@ -70,9 +70,10 @@ impl Extra {
             .strip_prefix(b":")
             .ok_or_else(|| refused("missing colon"))?;
         // A name that is empty between its quotes git takes with them.
-        let name = match unquoted.is_empty() {
-            true => text[..end].into(),
-            false => unquoted.into_owned(),
+        let name = if unquoted.is_empty() {
+            text[..end].into()
+        } else {
+            unquoted.into_owned()
         };
         if name.is_empty() {
             return Err(refused("empty file name"));

@@ -70,9 +70,12 @@ fn offer(candidates: &Candidates) -> String {
         Candidates::Revisions => format!(" -a {}", quoted(REVISIONS)),
         Candidates::Formats => " -a '(git-sluice --list 2>/dev/null)'".to_owned(),
         Candidates::Words(words) => {
-            let lines = words.iter().map(|(word, about)| match about.is_empty() {
-                true => word.clone(),
-                false => format!("{word}\\t{}", quoted(about)),
+            let lines = words.iter().map(|(word, about)| {
+                if about.is_empty() {
+                    word.clone()
+                } else {
+                    format!("{word}\\t{}", quoted(about))
+                }
             });
             let lines: Vec<String> = lines.collect();
             format!(" -a {}", double_quoted(&lines.join("\n")))

@@ -82,9 +82,10 @@ fn usage(command: CommandName) -> String {
 /// The lines about `options`, under a title. Empty if there are none.
 fn section(title: &str, options: &[&Arg]) -> String {
     let rows: String = options.iter().map(|option| row(option)).collect();
-    match rows.is_empty() {
-        true => rows,
-        false => format!("{title}:\n{rows}"),
+    if rows.is_empty() {
+        rows
+    } else {
+        format!("{title}:\n{rows}")
     }
 }
 
@@ -107,9 +108,10 @@ fn row(option: &Arg) -> String {
     let help = help.unwrap_or_default();
     let words: Vec<String> = help.split(' ').map(ToOwned::to_owned).collect();
     let name = format!("  {}", spelled(option));
-    match name.len() < HELP_COLUMN {
-        true => wrapped(&format!("{name:<HELP_COLUMN$}"), &words),
-        false => name + "\n" + &wrapped(&" ".repeat(HELP_COLUMN), &words),
+    if name.len() < HELP_COLUMN {
+        wrapped(&format!("{name:<HELP_COLUMN$}"), &words)
+    } else {
+        name + "\n" + &wrapped(&" ".repeat(HELP_COLUMN), &words)
     }
 }
 
@@ -169,9 +171,10 @@ fn groups(definition: &Command) -> String {
             text += &wrapped(&format!("  {topic:<9}"), &names);
         }
     }
-    match text.is_empty() {
-        true => text,
-        false => format!("More options ('git sluice help <topic>' explains them):\n{text}"),
+    if text.is_empty() {
+        text
+    } else {
+        format!("More options ('git sluice help <topic>' explains them):\n{text}")
     }
 }
 

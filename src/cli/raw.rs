@@ -175,9 +175,10 @@ impl<'t> RawArgs<'t> {
             is_of_client,
             taken: Vec::new(),
         };
-        match is_of_client {
-            true => archive.rest = words,
-            false => archive.take_first(words, exists)?,
+        if is_of_client {
+            archive.rest = words
+        } else {
+            archive.take_first(words, exists)?
         }
         Ok(archive)
     }
@@ -300,12 +301,11 @@ impl ArchiveWords<'_> {
             takes_level,
             ..
         } = self.table;
-        let (speaker, options): (_, Cow<'_, [Opt]>) = match self.is_of_client {
-            true => {
-                let of_git = options.iter().filter(|option| option.of_git);
-                (Speaker::Client, of_git.cloned().collect())
-            }
-            false => (Speaker::Command(CommandName::Archive), (&*options).into()),
+        let (speaker, options): (_, Cow<'_, [Opt]>) = if self.is_of_client {
+            let of_git = options.iter().filter(|option| option.of_git);
+            (Speaker::Client, of_git.cloned().collect())
+        } else {
+            (Speaker::Command(CommandName::Archive), (&*options).into())
         };
         let scanner = Scanner::of_all(&options, speaker, self.rest).with_level(*takes_level);
         let mut given = read(scanner, examine)?;

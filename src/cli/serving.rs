@@ -51,10 +51,12 @@ impl FromStr for ByteRange {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const FORMS: &str = "expected <first>-<last>, <first>- or -<count>";
         let (first, last) = text.split_once('-').ok_or(FORMS)?;
-        let number = |digits: &str| match digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            // More bytes than any archive has.
-            true => Ok(digits.parse().unwrap_or(u64::MAX)),
-            false => Err(FORMS),
+        let number = |digits: &str| {
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            // A larger number is more bytes than any archive has.
+            is_number
+                .then(|| digits.parse().unwrap_or(u64::MAX))
+                .ok_or(FORMS)
         };
         match (first, last) {
             ("", "") => Err(FORMS),

@@ -61,9 +61,12 @@ fn operand(operand: &Arg) -> String {
 fn action(argument: &Arg, candidates: &Candidates) -> String {
     let name = special(&candidates::name(argument), "");
     let words = |words: &[(String, String)]| {
-        let words = words.iter().map(|(word, about)| match about.is_empty() {
-            true => word.clone(),
-            false => format!(r#"{word}\:"{}""#, special(about, r#""`"#)),
+        let words = words.iter().map(|(word, about)| {
+            if about.is_empty() {
+                word.clone()
+            } else {
+                format!(r#"{word}\:"{}""#, special(about, r#""`"#))
+            }
         });
         format!("(({}))", words.collect::<Vec<_>>().join(" "))
     };

@@ -179,23 +179,22 @@ fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
     let is_missing = !file.path.exists();
     file.open().map_err(|error| {
         let word = file.name.as_os_str().as_bytes();
-        match () {
-            () if !is_missing => error,
-            () if !word.contains(&b'/') => {
-                let values = [word, options.directory.as_os_str().as_bytes()];
-                error.hinted(format_bytes(
-                    "to apply a commit: git sluice {} | git sluice apply {}",
-                    &values,
-                ))
-            }
-            () if file
-                .path
-                .parent()
-                .is_some_and(|above| above.join("v1").is_dir()) =>
-            {
-                error.hinted(format_bytes("for a channel: --channel={}", &[word]))
-            }
-            () => error,
+        if !is_missing {
+            error
+        } else if !word.contains(&b'/') {
+            let values = [word, options.directory.as_os_str().as_bytes()];
+            error.hinted(format_bytes(
+                "to apply a commit: git sluice {} | git sluice apply {}",
+                &values,
+            ))
+        } else if file
+            .path
+            .parent()
+            .is_some_and(|above| above.join("v1").is_dir())
+        {
+            error.hinted(format_bytes("for a channel: --channel={}", &[word]))
+        } else {
+            error
         }
     })
 }

@@ -133,9 +133,10 @@ impl ArchiveCommand<'_> {
         let outcome = request.and_then(|request| {
             stats.summary.subject = Some(request.content.subject());
             request.run.warn(self.context.messages);
-            match request.is_known(&self.args.condition) {
-                true => Err(Error::not_modified()),
-                false => self.archive(request, destination, &mut reports, &mut stats),
+            if request.is_known(&self.args.condition) {
+                Err(Error::not_modified())
+            } else {
+                self.archive(request, destination, &mut reports, &mut stats)
             }
         });
         stats.summary.fetch = fetches.sums();
@@ -158,9 +159,10 @@ impl ArchiveCommand<'_> {
         }
         let is_filtered = request.content.format.command().is_some();
         stats.summary.is_filtered = is_filtered;
-        let mut destination = match request.run.cache.is_some() || is_filtered {
-            true => destination.into_file()?,
-            false => destination,
+        let mut destination = if request.run.cache.is_some() || is_filtered {
+            destination.into_file()?
+        } else {
+            destination
         };
         let mut length = None;
         stats.manifest = reports.manifest(&request.manifest_header(), || {
@@ -174,9 +176,10 @@ impl ArchiveCommand<'_> {
             manifest.end()?;
         }
         let is_empty = stats.summary.counts.files == 0;
-        match self.options.reports.fail_if_empty && is_empty {
-            true => Err(Error::empty()),
-            false => Ok(()),
+        if self.options.reports.fail_if_empty && is_empty {
+            Err(Error::empty())
+        } else {
+            Ok(())
         }
     }
 

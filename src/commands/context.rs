@@ -91,9 +91,10 @@ impl<'a> Context<'a> {
                 Formats::read(&config, &self.environment.cwd)
             }
         }?;
-        let formats = match self.environment.sluice.stands_in {
-            true => formats.named_by_git(),
-            false => formats,
+        let formats = if self.environment.sluice.stands_in {
+            formats.named_by_git()
+        } else {
+            formats
         };
         let formats = match self.access {
             Access::Local => formats,
@@ -221,10 +222,11 @@ pub fn refuse_ambiguous(
         let repository = repository().and_then(|repository| repository);
         repository.is_ok_and(|it| matches!(it.refs.find(name.into()), Ok(Some(_))))
     };
-    match words.is_alone && is_ref() {
-        true => Err(Error::usage(format!("'{name}' is a command and a ref")).hinted(format!(
-            "'git sluice archive {name}' archives the ref, 'git sluice {name} --' runs the command"
-        ))),
-        false => Ok(()),
+    if words.is_alone && is_ref() {
+        Err(Error::usage(format!("'{name}' is a command and a ref")).hinted(format!(
+        "'git sluice archive {name}' archives the ref, 'git sluice {name} --' runs the command"
+    )))
+    } else {
+        Ok(())
     }
 }

@@ -31,9 +31,10 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     let (repository, mut destination) = (question.repository, question.destination);
     let has_all = list_missing(inputs, repository, &mut destination, context.messages)?;
     destination.complete()?;
-    match has_all {
-        true => Ok(()),
-        false => Err(Error::missing().into()),
+    if has_all {
+        Ok(())
+    } else {
+        Err(Error::missing().into())
     }
 }
 

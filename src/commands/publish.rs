@@ -74,21 +74,23 @@ fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>
 /// The `error` of a publication whose word may name a bucket and no channel.
 fn explained(options: &cli::Publish, error: Error, context: &Context<'_>) -> Error {
     let url = BucketUrl::new(&options.channel);
-    match context.is_bucket(&options.channel, options.bucket.timeout) {
-        true => Error::fatal(no_channel(&url.to_string()))
-            .hinted(format!("git sluice publish {url}/<channel> <commit>")),
-        false => error,
+    if context.is_bucket(&options.channel, options.bucket.timeout) {
+        Error::fatal(no_channel(&url.to_string()))
+            .hinted(format!("git sluice publish {url}/<channel> <commit>"))
+    } else {
+        error
     }
 }
 
 /// Refuses the name of a channel without a bucket: the current directory is hardly meant.
 fn refuse_alone(word: &str) -> Result<()> {
-    match word.contains('/') {
-        true => Ok(()),
-        false => Err(
+    if word.contains('/') {
+        Ok(())
+    } else {
+        Err(
             Error::fatal(format!("'{word}' names a channel and no bucket"))
                 .hinted(format!("git sluice publish <bucket>/{word} <commit>")),
-        ),
+        )
     }
 }
 
@@ -193,9 +195,10 @@ impl ArchiveMaker for Archives<'_> {
         if !is_shallow && !self.is_related([&*newest.commit].iter().chain(others))? {
             return Ok(History::Foreign);
         }
-        Ok(match !has_newest && newest.time > self.target.time {
-            true => History::Behind,
-            false => History::Ahead,
+        Ok(if !has_newest && newest.time > self.target.time {
+            History::Behind
+        } else {
+            History::Ahead
         })
     }
 }

@@ -17,9 +17,10 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         threads: options.threads.count,
     };
     let mut console = Console::new(context.messages, screen);
-    let line = match options.json {
-        true => json_line,
-        false => apply::text_line,
+    let line = if options.json {
+        json_line
+    } else {
+        apply::text_line
     };
     Ok(apply::check(
         &directory,

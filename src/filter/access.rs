@@ -195,9 +195,10 @@ impl Rule {
             None => (true, text),
         };
         refuse_other_syntax(pattern)?;
-        let pattern = match pattern.starts_with(b"/") {
-            true => pattern.into(),
-            false => [b"/", pattern].concat(),
+        let pattern = if pattern.starts_with(b"/") {
+            pattern.into()
+        } else {
+            [b"/", pattern].concat()
         };
         refuse_unmatchable(&pattern)?;
         if includes {
@@ -234,9 +235,10 @@ fn refuse_unmatchable(pattern: &[u8]) -> Result<(), AccessFault> {
         return Err(AccessFault::Directory);
     }
     let is_impossible = |part: &[u8]| matches!(part, b"" | b"." | b"..");
-    match pattern[1..].split_str("/").any(is_impossible) {
-        true => Err(AccessFault::Part),
-        false => Ok(()),
+    if pattern[1..].split_str("/").any(is_impossible) {
+        Err(AccessFault::Part)
+    } else {
+        Ok(())
     }
 }
 

@@ -80,9 +80,10 @@ impl Filter {
 
     /// Whether the file, link or submodule at `path` is ignored.
     pub fn ignores(&self, path: &[u8], mode: Mode) -> bool {
-        match self.is_entered(mode) {
-            true => self.prunes(path),
-            false => self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path)),
+        if self.is_entered(mode) {
+            self.prunes(path)
+        } else {
+            self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path))
         }
     }
 

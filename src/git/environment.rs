@@ -380,9 +380,10 @@ fn parse_count(text: &OsStr) -> std::result::Result<u64, BString> {
     } else {
         count
     };
-    match count <= MAX_COUNT {
-        true => Ok(count),
-        false => Err("too many entries in GIT_CONFIG_COUNT".into()),
+    if count <= MAX_COUNT {
+        Ok(count)
+    } else {
+        Err("too many entries in GIT_CONFIG_COUNT".into())
     }
 }
 

@@ -178,13 +178,14 @@ pub fn refuse_loop(words: &[OsString], mark: Option<OsString>) -> Result<()> {
         return Ok(());
     };
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-    match mark == *fingerprint(&words) {
-        true => Err(
-            Error::fatal("the 'git' in PATH starts git-sluice, which has started it")
-                .caused_by("both were started with the same words")
-                .hinted("set REAL_GIT to the real git, or write a wrapper with 'git sluice stand-in <directory>'"),
-        ),
-        false => Ok(()),
+    if mark == *fingerprint(&words) {
+        Err(
+        Error::fatal("the 'git' in PATH starts git-sluice, which has started it")
+            .caused_by("both were started with the same words")
+            .hinted("set REAL_GIT to the real git, or write a wrapper with 'git sluice stand-in <directory>'"),
+    )
+    } else {
+        Ok(())
     }
 }
 

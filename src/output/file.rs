@@ -167,9 +167,10 @@ fn resemble(new: &File, path: &Path, old: &Metadata) -> io::Result<()> {
     new.set_permissions(old.permissions())?;
     // Different lengths of the attribute names reveal an access list or other extended attributes.
     let attributes = listxattr_query(path).unwrap_or(0);
-    match flistxattr_query(new).unwrap_or(0) == attributes {
-        true => Ok(()),
-        false => Err(io::ErrorKind::Unsupported.into()),
+    if flistxattr_query(new).unwrap_or(0) == attributes {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

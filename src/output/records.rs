@@ -46,13 +46,12 @@ impl<'a> RecordWriter<'a> {
 impl Write for RecordWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let all = self.held.len() + bytes.len();
-        let rest = match all < RECORD {
-            true => bytes,
-            false => {
-                let (whole, rest) = bytes.split_at(bytes.len() - all % RECORD);
-                self.pass_on(whole)?;
-                rest
-            }
+        let rest = if all < RECORD {
+            bytes
+        } else {
+            let (whole, rest) = bytes.split_at(bytes.len() - all % RECORD);
+            self.pass_on(whole)?;
+            rest
         };
         self.held.extend_from_slice(rest);
         Ok(bytes.len())

@@ -162,13 +162,13 @@ impl LevelWalk {
                 continue;
             }
             for entry in TreeRefIter::from_bytes(&content, id.kind()).map_while(Result::ok) {
-                match () {
-                    () if entry.mode.is_commit() => {}
-                    () if entry.mode.is_tree() => self.add_directory(path, &entry, below),
-                    () if entry.filename == attributes::NAME => {
-                        attribute_files.push(entry.oid.to_owned());
-                    }
-                    () => self.add_file(path, &entry),
+                if entry.mode.is_commit() {
+                } else if entry.mode.is_tree() {
+                    self.add_directory(path, &entry, below)
+                } else if entry.filename == attributes::NAME {
+                    attribute_files.push(entry.oid.to_owned());
+                } else {
+                    self.add_file(path, &entry)
                 }
             }
         }

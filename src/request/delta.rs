@@ -96,12 +96,13 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
     // A remote sends commits by their ids, and refuses other names.
     let is_id = ObjectId::from_hex(name).is_ok();
     let is_shallow = repository.is_shallow();
-    let hint = match is_shallow && is_id {
-        true => format_bytes(
+    let hint = if is_shallow && is_id {
+        format_bytes(
             "ask for the whole archive, or 'git fetch --depth=1 <remote> {}' first",
             &[name],
-        ),
-        false => "ask for the whole archive".into(),
+        )
+    } else {
+        "ask for the whole archive".into()
     };
     Error::fatal(format_bytes("base '{}' is not available", &[name]))
         .without_base()

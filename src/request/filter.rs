@@ -176,10 +176,11 @@ impl<'a> FilterRules<'a> {
 
     /// Refuses a tree-ish `name` whose failure could tell whether a hidden path exists.
     pub(super) fn fit_name(&self, name: &[u8]) -> Result<()> {
-        match self.access.is_some() && name.contains(&b':') {
-            true => Err(Error::fatal("cannot apply access rules to a path")
-                .hinted("name a commit, and paths after it")),
-            false => Ok(()),
+        if self.access.is_some() && name.contains(&b':') {
+            Err(Error::fatal("cannot apply access rules to a path")
+                .hinted("name a commit, and paths after it"))
+        } else {
+            Ok(())
         }
     }
 
@@ -320,9 +321,10 @@ impl<'a> FilterRules<'a> {
             self.absent.borrow_mut().retain(|absent| *absent != path);
             let path = mount.path(path);
             let access = self.access.as_ref();
-            match access.is_none_or(|access| access.allows(&path)) {
-                true => sources.add(path.as_bstr(), &text)?,
-                false => sources.add_secret(path.as_bstr(), &text)?,
+            if access.is_none_or(|access| access.allows(&path)) {
+                sources.add(path.as_bstr(), &text)?
+            } else {
+                sources.add_secret(path.as_bstr(), &text)?
             }
         }
         Ok(sources)
@@ -464,11 +466,11 @@ fn access_rules(name: &OsStr, directory: &WorkingDirectory) -> Result<(AccessRul
     let channel = Channel::parse(name, directory).map_err(|error| failed().caused_by(error))?;
     let text = channel.read_to_end()?;
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
-    match rules.is_empty() {
+    if rules.is_empty() {
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
-        true => Err(failed().caused_by("there are none")),
-        false => Ok((rules, text)),
+        return Err(failed().caused_by("there are none"));
     }
+    Ok((rules, text))
 }
 
 fn unusable_access(name: &OsStr) -> Error {

@@ -173,15 +173,18 @@ impl KeyInputs<'_> {
         let args = self.view.args;
         let is_dated =
             self.content.archived().treeish.commit.is_some() || args.content.mtime.is_some();
-        match () {
-            () if !is_dated => Some("the time of a tree is that of the request"),
-            () if self.reads_work_tree() => Some("attributes come from the work tree"),
-            () if args.verbosity.is_verbose() => Some("names are told on standard error"),
-            () if self.content.delta.is_some() && self.view.filters.enters_submodules() => {
-                Some("changes in submodules are archived")
-            }
-            () if args.has_manifest => Some("a manifest is written"),
-            () => None,
+        if !is_dated {
+            Some("the time of a tree is that of the request")
+        } else if self.reads_work_tree() {
+            Some("attributes come from the work tree")
+        } else if args.verbosity.is_verbose() {
+            Some("names are told on standard error")
+        } else if self.content.delta.is_some() && self.view.filters.enters_submodules() {
+            Some("changes in submodules are archived")
+        } else if args.has_manifest {
+            Some("a manifest is written")
+        } else {
+            None
         }
     }
 

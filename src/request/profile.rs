@@ -108,9 +108,10 @@ impl ProfileSettings {
 /// The options that `profile` stands for, one a line. The profile itself if it sets none.
 pub fn options(profile: Profile) -> String {
     let options = ProfileSettings::of(profile).options();
-    match options.is_empty() {
-        true => format!("--profile={}\n", word(profile)),
-        false => options,
+    if options.is_empty() {
+        format!("--profile={}\n", word(profile))
+    } else {
+        options
     }
 }
 

@@ -171,9 +171,10 @@ impl<'a> Inputs<'a> {
         if !self.purpose.fetches() || !known.filters.fetches() {
             return None;
         }
-        let lazy = match self.environment.no_lazy_fetch {
-            true => Lazy::Forbidden,
-            false => Lazy::Allowed,
+        let lazy = if self.environment.no_lazy_fetch {
+            Lazy::Forbidden
+        } else {
+            Lazy::Allowed
         };
         let promisors = Promisors::new(lazy, self.fetches.clone());
         promisors.add(BStr::new(""), &known.repository);
@@ -255,9 +256,10 @@ impl<'a> Inputs<'a> {
             content: &mut content,
             view: &view,
         };
-        let key = match cache.is_some() || self.asks_for_key() {
-            true => decisive.key(),
-            false => Err("nothing asks for the key".to_owned()),
+        let key = if cache.is_some() || self.asks_for_key() {
+            decisive.key()
+        } else {
+            Err("nothing asks for the key".to_owned())
         };
         let filters_hash = self.filters_hash(&mut decisive);
         delta::fit_filters(&args.delta, filters_hash.as_ref())?;
@@ -502,9 +504,10 @@ impl<'a> Inputs<'a> {
         match attr_source::named(repository, reader, self.environment)? {
             // As in git, the tree has to exist even where it is not used, but only once something is looked up.
             Some(AttributeSource::Unknown) => {
-                attributes.source = match has_entries_at(tree, &repository.prefix, reader) {
-                    true => AttributeSource::Unknown,
-                    false => AttributeSource::Nowhere,
+                attributes.source = if has_entries_at(tree, &repository.prefix, reader) {
+                    AttributeSource::Unknown
+                } else {
+                    AttributeSource::Nowhere
                 };
             }
             Some(named) if self.args.content.worktree_attributes => attributes.source = named,
@@ -575,21 +578,21 @@ impl<'a> Inputs<'a> {
 /// Whether `tree` has entries, in the directory `below` (empty, or with a slash at its end) or above it.
 fn has_entries_at(tree: ObjectId, below: &BString, reader: &mut Reader) -> bool {
     let first = below.split_str("/").next().unwrap_or_default();
-    match first.is_empty() {
-        true => tree != ObjectId::empty_tree(tree.kind()),
-        false => {
-            let found = directory_at(reader, tree, tree.kind(), first);
-            !found.is_ok_and(|directory| directory.is_none())
-        }
+    if first.is_empty() {
+        tree != ObjectId::empty_tree(tree.kind())
+    } else {
+        let found = directory_at(reader, tree, tree.kind(), first);
+        !found.is_ok_and(|directory| directory.is_none())
     }
 }
 
 /// The archive's time as zip tells it; only a zip needs the local time.
 fn times(format: &NamedFormat, seconds: u64) -> Result<Times> {
     Ok(Times {
-        dos: match format.is_zip() {
-            true => clock::dos(seconds)?,
-            false => [0; 2],
+        dos: if format.is_zip() {
+            clock::dos(seconds)?
+        } else {
+            [0; 2]
         },
         unix: seconds as u32,
     })
@@ -597,21 +600,26 @@ fn times(format: &NamedFormat, seconds: u64) -> Result<Times> {
 
 /// The git directory `found`, as git names it that was found from `cwd`.
 fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
-    match found.canonicalize().is_ok_and(|found| found == cwd) {
-        true => cwd.join("."),
-        false => found.to_owned(),
+    if found.canonicalize().is_ok_and(|found| found == cwd) {
+        cwd.join(".")
+    } else {
+        found.to_owned()
     }
 }
 
 /// An extra file as it is planned, given in `directory`, which is the directory `below` of the work tree.
 fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) -> Extra {
-    let kind = match extra.executable {
-        true => MemberKind::Executable,
-        false => MemberKind::File,
+    let kind = if extra.executable {
+        MemberKind::Executable
+    } else {
+        MemberKind::File
     };
-    let from_top = |path: &[u8]| match path.starts_with(b"/") {
-        true => path.into(),
-        false => [below.as_bytes(), path].concat().into(),
+    let from_top = |path: &[u8]| {
+        if path.starts_with(b"/") {
+            path.into()
+        } else {
+            [below.as_bytes(), path].concat().into()
+        }
     };
     let (name, content) = match &extra.content {
         ExtraContent::Virtual(bytes) => (from_top(&extra.name), ExtraSource::Bytes(bytes.to_vec())),

@@ -64,9 +64,12 @@ impl ViewBuilder<'_> {
         // Warnings about rules were given for the target.
         let unheard = &mut std::io::sink();
         let old = self.seen(repository, (name, &base), reader, unheard);
-        let old = old.map_err(|error| match self.filters.enters_submodules() {
-            true => error.without_base(),
-            false => error,
+        let old = old.map_err(|error| {
+            if self.filters.enters_submodules() {
+                error.without_base()
+            } else {
+                error
+            }
         })?;
         if let Err(error) = new.matched {
             // A pathspec without a match in the target may match in the base.

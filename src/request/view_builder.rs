@@ -108,12 +108,13 @@ impl ViewBuilder<'_> {
 
     /// The settings of attributes, unless all files keep their stored bytes.
     fn unless_raw(&self, attributes: AttributeSettings) -> AttributeSettings {
-        match self.filters.is_raw() {
-            true => AttributeSettings {
+        if self.filters.is_raw() {
+            AttributeSettings {
                 source: AttributeSource::Nowhere,
                 ..AttributeSettings::default()
-            },
-            false => attributes,
+            }
+        } else {
+            attributes
         }
     }
 

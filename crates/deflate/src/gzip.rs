@@ -56,9 +56,10 @@ impl GzipSettings {
     pub fn within(self, memory: usize) -> Self {
         let held = |piece| Shape::new(self.level, piece).held();
         let roomy = self.piece.or(Some(ROOMY_PIECE));
-        let piece = match held(roomy) * self.threads <= memory && held(roomy) > held(None) {
-            true => roomy,
-            false => self.piece,
+        let piece = if held(roomy) * self.threads <= memory && held(roomy) > held(None) {
+            roomy
+        } else {
+            self.piece
         };
         Self {
             threads: self.threads.min(memory / held(piece)).max(1),

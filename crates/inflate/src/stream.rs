@@ -103,9 +103,10 @@ impl Inflater {
             }
         }
         let sum = bits.aligned(4).ok_or(Refused)?;
-        match at == size && adler32(&out[..size]) == big_endian(sum) {
-            true => Ok(()),
-            false => Err(Refused),
+        if at == size && adler32(&out[..size]) == big_endian(sum) {
+            Ok(())
+        } else {
+            Err(Refused)
         }
     }
 }

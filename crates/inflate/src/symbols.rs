@@ -141,7 +141,9 @@ fn decode(
 
 /// Decode from `place` until the block ends, or until the output passes `full`.
 ///
-/// # Safety `out` is neither before `start` nor behind `full`, and the [`SLACK`] bytes behind `full` belong
+/// # Safety
+///
+/// `out` is neither before `start` nor behind `full`, and the [`SLACK`] bytes behind `full` belong
 /// to the same slice. From `next` on there are [`AHEAD`] bytes, and two more for each byte from `out` to
 /// `full`. `start` is not among the first 64 KiB of memory.
 #[inline(always)]
@@ -185,7 +187,9 @@ struct StreamPosition {
 impl StreamPosition {
     /// Fetch bytes until at least [`FETCHED`] bits are held.
     ///
-    /// # Safety There are eight bytes at `next`.
+    /// # Safety
+    ///
+    /// There are eight bytes at `next`.
     #[inline(always)]
     unsafe fn fetch(&mut self) {
         // SAFETY: the caller upholds the contract.
@@ -281,17 +285,20 @@ fn number<const MODERN: bool>(entry: u32, held: u64) -> usize {
     let extra = tables::extra(entry, held);
     // The same value, but here the compiler does not mask the number of bits.
     #[cfg(target_arch = "x86_64")]
-    let extra = match MODERN {
+    let extra = if MODERN {
         // SAFETY: a modern processor has the instruction.
-        true => unsafe { std::arch::x86_64::_bzhi_u64(held, entry) as usize >> (entry >> 8 & 63) },
-        false => extra,
+        unsafe { std::arch::x86_64::_bzhi_u64(held, entry) as usize >> (entry >> 8 & 63) }
+    } else {
+        extra
     };
     (entry >> 16) as usize + extra
 }
 
 /// Decode one match with up to two literals before it, or up to three literals, or the end of the block.
 ///
-/// # Safety From `out` on, [`SLACK`] bytes can be written. All bytes from `start` to `out` can be read, and
+/// # Safety
+///
+/// From `out` on, [`SLACK`] bytes can be written. All bytes from `start` to `out` can be read, and
 /// so can [`AHEAD`] bytes from `next` on.
 #[inline(always)]
 unsafe fn turn<const MODERN: bool>(

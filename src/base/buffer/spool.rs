@@ -53,9 +53,10 @@ impl Spool {
 
     /// Fail if `size` bytes altogether fit neither into memory nor on the disk.
     pub fn check_room(&self, size: u64) -> io::Result<()> {
-        match size <= self.max_memory as u64 {
-            true => Ok(()),
-            false => check_disk(size),
+        if size <= self.max_memory as u64 {
+            Ok(())
+        } else {
+            check_disk(size)
         }
     }
 

@@ -88,9 +88,10 @@ impl<S, W: Worker> Tasks<S, W> {
     fn try_receive(&self, urgent: bool) -> Option<Task<S, W>> {
         let job = || self.jobs.try_recv().ok();
         let plan = || self.plans.try_recv().ok();
-        match urgent {
-            true => plan().or_else(job),
-            false => job().or_else(plan),
+        if urgent {
+            plan().or_else(job)
+        } else {
+            job().or_else(plan)
         }
     }
 }

@@ -54,17 +54,19 @@ impl<S, J> Queue<S, J> {
     /// long, so behind batches that are being split a source waits while `max` places are queued.
     pub(super) fn take_next(&mut self, max: usize) -> Option<(Ticket, S)> {
         let first = self.first_source()?;
-        match first == 0 || self.places.len() < max {
-            true => self.take(first),
-            false => None,
+        if first == 0 || self.places.len() < max {
+            self.take(first)
+        } else {
+            None
         }
     }
 
     /// Takes a source behind the first one, while fewer than `max` places are queued.
     pub(super) fn take_later(&mut self, max: usize) -> Option<(Ticket, S)> {
-        match self.places.len() < max {
-            true => self.take(self.later(max)?),
-            false => None,
+        if self.places.len() < max {
+            self.take(self.later(max)?)
+        } else {
+            None
         }
     }
 

@@ -187,9 +187,10 @@ impl<'s> SharedFile<'s> {
         let sent = client();
         if !is_kept {
             let has_left = matches!(sent, Err(Stop::Client(_)));
-            match has_left || self.claim.is_wanted() {
-                true => self.keep(),
-                false => self.claim.leave(),
+            if has_left || self.claim.is_wanted() {
+                self.keep()
+            } else {
+                self.claim.leave()
             }
         }
         sent

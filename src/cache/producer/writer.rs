@@ -97,10 +97,12 @@ impl SharingWriter<'_, '_, '_, '_> {
                 account.produced = client.taken();
                 account.role = Role::Bypass;
                 account.reason = Some(reason.clone());
-                return match () {
-                    () if !client.has_client() => Err(Failure::Bypass(reason)),
-                    () if client.differs() => Err(Failure::Differs),
-                    () => outcome.map_err(Failure::Producer),
+                return if !client.has_client() {
+                    Err(Failure::Bypass(reason))
+                } else if client.differs() {
+                    Err(Failure::Differs)
+                } else {
+                    outcome.map_err(Failure::Producer)
                 };
             }
             (Phase::Over, _) => Err(lost()),
@@ -131,9 +133,10 @@ impl Write for SharingWriter<'_, '_, '_, '_> {
             self.abandon(trouble)?;
             return self.write(bytes);
         }
-        match self.file.await_readers() {
-            true => Ok(bytes.len()),
-            false => Err(self.stop()),
+        if self.file.await_readers() {
+            Ok(bytes.len())
+        } else {
+            Err(self.stop())
         }
     }
 

@@ -173,9 +173,10 @@ impl<W: Write> Write for ResponseSlot<W> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        match self.is_its_turn {
-            true => self.line.output().flush(),
-            false => Ok(()),
+        if self.is_its_turn {
+            self.line.output().flush()
+        } else {
+            Ok(())
         }
     }
 }

@@ -36,9 +36,10 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     }
     let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
     let paths = paths.iter().map(|path| path.as_bytes());
-    let line = match explain.json {
-        true => Answer::json,
-        false => Answer::text,
+    let line = if explain.json {
+        Answer::json
+    } else {
+        Answer::text
     };
     let absent = explain_paths(request.content, paths, &mut |path, answer| {
         let written = destination.write_all(&line(answer, path));

@@ -100,9 +100,10 @@ impl Explainer {
 
     /// A rule in words; its text may be secret.
     fn shown(&self, rule: &Rule) -> BString {
-        match self.view.filter.secret_ignore {
-            true => "a rule".into(),
-            false => rule.words(),
+        if self.view.filter.secret_ignore {
+            "a rule".into()
+        } else {
+            rule.words()
         }
     }
 

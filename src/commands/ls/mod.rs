@@ -20,9 +20,10 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     })?;
     let (request, mut destination) = question.request(Purpose::List, &mut context)?;
     let mut out = BufWriter::new(&mut destination);
-    match ls.json {
-        true => json::list(request, &mut out)?,
-        false => text::list(request, &mut out)?,
+    if ls.json {
+        json::list(request, &mut out)?
+    } else {
+        text::list(request, &mut out)?
     }
     out.flush().map_err(|error| Error::write(&error))?;
     drop(out);

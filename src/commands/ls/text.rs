@@ -36,9 +36,10 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let failed = |error: std::io::Error| Error::write(&error);
     each_entry(request.content, |listed| {
         let Listed { window, entry, .. } = listed;
-        let what = match listed.is_undecided {
-            true => UNDECIDED,
-            false => entry.disposition.as_str(),
+        let what = if listed.is_undecided {
+            UNDECIDED
+        } else {
+            entry.disposition.as_str()
         };
         line(what, entry, window.path(entry), out).map_err(failed)?;
         totals.add(entry);

@@ -135,12 +135,13 @@ fn archives(file: &Path) -> CheckedPart {
 
 fn server(file: &Path) -> CheckedPart {
     let answer = ask(file, &["upload-archive", "-h"]);
-    match answer.is_some_and(|answer| answer.stdout.starts_with(SERVER)) {
-        true => CheckedPart::in_force("upload-archive", "git-sluice"),
-        false => CheckedPart::failing(
+    if answer.is_some_and(|answer| answer.stdout.starts_with(SERVER)) {
+        CheckedPart::in_force("upload-archive", "git-sluice")
+    } else {
+        CheckedPart::failing(
             "upload-archive",
             "git, because git-sluice is missing or does not start",
-        ),
+        )
     }
 }
 

@@ -67,13 +67,14 @@ fn created(directory: &Path) -> Result<PathBuf> {
 /// Refuses a directory that cannot be in `PATH`.
 fn refuse_separator(directory: &Path) -> Result<()> {
     let path = directory.as_os_str().as_bytes();
-    match path.contains(&b':') {
-        true => Err(
+    if path.contains(&b':') {
+        Err(
             Error::fatal(format_bytes("'{}' cannot be in PATH", &[path]))
                 .caused_by("a ':' separates the directories there")
                 .hinted("name a directory without a ':'"),
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }
 

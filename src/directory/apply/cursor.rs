@@ -77,9 +77,10 @@ impl<'r> Cursor<'r> {
             Way::Blocked(at) => return Ok(Some(at)),
             Way::There => {}
         }
-        let removed = match path.is_directory() {
-            true => self.here().remove_dir(name),
-            false => self.here().remove_file(name),
+        let removed = if path.is_directory() {
+            self.here().remove_dir(name)
+        } else {
+            self.here().remove_file(name)
         };
         match removed {
             Err(error) => match error.kind() {
@@ -249,9 +250,10 @@ impl<'r> Cursor<'r> {
             let is_occupied = error.kind() == ErrorKind::DirectoryNotEmpty;
             let error = failed("create", path.bytes(), error);
             let hint = || format_bytes("move what is in '{}' elsewhere", &[path.bytes()]);
-            match is_occupied {
-                true => error.hinted(hint()),
-                false => error,
+            if is_occupied {
+                error.hinted(hint())
+            } else {
+                error
             }
         })
     }

@@ -167,9 +167,10 @@ impl Extraction<'_, '_, '_> {
         }
         self.obstacles.extend(obstacle);
         self.progress.tell("delete", path);
-        match self.gone.len() < GONE_LEN {
-            true => Ok(()),
-            false => self.record_deletions(),
+        if self.gone.len() < GONE_LEN {
+            Ok(())
+        } else {
+            self.record_deletions()
         }
     }
 

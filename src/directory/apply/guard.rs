@@ -227,9 +227,10 @@ impl<'r> Guard<'r> {
         if let Some(path) = self.unlisted.iter().find(is_of_base) {
             return Err(without_file_of_base(path));
         }
-        match self.found.0.is_empty() || overwrite {
-            true => Ok(self.found),
-            false => Err(self.found.refusal()),
+        if self.found.0.is_empty() || overwrite {
+            Ok(self.found)
+        } else {
+            Err(self.found.refusal())
         }
     }
 }

@@ -38,10 +38,12 @@ pub(super) fn plain<'a>(mut archive: impl Read + 'a) -> Result<Box<dyn Read + 'a
     let zstd = magic.starts_with(ZSTD) || is_skippable(&magic);
     let raw = Cursor::new(magic).chain(archive);
     let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
-    Ok(match () {
-        () if gzip => Box::new(MultiGzDecoder::new(buffered(raw))),
-        () if zstd => Box::new(zstd::Decoder::with_buffer(buffered(raw)).map_err(unreadable)?),
-        () => Box::new(raw),
+    Ok(if gzip {
+        Box::new(MultiGzDecoder::new(buffered(raw)))
+    } else if zstd {
+        Box::new(zstd::Decoder::with_buffer(buffered(raw)).map_err(unreadable)?)
+    } else {
+        Box::new(raw)
     })
 }
 

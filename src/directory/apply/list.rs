@@ -114,9 +114,10 @@ impl List {
     ) -> Result<()> {
         let mut line = Vec::new();
         for number in 0.. {
-            match self.next(&mut line)? {
-                true => take(number, &line)?,
-                false => break,
+            if self.next(&mut line)? {
+                take(number, &line)?
+            } else {
+                break;
             }
         }
         Ok(())

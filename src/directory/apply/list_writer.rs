@@ -145,12 +145,13 @@ fn compact(root: &StateDirectory, mut list: List) -> Result<()> {
     write_header(&mut file, &list.header).map_err(write)?;
     let latest = list.latest()?;
     let mut records = BufWriter::new(file);
-    list.each_line(
-        |number, line| match latest.counts(number, &PathRecord::of_line(line)?) {
-            true => records.write_all(line).map_err(write),
-            false => Ok(()),
-        },
-    )?;
+    list.each_line(|number, line| {
+        if latest.counts(number, &PathRecord::of_line(line)?) {
+            records.write_all(line).map_err(write)
+        } else {
+            Ok(())
+        }
+    })?;
     let file = records
         .into_inner()
         .map_err(|error| write(error.into_error()))?;

@@ -188,16 +188,13 @@ pub fn apply(
         Some(_) => Guard::of_delta(&root, &claim)?,
         None => Guard::of_full(&root)?,
     };
-    let (opened, in_the_way) = match claim.base.is_some() || guard.is_some() {
-        true => {
-            let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
-            (reopen(recording)?, in_the_way)
-        }
+    let (opened, in_the_way) = if claim.base.is_some() || guard.is_some() {
+        let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
+        (reopen(recording)?, in_the_way)
+    } else {
         // A full archive, which may be large, and a directory without files of the user.
-        false => {
-            recording.stop();
-            (opened, InTheWay::default())
-        }
+        recording.stop();
+        (opened, InTheWay::default())
     };
     let progress = ApplyProgress::new(
         console.reborrow(),
@@ -330,17 +327,19 @@ fn files(root: &Root, state: Option<&DirectoryState>) -> Result<Files> {
             List::open(root, LIST)?.is_some() || List::open(root, NEW_LIST)?.is_some()
         }
     };
-    Ok(match is_listed {
-        true => Files::Listed,
-        false => Files::Unlisted,
+    Ok(if is_listed {
+        Files::Listed
+    } else {
+        Files::Unlisted
     })
 }
 
 /// What `directory` says that it holds. `None` if it says nothing, or is not there.
 pub fn state(directory: &TargetDirectory) -> Result<Option<DirectoryState>> {
-    match directory.directory.path.exists() {
-        true => DirectoryState::read(Root::open(directory, false)?.directory()),
-        false => Ok(None),
+    if directory.directory.path.exists() {
+        DirectoryState::read(Root::open(directory, false)?.directory())
+    } else {
+        Ok(None)
     }
 }
 

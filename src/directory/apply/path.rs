@@ -51,20 +51,24 @@ impl<'a> ArchivePath<'a> {
     fn checked(stated: &'a [u8], is_symlink: bool) -> Result<Self> {
         let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
         let first = bytes.split(|&byte| byte == b'/').next();
-        let refused = match () {
-            () if bytes.contains(&0) => "has a NUL in it",
-            () if bytes.len() >= LEN_MAX => "is too long",
-            () if stated.starts_with(b"/") => "is absolute",
-            () if first.is_some_and(state_files::is_reserved) => "is where the state is kept",
-            () if !is_valid(bytes, false, PROTECT) => refusal(bytes),
-            () if is_symlink && !is_valid(bytes, true, PROTECT) => "may not be a symbolic link",
-            () => {
-                let is_directory = bytes.len() < stated.len();
-                return Ok(Self {
-                    bytes,
-                    is_directory,
-                });
-            }
+        let refused = if bytes.contains(&0) {
+            "has a NUL in it"
+        } else if bytes.len() >= LEN_MAX {
+            "is too long"
+        } else if stated.starts_with(b"/") {
+            "is absolute"
+        } else if first.is_some_and(state_files::is_reserved) {
+            "is where the state is kept"
+        } else if !is_valid(bytes, false, PROTECT) {
+            refusal(bytes)
+        } else if is_symlink && !is_valid(bytes, true, PROTECT) {
+            "may not be a symbolic link"
+        } else {
+            let is_directory = bytes.len() < stated.len();
+            return Ok(Self {
+                bytes,
+                is_directory,
+            });
         };
         let values = [&stated[..stated.len().min(LEN_MAX)], refused.as_bytes()];
         Err(damaged(format_bytes("path '{}' {}", &values)))
@@ -72,11 +76,14 @@ impl<'a> ArchivePath<'a> {
 
     /// Check the `target` of the symbolic link at this path, which the system must be able to store.
     pub(super) fn check_target(&self, target: &[u8]) -> Result<()> {
-        Err(self.refused(match () {
-            () if target.is_empty() => "is a symbolic link without a target",
-            () if target.contains(&0) => "is a symbolic link whose target has a NUL in it",
-            () if target.len() >= LEN_MAX => "is a symbolic link whose target is too long",
-            () => return Ok(()),
+        Err(self.refused(if target.is_empty() {
+            "is a symbolic link without a target"
+        } else if target.contains(&0) {
+            "is a symbolic link whose target has a NUL in it"
+        } else if target.len() >= LEN_MAX {
+            "is a symbolic link whose target is too long"
+        } else {
+            return Ok(());
         }))
     }
 
@@ -107,10 +114,12 @@ impl<'a> ArchivePath<'a> {
 /// Why a path that is not valid in a tree is refused.
 fn refusal(bytes: &[u8]) -> &'static str {
     let names = || bytes.split(|&byte| byte == b'/');
-    match () {
-        () if names().any(|name| name == b"..") => "leads out of the directory",
-        () if names().any(|name| matches!(name, b"" | b".")) => "has an empty name in it",
-        () => "has a name that git refuses",
+    if names().any(|name| name == b"..") {
+        "leads out of the directory"
+    } else if names().any(|name| matches!(name, b"" | b".")) {
+        "has an empty name in it"
+    } else {
+        "has a name that git refuses"
     }
 }
 

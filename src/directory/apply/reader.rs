@@ -183,12 +183,11 @@ impl<R: Read> ArchiveReader<R> {
     /// The next `len` bytes, at most [`READ_LEN`].
     fn take(&mut self, len: usize) -> Result<Bytes> {
         self.fill(len)?;
-        match self.ahead.len() < len {
-            true => Err(incomplete()),
-            false => {
-                self.position += len as u64;
-                Ok(self.ahead.split_to(len))
-            }
+        if self.ahead.len() < len {
+            Err(incomplete())
+        } else {
+            self.position += len as u64;
+            Ok(self.ahead.split_to(len))
         }
     }
 

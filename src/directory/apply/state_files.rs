@@ -75,12 +75,16 @@ fn open_with(root: &StateDirectory, name: &str, options: &mut OpenOptions) -> Re
 /// Refuse a file that another user may have written.
 fn check_origin(path: &[u8], metadata: &Metadata) -> Result<()> {
     let kind = metadata.file_type();
-    let fault = match () {
-        () if kind.is_symlink() => "it is a symbolic link",
-        () if !kind.is_file() => "it is no regular file",
-        () if metadata.uid() != geteuid().as_raw() => "it belongs to another user",
-        () if metadata.mode() & 0o002 != 0 => "everybody may write it",
-        () => return Ok(()),
+    let fault = if kind.is_symlink() {
+        "it is a symbolic link"
+    } else if !kind.is_file() {
+        "it is no regular file"
+    } else if metadata.uid() != geteuid().as_raw() {
+        "it belongs to another user"
+    } else if metadata.mode() & 0o002 != 0 {
+        "everybody may write it"
+    } else {
+        return Ok(());
     };
     let error = Error::fatal(format_bytes(
         "cannot trust '{}': {}",

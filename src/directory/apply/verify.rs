@@ -268,10 +268,13 @@ fn on_the_surface(status: &Metadata, listed: RecordKind) -> Option<Difference> {
     // The owner may do what the archive says, and others no more than that.
     let there = status.mode() & 0o7777;
     let is_permitted = there & 0o700 == mode & 0o700 && there & !mode == 0;
-    match () {
-        () if !is_kind => Some(Difference::Kind),
-        () if !is_permitted => Some(Difference::Permissions),
-        () if size.is_some_and(|size| size != status.len()) => Some(Difference::Content),
-        () => None,
+    if !is_kind {
+        Some(Difference::Kind)
+    } else if !is_permitted {
+        Some(Difference::Permissions)
+    } else if size.is_some_and(|size| size != status.len()) {
+        Some(Difference::Content)
+    } else {
+        None
     }
 }

@@ -67,9 +67,10 @@ impl<'scope, 'env> Writers<'scope, 'env> {
             return Ok(());
         }
         self.begin = position;
-        match self.batch.is_empty() {
-            true => Ok(()),
-            false => self.send(),
+        if self.batch.is_empty() {
+            Ok(())
+        } else {
+            self.send()
         }
     }
 

@@ -17,9 +17,10 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        match text.len() == 64 && text.bytes().all(is_digit) {
-            true => Ok(Self(text)),
-            false => Err("not a SHA-256"),
+        if text.len() == 64 && text.bytes().all(is_digit) {
+            Ok(Self(text))
+        } else {
+            Err("not a SHA-256")
         }
     }
 }

@@ -169,11 +169,12 @@ pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
         "there is no channel '{}' in '{}'",
         place.channel, place.bucket
     ));
-    match bucket.has_refused() {
-        true => error
-            .caused_by("the store refuses to show it, as it also does with a key that may not read it")
-            .hinted("check the key, or create the channel: git sluice publish <bucket>/<channel> <commit>"),
-        false => error.hinted("git sluice publish <bucket>/<channel> <commit> creates one"),
+    if bucket.has_refused() {
+        error
+    .caused_by("the store refuses to show it, as it also does with a key that may not read it")
+    .hinted("check the key, or create the channel: git sluice publish <bucket>/<channel> <commit>")
+    } else {
+        error.hinted("git sluice publish <bucket>/<channel> <commit> creates one")
     }
 }
 

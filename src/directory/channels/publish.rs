@@ -265,16 +265,18 @@ impl Publication<'_> {
             return Ok(Standing::Newest);
         };
         if channel.filters != self.producer.filters() {
-            return match self.conditions.force {
-                true => Ok(Standing::Newest),
-                false => Err(other_filters(name, channel, &self.producer.filters())),
+            return if self.conditions.force {
+                Ok(Standing::Newest)
+            } else {
+                Err(other_filters(name, channel, &self.producer.filters()))
             };
         }
         let commit = self.producer.target().commit;
         let is_target = commit == channel.target.commit;
-        let becomes_target = match is_target {
-            true => self.conditions.republish,
-            false => self.conditions.force || self.is_ahead(name, channel)?,
+        let becomes_target = if is_target {
+            self.conditions.republish
+        } else {
+            self.conditions.force || self.is_ahead(name, channel)?
         };
         if becomes_target {
             return Ok(Standing::Newest);
@@ -349,10 +351,12 @@ impl Publication<'_> {
     fn is_long(&self, last: &LastFull, size: u64) -> Option<FullReason> {
         let Limits { steps, part } = self.conditions.limits;
         let bytes = last.bytes_behind.saturating_add(size);
-        match () {
-            () if last.steps_behind >= steps as usize => Some(FullReason::FullEvery),
-            () if bytes as f64 > last.size as f64 * part => Some(FullReason::FullRatio),
-            () => None,
+        if last.steps_behind >= steps as usize {
+            Some(FullReason::FullEvery)
+        } else if bytes as f64 > last.size as f64 * part {
+            Some(FullReason::FullRatio)
+        } else {
+            None
         }
     }
 
@@ -615,9 +619,10 @@ impl LastFull {
 /// steps from the full archive before it, so that readers that are behind still find their delta.
 fn first_kept(channel: &Channel, new: &[PublishedArchive], standing: Standing) -> usize {
     let is_full = new.iter().any(|step| step.base.is_none());
-    match is_full && standing == Standing::Newest {
-        true => LastFull::of(channel).map_or(0, |last| last.at),
-        false => 0,
+    if is_full && standing == Standing::Newest {
+        LastFull::of(channel).map_or(0, |last| last.at)
+    } else {
+        0
     }
 }
 

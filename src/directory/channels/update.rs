@@ -201,9 +201,10 @@ impl Journey<'_> {
         } = self.update;
         let checks_all =
             route.len() > 1 && !options.overwrite && apply::has_files_of_user(directory)?;
-        let (ahead, in_memory) = match checks_all {
-            true => (route.len(), IN_MEMORY / route.len()),
-            false => (AHEAD, IN_MEMORY),
+        let (ahead, in_memory) = if checks_all {
+            (route.len(), IN_MEMORY / route.len())
+        } else {
+            (AHEAD, IN_MEMORY)
         };
         let mut fetching = Fetching::new(route);
         let bytes = Arc::clone(&fetching.bytes);
@@ -232,9 +233,10 @@ impl Journey<'_> {
                     }
                     archive => archive?,
                 };
-                match checks_all {
-                    true => waiting.push(archive),
-                    false => self.apply(step, &archive, start, reports)?,
+                if checks_all {
+                    waiting.push(archive)
+                } else {
+                    self.apply(step, &archive, start, reports)?
                 }
             }
             apply::check_files_of_user(directory, waiting.iter().map(Spooled::reader))?;
@@ -351,12 +353,15 @@ fn fetch(
         written.map_err(|error| Error::fatal("cannot keep an archive").caused_by(error))
     })?;
     let sum = hashing.finish()?;
-    match () {
-        () if !is_there => Err(damaged("is missing")),
-        () if spool.size() != step.size => Err(damaged("is shorter than the channel says")),
-        () if sum != step.sha256 => Err(damaged("has other bytes than were published")),
-        () => spool
+    if !is_there {
+        Err(damaged("is missing"))
+    } else if spool.size() != step.size {
+        Err(damaged("is shorter than the channel says"))
+    } else if sum != step.sha256 {
+        Err(damaged("has other bytes than were published"))
+    } else {
+        spool
             .finish()
-            .map_err(|error| Error::fatal("cannot keep an archive").caused_by(error)),
+            .map_err(|error| Error::fatal("cannot keep an archive").caused_by(error))
     }
 }

@@ -42,9 +42,10 @@ impl Glob {
         let suffix = take_text(middle.last_mut());
         middle.retain(|token| !matches!(token, Token::Text(text) if text.is_empty()));
         Self {
-            shortest: match overlaps {
-                true => prefix.len().max(suffix.len()),
-                false => shortest,
+            shortest: if overlaps {
+                prefix.len().max(suffix.len())
+            } else {
+                shortest
             },
             prefix,
             suffix,

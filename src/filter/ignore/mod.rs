@@ -221,9 +221,10 @@ fn read(number: usize, line: &[u8]) -> Result<Option<Pattern<'_>>, BadLine> {
 /// The effective glob of a line.
 fn completed(pattern: &[u8]) -> Vec<u8> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    match hint::is_plain(anchored) {
-        true => [anchored, b"**"].concat(),
-        false => anchored.into(),
+    if hint::is_plain(anchored) {
+        [anchored, b"**"].concat()
+    } else {
+        anchored.into()
     }
 }
 

@@ -215,9 +215,10 @@ impl Format for Zip {
 
 impl Zip {
     fn method(&self, size: u64) -> Method {
-        match self.level.number() == 0 || size == 0 {
-            true => Method::Store,
-            false => Method::Deflate,
+        if self.level.number() == 0 || size == 0 {
+            Method::Store
+        } else {
+            Method::Deflate
         }
     }
 

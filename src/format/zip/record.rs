@@ -119,9 +119,10 @@ impl ZipEntry {
     /// Append the record for the directory. The header is at byte `offset` of the archive.
     pub(super) fn central(&self, name: &[u8], times: Times, offset: u64, out: &mut Buffer) {
         let values = [self.size, self.packed, offset];
-        let zip64 = match values.iter().any(|&value| value > MAX32) {
-            true => values.iter().filter(|&&value| value >= MAX32).count() * 8 + 4,
-            false => 0,
+        let zip64 = if values.iter().any(|&value| value > MAX32) {
+            values.iter().filter(|&&value| value >= MAX32).count() * 8 + 4
+        } else {
+            0
         };
         out.extend(b"PK\x01\x02");
         put16(out, self.made_by);

@@ -81,9 +81,10 @@ impl<W: Write> Zstd<W> {
         let threads = self.pool.count();
         while let Some(next) = self.under_way.front() {
             let is_full = self.under_way.len() > threads + threads.div_ceil(2);
-            let frame = match is_full {
-                true => Some(next.wait()?),
-                false => next.poll()?,
+            let frame = if is_full {
+                Some(next.wait()?)
+            } else {
+                next.poll()?
             };
             let Some(frame) = frame else { break };
             self.under_way.pop_front();

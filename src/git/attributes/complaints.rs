@@ -36,9 +36,10 @@ struct DirectoryComplaints {
 impl Complaints {
     /// Enter a directory whose attribute file has the complaints `own`. `root` marks the root of the tree.
     pub(super) fn enter(&mut self, root: bool, own: Vec<u8>) {
-        let text = match root {
-            true => [&self.first[..], &own, &self.last].concat(),
-            false => own,
+        let text = if root {
+            [&self.first[..], &own, &self.last].concat()
+        } else {
+            own
         };
         self.levels.push(DirectoryComplaints { text, heard: 0 });
     }
@@ -74,9 +75,10 @@ impl Complaints {
         {
             if level.heard & (1 << bit) == 0 {
                 level.heard |= 1 << bit;
-                let note = match behind {
-                    true => &mut self.note.after,
-                    false => &mut self.note.before,
+                let note = if behind {
+                    &mut self.note.after
+                } else {
+                    &mut self.note.before
                 };
                 note.extend_from_slice(&level.text);
             }

@@ -67,9 +67,10 @@ pub fn parse<'a>(
     origin: &FileOrigin<'_>,
     complaints: &mut Vec<u8>,
 ) -> Vec<Line<'a>> {
-    let content = match origin.in_tree {
-        true => up_to_nul(content),
-        false => content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content),
+    let content = if origin.in_tree {
+        up_to_nul(content)
+    } else {
+        content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)
     };
     let mut lines = Vec::new();
     for (at, line) in content.split_str("\n").enumerate() {
@@ -138,9 +139,10 @@ fn parse_line(line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'
         return Ok(Some(Line::Macro(name.into(), assignments(rest)?)));
     }
     let assignments = assignments(rest)?;
-    match first.starts_with(b"!") {
-        true => Err(Complaint::Negative),
-        false => Ok(Some(Line::Pattern(Pattern::parse(&first), assignments))),
+    if first.starts_with(b"!") {
+        Err(Complaint::Negative)
+    } else {
+        Ok(Some(Line::Pattern(Pattern::parse(&first), assignments)))
     }
 }
 

@@ -95,16 +95,13 @@ impl Lookup {
     /// Enter `directory`, whose attribute file has these lines. The root comes first and completes the set of
     /// macros, which apply to all files.
     pub(super) fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
-        let level = match directory.is_empty() {
-            true => {
-                let root = self.read(lines);
-                self.compile_outside(&root);
-                self.compile(directory, root)
-            }
-            false => {
-                let relevant = self.keep_relevant(lines);
-                Matcher::new(directory, self.fold, relevant)
-            }
+        let level = if directory.is_empty() {
+            let root = self.read(lines);
+            self.compile_outside(&root);
+            self.compile(directory, root)
+        } else {
+            let relevant = self.keep_relevant(lines);
+            Matcher::new(directory, self.fold, relevant)
         };
         let matters = !level.is_empty();
         self.live += usize::from(matters);

@@ -105,9 +105,10 @@ impl<T> Matcher<T> {
     /// The map for a line with this `pattern`, and the key of the line in it. `None` for a line that has to be tried.
     fn index_for<'a>(&mut self, pattern: &'a Pattern) -> Option<(&mut Lines, &'a [u8])> {
         if pattern.is_literal() {
-            let index = match pattern.base_name {
-                true => &mut self.by_name,
-                false => &mut self.by_path,
+            let index = if pattern.base_name {
+                &mut self.by_name
+            } else {
+                &mut self.by_path
             };
             return Some((index, &pattern.text));
         }
@@ -137,12 +138,11 @@ impl<T> Matcher<T> {
     /// the file and has no slash at its end.
     pub(super) fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
         let lower;
-        let path = match self.fold {
-            true => {
-                lower = path.to_ascii_lowercase();
-                &lower
-            }
-            false => path,
+        let path = if self.fold {
+            lower = path.to_ascii_lowercase();
+            &lower
+        } else {
+            path
         };
         let path = match self.base.len() {
             0 => path,
@@ -170,10 +170,12 @@ impl<T> Matcher<T> {
         if pattern.directory && !is_dir {
             return false;
         }
-        let same = |a: &[u8], b: &[u8]| match self.fold {
-            true => a.eq_ignore_ascii_case(b),
+        let same = |a: &[u8], b: &[u8]| {
+            if self.fold {
+                return a.eq_ignore_ascii_case(b);
+            }
             // Most names already differ in the last byte.
-            false => a.last() == b.last() && a == b,
+            a.last() == b.last() && a == b
         };
         let text = pattern.text.as_slice();
         let subject = if pattern.base_name { name } else { path };

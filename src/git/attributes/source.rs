@@ -119,9 +119,10 @@ fn read_blob(reader: &mut Reader, id: ObjectId, name: &BStr) -> Result<FileConte
         Err(Failure::Refused(error)) => Err(error),
         Err(failure) => Err(unreadable(name, failure)),
     }?;
-    match size >= MAX_FILE {
-        true => content.complain("ignoring overly large gitattributes blob '{}'", &[name]),
-        false => content.bytes = bytes.to_vec(),
+    if size >= MAX_FILE {
+        content.complain("ignoring overly large gitattributes blob '{}'", &[name])
+    } else {
+        content.bytes = bytes.to_vec()
     }
     Ok(content)
 }

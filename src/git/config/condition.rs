@@ -76,9 +76,10 @@ impl Conditions<'_> {
             let Some((start, rest)) = place.split_at_checked(literal.len()) else {
                 return false;
             };
-            let is_start = match ignores_case {
-                true => start.eq_ignore_ascii_case(&literal),
-                false => start == &literal[..],
+            let is_start = if ignores_case {
+                start.eq_ignore_ascii_case(&literal)
+            } else {
+                start == &literal[..]
             };
             is_start && glob(pattern.as_bstr(), rest.as_bstr(), ignores_case)
         };

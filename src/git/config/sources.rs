@@ -247,9 +247,10 @@ impl<'a> Loader<'a> {
             Urls::Unknown => Ok(()),
             Urls::Known(urls) => {
                 let matches = |url: &BString| glob(pattern.as_bstr(), url.as_bstr(), false);
-                match urls.iter().any(matches) {
-                    true => self.include(variable),
-                    false => Ok(()),
+                if urls.iter().any(matches) {
+                    self.include(variable)
+                } else {
+                    Ok(())
                 }
             }
             Urls::Wanted {

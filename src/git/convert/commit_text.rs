@@ -67,9 +67,10 @@ fn header(text: &[u8]) -> CommitHeader {
             None => return CommitHeader::Open,
         }
     }
-    match start < text.len() {
-        true => CommitHeader::Ended,
-        false => CommitHeader::Alone,
+    if start < text.len() {
+        CommitHeader::Ended
+    } else {
+        CommitHeader::Alone
     }
 }
 

@@ -32,13 +32,14 @@ impl Context {
                 "it wraps lines twice, behind a NUL in the file",
             ));
         }
-        let mut context = match format.wraps_all {
-            true => Self {
+        let mut context = if format.wraps_all {
+            Self {
                 kept: 0,
                 asked: escape(text),
                 repeated: 0,
-            },
-            false => Self::of_line(text, format)?,
+            }
+        } else {
+            Self::of_line(text, format)?
         };
         // To git, wrapped text ends at a NUL: a file that is wrapped from its start is cut there anyway.
         let is_cut = format.wraps_all && text.contains(&0);

@@ -51,9 +51,10 @@ fn utf(name: &str) -> Option<&str> {
 
 /// The usual name of an encoding, where git knows another name that the C library does not.
 fn fallback(name: &str) -> Option<&'static str> {
-    match name.eq_ignore_ascii_case("latin-1") {
-        true => Some("ISO-8859-1"),
-        false => is_utf8(name).then_some("UTF-8"),
+    if name.eq_ignore_ascii_case("latin-1") {
+        Some("ISO-8859-1")
+    } else {
+        is_utf8(name).then_some("UTF-8")
     }
 }
 

@@ -201,9 +201,10 @@ impl Process {
             say(log, "error: packet write with format failed");
             return Ok(Answer::Failure);
         }
-        let sent = match content.len() > PIPE_BYTES {
-            true => write_packets(stdin, content.chunks(MAX_CONTENT)),
-            false => send(stdin, content.chunks(MAX_CONTENT)),
+        let sent = if content.len() > PIPE_BYTES {
+            write_packets(stdin, content.chunks(MAX_CONTENT))
+        } else {
+            send(stdin, content.chunks(MAX_CONTENT))
         };
         if let Err(error) = sent {
             let why = strerror(&error);

@@ -186,12 +186,11 @@ impl Asked<'_> {
         }
         let file = File::open(&path).map_err(unread)?;
         let found = file.metadata().map_err(unread)?.len();
-        match found == pointer.size {
-            true => Ok(Some(file)),
-            false => {
-                let found = counted(found, "byte");
-                Err(self.error(&format!("has {found} instead of {}", pointer.size)))
-            }
+        if found == pointer.size {
+            Ok(Some(file))
+        } else {
+            let found = counted(found, "byte");
+            Err(self.error(&format!("has {found} instead of {}", pointer.size)))
         }
     }
 
@@ -205,9 +204,10 @@ impl Asked<'_> {
         let is_right = hasher
             .try_finalize()
             .is_ok_and(|found| found.as_slice() == self.object.pointer.hash.0);
-        match is_right {
-            true => Ok(()),
-            false => Err(self.error("does not match its hash")),
+        if is_right {
+            Ok(())
+        } else {
+            Err(self.error("does not match its hash"))
         }
     }
 

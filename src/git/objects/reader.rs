@@ -209,9 +209,10 @@ fn taker<'a>(
 ) -> impl FnMut(&[u8]) -> Result<(), Failure> {
     move |piece| {
         *size += piece.len() as u64;
-        match *size < limit {
-            true => out.extend(piece),
-            false => out.clear(),
+        if *size < limit {
+            out.extend(piece)
+        } else {
+            out.clear()
         }
         Ok(())
     }

@@ -241,9 +241,10 @@ impl Recovery {
 
     /// The link at `at`. A chain that reaches the same entry twice gets a damaged link.
     fn link(&mut self, at: (PackId, u64), id: Option<ObjectId>) -> Link {
-        let entry = match self.tried.insert(at) {
-            true => self.entry(at),
-            false => Err(Damage("delta base is damaged")),
+        let entry = if self.tried.insert(at) {
+            self.entry(at)
+        } else {
+            Err(Damage("delta base is damaged"))
         };
         Link {
             at: Some(at),

@@ -130,9 +130,10 @@ fn check_sizes(chains: &Chains, path: &[NodeId]) -> Result<(), Failure> {
 /// Refuse a base of `size` bytes that files of `backing` bytes cannot back. Deflate expands at most 1032
 /// times. Deltas that copy the same bytes over and over could expand further, but no honest deltas do.
 pub(super) fn check_claim(size: u64, backing: u64) -> Result<(), Failure> {
-    match size > backing.saturating_mul(MAX_RATIO).max(UNDOUBTED) {
-        true => Err(Damage("delta base claims more than its pack can hold").into()),
-        false => Ok(()),
+    if size > backing.saturating_mul(MAX_RATIO).max(UNDOUBTED) {
+        Err(Damage("delta base claims more than its pack can hold").into())
+    } else {
+        Ok(())
     }
 }
 
@@ -234,9 +235,10 @@ impl<'a> Applier<'a> {
     /// Count `len` further bytes of the result, within the stated size.
     fn count(&mut self, len: usize) -> Result<(), Failure> {
         self.total += len as u64;
-        match self.size.is_some_and(|size| self.total > size) {
-            true => Err(Damage("delta is corrupt").into()),
-            false => Ok(()),
+        if self.size.is_some_and(|size| self.total > size) {
+            Err(Damage("delta is corrupt").into())
+        } else {
+            Ok(())
         }
     }
 

@@ -34,9 +34,10 @@ impl Missing {
             Role::Tree(path) if path.is_empty() && !self.submodule.is_empty() => BString::default(),
             role => role.shown()?,
         };
-        Some(match self.submodule.is_empty() {
-            true => inside,
-            false => [&self.submodule[..], b"/", &inside].concat().into(),
+        Some(if self.submodule.is_empty() {
+            inside
+        } else {
+            [&self.submodule[..], b"/", &inside].concat().into()
         })
     }
 }

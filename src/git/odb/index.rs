@@ -81,9 +81,10 @@ impl Index {
 /// Where everything is in the index `map`, with ids of `id_len` bytes.
 fn layout(map: &[u8], id_len: usize) -> Option<Layout> {
     let end = map.len().checked_sub(2 * id_len)?;
-    match map.starts_with(&V2_SIGNATURE) {
-        true => layout_of_version_2(map, id_len, end),
-        false => layout_of_version_1(map, id_len, end),
+    if map.starts_with(&V2_SIGNATURE) {
+        layout_of_version_2(map, id_len, end)
+    } else {
+        layout_of_version_1(map, id_len, end)
     }
 }
 

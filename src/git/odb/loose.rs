@@ -180,9 +180,10 @@ impl Opened<'_> {
             each(output)?;
             if progress.done {
                 let is_all = progress.consumed == input.len() && self.file.read(&mut [0])? == 0;
-                return match is_all {
-                    true => Ok(()),
-                    false => Err(corrupt(GARBAGE).into()),
+                return if is_all {
+                    Ok(())
+                } else {
+                    Err(corrupt(GARBAGE).into())
                 };
             }
             let (consumed, full) = (progress.consumed, progress.full);

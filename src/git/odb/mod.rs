@@ -83,11 +83,10 @@ impl Config {
 
     /// The `error` of a missing object, with advice for a partial clone.
     pub fn missing(&self, error: Error) -> Error {
-        match self.is_partial {
-            true => {
-                error.hinted("--missing=fetch fetches what a partial clone lacks of an archive")
-            }
-            false => error,
+        if self.is_partial {
+            error.hinted("--missing=fetch fetches what a partial clone lacks of an archive")
+        } else {
+            error
         }
     }
 
@@ -166,9 +165,10 @@ impl Odb {
         for (id, place) in ids.iter().zip(&mut *places) {
             if place.is_none() {
                 let may_be_loose = fan_out.as_ref().is_none_or(|it| it.may_hold(id));
-                *place = match may_be_loose {
-                    true => self.find_once(id),
-                    false => self.find_in_packs(id),
+                *place = if may_be_loose {
+                    self.find_once(id)
+                } else {
+                    self.find_in_packs(id)
                 };
             }
         }

@@ -128,9 +128,10 @@ impl ObjectTable {
         let (mut low, mut high) = (0, self.count());
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.name(middle) < id {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.name(middle) < id {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         (low..self.count()).map(|position| self.id(position))

@@ -125,9 +125,10 @@ impl Pathspecs {
                 asking += 1;
             }
             parsed.include |= !spec.exclude;
-            match spec.is_name() {
-                true => parsed.named.push(&spec.path, spec.only_directory, number),
-                false => parsed.searched.push((number, spec)),
+            if spec.is_name() {
+                parsed.named.push(&spec.path, spec.only_directory, number)
+            } else {
+                parsed.searched.push((number, spec))
             }
             parsed.given.push(given);
         }
@@ -229,20 +230,22 @@ impl Pathspec {
                  please use . instead if you meant to match all paths",
             ));
         }
-        let (magic, rest) = match defaults.literal {
-            true => (
+        let (magic, rest) = if defaults.literal {
+            (
                 Magic {
                     literal: true,
                     ..Magic::default()
                 },
                 given.as_bstr(),
-            ),
-            false => Magic::parse(given)?,
+            )
+        } else {
+            Magic::parse(given)?
         };
         let literal = magic.literal || (defaults.noglob && !magic.glob);
-        let located = match magic.top {
-            true => Some(Location::from_top(rest)),
-            false => Location::of(rest, cwd, top)?,
+        let located = if magic.top {
+            Some(Location::from_top(rest))
+        } else {
+            Location::of(rest, cwd, top)?
         };
         let outside = || {
             let values: [&[u8]; 3] = [given, rest, top.path];
@@ -254,13 +257,12 @@ impl Pathspec {
             prefix_len,
         } = located.ok_or_else(|| Error::fatal(outside()))?;
         let prefix_len = magic.prefix.map_or(prefix_len, |len| len.min(path.len()));
-        let literal_len = match literal {
-            true => path.len(),
-            false => {
-                let prefix_len = prefix_len.min(path.len());
-                let wildcard = path[prefix_len..].find_byteset(WILDCARDS);
-                wildcard.map_or(path.len(), |at| prefix_len + at)
-            }
+        let literal_len = if literal {
+            path.len()
+        } else {
+            let prefix_len = prefix_len.min(path.len());
+            let wildcard = path[prefix_len..].find_byteset(WILDCARDS);
+            wildcard.map_or(path.len(), |at| prefix_len + at)
         };
         let glob = magic.glob || defaults.glob;
         let wildcards = path[literal_len..].strip_prefix(b"*");
@@ -372,9 +374,10 @@ impl Pathspec {
 
     /// Whether two texts behind the prefix are equal under this pathspec's rule for case.
     fn same_letters(&self, a: &[u8], b: &[u8]) -> bool {
-        match self.icase {
-            true => a.eq_ignore_ascii_case(b),
-            false => a == b,
+        if self.icase {
+            a.eq_ignore_ascii_case(b)
+        } else {
+            a == b
         }
     }
 }

@@ -103,9 +103,10 @@ impl Named {
         );
         let near = (start == 0 || is_less(&self.names[start - 1]))
             && self.names.get(end).is_none_or(|name| !is_less(name));
-        let (start, end) = match near {
-            true => (start, end),
-            false => (0, self.names.len()),
+        let (start, end) = if near {
+            (start, end)
+        } else {
+            (0, self.names.len())
         };
         let found = start + self.names[start..end].partition_point(is_less);
         self.last.store(found, atomic::Ordering::Relaxed);

@@ -176,12 +176,12 @@ impl Refs {
                 continue;
             }
             let full = BString::from([prefix, name].concat());
-            match () {
-                () if kind.is_dir() => {
-                    self.add_loose([&full[..], b"/"].concat().as_bstr(), names)?
-                }
-                () if kind.is_file() && is_sound(full.as_bstr()) => names.push(full),
-                () => return Err(Unclear),
+            if kind.is_dir() {
+                self.add_loose([&full[..], b"/"].concat().as_bstr(), names)?
+            } else if kind.is_file() && is_sound(full.as_bstr()) {
+                names.push(full)
+            } else {
+                return Err(Unclear);
             }
         }
         Ok(())
@@ -210,9 +210,10 @@ impl Refs {
         let content = fs::read(path).map_err(|_| Unclear)?;
         if let Some(name) = content.strip_prefix(b"ref:") {
             let name = name.trim_ascii().as_bstr();
-            return match is_sound(name) {
-                true => Ok(RefContent::Name(name.to_owned())),
-                false => Err(Unclear),
+            return if is_sound(name) {
+                Ok(RefContent::Name(name.to_owned()))
+            } else {
+                Err(Unclear)
             };
         }
         let (id, rest) = content

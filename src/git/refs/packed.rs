@@ -66,10 +66,7 @@ impl PackedRefs {
             hex_len: hash.len_in_hex(),
         };
         packed.check_end()?;
-        let packed = match is_sorted {
-            true => packed,
-            false => packed.sorted()?,
-        };
+        let packed = if is_sorted { packed } else { packed.sorted()? };
         packed.check_reads()?;
         Ok(packed)
     }
@@ -112,9 +109,10 @@ impl PackedRefs {
             let middle = low + (high - low) / 2;
             let at = self.record_start(low, middle);
             let record = self.record(at)?;
-            match record.name < name {
-                true => low = at + record.len,
-                false => high = at,
+            if record.name < name {
+                low = at + record.len
+            } else {
+                high = at
             }
         }
         Ok(low)

@@ -48,8 +48,9 @@ pub fn named(
 /// The source of attributes with `--worktree-attributes` if no tree is named: as in git, the `directory` in which git
 /// runs, unless the repository `is_bare`.
 pub fn of_work_tree(directory: PathBuf, is_bare: bool) -> AttributeSource {
-    match is_bare {
-        true => AttributeSource::Nowhere,
-        false => AttributeSource::WorkTree(directory),
+    if is_bare {
+        AttributeSource::Nowhere
+    } else {
+        AttributeSource::WorkTree(directory)
     }
 }

@@ -111,10 +111,11 @@ impl Format {
                 continue;
             };
             let is_in = |names: &[&str]| names.iter().any(|known| name == known.as_bytes());
-            match () {
-                () if is_in(&OF_ALL_VERSIONS) => {}
-                () if is_in(&OF_VERSION_1) => newer.push(name.as_bstr()),
-                () => unknown.push(name.as_bstr()),
+            if is_in(&OF_ALL_VERSIONS) {
+            } else if is_in(&OF_VERSION_1) {
+                newer.push(name.as_bstr())
+            } else {
+                unknown.push(name.as_bstr())
             }
             match name {
                 b"preciousobjects" | b"relativeworktrees" | b"submodulepathconfig" => {

@@ -107,9 +107,10 @@ fn object(
         let name = found.filter(|_| is_ref).map(|found| found.name.clone());
         return Some((id, name.map_or_else(no_reference, known_reference)));
     }
-    let mut id = match parts.steps.is_empty() {
-        true => id,
-        false => ancestor(repository, reader, id, parts.steps)?,
+    let mut id = if parts.steps.is_empty() {
+        id
+    } else {
+        ancestor(repository, reader, id, parts.steps)?
     };
     if parts.is_tree || parts.path.is_some() {
         // git looks at this file when it reads a commit.

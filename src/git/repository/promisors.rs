@@ -116,10 +116,12 @@ impl Promisors {
             }
             lost.append(&mut missing);
         }
-        Ok(match () {
-            () if lost.is_empty() => Fetched::All,
-            () if is_unpromised => Fetched::Unpromised,
-            () => Fetched::Lost(lost),
+        Ok(if lost.is_empty() {
+            Fetched::All
+        } else if is_unpromised {
+            Fetched::Unpromised
+        } else {
+            Fetched::Lost(lost)
         })
     }
 

@@ -56,9 +56,10 @@ impl ServedRepository {
 
 fn find(path: &OsStr, environment: &Environment) -> Result<Option<ServedRepository>> {
     let named = without_slashes(path.as_bytes());
-    let base = match named.starts_with(b"~") {
-        true => environment.paths().expand(named.as_bstr()),
-        false => Some(PathBuf::from(OsStr::from_bytes(named))),
+    let base = if named.starts_with(b"~") {
+        environment.paths().expand(named.as_bstr())
+    } else {
+        Some(PathBuf::from(OsStr::from_bytes(named)))
     };
     let Some(base) = base else {
         return Ok(None);

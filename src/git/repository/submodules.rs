@@ -91,14 +91,14 @@ fn embedded(top: &Path, path: &[u8]) -> Option<PathBuf> {
     }
     let git = directory.join(".git");
     let kind = git.symlink_metadata().ok()?;
-    match () {
-        () if kind.is_dir() => Some(git),
-        () if kind.is_file() => {
-            let text = fs::read(git).ok()?;
-            let named = text.strip_prefix(b"gitdir: ")?.trim_end();
-            Some(directory.join(OsStr::from_bytes(named)))
-        }
-        () => None,
+    if kind.is_dir() {
+        Some(git)
+    } else if kind.is_file() {
+        let text = fs::read(git).ok()?;
+        let named = text.strip_prefix(b"gitdir: ")?.trim_end();
+        Some(directory.join(OsStr::from_bytes(named)))
+    } else {
+        None
     }
 }
 

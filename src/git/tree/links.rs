@@ -51,9 +51,10 @@ impl Seen {
             Mode::Directory => !self.directories.insert(FxBuildHasher.hash_one(name)),
             _ => false,
         };
-        match comes_twice || name.find_byte(b'/').is_some() {
-            true => NameClash::Overlap,
-            false => NameClash::None,
+        if comes_twice || name.find_byte(b'/').is_some() {
+            NameClash::Overlap
+        } else {
+            NameClash::None
         }
     }
 

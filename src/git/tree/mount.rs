@@ -21,9 +21,10 @@ impl Mount {
 
     /// The path from the root of the archived tree to the entry at `path` of the tree that is here.
     pub fn path<'p>(&self, path: &'p [u8]) -> Cow<'p, [u8]> {
-        match self.0.is_empty() {
-            true => path.into(),
-            false => [&self.0[..], path].concat().into(),
+        if self.0.is_empty() {
+            path.into()
+        } else {
+            [&self.0[..], path].concat().into()
         }
     }
 }

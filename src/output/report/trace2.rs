@@ -49,9 +49,10 @@ impl Trace2 {
     pub(super) fn write(&self, summary: &impl Serialize, origin: &RunOrigin, status: u8) {
         let time = origin.time.strftime("%Y%m%dT%H%M%S%.6fZ");
         let session = format!("{time}-Localhost-P{:08x}", origin.pid);
-        let path = match self.path.is_dir() {
-            true => self.path.join(&session),
-            false => self.path.clone(),
+        let path = if self.path.is_dir() {
+            self.path.join(&session)
+        } else {
+            self.path.clone()
         };
         let mut events = Events {
             session: match &self.parent {

@@ -291,14 +291,16 @@ impl Diff {
         if old == new && old_entered && new_entered {
             self.enter_equal(reader, old)?;
         } else {
-            match old_entered {
-                true => self.old.enter(reader, old),
-                false => self.old.advance(reader),
+            if old_entered {
+                self.old.enter(reader, old)
+            } else {
+                self.old.advance(reader)
             }
             .map_err(Error::without_base)?;
-            match new_entered {
-                true => self.new.enter(reader, new)?,
-                false => self.new.advance(reader)?,
+            if new_entered {
+                self.new.enter(reader, new)?
+            } else {
+                self.new.advance(reader)?
             }
         }
         if old_entered || new_entered {
@@ -325,9 +327,10 @@ impl Diff {
         new: (Mode, ObjectId),
     ) -> Result<DiffStep> {
         let shown = self.new.show(reader, &self.path, new.0, new.1)?;
-        let was = match old == new && !self.frames.is_wide() {
-            true => shown.clone(),
-            false => self.old.show(reader, &self.path, old.0, old.1)?,
+        let was = if old == new && !self.frames.is_wide() {
+            shown.clone()
+        } else {
+            self.old.show(reader, &self.path, old.0, old.1)?
         };
         self.advance_both(reader)?;
         self.frames.show(Visibility {
@@ -378,9 +381,10 @@ impl Diff {
         };
         let Visibility { old, new } = frame.visibility;
         if frame.unseen && old != new {
-            let (side, id) = match old {
-                true => (&mut self.new, frame.new),
-                false => (&mut self.old, frame.old),
+            let (side, id) = if old {
+                (&mut self.new, frame.new)
+            } else {
+                (&mut self.old, frame.old)
             };
             if let Some(id) = id
                 && side.shows_any(reader, &self.path, id)?

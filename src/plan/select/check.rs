@@ -214,9 +214,10 @@ impl Check<'_> {
         let is_above = self.below.starts_with(path) && self.below.len() == path.len() + 1;
         let is_inside = path.starts_with(self.below);
         let outside = mode.is_some() && !is_inside;
-        let place = match outside {
-            true => Match::Outside,
-            false => Match::Inside,
+        let place = if outside {
+            Match::Outside
+        } else {
+            Match::Inside
         };
         for &(number, ref spec) in pathspecs.searched() {
             if !self.is_open(number) {
@@ -267,9 +268,10 @@ impl Check<'_> {
 
     /// The last result that the walk can have for a pathspec.
     fn last_match(&self) -> Match {
-        match self.below.is_empty() {
-            true => Match::Inside,
-            false => Match::Outside,
+        if self.below.is_empty() {
+            Match::Inside
+        } else {
+            Match::Outside
         }
     }
 

@@ -234,12 +234,13 @@ impl NamedFormat {
             FormatKind::BuiltIn(row) => (row.has_level)(level),
             FormatKind::Command(_) => true,
         };
-        match known {
-            true => Ok(()),
-            false => Err(Error::fatal(format_bytes(
+        if known {
+            Ok(())
+        } else {
+            Err(Error::fatal(format_bytes(
                 "Argument not supported for format '{}': -{}",
                 &[&self.name, level.to_string().as_bytes()],
-            ))),
+            )))
         }
     }
 
@@ -331,9 +332,10 @@ impl FormatFilter {
     fn named(self) -> Option<NamedFormat> {
         let command = self.command?;
         Some(NamedFormat {
-            kind: match command == INTERNAL_GZIP {
-                true => FormatKind::BuiltIn(&GZIP),
-                false => FormatKind::Command(command),
+            kind: if command == INTERNAL_GZIP {
+                FormatKind::BuiltIn(&GZIP)
+            } else {
+                FormatKind::Command(command)
             },
             name: self.name,
             remote: self.remote.unwrap_or(false),

@@ -79,9 +79,10 @@ impl ViewBuilder<'_> {
         let rules = self.delta_rules(&mut reader, trees, other_commit);
         let side = |repository: &ArchivedRepository, exists: bool| {
             let tree = &repository.tree;
-            tree.side(match exists {
-                true => tree.tree,
-                false => ObjectId::empty_tree(tree.tree.kind()),
+            tree.side(if exists {
+                tree.tree
+            } else {
+                ObjectId::empty_tree(tree.tree.kind())
             })
         };
         let sides = [side(old, was.is_some()), side(new, is.is_some())];

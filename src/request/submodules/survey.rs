@@ -132,18 +132,15 @@ impl ViewBuilder<'_> {
         };
         let unknown_base = "this value does not record which submodules the base archive contains";
         let is_vague = how == How::RecursePresent;
-        match () {
+        if is_vague && self.purpose == Purpose::Publish {
             // A publication makes deltas, whose base it chooses.
-            () if is_vague && self.purpose == Purpose::Publish => {
-                Err(together("'publish'").caused_by(unknown_base))
-            }
-            () if is_vague && self.args.delta.base.is_some() => {
-                Err(together("options '--base'").caused_by(unknown_base))
-            }
-            () if self.args.content.worktree_attributes => {
-                Err(together("options '--worktree-attributes'"))
-            }
-            () => Ok(()),
+            Err(together("'publish'").caused_by(unknown_base))
+        } else if is_vague && self.args.delta.base.is_some() {
+            Err(together("options '--base'").caused_by(unknown_base))
+        } else if self.args.content.worktree_attributes {
+            Err(together("options '--worktree-attributes'"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -350,13 +347,12 @@ impl Survey<'_> {
         };
         self.used[number] = true;
         let directory = &self.mappings[number].git_dir;
-        match is_git_directory(directory) {
-            true => Ok(vec![directory.clone()]),
-            false => {
-                let shown = directory.as_os_str().as_bytes();
-                let refused = format_bytes("not a git repository: '{}'", &[shown]);
-                Err(Error::fatal(refused))
-            }
+        if is_git_directory(directory) {
+            Ok(vec![directory.clone()])
+        } else {
+            let shown = directory.as_os_str().as_bytes();
+            let refused = format_bytes("not a git repository: '{}'", &[shown]);
+            Err(Error::fatal(refused))
         }
     }
 

@@ -109,9 +109,10 @@ fn whole_archives_and_their_heads() {
             let head = host.headers("-I", &name);
             assert!(head.starts_with("http/1.1 200"), "{head}");
             assert!(field(&head, "etag").len() == 66, "{head}");
-            match is_known {
-                true => assert_eq!(field(&head, "content-length"), archive.len().to_string()),
-                false => assert_eq!(field(&head, "transfer-encoding"), "chunked"),
+            if is_known {
+                assert_eq!(field(&head, "content-length"), archive.len().to_string())
+            } else {
+                assert_eq!(field(&head, "transfer-encoding"), "chunked")
             }
             assert!(host.curl("", &name).success() == archive, "{name}");
         }

@@ -56,9 +56,10 @@ pub(crate) fn assert_lists_the_manifest(repo: &Repo, options: &[&str]) {
         let line = line.as_object_mut().expect("an object");
         // The size of a file that is in no tree is known once the file is read.
         let is_extra = line.contains_key("path") && !line.contains_key("id");
-        let unknown: &[&str] = match is_extra {
-            true => &["offset", "data_offset", "data_length", "size"],
-            false => &["offset", "data_offset", "data_length"],
+        let unknown: &[&str] = if is_extra {
+            &["offset", "data_offset", "data_length", "size"]
+        } else {
+            &["offset", "data_offset", "data_length"]
         };
         line.retain(|name, _| !unknown.contains(&&name[..]));
     }

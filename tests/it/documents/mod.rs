@@ -137,13 +137,15 @@ impl Place {
 
     /// Runs a block. Returns its text, with the outputs of now.
     fn run(&mut self, page: &Page, block: &Block) -> String {
-        let steps = match block.is_transcript {
-            true => transcript::steps(&block.text),
-            false => Vec::new(),
+        let steps = if block.is_transcript {
+            transcript::steps(&block.text)
+        } else {
+            Vec::new()
         };
-        let script = match block.is_transcript {
-            true => transcript::script(&steps),
-            false => format!("set -euo pipefail\n{}", block.text),
+        let script = if block.is_transcript {
+            transcript::script(&steps)
+        } else {
+            format!("set -euo pipefail\n{}", block.text)
         };
         let mut bash = self.project.command("bash");
         let output = crate::support::process::run(bash.args(["-c", &script]));

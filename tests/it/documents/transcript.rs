@@ -51,9 +51,10 @@ pub(super) fn transcript<'a>(steps: &[Step], printed: &'a str) -> (String, &'a s
         let output = output.unwrap_or_default();
         assert_eq!(status, Some("0"), "$ {}\n{output}", step.command);
         let command = step.command.replace('\n', "\n> ");
-        let shown = match is_shown(&step.shown, output) {
-            true => &step.shown,
-            false => output,
+        let shown = if is_shown(&step.shown, output) {
+            &step.shown
+        } else {
+            output
         };
         write!(block, "$ {command}\n{shown}").expect("in memory");
         if !shown.is_empty() && !shown.ends_with('\n') {

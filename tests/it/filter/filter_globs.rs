@@ -155,9 +155,12 @@ fn lines(sign: &'static str) -> impl Strategy<Value = Vec<String>> {
     let line = pattern().prop_filter("a pattern", |pattern| {
         Glob::new(pattern.as_bytes()).is_ok() && !pattern.contains('#')
     });
-    let line = (any::<bool>(), line).prop_map(move |(signed, line)| match signed {
-        true => format!("{sign}{line}"),
-        false => line,
+    let line = (any::<bool>(), line).prop_map(move |(signed, line)| {
+        if signed {
+            format!("{sign}{line}")
+        } else {
+            line
+        }
     });
     vec(line.prop_filter("not blank", |line| !line.is_empty()), 0..8)
 }
@@ -165,9 +168,10 @@ fn lines(sign: &'static str) -> impl Strategy<Value = Vec<String>> {
 /// What a line of an ignore file stands for.
 fn meant(line: &str) -> String {
     let pattern = line.strip_prefix('/').unwrap_or(line);
-    match pattern.contains(['.', ']', '[', '*', '?']) {
-        true => pattern.to_owned(),
-        false => format!("{pattern}**"),
+    if pattern.contains(['.', ']', '[', '*', '?']) {
+        pattern.to_owned()
+    } else {
+        format!("{pattern}**")
     }
 }
 

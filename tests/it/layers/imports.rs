@@ -40,9 +40,10 @@ pub(super) fn imports(sources: &BTreeMap<String, String>) -> Imports {
         .map(|words| words[1].clone())
         .collect();
     let files = sources.iter().filter_map(|(file, text)| {
-        let path = match file == root {
-            true => Path::new(),
-            false => module_path(file),
+        let path = if file == root {
+            Path::new()
+        } else {
+            module_path(file)
         };
         let counts = path.first().is_none_or(|top| declared.contains(top));
         let is_test = path.last().is_some_and(|name| name == "tests");

@@ -7,7 +7,9 @@ pub(super) const MORE: usize = 64;
 
 /// Copy a match, overwriting the bytes after it.
 ///
-/// # Safety `from` lies `distance` before `to`, at least one byte. With `length` rounded up to [`FIRST`]
+/// # Safety
+///
+/// `from` lies `distance` before `to`, at least one byte. With `length` rounded up to [`FIRST`]
 /// plus a multiple of [`MORE`], that many bytes can be written from `to` on, and all bytes from `from` up
 /// to there can be read.
 #[inline(always)]
@@ -55,7 +57,9 @@ unsafe fn wide(from: *const u8, to: *mut u8, at: usize) {
 
 /// Copy a match that is nearer than a word: the bytes between `from` and `to` are repeated.
 ///
-/// # Safety As for [`copy`]; `distance` is less than [`WIDE`], and with `MODERN` the processor is modern.
+/// # Safety
+///
+/// As for [`copy`]; `distance` is less than [`WIDE`], and with `MODERN` the processor is modern.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 unsafe fn copy_near<const MODERN: bool>(

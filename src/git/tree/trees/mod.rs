@@ -230,9 +230,10 @@ impl Trees {
         }
         let id = ObjectId::from_bytes_or_panic(entry.id);
         frame.at += entry.len;
-        Ok(Some(match is_tree {
-            true => TreeStep::Directory(id),
-            false => TreeStep::Leaf { mode, id },
+        Ok(Some(if is_tree {
+            TreeStep::Directory(id)
+        } else {
+            TreeStep::Leaf { mode, id }
         }))
     }
 
@@ -270,8 +271,9 @@ fn complete(reader: &mut Reader, tree: ObjectId, path: &mut Vec<u8>) {
 
 /// The failure as reported: a `redacted` one names nothing below the `root`.
 pub fn reported(error: Error, root: ObjectId, redacted: bool) -> Error {
-    match redacted {
-        true => Error::fatal(format!("cannot read all of tree {root}")),
-        false => error,
+    if redacted {
+        Error::fatal(format!("cannot read all of tree {root}"))
+    } else {
+        error
     }
 }

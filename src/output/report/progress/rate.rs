@@ -25,9 +25,10 @@ impl Rate {
             self.weight = self.weight * kept + (1.0 - kept);
             (self.seconds, self.bytes) = (seconds, bytes);
         }
-        match self.weight > 0.0 {
-            true => self.average / self.weight,
-            false => 0.0,
+        if self.weight > 0.0 {
+            self.average / self.weight
+        } else {
+            0.0
         }
     }
 }

@@ -645,27 +645,24 @@ fn statuses_of_damaged_files() {
         repo.git(["add", "-A"]);
         repo.git(["commit", "-qm", "one"]);
         let id = repo.git(["rev-parse", "HEAD:file"]);
-        let (file, start, end) = match is_packed {
-            false => {
-                let file = repo
-                    .path()
-                    .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
-                let len = fs::read(&file).expect("it is loose").len();
-                (file, 2, len)
-            }
-            true => {
-                repo.git(["repack", "-adfq"]);
-                let file = packed(&repo, "pack").remove(0);
-                let index = file.with_extension("idx");
-                let index = index.to_str().expect("a temporary directory");
-                let listed = repo.git(["verify-pack", "-v", index]);
-                let line = listed.lines().find(|line| line.starts_with(&id));
-                let fields = line.expect("it is packed").split_whitespace().skip(3);
-                let fields: Vec<usize> = fields
-                    .map(|field| field.parse().expect("a number"))
-                    .collect();
-                (file, fields[1], fields[0] + fields[1])
-            }
+        let (file, start, end) = if !is_packed {
+            let file = repo
+                .path()
+                .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+            let len = fs::read(&file).expect("it is loose").len();
+            (file, 2, len)
+        } else {
+            repo.git(["repack", "-adfq"]);
+            let file = packed(&repo, "pack").remove(0);
+            let index = file.with_extension("idx");
+            let index = index.to_str().expect("a temporary directory");
+            let listed = repo.git(["verify-pack", "-v", index]);
+            let line = listed.lines().find(|line| line.starts_with(&id));
+            let fields = line.expect("it is packed").split_whitespace().skip(3);
+            let fields: Vec<usize> = fields
+                .map(|field| field.parse().expect("a number"))
+                .collect();
+            (file, fields[1], fields[0] + fields[1])
         };
         let mut bytes = fs::read(&file).expect("our own");
         match has_header {

@@ -101,8 +101,9 @@ fn a_client_in_go() {
 #[test]
 fn a_client_in_rust() {
     let beside = Path::new(BUILT).with_file_name("examples/batch_client");
-    match beside.exists() {
-        true => check_client(|place, _| place.command(&beside)),
-        false => skip("the examples are not built: a test of all targets builds them"),
+    if beside.exists() {
+        check_client(|place, _| place.command(&beside))
+    } else {
+        skip("the examples are not built: a test of all targets builds them")
     }
 }

@@ -110,9 +110,10 @@ fn what_was_not_there_is_looked_for_again() {
     let mut based = Batch::start(&place.clone().env("GIT_REPLACE_REF_BASE", "refs/other/"));
     let mut same = |repo: &Repo, directory: &str| {
         let directory = repo.path().join(directory).display().to_string();
-        let batch = match std::ptr::eq(repo, &replace_base) {
-            true => &mut based,
-            false => &mut plain,
+        let batch = if std::ptr::eq(repo, &replace_base) {
+            &mut based
+        } else {
+            &mut plain
         };
         let words = ["-C", &directory, "HEAD"];
         let (answer, expected) = (batch.ask(&words), alone(repo, &words[2..]));

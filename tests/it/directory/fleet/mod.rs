@@ -110,9 +110,12 @@ impl Fleet {
     fn kinds(&self, words: &str) -> Vec<&'static str> {
         let told = self.told(words);
         let steps = told["steps"].as_array().expect("a list").iter();
-        let kind = |step: &Value| match step["base"].is_null() {
-            true => "full",
-            false => "delta",
+        let kind = |step: &Value| {
+            if step["base"].is_null() {
+                "full"
+            } else {
+                "delta"
+            }
         };
         steps.map(kind).collect()
     }

@@ -129,9 +129,10 @@ fn channels_of_empty_and_missing_buckets() {
             output.assert_refused(9, &[&message]);
             // A word is a channel only if it has a scheme.
             let output = fleet.top.sluice(["apply", "d", &place]);
-            match place.starts_with("file://") {
-                true => output.assert_refused(9, &[&message]),
-                false => output.assert_refused(128, &[&opening(&place)]),
+            if place.starts_with("file://") {
+                output.assert_refused(9, &[&message]);
+            } else {
+                output.assert_refused(128, &[&opening(&place)]);
             }
         }
     }
