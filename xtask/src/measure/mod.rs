@@ -7,6 +7,7 @@ mod batch;
 #[cfg(target_os = "linux")]
 mod cold;
 mod compare;
+mod cost;
 mod crowd;
 // It moves bytes with `splice`.
 #[cfg(target_os = "linux")]
@@ -43,6 +44,7 @@ enum Measurement {
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
     Compare(compare::Args),
+    Cost(cost::Args),
     Crowd(crowd::Args),
     #[cfg(target_os = "linux")]
     Fanout(fanout::Args),
@@ -66,6 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
+        Measurement::Cost(args) => cost::run(args),
         Measurement::Crowd(args) => crowd::run(args),
         #[cfg(target_os = "linux")]
         Measurement::Fanout(args) => fanout::run(args),

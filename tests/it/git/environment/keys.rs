@@ -174,7 +174,13 @@ fn keys_decide_at(place: Place) {
                     }
                 }
                 let variables = [("GIT_CONFIG_PARAMETERS", variable.as_deref())];
-                for line in LINES.iter().filter(|line| has_to_be_equal(line, &key)) {
+                // Where a key is written decides what it means, not what a command line asks for.
+                let lines = if let Source::Repository = source {
+                    &LINES[..]
+                } else {
+                    &LINES[..1]
+                };
+                for line in lines.iter().filter(|line| has_to_be_equal(line, &key)) {
                     world.assert_same(line, place, &variables);
                 }
                 world.write(config, &sound);
